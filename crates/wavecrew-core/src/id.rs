@@ -29,7 +29,10 @@ impl fmt::Display for IdProblem {
             Self::Empty => f.write_str("it is empty"),
             Self::TooLong => write!(f, "it is longer than {MAX_ID_LEN} characters"),
             Self::BadCharacter(c) => {
-                write!(f, "it contains {c:?}; use ASCII letters, digits, `-`, `_` and `.`")
+                write!(
+                    f,
+                    "it contains {c:?}; use ASCII letters, digits, `-`, `_` and `.`"
+                )
             }
             Self::BadStart(c) => write!(f, "it starts with {c:?}"),
             Self::DeviceName => f.write_str("it is a device name on some systems"),
@@ -69,7 +72,9 @@ fn is_id_byte(b: u8) -> bool {
 fn is_device_name(id: &str) -> bool {
     let stem = id.split('.').next().unwrap_or(id);
     match stem.len() {
-        3 => ["con", "prn", "aux", "nul"].iter().any(|d| stem.eq_ignore_ascii_case(d)),
+        3 => ["con", "prn", "aux", "nul"]
+            .iter()
+            .any(|d| stem.eq_ignore_ascii_case(d)),
         4 => {
             let (name, digit) = stem.split_at(3);
             (name.eq_ignore_ascii_case("com") || name.eq_ignore_ascii_case("lpt"))
@@ -130,7 +135,15 @@ mod tests {
 
     #[test]
     fn ordinary_ids_are_accepted() {
-        for id in ["STRATEGY-001", "a", "a.b_c-9", "CONSOLE", "COM", "COM10", &"x".repeat(100)] {
+        for id in [
+            "STRATEGY-001",
+            "a",
+            "a.b_c-9",
+            "CONSOLE",
+            "COM",
+            "COM10",
+            &"x".repeat(100),
+        ] {
             assert_eq!(check_task_id(id), Ok(()), "{id:?}");
         }
     }

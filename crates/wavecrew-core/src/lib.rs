@@ -2,3 +2,4 @@
 //! (enforced by `clippy.toml` beside this crate and by its short dependency list).
 
 pub mod id;
+pub mod team;

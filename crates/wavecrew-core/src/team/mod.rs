@@ -1,0 +1,205 @@
+//! Teams as data: columns, roles, pipelines, boards, loops and gates, read from one TOML file. Owns the format and
+//! its built-in files. Refuses to read disk (callers pass the text) and to run anything.
+
+mod board;
+mod builtin;
+mod column;
+mod limits;
+mod parse;
+mod pipeline;
+mod policy;
+mod role;
+mod schema;
+
+pub use board::{DiscoveryType, Field, FieldShape, Target};
+pub use column::{COMMON_COLUMNS, Column, ColumnCheck, ColumnKind, ColumnType, RowRule};
+pub use limits::{Limits, LimitsPatch};
+pub use parse::TeamProblem;
+pub use pipeline::{
+    ChangeStep, Complexity, Expansion, Pipeline, PipelineTask, Scope, Signal, Switch, WordChoice,
+};
+pub use policy::{Checkpoint, Dimension, DimensionSource, GateKind, InnerLoop, LoopKind, OnLimit, Verdict};
+pub use role::{Access, Content, JsonSchemaText, Owed, Position, Role, When, Workspace};
+pub use schema::team_schema;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A team of wavecrew.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Team {
+    /// What it is called on the command line.
+    pub name: String,
+    /// What it is called in reports.
+    pub title: String,
+    /// What it is for, in a line or two.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub about: String,
+    /// First part of its sessions' names.
+    pub prefix: String,
+    /// Characters of the request in a session's name.
+    #[serde(default = "default_slug_len")]
+    pub slug_len: usize,
+    /// Any role is accepted, also one that is not listed.
+    #[serde(default)]
+    pub any_role: bool,
+    /// Folders made in every session.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub folders: Vec<String>,
+    /// The header, in order. Without any common column listed, the team's own are put in their usual places.
+    #[serde(default)]
+    pub columns: Vec<Column>,
+    /// Checks of rows among each other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<RowRule>,
+    #[serde(default)]
+    pub roles: Vec<Role>,
+    #[serde(default)]
+    pub pipelines: Vec<Pipeline>,
+    /// How a pipeline is chosen; left out, the first one is taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Scope>,
+    /// How rows multiply.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expansion: Vec<Expansion>,
+    /// Flags of the team's own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub switches: Vec<Switch>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub discoveries: Vec<DiscoveryType>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loops: Vec<LoopKind>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checkpoints: Vec<Checkpoint>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<GateKind>,
+    #[serde(default)]
+    pub limits: Limits,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<Target>,
+    #[serde(default)]
+    pub coordinator: Coordinator,
+    /// What is offered when a run is over.
+    #[serde(default = "Completion::usual")]
+    pub completion: Vec<Completion>,
+}
+
+fn default_slug_len() -> usize {
+    40
+}
+
+/// The coordinator's part in the team.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Coordinator {
+    /// Message types it sends.
+    pub messages: Vec<String>,
+}
+
+impl Default for Coordinator {
+    fn default() -> Self {
+        let messages = ["pipeline_selected", "task_unblocked", "error", "shutdown"];
+        Self {
+            messages: messages.map(str::to_owned).to_vec(),
+        }
+    }
+}
+
+/// What a person may choose at the end of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Completion {
+    Archive,
+    Keep,
+    RetryFailed,
+    /// Add layers or raise targets.
+    DeepenCoverage,
+    /// Copy the documents out of the session.
+    Export,
+}
+
+impl Completion {
+    fn usual() -> Vec<Self> {
+        vec![Self::Archive, Self::Keep, Self::RetryFailed]
+    }
+}
+
+impl Team {
+    /// Reads a team file. All mistakes are returned at once, in the order of their lines.
+    pub fn parse(file: &str, text: &str) -> Result<Self, Vec<TeamProblem>> {
+        parse::parse(file, text)
+    }
+
+    pub fn builtin(name: &str) -> Option<Self> {
+        builtin::team(name)
+    }
+
+    pub fn builtin_names() -> &'static [&'static str] {
+        &builtin::NAMES
+    }
+
+    /// The text of a built-in team: a working example of the format.
+    pub fn builtin_text(name: &str) -> Option<&'static str> {
+        builtin::text(name)
+    }
+
+    pub fn role(&self, name: &str) -> Option<&Role> {
+        self.roles.iter().find(|role| role.name == name)
+    }
+
+    /// The role that an id's prefix belongs to; the longest prefix wins.
+    pub fn role_for_prefix(&self, id: &str) -> Option<&Role> {
+        let claims = self
+            .roles
+            .iter()
+            .filter_map(|role| Some((role.claims(id)?, role)));
+        claims.max_by_key(|(len, _)| *len).map(|(_, role)| role)
+    }
+
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+
+    pub fn header(&self) -> Vec<&str> {
+        self.columns.iter().map(|column| column.name.as_str()).collect()
+    }
+
+    /// The team's own input columns.
+    pub fn input_columns(&self) -> impl Iterator<Item = &Column> {
+        self.columns
+            .iter()
+            .filter(|column| column.kind == ColumnKind::Input)
+    }
+
+    /// The team's own output columns.
+    pub fn output_columns(&self) -> impl Iterator<Item = &Column> {
+        self.columns
+            .iter()
+            .filter(|column| column.kind == ColumnKind::Output)
+    }
+
+    pub fn pipeline(&self, name: &str) -> Option<&Pipeline> {
+        self.pipelines.iter().find(|pipeline| pipeline.name == name)
+    }
+
+    pub fn discovery(&self, name: &str) -> Option<&DiscoveryType> {
+        self.discoveries.iter().find(|discovery| discovery.name == name)
+    }
+
+    /// The checkpoint that a role's tasks are, if they are one.
+    pub fn checkpoint(&self, role: &str) -> Option<&Checkpoint> {
+        self.checkpoints.iter().find(|checkpoint| checkpoint.role == role)
+    }
+
+    /// Limits of a role's tasks: its own where it has some, else the team's.
+    pub fn limits_for(&self, role: &str) -> Limits {
+        self.role(role)
+            .map_or_else(|| self.limits.clone(), |role| role.limits.over(&self.limits))
+    }
+
+    /// JSON Schema of a worker's report.
+    pub fn report_schema(&self) -> serde_json::Value {
+        schema::report_schema(self)
+    }
+}

@@ -1,0 +1,208 @@
+//! Roles: who does a task, what it may touch, what it owes, and the instruction that makes an agent play it.
+//! Refuses to know how an agent is started.
+
+use super::limits::LimitsPatch;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Role {
+    /// What stands in the `role` column.
+    pub name: String,
+    /// Id prefixes of its tasks, without the dash: `["TESTGEN"]`.
+    pub prefixes: Vec<String>,
+    /// One line on what it is responsible for.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub about: String,
+    #[serde(default)]
+    pub access: Access,
+    #[serde(default)]
+    pub workspace: Workspace,
+    /// When its interactive tasks run, seen from the one-shot tasks of the same wave.
+    #[serde(default)]
+    pub position: Position,
+    /// Agents it prefers, best first; empty takes the run's default.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<String>,
+    /// Files that have to be there before its task counts as completed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub owes: Vec<Owed>,
+    /// Message types it may send.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<String>,
+    /// Fields of the shared state that it owns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub state: Vec<String>,
+    /// Limits that differ from the team's.
+    #[serde(default, skip_serializing_if = "LimitsPatch::is_empty")]
+    pub limits: LimitsPatch,
+    /// Instruction template; a column name in braces is replaced by the row's value.
+    pub instruction: String,
+}
+
+impl Role {
+    /// Whether a task of this id belongs to the role, and by a prefix of which length.
+    pub(super) fn claims(&self, id: &str) -> Option<usize> {
+        let owns = |p: &&String| {
+            id.strip_prefix(p.as_str())
+                .is_some_and(|rest| rest.starts_with('-'))
+        };
+        self.prefixes.iter().filter(owns).map(String::len).max()
+    }
+
+    /// What it owes for a row, whose columns are looked up by name.
+    pub fn owes_for<'a>(&'a self, value: impl Fn(&str) -> &'a str) -> impl Iterator<Item = &'a Owed> {
+        self.owes
+            .iter()
+            .filter(move |owed| owed.when.as_ref().is_none_or(|when| when.holds(&value)))
+    }
+}
+
+/// What a role may change. The session folder's own artifacts are always allowed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Access {
+    /// Nothing of the project.
+    #[default]
+    ReadOnly,
+    /// Test files only.
+    Tests,
+    /// Documents only.
+    Docs,
+    /// Everything in the project, tests and documents included.
+    Source,
+}
+
+impl Access {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ReadOnly => "read-only",
+            Self::Tests => "tests",
+            Self::Docs => "docs",
+            Self::Source => "source",
+        }
+    }
+}
+
+/// Where a role's workers stand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Workspace {
+    /// In the project itself.
+    #[default]
+    Project,
+    /// In a snapshot of the tree, uncommitted work included.
+    Snapshot,
+    /// In a git worktree of their own, merged back in order.
+    Worktree,
+}
+
+/// When interactive tasks run within their wave.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Position {
+    /// Before the one-shot tasks of the wave.
+    Pre,
+    /// After them.
+    #[default]
+    Post,
+}
+
+/// A file, or a set of files, that a task must leave behind.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Owed {
+    /// Path in the session folder; a column in braces is filled in, `*` and `**` match names and folders.
+    pub path: String,
+    /// Owed only by rows for which this holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<When>,
+    /// At least this many files match the path.
+    #[serde(default = "one")]
+    pub min_files: u32,
+    /// At most this many files match the path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_files: Option<u32>,
+    /// At least this many bytes in each file.
+    #[serde(default = "one")]
+    pub min_bytes: u32,
+    #[serde(default)]
+    pub content: Content,
+    /// The worker does not write it: the engine does, from its own measurement.
+    #[serde(default)]
+    pub by_engine: bool,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// A condition on one column of a row.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct When {
+    pub column: String,
+    /// Holds when the column has one of these values.
+    pub is: Vec<String>,
+}
+
+impl When {
+    pub fn holds<'a>(&self, value: impl Fn(&str) -> &'a str) -> bool {
+        self.is.iter().any(|wanted| wanted == value(&self.column))
+    }
+}
+
+/// What has to be in an owed file.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Content {
+    /// Anything.
+    #[default]
+    Any,
+    /// Markdown in which each of these headings has content below it.
+    Markdown {
+        #[serde(default)]
+        headings: Vec<String>,
+    },
+    /// JSON that satisfies a JSON Schema.
+    Json { schema: JsonSchemaText },
+    /// A test file of the project's framework that parses.
+    TestFile,
+}
+
+/// A JSON Schema, written in the team file as JSON text.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct JsonSchemaText(pub Value);
+
+impl TryFrom<String> for JsonSchemaText {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let value: Value = serde_json::from_str(&text).map_err(|e| format!("not JSON: {e}"))?;
+        jsonschema::validator_for(&value).map_err(|e| format!("not a JSON Schema: {e}"))?;
+        Ok(Self(value))
+    }
+}
+
+impl From<JsonSchemaText> for String {
+    fn from(schema: JsonSchemaText) -> Self {
+        schema.0.to_string()
+    }
+}
+
+impl JsonSchema for JsonSchemaText {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "JsonSchemaText".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "contentMediaType": "application/schema+json" })
+    }
+}

@@ -1,0 +1,34 @@
+//! JSON Schemas: of the team format, for editors and for the parser's own check of shapes, and of a worker's report.
+
+use super::Team;
+use serde_json::{Map, Value, json};
+
+/// JSON Schema of a team file.
+pub fn team_schema() -> Value {
+    schemars::schema_for!(Team).to_value()
+}
+
+/// Only `id` and `status` are required, and numbers pass for text: agents differ in what they quote.
+pub(super) fn report_schema(team: &Team) -> Value {
+    let mut properties = Map::new();
+    properties.insert("id".into(), json!({ "type": "string" }));
+    properties.insert(
+        "status".into(),
+        json!({ "type": "string", "enum": ["completed", "failed"] }),
+    );
+    properties.insert("findings".into(), json!({ "type": "string" }));
+    for column in team.output_columns() {
+        let mut schema = json!({ "type": ["string", "number"] });
+        if !column.about.is_empty() {
+            schema["description"] = column.about.as_str().into();
+        }
+        properties.insert(column.name.clone(), schema);
+    }
+    properties.insert("error".into(), json!({ "type": "string" }));
+    json!({
+        "type": "object",
+        "properties": properties,
+        "required": ["id", "status"],
+        "additionalProperties": true,
+    })
+}
