@@ -2,4 +2,6 @@
 //! (enforced by `clippy.toml` beside this crate and by its short dependency list).
 
 pub mod id;
+pub mod plan;
+pub mod sheet;
 pub mod team;

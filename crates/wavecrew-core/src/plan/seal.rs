@@ -1,0 +1,292 @@
+//! The one way to a `Plan`: checks a table against the common rules and the team's, and reports every mistake.
+
+use super::graph::{self, Lists, all};
+use super::index::Index;
+use super::rules::{Roles, Rules};
+use super::{Places, Plan, Problem, Warning, did_you_mean};
+use crate::id::{ExecMode, TaskIx, check_task_id};
+use crate::sheet::Sheet;
+
+mod cells;
+mod links;
+
+/// Checks a table and works out its waves. Refused with all of its problems, in the order of the file.
+pub fn seal(sheet: Sheet, rules: &Rules) -> Result<(Plan, Vec<Warning>), Vec<Problem>> {
+    let missing = missing_columns(&sheet, rules);
+    if !missing.is_empty() {
+        return Err(missing);
+    }
+    let places = Places::of(&sheet).expect("the columns a plan needs are required by every team");
+    let mut report = Report {
+        sheet: &sheet,
+        places,
+        problems: Vec::new(),
+        warnings: Vec::new(),
+    };
+    let index = report.ids();
+    let modes = report.cells(rules);
+    let deps = report.deps(&index);
+    let dependents = deps.reversed();
+    let wave = graph::levels(&deps, &dependents);
+    report.cycles(&deps, &wave);
+    let context = report.context(&index, &wave);
+    report.pairs(rules, &deps);
+    report.printed_waves(&wave);
+    let Report {
+        mut problems,
+        mut warnings,
+        ..
+    } = report;
+    if !problems.is_empty() {
+        problems.sort_by_key(|problem| problem.line);
+        return Err(problems);
+    }
+    warnings.sort_by_key(|warning| warning.0.line);
+    let header = session_header(sheet.header(), &rules.header);
+    let graph = Graph {
+        deps,
+        dependents,
+        context,
+        wave,
+    };
+    Ok((
+        Plan::assemble_with(
+            Parts {
+                sheet,
+                header,
+                places,
+                modes,
+                graph,
+            },
+            index,
+        ),
+        warnings,
+    ))
+}
+
+/// A finished interactive task that others build on, and whose result nobody can read any more.
+/// `readable` says whether the task with this id has its result.
+pub fn unresolvable(plan: &Plan, readable: impl Fn(&str) -> bool) -> Vec<Problem> {
+    let mut named = vec![false; plan.len()];
+    for task in plan.tasks() {
+        for source in plan.deps(task).iter().chain(plan.context(task)) {
+            named[source.index()] = true;
+        }
+    }
+    plan.tasks()
+        .filter(|t| named[t.index()] && plan.mode(*t) == ExecMode::Interactive)
+        .filter(|t| plan.cell(*t, "status") == "completed" && !readable(plan.id(*t)))
+        .map(|t| {
+            let id = plan.id(t);
+            Problem::new(
+                plan.line(t),
+                format!("Cross-mechanism dependency unresolvable: {id}"),
+            )
+            .at("id", id)
+            .help(format!(
+                "restore interactive/{id}-result.json, or set the task back to `pending`"
+            ))
+        })
+        .collect()
+}
+
+fn missing_columns(sheet: &Sheet, rules: &Rules) -> Vec<Problem> {
+    let known = |name: &String| rules.header.contains(name);
+    let strangers = || {
+        sheet
+            .header()
+            .iter()
+            .filter(|name| !known(name))
+            .map(String::as_str)
+    };
+    rules
+        .required()
+        .filter(|name| sheet.column(name).is_none())
+        .map(|name| {
+            let close = did_you_mean(name, strangers()).map(|_| ());
+            let near = strangers().find(|s| close.is_some() && did_you_mean(name, [*s]).is_some());
+            let help = match near {
+                Some(near) => format!("did you mean `{name}` where the header says `{near}`?"),
+                None => format!("add a column named `{name}` to the header"),
+            };
+            Problem::new(1, format!("Missing column: {name}"))
+                .marking(near.unwrap_or_default())
+                .help(help)
+        })
+        .collect()
+}
+
+/// The team's columns in the team's order; a column of the user's own comes after the one it followed in the file.
+fn session_header(given: &[String], team: &[String]) -> Vec<String> {
+    let mut header = team.to_vec();
+    let mut after = 0;
+    for name in given {
+        if let Some(at) = header.iter().position(|h| h == name) {
+            after = at + 1;
+        } else {
+            header.insert(after, name.clone());
+            after += 1;
+        }
+    }
+    header
+}
+
+impl Places {
+    pub(super) fn of(sheet: &Sheet) -> Option<Self> {
+        Some(Self {
+            id: sheet.column("id")?,
+            description: sheet.column("description")?,
+            title: sheet.column("title"),
+            role: sheet.column("role"),
+            deps: sheet.column("deps"),
+            context_from: sheet.column("context_from"),
+            exec_mode: sheet.column("exec_mode"),
+            wave: sheet.column("wave"),
+            status: sheet.column("status"),
+        })
+    }
+}
+
+/// Who waits for whom, who reads from whom, and in which wave each runs.
+pub(super) struct Graph {
+    pub deps: Lists,
+    pub dependents: Lists,
+    pub context: Lists,
+    pub wave: Vec<u32>,
+}
+
+pub(super) struct Parts {
+    pub sheet: Sheet,
+    pub header: Vec<String>,
+    pub places: Places,
+    pub modes: Vec<ExecMode>,
+    pub graph: Graph,
+}
+
+impl Plan {
+    /// Puts a plan together from checked parts.
+    pub(super) fn assemble(parts: Parts) -> Plan {
+        let mut index = Index::with_capacity(parts.sheet.rows());
+        for row in all(parts.sheet.rows()) {
+            index
+                .insert(&parts.sheet, parts.places.id, row)
+                .expect("ids of a checked plan are unique");
+        }
+        Self::assemble_with(parts, index)
+    }
+
+    fn assemble_with(parts: Parts, index: Index) -> Plan {
+        let Parts {
+            sheet,
+            header,
+            places,
+            modes,
+            graph,
+        } = parts;
+        let Graph {
+            deps,
+            dependents,
+            context,
+            wave,
+        } = graph;
+        let waves = wave.iter().max().map_or(0, |w| *w as usize);
+        let mut wave_starts = vec![0; waves + 1];
+        for w in &wave {
+            wave_starts[*w as usize] += 1;
+        }
+        for w in 1..wave_starts.len() {
+            wave_starts[w] += wave_starts[w - 1];
+        }
+        // Each wave's start moves along as its tasks come in, and ends where the next wave starts.
+        let mut next: Vec<u32> = wave_starts.clone();
+        let mut by_wave = vec![TaskIx(0); wave.len()];
+        for task in all(wave.len()) {
+            let slot = &mut next[wave[task.index()] as usize - 1];
+            by_wave[*slot as usize] = task;
+            *slot += 1;
+        }
+        Plan {
+            sheet,
+            header,
+            places,
+            index,
+            modes,
+            deps,
+            dependents,
+            context,
+            wave,
+            by_wave,
+            wave_starts,
+        }
+    }
+}
+
+/// Collects what is wrong while the table is walked.
+struct Report<'a> {
+    sheet: &'a Sheet,
+    places: Places,
+    problems: Vec<Problem>,
+    warnings: Vec<Warning>,
+}
+
+impl<'a> Report<'a> {
+    fn id(&self, task: TaskIx) -> &'a str {
+        self.sheet.cell(task.index(), self.places.id)
+    }
+
+    fn tasks(&self) -> impl Iterator<Item = TaskIx> + use<> {
+        all(self.sheet.rows())
+    }
+
+    /// A problem with one cell.
+    fn cell_problem(&self, task: TaskIx, column: usize, message: String) -> Problem {
+        self.text_problem(task, column, self.sheet.cell(task.index(), column), message)
+    }
+
+    /// A problem with a part of one cell.
+    fn text_problem(&self, task: TaskIx, column: usize, text: &str, message: String) -> Problem {
+        Problem::new(self.sheet.cell_line(task.index(), column), message)
+            .at(&self.sheet.header()[column], text)
+    }
+
+    /// Every id is a good file name, and stands once.
+    fn ids(&mut self) -> Index {
+        let column = self.places.id;
+        let mut index = Index::with_capacity(self.sheet.rows());
+        for task in self.tasks() {
+            let id = self.id(task);
+            if let Err(why) = check_task_id(id) {
+                let message = format!("Invalid task ID: {}", id.escape_debug());
+                let problem = self
+                    .cell_problem(task, column, message)
+                    .help(format!("{why}; ids become part of file names"));
+                self.problems.push(problem);
+                if id.is_empty() {
+                    continue;
+                }
+            }
+            if let Err(earlier) = index.insert(self.sheet, column, task) {
+                let first = self.sheet.cell_line(earlier.index(), column);
+                let problem = self
+                    .cell_problem(task, column, format!("Duplicate task ID: {id}"))
+                    .help(format!("line {first} has the same id"));
+                self.problems.push(problem);
+            }
+        }
+        index
+    }
+
+    fn printed_waves(&mut self, wave: &[u32]) {
+        let Some(column) = self.places.wave else { return };
+        for task in self.tasks() {
+            let printed = self.sheet.cell(task.index(), column).trim();
+            let computed = wave[task.index()];
+            if !printed.is_empty() && computed != 0 && printed.parse() != Ok(computed) {
+                let message = format!("Wave of {} is {printed}, computed {computed}", self.id(task));
+                let problem = self.text_problem(task, column, printed, message);
+                self.warnings
+                    .push(Warning(problem.help("the computed wave is used")));
+            }
+        }
+    }
+}

@@ -1,0 +1,387 @@
+//! Bytes → `Sheet`, straight into the table's one text. Refuses what is not a table, with the line.
+
+use super::{Problem, Sheet};
+use csv_core::{ReadRecordResult, Reader};
+use std::io::{self, Read};
+
+/// Who wrote a file, and so whether the guard before formula characters is ours to take off.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// A person's own file: read as it is.
+    User,
+    /// A file of a session, written by us: the `'` that we put before formula characters comes off.
+    Session,
+}
+
+const MAX_FIELD: usize = 8 << 20;
+const MAX_FILE: u64 = u32::MAX as u64;
+const CHUNK: usize = 256 << 10;
+
+impl Sheet {
+    /// Reads a whole table: RFC 4180 with an optional byte order mark and any line ends.
+    pub fn read(reader: impl Read, origin: Origin) -> Result<Self, Vec<Problem>> {
+        let mut records = Records::new(reader);
+        let header = match records.next() {
+            Ok(Some(header)) => header.names(origin),
+            Ok(None) => {
+                return Err(vec![Problem::new(0, "The file is empty").help(
+                    "the first line names the columns; `id` and `description` are the least a task needs",
+                )]);
+            }
+            Err(problem) => return Err(vec![problem]),
+        };
+        let mut problems = duplicates(&header);
+        let width = header.len();
+        let mut text = Vec::new();
+        let mut ends: Vec<u32> = Vec::new();
+        let mut lines: Vec<u32> = Vec::new();
+        loop {
+            let record = match records.next() {
+                Ok(Some(record)) => record,
+                Ok(None) => break,
+                Err(problem) => {
+                    problems.push(problem);
+                    return Err(problems);
+                }
+            };
+            if record.ends.len() != width {
+                problems.push(ragged(&record, width));
+                continue;
+            }
+            lines.push(record.line);
+            record.append(origin, &mut text, &mut ends);
+        }
+        if lines.is_empty() && problems.is_empty() {
+            problems.push(
+                Problem::new(1, "The file has a header and no tasks")
+                    .help("add one row per task below the header"),
+            );
+        }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let text =
+            String::from_utf8(text).expect("every chunk was checked before it was split at ASCII bytes");
+        Ok(Self {
+            header,
+            text,
+            ends,
+            lines,
+        })
+    }
+}
+
+fn duplicates(header: &[String]) -> Vec<Problem> {
+    let repeated = |(i, name): (usize, &String)| {
+        let first = header[..i].iter().position(|h| h == name)?;
+        Some(
+            Problem::new(1, format!("Duplicate column: {name}"))
+                .marking(name)
+                .help(format!(
+                    "columns {} and {} have the same name; rename or remove one",
+                    first + 1,
+                    i + 1
+                )),
+        )
+    };
+    header.iter().enumerate().filter_map(repeated).collect()
+}
+
+fn ragged(record: &Record<'_>, width: usize) -> Problem {
+    let found = record.ends.len();
+    let fields = if found == 1 { "field" } else { "fields" };
+    let help = if found > width {
+        "a field that holds a comma, a quote or a line break must stand in double quotes"
+    } else {
+        "write empty fields too, or look for a quote that was not closed on an earlier line"
+    };
+    Problem::new(
+        record.line,
+        format!("Row has {found} {fields}, the header has {width}"),
+    )
+    .help(help)
+}
+
+/// The characters that make a spreadsheet run a cell, and our guard itself.
+pub(super) fn is_formula_start(byte: u8) -> bool {
+    matches!(byte, b'=' | b'+' | b'-' | b'@' | b'\t' | b'\r' | b'\'')
+}
+
+fn unguarded(field: &[u8], origin: Origin) -> &[u8] {
+    match (origin, field) {
+        (Origin::Session, [b'\'', rest @ ..]) if rest.first().is_some_and(|b| is_formula_start(*b)) => rest,
+        _ => field,
+    }
+}
+
+/// One record in the reader's own buffer, valid until the next one is read.
+struct Record<'a> {
+    line: u32,
+    text: &'a [u8],
+    ends: &'a [usize],
+}
+
+impl Record<'_> {
+    fn fields(&self) -> impl Iterator<Item = &[u8]> {
+        let mut start = 0;
+        self.ends.iter().map(move |&end| {
+            let field = &self.text[start..end];
+            start = end;
+            field
+        })
+    }
+
+    fn names(&self, origin: Origin) -> Vec<String> {
+        self.fields()
+            .map(|f| String::from_utf8_lossy(unguarded(f, origin)).into_owned())
+            .collect()
+    }
+
+    fn append(&self, origin: Origin, text: &mut Vec<u8>, ends: &mut Vec<u32>) {
+        if origin == Origin::User || !self.text.contains(&b'\'') {
+            let base = text.len();
+            text.extend_from_slice(self.text);
+            ends.extend(self.ends.iter().map(|end| offset(base + end)));
+        } else {
+            for field in self.fields() {
+                text.extend_from_slice(unguarded(field, origin));
+                ends.push(offset(text.len()));
+            }
+        }
+    }
+}
+
+fn offset(at: usize) -> u32 {
+    u32::try_from(at).expect("cells are no longer than the file, which is at most 4 GiB")
+}
+
+/// Splits a byte stream into records. Every chunk is checked for NUL and UTF-8 before it is split: the bytes that
+/// split are ASCII, so valid chunks make valid fields.
+struct Records<R> {
+    input: Input<R>,
+    core: Reader,
+    skipped_lines: u64,
+    text: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl<R: Read> Records<R> {
+    fn new(reader: R) -> Self {
+        Self {
+            input: Input::new(reader),
+            core: Reader::new(),
+            skipped_lines: 0,
+            text: vec![0; 64 << 10],
+            ends: vec![0; 64],
+        }
+    }
+
+    /// The line of the next byte, from 1.
+    fn line(&self) -> u32 {
+        u32::try_from(self.core.line() + self.skipped_lines).unwrap_or(u32::MAX)
+    }
+
+    fn refill(&mut self) -> Result<(), Problem> {
+        let line = self.line();
+        self.input.refill().map_err(|stop| stop.problem(line))
+    }
+
+    /// Passes over blank lines and the second half of a CRLF, so that a record's line is where its text starts.
+    fn skip_breaks(&mut self) -> Result<(), Problem> {
+        loop {
+            let breaks = self
+                .input
+                .rest()
+                .iter()
+                .take_while(|b| matches!(b, b'\r' | b'\n'));
+            let (count, lines) = breaks.fold((0, 0), |(n, lines), b| (n + 1, lines + u64::from(*b == b'\n')));
+            self.input.consume(count);
+            self.skipped_lines += lines;
+            if !self.input.rest().is_empty() || self.input.ended {
+                return Ok(());
+            }
+            self.refill()?;
+        }
+    }
+
+    fn next(&mut self) -> Result<Option<Record<'_>>, Problem> {
+        self.skip_breaks()?;
+        if self.input.rest().is_empty() {
+            return Ok(None);
+        }
+        let line = self.line();
+        let (mut written, mut ended) = (0, 0);
+        loop {
+            // At the end of the input a line break closes the last record, unless a quote is still open.
+            let at_end = self.input.rest().is_empty();
+            let input: &[u8] = if at_end { b"\n" } else { self.input.rest() };
+            let (result, read, wrote, ends) =
+                self.core
+                    .read_record(input, &mut self.text[written..], &mut self.ends[ended..]);
+            if !at_end {
+                self.input.consume(read);
+            }
+            written += wrote;
+            ended += ends;
+            match result {
+                ReadRecordResult::InputEmpty if at_end => return Err(self.open_quote(line, ended)),
+                ReadRecordResult::InputEmpty => {
+                    if !self.input.ended {
+                        self.refill()?;
+                    }
+                }
+                ReadRecordResult::OutputFull => {
+                    let start = if ended == 0 { 0 } else { self.ends[ended - 1] };
+                    if written - start > MAX_FIELD {
+                        return Err(too_long(line, ended));
+                    }
+                    self.text.resize(self.text.len() * 2, 0);
+                }
+                ReadRecordResult::OutputEndsFull => self.ends.resize(self.ends.len() * 2, 0),
+                ReadRecordResult::Record => break,
+                ReadRecordResult::End => return Ok(None),
+            }
+        }
+        let record = Record {
+            line,
+            text: &self.text[..written],
+            ends: &self.ends[..ended],
+        };
+        if written > MAX_FIELD
+            && let Some(n) = record.fields().position(|f| f.len() > MAX_FIELD)
+        {
+            return Err(too_long(line, n));
+        }
+        Ok(Some(record))
+    }
+
+    fn open_quote(&self, line: u32, complete: usize) -> Problem {
+        let before = if complete == 0 { 0 } else { self.ends[complete - 1] };
+        let line = line.saturating_add(breaks(self.text[..before].iter()));
+        Problem::new(
+            line,
+            format!("Field {} opens a quote that is never closed", complete + 1),
+        )
+        .help("close it with a second double quote; a quote inside a quoted field is written twice")
+    }
+}
+
+fn too_long(line: u32, complete: usize) -> Problem {
+    Problem::new(
+        line,
+        format!("Field {} is longer than {} MiB", complete + 1, MAX_FIELD >> 20),
+    )
+    .help("put long texts in a file and name the file in the cell; or look for a quote that was not closed")
+}
+
+/// A checked window on the input.
+struct Input<R> {
+    reader: R,
+    buffer: Vec<u8>,
+    /// `buffer[at..valid]` is checked text; `buffer[valid..filled]` the start of a character that is not all there.
+    at: usize,
+    valid: usize,
+    filled: usize,
+    total: u64,
+    ended: bool,
+}
+
+/// Why reading stops, and how far after the current position.
+enum Stop {
+    Nul { lines: u32 },
+    NotUtf8 { lines: u32, bytes: Vec<u8> },
+    TooBig,
+    Io(io::Error),
+}
+
+impl Stop {
+    fn problem(self, line: u32) -> Problem {
+        match self {
+            Self::Nul { lines } => Problem::new(line + lines, "The file contains a NUL byte")
+                .help("save the table as CSV text, UTF-8; a spreadsheet's own format cannot be read"),
+            Self::NotUtf8 { lines, bytes } => {
+                let bytes = bytes.escape_ascii();
+                Problem::new(line + lines, format!("The text is not UTF-8: {bytes}"))
+                    .help("save the table again with the encoding UTF-8")
+            }
+            Self::TooBig => {
+                Problem::new(line, "The file is larger than 4 GiB").help("split it into several runs")
+            }
+            Self::Io(error) => Problem::new(0, format!("The file cannot be read: {error}")),
+        }
+    }
+}
+
+impl<R: Read> Input<R> {
+    fn new(reader: R) -> Self {
+        Self {
+            reader,
+            buffer: vec![0; CHUNK],
+            at: 0,
+            valid: 0,
+            filled: 0,
+            total: 0,
+            ended: false,
+        }
+    }
+
+    fn rest(&self) -> &[u8] {
+        &self.buffer[self.at..self.valid]
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        self.at += bytes;
+    }
+
+    /// Reads the next chunk. Only called when all checked text is consumed.
+    fn refill(&mut self) -> Result<(), Stop> {
+        self.buffer.copy_within(self.valid..self.filled, 0);
+        self.filled -= self.valid;
+        self.at = 0;
+        while self.filled < self.buffer.len() {
+            match self.reader.read(&mut self.buffer[self.filled..]) {
+                Ok(0) => {
+                    self.ended = true;
+                    break;
+                }
+                Ok(n) => {
+                    self.filled += n;
+                    self.total += n as u64;
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(Stop::Io(e)),
+            }
+        }
+        if self.total > MAX_FILE {
+            return Err(Stop::TooBig);
+        }
+        self.check()
+    }
+
+    fn check(&mut self) -> Result<(), Stop> {
+        let chunk = &self.buffer[..self.filled];
+        if chunk.contains(&0) {
+            let before = chunk.iter().take_while(|b| **b != 0);
+            return Err(Stop::Nul {
+                lines: breaks(before),
+            });
+        }
+        self.valid = match std::str::from_utf8(chunk) {
+            Ok(_) => self.filled,
+            Err(e) if e.error_len().is_none() && !self.ended => e.valid_up_to(),
+            Err(e) => {
+                let (good, bad) = chunk.split_at(e.valid_up_to());
+                let bytes = bad[..e.error_len().unwrap_or(bad.len())].to_vec();
+                return Err(Stop::NotUtf8 {
+                    lines: breaks(good.iter()),
+                    bytes,
+                });
+            }
+        };
+        Ok(())
+    }
+}
+
+fn breaks<'a>(bytes: impl Iterator<Item = &'a u8>) -> u32 {
+    u32::try_from(bytes.filter(|b| **b == b'\n').count()).unwrap_or(u32::MAX)
+}
