@@ -1,7 +1,11 @@
 //! The pure heart of wavecrew. Decides and never acts: no disk, clock, environment, processes or threads
 //! (enforced by `clippy.toml` beside this crate and by its short dependency list).
 
+pub mod engine;
+pub mod event;
 pub mod id;
 pub mod plan;
+pub mod prompt;
 pub mod sheet;
 pub mod team;
+pub mod time;

@@ -1,0 +1,66 @@
+//! What the engine wants done. The driver does it, in order, and only after the events before it are in the
+//! journal.
+
+use super::input::WorkerId;
+use crate::event::{Ending, Event};
+use crate::id::{ExecMode, TaskIx};
+use std::time::Duration;
+
+#[derive(Debug)]
+#[must_use = "an action that is dropped is work that never happens"]
+pub enum Action {
+    /// Append to the journal before anything that follows.
+    Record(Event),
+    /// Write `wave-N.csv` for these tasks, with their `prev_context`.
+    WriteWave { wave: u32, rows: Vec<(TaskIx, String)> },
+    Spawn(Box<Assignment>),
+    /// Say something more to a worker in its conversation.
+    Send { worker: WorkerId, turn: u32, text: String },
+    /// Tell the worker that its report was refused; it may report again.
+    RefuseReport { worker: WorkerId, reason: String },
+    /// Compare the worker's claim with the facts.
+    CheckClaim { worker: WorkerId, task: TaskIx, outputs: Vec<(String, String)> },
+    /// End the worker and everything it started. Answered by `Closed`.
+    Close { worker: WorkerId, grace: Duration },
+    /// The findings were longer than the table holds; keep the whole text beside the log.
+    KeepFindings { task: TaskIx, attempt: u32, text: String },
+    /// Write `interactive/{id}-result.json`.
+    WriteInteractive { task: TaskIx },
+    /// The wave's results are in the table: publish it and remove `wave-N.csv`.
+    Merged { wave: u32 },
+    /// Put a question to the person.
+    Ask(Question),
+    /// Something a person should see.
+    Tell(Notice),
+    /// The run is over: write the final files and leave.
+    Finish(Ending),
+}
+
+/// A task handed to a worker.
+#[derive(Clone, Debug)]
+pub struct Assignment {
+    pub worker: WorkerId,
+    pub task: TaskIx,
+    pub id: String,
+    pub role: String,
+    pub attempt: u32,
+    pub mode: ExecMode,
+    pub agent: String,
+    pub prev_context: String,
+}
+
+#[derive(Clone, Debug)]
+pub struct Question {
+    pub id: u32,
+    pub text: String,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Notice {
+    WaveDone { wave: u32, completed: usize, failed: usize, skipped: usize },
+    /// A worker has been silent for a while.
+    Stalled { task: String, silent: Duration },
+    /// The worker changed its mind or was late; its report did not count.
+    ReportIgnored { task: String, reason: String },
+    Note(String),
+}

@@ -1,0 +1,454 @@
+//! Follows one worker from its start to its end: turns, reports, repair rounds, clocks.
+
+use super::action::{Action, Assignment, Notice};
+use super::input::{Exit, SpawnError, TurnEnd, Verdict, WorkerId};
+use super::report::Report;
+use super::Engine;
+use crate::event::{Checked, Event, ProcessId, Status, StopReason, TaskResult};
+use crate::id::{ExecMode, TaskIx};
+use crate::team::Limits;
+use crate::time::{Timestamp, human};
+use std::time::Duration;
+
+/// How long a worker that has reported may take to end by itself.
+const LINGER: Duration = Duration::from_secs(10);
+
+/// Said to an interactive worker whose time is up.
+const FINISH: &str = "Your time for this task is nearly over. Finish what you are doing now, leave the work in a \
+                      consistent state, and report your result.";
+
+pub(super) struct Attempt {
+    pub task: TaskIx,
+    pub number: u32,
+    turn: u32,
+    repairs: u32,
+    started: Timestamp,
+    last_activity: Timestamp,
+    stall_shown: bool,
+    ending: Ending,
+    stage: Stage,
+}
+
+/// How far the end of the worker's processes has got.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Ending {
+    No,
+    /// It was asked for.
+    Asked,
+    /// Nothing of the worker is left.
+    Gone,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// The process was asked for.
+    Starting,
+    /// A turn is under way.
+    Working,
+    /// Its time is up and it was asked to finish.
+    Finishing { until: Timestamp },
+    /// It has reported well and may end by itself.
+    Reported { report: Report, until: Timestamp },
+    /// Its claim is being compared with the facts.
+    Checking { report: Report },
+    /// Its time ran out; a report that got in before the channel closed still counts.
+    Expired { stop: StopReason, error: String },
+    /// The run is being stopped; a report that got in still counts.
+    Stopped,
+    /// The outcome is on record.
+    Recorded,
+}
+
+impl Engine {
+    /// Hands a task to a new worker.
+    pub(super) fn start(&mut self, task: TaskIx) {
+        let worker = WorkerId(self.next_worker);
+        self.next_worker += 1;
+        let plan = self.ledger.plan();
+        let number = self.ledger.task(task).attempts + 1;
+        let prev_context = self.ledger.prev_context(task);
+        let agent = self.options.agents.for_role(plan.role(task)).to_owned();
+        let assignment = Assignment {
+            worker,
+            task,
+            id: plan.id(task).to_owned(),
+            role: plan.role(task).to_owned(),
+            attempt: number,
+            mode: plan.mode(task),
+            agent: agent.clone(),
+            prev_context,
+        };
+        let print = self.prints.of(plan, &self.ledger.team, task, &assignment.prev_context);
+        let id = assignment.id.clone();
+        self.record(Event::AttemptStarted { at: self.now, task: id, attempt: number, print, agent });
+        self.live.insert(
+            worker,
+            Attempt {
+                task,
+                number,
+                turn: 1,
+                repairs: 0,
+                started: self.now,
+                last_activity: self.now,
+                stall_shown: false,
+                ending: Ending::No,
+                stage: Stage::Starting,
+            },
+        );
+        self.out.push(Action::Spawn(Box::new(assignment)));
+    }
+
+    pub(super) fn spawned(&mut self, worker: WorkerId, process: ProcessId) {
+        let now = self.now;
+        let Some(attempt) = self.live.get_mut(&worker) else { return };
+        attempt.last_activity = now;
+        if matches!(attempt.stage, Stage::Starting) {
+            attempt.stage = Stage::Working;
+        }
+        let (turn, number, task) = (attempt.turn, attempt.number, attempt.task);
+        let task = self.ledger.plan().id(task).to_owned();
+        self.record(Event::Spawned { task, attempt: number, turn, process });
+    }
+
+    pub(super) fn spawn_failed(&mut self, worker: WorkerId, error: SpawnError) {
+        if !self.live.contains_key(&worker) {
+            return;
+        }
+        let (error, retry) = match error {
+            SpawnError::Permanent(error) => (error, Retry::Never),
+            SpawnError::Shortage(error) => (error, Retry::Shortage),
+        };
+        let error = format!("The worker could not be started: {error}");
+        self.conclude(worker, StopReason::Crashed, failed(error), retry);
+    }
+
+    pub(super) fn activity(&mut self, worker: WorkerId) {
+        let now = self.now;
+        if let Some(attempt) = self.live.get_mut(&worker) {
+            attempt.last_activity = now;
+            attempt.stall_shown = false;
+        }
+    }
+
+    pub(super) fn reported(&mut self, worker: WorkerId, body: &str) {
+        let now = self.now;
+        let Some(attempt) = self.live.get_mut(&worker) else { return };
+        attempt.last_activity = now;
+        let id = self.ledger.plan().id(attempt.task);
+        match (self.reader.read(id, body), &attempt.stage) {
+            (Ok(_), Stage::Reported { .. } | Stage::Checking { .. } | Stage::Recorded) => {
+                let (task, reason) = (id.to_owned(), "a report was accepted before".to_owned());
+                self.tell(Notice::ReportIgnored { task, reason });
+            }
+            (Ok(report), Stage::Expired { .. } | Stage::Stopped) => self.accept(worker, report),
+            (Ok(report), Stage::Starting | Stage::Working | Stage::Finishing { .. }) => {
+                attempt.stage = Stage::Reported { report, until: now.plus(LINGER) };
+            }
+            (Err(reason), _) => self.out.push(Action::RefuseReport { worker, reason }),
+        }
+    }
+
+    pub(super) fn turn_ended(&mut self, worker: WorkerId, end: &TurnEnd) {
+        let now = self.now;
+        let Some(attempt) = self.live.get_mut(&worker) else { return };
+        attempt.last_activity = now;
+        let task = attempt.task;
+        let being_ended = match &attempt.stage {
+            Stage::Reported { report, .. } => {
+                let report = report.clone();
+                return self.accept(worker, report);
+            }
+            Stage::Checking { .. } | Stage::Recorded => return,
+            Stage::Expired { .. } | Stage::Stopped => true,
+            Stage::Starting | Stage::Working | Stage::Finishing { .. } => false,
+        };
+        let mut refused = None;
+        for body in &end.reports {
+            match self.reader.read(self.ledger.plan().id(task), body) {
+                Ok(report) => return self.accept(worker, report),
+                Err(reason) => refused = refused.or(Some(reason)),
+            }
+        }
+        if being_ended {
+            return;
+        }
+        let (stop, error, retry) = match (refused, end.exit) {
+            (_, Exit::Reason(stop)) => (stop, format!("The agent stopped ({})", stop.as_str()), Retry::IfBroken),
+            (Some(reason), Exit::Code(_) | Exit::Signal(_)) => {
+                if !self.send_back(worker, &reason) {
+                    let rounds = self.limits(task).max_repairs;
+                    let error = format!("The report was not valid after {rounds} corrections: {reason}");
+                    self.conclude(worker, StopReason::SchemaInvalid, failed(error), Retry::Never);
+                }
+                return;
+            }
+            (None, Exit::Code(0)) => {
+                (StopReason::NoReport, "The worker ended without a report".to_owned(), Retry::Never)
+            }
+            (None, Exit::Code(code)) => {
+                (StopReason::Crashed, format!("The worker exited with code {code}"), Retry::IfBroken)
+            }
+            (None, Exit::Signal(signal)) => {
+                (StopReason::Crashed, format!("The worker was ended by signal {signal}"), Retry::IfBroken)
+            }
+        };
+        self.conclude(worker, stop, failed(with_last_words(error, &end.last_words)), retry);
+    }
+
+    pub(super) fn claim_checked(&mut self, worker: WorkerId, verdict: Verdict) {
+        let Some(attempt) = self.live.get(&worker) else { return };
+        let Stage::Checking { report } = &attempt.stage else { return };
+        let mut report = report.clone();
+        match verdict {
+            Verdict::Holds { checked, measured } => {
+                for (column, value) in measured {
+                    report.outputs.retain(|(name, _)| *name != column);
+                    report.outputs.push((column, value));
+                }
+                self.finish(worker, report, checked);
+            }
+            Verdict::Mend(reason) => {
+                if !self.send_back(worker, &reason) {
+                    self.contradict(worker, reason);
+                }
+            }
+            Verdict::Contradicted(reason) => self.contradict(worker, reason),
+        }
+    }
+
+    pub(super) fn closed(&mut self, worker: WorkerId) {
+        let Some(attempt) = self.live.get_mut(&worker) else { return };
+        attempt.ending = Ending::Gone;
+        match &mut attempt.stage {
+            // The verdict on its claim is still to come.
+            Stage::Checking { .. } => {}
+            Stage::Recorded => {
+                self.live.remove(&worker);
+            }
+            Stage::Expired { stop, error } => {
+                let (stop, error) = (*stop, std::mem::take(error));
+                self.conclude(worker, stop, failed(error), Retry::IfBroken);
+            }
+            Stage::Reported { report, .. } => {
+                let report = report.clone();
+                self.accept(worker, report);
+            }
+            Stage::Stopped | Stage::Starting | Stage::Working | Stage::Finishing { .. } => {
+                let (task, number) = (attempt.task, attempt.number);
+                self.live.remove(&worker);
+                let task = self.ledger.plan().id(task).to_owned();
+                self.record(Event::Interrupted { at: self.now, task, attempt: number });
+            }
+        }
+    }
+
+    /// Looks at the clocks of every worker.
+    pub(super) fn tick(&mut self) {
+        let workers: Vec<WorkerId> = self.live.keys().copied().collect();
+        for worker in workers {
+            self.look_at_clocks(worker);
+        }
+    }
+
+    fn look_at_clocks(&mut self, worker: WorkerId) {
+        let attempt = &self.live[&worker];
+        let (task, now) = (attempt.task, self.now);
+        let limits = self.limits(task);
+        let interactive = self.ledger.plan().mode(task) == ExecMode::Interactive;
+        let wall = self.options.wall.unwrap_or(if interactive { limits.interactive } else { limits.one_shot });
+        let silent = now.since(attempt.last_activity);
+        match &attempt.stage {
+            Stage::Reported { report, until } => {
+                if now >= *until {
+                    let report = report.clone();
+                    self.accept(worker, report);
+                }
+            }
+            Stage::Finishing { until } if now >= *until => {
+                let total = human(wall + limits.interactive_grace);
+                let error = format!("Timed out after {total}, though it was asked to finish");
+                self.expire(worker, StopReason::Timeout, error);
+            }
+            Stage::Starting | Stage::Working if now.since(attempt.started) >= wall => {
+                if interactive {
+                    let until = now.plus(limits.interactive_grace);
+                    self.say(worker, FINISH.to_owned());
+                    self.live.get_mut(&worker).expect("looked up above").stage = Stage::Finishing { until };
+                } else {
+                    let error = format!("Timed out after {}", human(wall));
+                    self.expire(worker, StopReason::Timeout, error);
+                }
+            }
+            Stage::Starting | Stage::Working | Stage::Finishing { .. } => {
+                if let Some(limit) = self.options.end_idle
+                    && silent >= limit
+                {
+                    let error = format!("Ended after {} without any output", human(silent));
+                    self.expire(worker, StopReason::Idle, error);
+                } else if silent >= self.options.idle.unwrap_or(limits.idle) && !attempt.stall_shown {
+                    let task = self.ledger.plan().id(task).to_owned();
+                    self.live.get_mut(&worker).expect("looked up above").stall_shown = true;
+                    self.tell(Notice::Stalled { task, silent });
+                }
+            }
+            Stage::Checking { .. } | Stage::Expired { .. } | Stage::Stopped | Stage::Recorded => {}
+        }
+    }
+
+    /// Ends every worker; what got its report in keeps it.
+    pub(super) fn end_all(&mut self) {
+        let workers: Vec<WorkerId> = self.live.keys().copied().collect();
+        for worker in workers {
+            let attempt = self.live.get_mut(&worker).expect("taken from the keys");
+            match &attempt.stage {
+                Stage::Reported { report, .. } => {
+                    let report = report.clone();
+                    self.accept(worker, report);
+                }
+                Stage::Starting | Stage::Working | Stage::Finishing { .. } => {
+                    attempt.stage = Stage::Stopped;
+                    self.close(worker);
+                }
+                Stage::Checking { .. } => self.close(worker),
+                Stage::Expired { .. } | Stage::Stopped | Stage::Recorded => {}
+            }
+        }
+    }
+
+    /// A well-formed report is here: a failure is believed, a success is checked.
+    fn accept(&mut self, worker: WorkerId, report: Report) {
+        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
+        let task = attempt.task;
+        let role = self.ledger.team.role(self.ledger.plan().role(task));
+        if report.status == Status::Completed && role.is_some_and(|role| !role.owes.is_empty()) {
+            let outputs = report.outputs.clone();
+            attempt.stage = Stage::Checking { report };
+            self.out.push(Action::CheckClaim { worker, task, outputs });
+        } else {
+            self.finish(worker, report, Checked::Unverified);
+        }
+    }
+
+    fn finish(&mut self, worker: WorkerId, report: Report, checked: Checked) {
+        let attempt = &self.live[&worker];
+        if let Some(text) = report.whole_findings {
+            let (task, attempt) = (attempt.task, attempt.number);
+            self.out.push(Action::KeepFindings { task, attempt, text });
+        }
+        let mut result = TaskResult {
+            status: report.status,
+            findings: report.findings,
+            outputs: report.outputs,
+            error: report.error,
+            checked,
+        };
+        if result.status == Status::Failed && result.error.is_empty() {
+            "The worker reported a failure without saying why".clone_into(&mut result.error);
+        } else if result.status == Status::Completed {
+            result.error.clear();
+        }
+        self.conclude(worker, StopReason::Ok, result, Retry::Never);
+    }
+
+    fn contradict(&mut self, worker: WorkerId, reason: String) {
+        let result = TaskResult { checked: Checked::Contradicted, ..failed(reason) };
+        self.conclude(worker, StopReason::Ok, result, Retry::Never);
+    }
+
+    /// Records the outcome and ends the worker, or has it tried again.
+    fn conclude(&mut self, worker: WorkerId, stop: StopReason, result: TaskResult, retry: Retry) {
+        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
+        attempt.stage = Stage::Recorded;
+        let (ix, number, gone) = (attempt.task, attempt.number, attempt.ending == Ending::Gone);
+        let (at, task) = (self.now, self.ledger.plan().id(ix).to_owned());
+        let again = result.status == Status::Failed
+            && match retry {
+                Retry::Never => false,
+                Retry::IfBroken => number < self.options.max_attempts,
+                Retry::Shortage => number < self.options.max_attempts + SHORTAGE_ATTEMPTS,
+            };
+        if again {
+            let wait = self.options.backoff * 2u32.saturating_pow(number.min(8) - 1);
+            let (error, retry_at) = (result.error, at.plus(wait));
+            self.record(Event::AttemptFailed { at, task, attempt: number, stop, error, retry_at });
+            self.schedule.put_back(ix);
+        } else {
+            self.record(Event::Finished { at, task, attempt: number, stop, result });
+            if self.ledger.plan().mode(ix) == ExecMode::Interactive {
+                self.out.push(Action::WriteInteractive { task: ix });
+            }
+        }
+        if gone {
+            self.live.remove(&worker);
+        } else {
+            self.close(worker);
+        }
+    }
+
+    fn expire(&mut self, worker: WorkerId, stop: StopReason, error: String) {
+        self.live.get_mut(&worker).expect("callers looked it up").stage = Stage::Expired { stop, error };
+        self.close(worker);
+    }
+
+    /// Asks for the end of the worker's processes, once.
+    fn close(&mut self, worker: WorkerId) {
+        let grace = self.options.kill_grace;
+        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
+        if attempt.ending == Ending::No {
+            attempt.ending = Ending::Asked;
+            self.out.push(Action::Close { worker, grace });
+        }
+    }
+
+    /// Asks the worker again in the same conversation; false when it has been asked often enough.
+    fn send_back(&mut self, worker: WorkerId, reason: &str) -> bool {
+        let max_repairs = self.limits(self.live[&worker].task).max_repairs;
+        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
+        if attempt.repairs >= max_repairs || attempt.ending != Ending::No {
+            return false;
+        }
+        attempt.repairs += 1;
+        attempt.stage = Stage::Working;
+        let (ix, number, turn) = (attempt.task, attempt.number, attempt.turn + 1);
+        let task = self.ledger.plan().id(ix).to_owned();
+        self.record(Event::SentBack { task, attempt: number, turn, reason: reason.to_owned() });
+        self.say(
+            worker,
+            format!(
+                "Your report was not accepted: {reason}\n\
+                 Correct this and report again. Everything else you did is kept."
+            ),
+        );
+        true
+    }
+
+    fn say(&mut self, worker: WorkerId, text: String) {
+        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
+        attempt.turn += 1;
+        let turn = attempt.turn;
+        self.out.push(Action::Send { worker, turn, text });
+    }
+
+    fn limits(&self, task: TaskIx) -> Limits {
+        self.ledger.team.limits_for(self.ledger.plan().role(task))
+    }
+}
+
+/// Attempts lost to a shortage of the machine (processes, files, memory) on top of the ordinary ones.
+const SHORTAGE_ATTEMPTS: u32 = 5;
+
+/// When a failed attempt is worth another one.
+#[derive(Clone, Copy)]
+enum Retry {
+    Never,
+    IfBroken,
+    Shortage,
+}
+
+fn failed(error: String) -> TaskResult {
+    TaskResult { status: Status::Failed, error, ..TaskResult::default() }
+}
+
+fn with_last_words(what: String, last_words: &str) -> String {
+    if last_words.is_empty() { what } else { format!("{what}: {last_words}") }
+}

@@ -1,0 +1,95 @@
+//! What the engine is told. Everything that happens outside reaches it as one of these.
+
+use crate::event::{Checked, ProcessId, StopReason};
+use crate::plan::Plan;
+use crate::sheet::Patch;
+
+/// One worker: one attempt at one task. Never reused within a run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct WorkerId(pub u64);
+
+#[derive(Debug)]
+pub enum Input {
+    /// Begin to run waves. Reports that were accepted for attempts whose coordinator died come along.
+    Begin { recovered: Vec<RecoveredReport> },
+    /// Time has passed.
+    Tick,
+    Spawned { worker: WorkerId, process: ProcessId },
+    SpawnFailed { worker: WorkerId, error: SpawnError },
+    /// The worker showed a sign of life.
+    Activity { worker: WorkerId },
+    /// A report arrived while the worker's turn is still under way.
+    Reported { worker: WorkerId, body: String },
+    /// The worker's turn is over.
+    TurnEnded { worker: WorkerId, end: TurnEnd },
+    /// The claim of a worker was compared with the facts.
+    ClaimChecked { worker: WorkerId, verdict: Verdict },
+    /// Nothing of the worker is left.
+    Closed { worker: WorkerId },
+    /// A person edited `tasks.csv`; the plan is the sealed result of the patch.
+    Edited { patch: Patch, plan: Box<Plan> },
+    Answered { question: u32, answer: Answer },
+    /// Start nothing new; let what runs finish.
+    Drain,
+    /// End what runs, then stop.
+    Stop(StopKind),
+    Pause,
+    Resume,
+}
+
+#[derive(Clone, Debug)]
+pub struct RecoveredReport {
+    pub task: String,
+    pub attempt: u32,
+    pub body: String,
+}
+
+#[derive(Clone, Debug)]
+pub enum SpawnError {
+    /// It will not work next time either: no such program, no permission.
+    Permanent(String),
+    /// The machine is short of something: try again later.
+    Shortage(String),
+}
+
+/// How a turn of a worker ended.
+#[derive(Clone, Debug)]
+pub struct TurnEnd {
+    pub exit: Exit,
+    /// Candidates for the report, most trustworthy channel first.
+    pub reports: Vec<String>,
+    /// The last words of the worker, for the error text.
+    pub last_words: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exit {
+    Code(i32),
+    Signal(i32),
+    /// The agent itself told why it could not go on.
+    Reason(StopReason),
+}
+
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// The facts agree; measured values replace claimed ones.
+    Holds { checked: Checked, measured: Vec<(String, String)> },
+    /// The facts disagree; the worker may mend it in the same conversation.
+    Mend(String),
+    /// The facts disagree and asking again is no use.
+    Contradicted(String),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StopKind {
+    /// Ctrl-C or a signal.
+    Interrupt,
+    /// `wavecrew cancel` from another process.
+    Cancel,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answer {
+    Retry,
+    Abort,
+}

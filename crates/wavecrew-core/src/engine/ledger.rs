@@ -1,0 +1,320 @@
+//! The durable state of a session: a fold over its events, and nothing else. Holds no clock and decides nothing.
+
+use crate::event::{Checked, Event, Fingerprint, Status, StopReason, TaskResult};
+use crate::id::TaskIx;
+use crate::plan::{self, Plan};
+use crate::team::Team;
+use crate::time::Timestamp;
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// What is known of one task.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct TaskState {
+    pub progress: Progress,
+    /// How often a worker was started on it.
+    pub attempts: u32,
+    pub result: TaskResult,
+    pub stop: Option<StopReason>,
+    /// What the latest attempt was produced from, and by which agent.
+    pub made_from: Option<(Fingerprint, Arc<str>)>,
+    pub started: Option<Timestamp>,
+    pub ended: Option<Timestamp>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Progress {
+    #[default]
+    Pending,
+    /// Waits before it is tried again.
+    Waiting { until: Timestamp },
+    /// An attempt was begun and has no end yet.
+    Open { attempt: u32 },
+    Done,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    pub pending: usize,
+    pub running: usize,
+    pub completed: usize,
+    pub failed: usize,
+    pub skipped: usize,
+}
+
+impl Counts {
+    pub fn total(&self) -> usize {
+        self.pending + self.running + self.completed + self.failed + self.skipped
+    }
+
+    fn of(&mut self, status: Status, open: bool) -> &mut usize {
+        match (status, open) {
+            (Status::Pending, true) => &mut self.running,
+            (Status::Pending, false) => &mut self.pending,
+            (Status::Completed, _) => &mut self.completed,
+            (Status::Failed, _) => &mut self.failed,
+            (Status::Skipped, _) => &mut self.skipped,
+        }
+    }
+}
+
+pub struct Ledger {
+    pub team: Arc<Team>,
+    plan: Plan,
+    tasks: Vec<TaskState>,
+    counts: Counts,
+    /// Unfinished tasks per wave (index 0 is wave 1), and the lowest wave that may have any.
+    unfinished: Vec<u32>,
+    lowest: u32,
+    pub wave: u32,
+    /// The latest ending, if no run was begun since.
+    pub ending: Option<crate::event::Ending>,
+    pub questions: u32,
+    agent: Arc<str>,
+}
+
+impl Ledger {
+    /// The state before anything happened: what the table itself says.
+    pub fn new(team: Arc<Team>, plan: Plan) -> Self {
+        let tasks = plan.tasks().map(|task| state_in_table(&team, &plan, task)).collect();
+        let mut ledger = Self {
+            team,
+            plan,
+            tasks,
+            counts: Counts::default(),
+            unfinished: Vec::new(),
+            lowest: 1,
+            wave: 0,
+            ending: None,
+            questions: 0,
+            agent: Arc::from(""),
+        };
+        ledger.recount();
+        ledger
+    }
+
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    pub fn task(&self, task: TaskIx) -> &TaskState {
+        &self.tasks[task.index()]
+    }
+
+    pub fn status(&self, task: TaskIx) -> Status {
+        self.tasks[task.index()].result.status
+    }
+
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    pub fn wave_counts(&self, wave: u32) -> Counts {
+        let mut counts = Counts::default();
+        for &task in self.plan.wave_tasks(wave) {
+            let state = self.task(task);
+            *counts.of(state.result.status, matches!(state.progress, Progress::Open { .. })) += 1;
+        }
+        counts
+    }
+
+    /// The lowest wave with a task that has no result.
+    pub fn next_wave(&mut self) -> Option<u32> {
+        while let Some(&left) = self.unfinished.get(self.lowest as usize - 1) {
+            if left > 0 {
+                return Some(self.lowest);
+            }
+            self.lowest += 1;
+        }
+        None
+    }
+
+    /// Attempts that were begun and have no end.
+    pub fn open_attempts(&self) -> impl Iterator<Item = (TaskIx, u32)> + '_ {
+        self.plan.tasks().filter_map(|task| match self.task(task).progress {
+            Progress::Open { attempt } => Some((task, attempt)),
+            Progress::Pending | Progress::Waiting { .. } | Progress::Done => None,
+        })
+    }
+
+    /// The value of a column that the engine fills, or `None` for a column that is the person's.
+    pub fn cell(&self, task: TaskIx, column: &str) -> Option<Cow<'_, str>> {
+        let state = self.task(task);
+        Some(match column {
+            "wave" => Cow::Owned(self.plan.wave(task).to_string()),
+            "status" => Cow::Borrowed(state.result.status.as_str()),
+            "findings" => Cow::Borrowed(&state.result.findings),
+            "error" => Cow::Borrowed(&state.result.error),
+            name if self.team.output_columns().any(|output| output.name == name) => {
+                Cow::Borrowed(output(&state.result, name))
+            }
+            _ => return None,
+        })
+    }
+
+    /// The findings of the tasks that this one builds on, one block each.
+    pub fn prev_context(&self, task: TaskIx) -> String {
+        let mut text = String::new();
+        for &source in self.plan.context(task) {
+            let result = &self.task(source).result;
+            if result.status != Status::Completed {
+                continue;
+            }
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            let (id, title) = (self.plan.id(source), self.plan.title(source));
+            let _ = write!(text, "[{id}: {title}] {}", result.findings);
+            let artifact = output(result, "artifact_path");
+            if !artifact.is_empty() {
+                let _ = write!(text, "\nArtifact: {artifact}");
+            }
+        }
+        text
+    }
+
+    /// Whether the row's claim turned out to be false; what such a task wrote on the board does not count.
+    pub fn is_contradicted(&self, id: &str) -> bool {
+        self.plan.find(id).is_some_and(|task| self.task(task).result.checked == Checked::Contradicted)
+    }
+
+    /// Takes in one event. Events of tasks that are no longer in the plan are history and change nothing.
+    pub fn apply(&mut self, event: &Event) {
+        match event {
+            Event::RunStarted { .. } => self.ending = None,
+            Event::WaveStarted { wave } | Event::WaveMerged { wave } => self.wave = *wave,
+            Event::AttemptStarted { at, task, attempt, print, agent } => {
+                if *agent != *self.agent {
+                    self.agent = Arc::from(agent.as_str());
+                }
+                let agent = Arc::clone(&self.agent);
+                self.change(task, |state| {
+                    state.progress = Progress::Open { attempt: *attempt };
+                    state.attempts = *attempt;
+                    state.made_from = Some((*print, agent));
+                    state.started = Some(*at);
+                    state.ended = None;
+                });
+            }
+            Event::Finished { at, task, stop, result, .. } => self.change(task, |state| {
+                state.progress = Progress::Done;
+                state.result.clone_from(result);
+                state.stop = Some(*stop);
+                state.ended = Some(*at);
+            }),
+            Event::AttemptFailed { at, task, stop, retry_at, .. } => self.change(task, |state| {
+                state.progress = Progress::Waiting { until: *retry_at };
+                state.stop = Some(*stop);
+                state.ended = Some(*at);
+            }),
+            Event::Interrupted { at, task, .. } => self.change(task, |state| {
+                state.progress = Progress::Pending;
+                state.stop = Some(StopReason::Interrupted);
+                state.ended = Some(*at);
+            }),
+            Event::Skipped { task, error } => self.change(task, |state| {
+                state.progress = Progress::Done;
+                state.result =
+                    TaskResult { status: Status::Skipped, error: error.clone(), ..TaskResult::default() };
+            }),
+            Event::Reset { task, .. } => self.change(task, |state| {
+                state.progress = Progress::Pending;
+                state.result = TaskResult::default();
+                state.made_from = None;
+                state.stop = None;
+            }),
+            Event::MarkedDone { task } => self.change(task, |state| {
+                state.progress = Progress::Done;
+                state.result = TaskResult {
+                    status: Status::Completed,
+                    error: String::new(),
+                    checked: Checked::Unverified,
+                    ..std::mem::take(&mut state.result)
+                };
+            }),
+            Event::Edited { patch } => {
+                // A patch in the journal was sealed when it was recorded, so it seals again.
+                if let Ok((plan, _)) = plan::seal(self.plan.sheet().apply(patch), &self.team) {
+                    self.replace_plan(plan);
+                }
+            }
+            Event::Asked { question, .. } => self.questions = self.questions.max(question + 1),
+            Event::RunEnded { ending, .. } => self.ending = Some(ending.clone()),
+            Event::Spawned { .. } | Event::SentBack { .. } | Event::EditRefused { .. } | Event::Answered { .. } => {}
+        }
+    }
+
+    /// Puts another plan in place; tasks keep their state by id, new ones start as their row says.
+    pub fn replace_plan(&mut self, plan: Plan) {
+        let tasks = plan.tasks().map(|task| match self.plan.find(plan.id(task)) {
+            Some(old) => std::mem::take(&mut self.tasks[old.index()]),
+            None => state_in_table(&self.team, &plan, task),
+        });
+        self.tasks = tasks.collect();
+        self.plan = plan;
+        self.recount();
+    }
+
+    fn change(&mut self, id: &str, change: impl FnOnce(&mut TaskState)) {
+        let Some(task) = self.plan.find(id) else { return };
+        let state = &mut self.tasks[task.index()];
+        let before = (state.result.status, state.progress);
+        change(state);
+        let after = (state.result.status, state.progress);
+        let is_open = |progress| matches!(progress, Progress::Open { .. });
+        *self.counts.of(before.0, is_open(before.1)) -= 1;
+        *self.counts.of(after.0, is_open(after.1)) += 1;
+        let wave = self.plan.wave(task);
+        let left = &mut self.unfinished[wave as usize - 1];
+        match (before.1 == Progress::Done, after.1 == Progress::Done) {
+            (false, true) => *left -= 1,
+            (true, false) => {
+                *left += 1;
+                self.lowest = self.lowest.min(wave);
+            }
+            (false, false) | (true, true) => {}
+        }
+    }
+
+    fn recount(&mut self) {
+        self.counts = Counts::default();
+        self.unfinished = vec![0; self.plan.waves() as usize];
+        self.lowest = 1;
+        for task in self.plan.tasks() {
+            let state = &self.tasks[task.index()];
+            let open = matches!(state.progress, Progress::Open { .. });
+            *self.counts.of(state.result.status, open) += 1;
+            if state.progress != Progress::Done {
+                self.unfinished[self.plan.wave(task) as usize - 1] += 1;
+            }
+        }
+    }
+}
+
+fn output<'a>(result: &'a TaskResult, name: &str) -> &'a str {
+    result.outputs.iter().find(|(column, _)| column == name).map_or("", |(_, value)| value)
+}
+
+/// A row that says it is done counts as done, unverified; everything else is to do.
+fn state_in_table(team: &Team, plan: &Plan, task: TaskIx) -> TaskState {
+    let status = Status::parse(plan.cell(task, "status")).unwrap_or_default();
+    if status == Status::Pending {
+        return TaskState::default();
+    }
+    let outputs = team
+        .output_columns()
+        .map(|column| (column.name.clone(), plan.cell(task, &column.name).to_owned()))
+        .filter(|(_, value)| !value.is_empty());
+    TaskState {
+        progress: Progress::Done,
+        result: TaskResult {
+            status,
+            findings: plan.cell(task, "findings").to_owned(),
+            outputs: outputs.collect(),
+            error: plan.cell(task, "error").to_owned(),
+            checked: Checked::Unverified,
+        },
+        ..TaskState::default()
+    }
+}

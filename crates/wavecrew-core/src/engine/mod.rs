@@ -1,0 +1,186 @@
+//! Decides what happens next. `step(now, input)` is a pure function of what it was told: no clock, no disk, no
+//! randomness. The same inputs give the same actions.
+//!
+//! `ledger` is the durable state (a fold over events), `wave` picks what runs, `attempt` follows one worker from
+//! start to end, `resume` finds what must run again, `report` judges what workers say.
+
+mod action;
+mod attempt;
+mod fingerprint;
+mod input;
+mod ledger;
+mod report;
+mod resume;
+mod wave;
+
+pub use action::{Action, Assignment, Notice, Question};
+pub use fingerprint::is_engine_column;
+pub use input::{Answer, Exit, Input, RecoveredReport, SpawnError, StopKind, TurnEnd, Verdict, WorkerId};
+pub use ledger::{Counts, Ledger, Progress, TaskState};
+pub use report::{MAX_REPORT_BYTES, Report, ReportReader};
+pub use resume::{Stale, Standing};
+
+use crate::event::Event;
+use crate::time::Timestamp;
+use attempt::Attempt;
+use fingerprint::Fingerprinter;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use wave::Schedule;
+
+/// How a session is to be run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub concurrency: usize,
+    /// How questions are answered when nobody is asked.
+    pub asking: Asking,
+    pub agents: AgentChoice,
+    /// Attempts at a task whose worker broke down (crashed, timed out, was idle).
+    pub max_attempts: u32,
+    /// First wait before another attempt; doubles each time.
+    pub backoff: Duration,
+    /// Replaces the team's limit for one-shot and interactive work.
+    pub wall: Option<Duration>,
+    /// Ends a worker that was silent for so long; without it, silence is only shown.
+    pub end_idle: Option<Duration>,
+    /// Replaces the team's limit after which a silent worker is shown as stalled.
+    pub idle: Option<Duration>,
+    /// How long a worker may take to end after it was told to.
+    pub kill_grace: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            concurrency: 3,
+            asking: Asking::Defaults,
+            agents: AgentChoice::default(),
+            max_attempts: 1,
+            backoff: Duration::from_secs(2),
+            wall: None,
+            end_idle: None,
+            idle: None,
+            kill_grace: Duration::from_secs(5),
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Asking {
+    Person,
+    Defaults,
+}
+
+/// Which agent does which role.
+#[derive(Clone, Debug, Default)]
+pub struct AgentChoice {
+    pub default: String,
+    pub by_role: BTreeMap<String, String>,
+}
+
+impl AgentChoice {
+    pub fn for_role(&self, role: &str) -> &str {
+        self.by_role.get(role).unwrap_or(&self.default)
+    }
+}
+
+/// What the run as a whole is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Mode {
+    /// Not begun.
+    Idle,
+    Running,
+    Paused,
+    /// Nothing new starts; what runs may finish.
+    Draining,
+    /// What runs is being ended.
+    Stopping(StopKind),
+    /// Waits for an answer.
+    Asking { question: u32 },
+    Over,
+}
+
+pub struct Engine {
+    options: Options,
+    ledger: Ledger,
+    reader: ReportReader,
+    prints: Fingerprinter,
+    mode: Mode,
+    schedule: Schedule,
+    live: BTreeMap<WorkerId, Attempt>,
+    next_worker: u64,
+    now: Timestamp,
+    out: Vec<Action>,
+}
+
+impl Engine {
+    pub fn new(ledger: Ledger, options: Options) -> Self {
+        let reader = ReportReader::new(&ledger.team);
+        let prints = Fingerprinter::new(ledger.plan(), &ledger.team);
+        Self {
+            options,
+            ledger,
+            reader,
+            prints,
+            mode: Mode::Idle,
+            schedule: Schedule::default(),
+            live: BTreeMap::new(),
+            next_worker: 1,
+            now: Timestamp::default(),
+            out: Vec::new(),
+        }
+    }
+
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    pub fn running(&self) -> usize {
+        self.live.len()
+    }
+
+    /// Takes in one thing that happened and says what is to be done about it.
+    pub fn step(&mut self, now: Timestamp, input: Input) -> Vec<Action> {
+        self.now = now;
+        match input {
+            Input::Begin { recovered } => self.begin(&recovered),
+            Input::Tick => self.tick(),
+            Input::Spawned { worker, process } => self.spawned(worker, process),
+            Input::SpawnFailed { worker, error } => self.spawn_failed(worker, error),
+            Input::Activity { worker } => self.activity(worker),
+            Input::Reported { worker, body } => self.reported(worker, &body),
+            Input::TurnEnded { worker, end } => self.turn_ended(worker, &end),
+            Input::ClaimChecked { worker, verdict } => self.claim_checked(worker, verdict),
+            Input::Closed { worker } => self.closed(worker),
+            Input::Edited { patch, plan } => self.edited(patch, *plan),
+            Input::Answered { question, answer } => self.answered(question, answer),
+            Input::Drain => self.drain(),
+            Input::Stop(kind) => self.stop(kind),
+            Input::Pause => {
+                if self.mode == Mode::Running {
+                    self.mode = Mode::Paused;
+                }
+            }
+            Input::Resume => {
+                if self.mode == Mode::Paused {
+                    self.mode = Mode::Running;
+                }
+            }
+        }
+        self.advance();
+        std::mem::take(&mut self.out)
+    }
+
+    /// An event takes effect here and goes to the journal, before any action that follows it.
+    fn record(&mut self, event: Event) {
+        self.ledger.apply(&event);
+        self.out.push(Action::Record(event));
+    }
+
+    fn tell(&mut self, notice: Notice) {
+        self.out.push(Action::Tell(notice));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,140 @@
+//! Judges a worker's report. Says what is wrong in words that can be sent back to the worker.
+
+use crate::event::Status;
+use crate::team::Team;
+use serde_json::Value;
+
+pub const MAX_FINDINGS: usize = 500;
+pub const MAX_REPORT_BYTES: usize = 1 << 20;
+
+/// A report that has the right form. Whether it is true is another question.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Report {
+    pub status: Status,
+    pub findings: String,
+    /// Set when the findings did not fit the table.
+    pub whole_findings: Option<String>,
+    pub outputs: Vec<(String, String)>,
+    pub error: String,
+}
+
+/// Reads reports of one team; compiles the team's schema once.
+pub struct ReportReader {
+    schema: jsonschema::Validator,
+    outputs: Vec<String>,
+}
+
+impl ReportReader {
+    /// # Panics
+    /// When the team's own schema is not a JSON Schema, which its parser rules out.
+    pub fn new(team: &Team) -> Self {
+        let schema = jsonschema::validator_for(&team.report_schema()).expect("a team's report schema is well-formed");
+        Self { schema, outputs: team.output_columns().map(|column| column.name.clone()).collect() }
+    }
+
+    /// Reads a report for `task`, or says why it does not count.
+    pub fn read(&self, task: &str, body: &str) -> Result<Report, String> {
+        if body.len() > MAX_REPORT_BYTES {
+            return Err(format!(
+                "the report has {} bytes, at most {MAX_REPORT_BYTES} are taken; put long texts into files",
+                body.len()
+            ));
+        }
+        let value: Value =
+            serde_json::from_str(body).map_err(|error| format!("the report is not a JSON object: {error}"))?;
+        let Value::Object(fields) = &value else {
+            return Err("the report is not a JSON object".to_owned());
+        };
+        if let Some(id) = fields.get("id").and_then(Value::as_str)
+            && id != task
+        {
+            return Err(format!("the report is for task `{id}`, but this worker's task is `{task}`"));
+        }
+        let problems: Vec<String> = self.schema.iter_errors(&value).take(5).map(|e| describe(&e)).collect();
+        if !problems.is_empty() {
+            return Err(problems.join("; "));
+        }
+        let text = |name: &str| fields.get(name).map(plain).unwrap_or_default();
+        let whole = text("findings");
+        let (findings, whole_findings) = cut(whole);
+        let status = if text("status") == "completed" { Status::Completed } else { Status::Failed };
+        let outputs = self.outputs.iter().map(|name| (name.clone(), text(name))).filter(|(_, v)| !v.is_empty());
+        Ok(Report { status, findings, whole_findings, outputs: outputs.collect(), error: text("error") })
+    }
+}
+
+fn describe(error: &jsonschema::ValidationError<'_>) -> String {
+    let place = error.instance_path().to_string();
+    if place.is_empty() { error.to_string() } else { format!("at {place}: {error}") }
+}
+
+/// Numbers and strings are both accepted; anything else is kept as JSON.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+/// Cuts findings to what the table holds, with `…` as the last character.
+fn cut(whole: String) -> (String, Option<String>) {
+    if whole.chars().count() <= MAX_FINDINGS {
+        return (whole, None);
+    }
+    let mut short: String = whole.chars().take(MAX_FINDINGS - 1).collect();
+    short.push('…');
+    (short, Some(whole))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reader() -> ReportReader {
+        ReportReader::new(&Team::builtin("testing").expect("built in"))
+    }
+
+    #[test]
+    fn only_id_and_status_are_required() {
+        let report = reader().read("A", r#"{"id":"A","status":"completed"}"#).unwrap();
+        assert_eq!(report.status, Status::Completed);
+        assert_eq!(report.findings, "");
+    }
+
+    #[test]
+    fn numbers_and_strings_are_both_accepted() {
+        let body = r#"{"id":"A","status":"completed","pass_rate":0.95,"coverage_achieved":"82"}"#;
+        let report = reader().read("A", body).unwrap();
+        assert_eq!(
+            report.outputs,
+            [("pass_rate".into(), "0.95".into()), ("coverage_achieved".into(), "82".into())]
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (body, why) in [
+            ("pass", "not a JSON object"),
+            ("[1]", "not a JSON object"),
+            (r#"{"id":"B","status":"completed"}"#, "is for task `B`"),
+            (r#"{"id":"A"}"#, "status"),
+            (r#"{"id":"A","status":"done"}"#, "at /status"),
+        ] {
+            let error = reader().read("A", body).unwrap_err();
+            assert!(error.contains(why), "{body}: {error}");
+        }
+        assert!(reader().read("A", &" ".repeat(MAX_REPORT_BYTES + 1)).unwrap_err().contains("bytes"));
+    }
+
+    #[test]
+    fn long_findings_are_cut_at_500_characters_and_kept_whole() {
+        let body = serde_json::json!({"id":"A","status":"completed","findings":"ü".repeat(5000)}).to_string();
+        let report = reader().read("A", &body).unwrap();
+        assert_eq!(report.findings.chars().count(), 500);
+        assert!(report.findings.ends_with('…'));
+        assert_eq!(report.whole_findings.unwrap().chars().count(), 5000);
+        let exact = serde_json::json!({"id":"A","status":"completed","findings":"x".repeat(500)}).to_string();
+        assert_eq!(reader().read("A", &exact).unwrap().whole_findings, None);
+    }
+}

@@ -1,0 +1,193 @@
+//! Taking up a session again, and following a person's edits: what is kept, what runs again, and why.
+
+use super::action::Notice;
+use super::fingerprint::Fingerprinter;
+use super::input::RecoveredReport;
+use super::ledger::{Ledger, Progress};
+use super::{AgentChoice, Engine, Mode};
+use crate::event::{Checked, Event, Status, StopReason, TaskResult};
+use crate::id::TaskIx;
+use crate::plan::Plan;
+use crate::sheet::Patch;
+use std::collections::BTreeMap;
+
+/// What a session stands on now, to be compared with what its results were made from.
+pub struct Standing<'a> {
+    pub agents: &'a AgentChoice,
+    /// Why results made on the old base commit no longer stand, if they do not.
+    pub base: Option<String>,
+}
+
+/// A result that no longer matches what it was made from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stale {
+    pub task: TaskIx,
+    pub why: String,
+}
+
+impl Ledger {
+    /// Results that must be made again, with what depends on them, in plan order.
+    pub fn stale(&self, standing: &Standing<'_>) -> Vec<Stale> {
+        let plan = self.plan();
+        let prints = Fingerprinter::new(plan, &self.team);
+        let mut found = BTreeMap::new();
+        for task in plan.tasks() {
+            if let Some(why) = self.why_stale(&prints, standing, task) {
+                found.insert(task, why);
+            }
+        }
+        let mut open: Vec<TaskIx> = found.keys().copied().collect();
+        while let Some(task) = open.pop() {
+            for &next in plan.dependents(task) {
+                if self.task(next).progress == Progress::Done && !found.contains_key(&next) {
+                    found.insert(next, format!("it depends on {}, which runs again", plan.id(task)));
+                    open.push(next);
+                }
+            }
+        }
+        found.into_iter().map(|(task, why)| Stale { task, why }).collect()
+    }
+
+    fn why_stale(&self, prints: &Fingerprinter, standing: &Standing<'_>, task: TaskIx) -> Option<String> {
+        let (plan, state) = (self.plan(), self.task(task));
+        let (made_from, agent) = state.made_from.as_ref()?;
+        if state.progress != Progress::Done {
+            return None;
+        }
+        let now = prints.of(plan, &self.team, task, &self.prev_context(task));
+        if now.row != made_from.row {
+            return Some("its row was edited".to_owned());
+        }
+        // A failed task runs again when its row was mended or `retry` says so, not because the world moved.
+        if state.result.status != Status::Completed {
+            return None;
+        }
+        let role = plan.role(task);
+        let chosen = standing.agents.for_role(role);
+        if now.instruction != made_from.instruction {
+            Some(format!("the instruction of role `{role}` changed"))
+        } else if now.upstream != made_from.upstream {
+            Some("the findings it builds on changed".to_owned())
+        } else if **agent != *chosen {
+            Some(format!("it was done by `{agent}`, and the agent is now `{chosen}`"))
+        } else {
+            standing.base.clone()
+        }
+    }
+}
+
+impl Engine {
+    pub(super) fn begin(&mut self, recovered: &[RecoveredReport]) {
+        if self.mode != Mode::Idle {
+            return;
+        }
+        self.mode = Mode::Running;
+        self.record(Event::RunStarted { at: self.now, concurrency: self.options.concurrency });
+        let open: Vec<(TaskIx, u32)> = self.ledger.open_attempts().collect();
+        for (task, attempt) in open {
+            self.take_up(task, attempt, recovered);
+        }
+    }
+
+    /// An attempt without an end: its report counts if it got in, otherwise the task is to do again.
+    fn take_up(&mut self, task: TaskIx, attempt: u32, recovered: &[RecoveredReport]) {
+        let id = self.ledger.plan().id(task).to_owned();
+        let owes = self.ledger.team.role(self.ledger.plan().role(task)).is_some_and(|role| !role.owes.is_empty());
+        let report = recovered
+            .iter()
+            .find(|report| report.task == id && report.attempt == attempt)
+            .and_then(|report| self.reader.read(&id, &report.body).ok());
+        match report {
+            // What a role owes is checked while its worker can still be asked; the new worker finds it there.
+            Some(report) if report.status == Status::Failed || !owes => {
+                let result = TaskResult {
+                    status: report.status,
+                    findings: report.findings,
+                    outputs: report.outputs,
+                    error: report.error,
+                    checked: Checked::Unverified,
+                };
+                self.record(Event::Finished { at: self.now, task: id, attempt, stop: StopReason::Ok, result });
+            }
+            Some(_) | None => self.record(Event::Interrupted { at: self.now, task: id, attempt }),
+        }
+    }
+
+    /// Has tasks run again: results that no longer stand, or what a person wants retried.
+    pub fn reset(&mut self, stale: Vec<Stale>) -> Vec<super::Action> {
+        for Stale { task, why } in stale {
+            let task = self.ledger.plan().id(task).to_owned();
+            self.record(Event::Reset { task, why });
+        }
+        std::mem::take(&mut self.out)
+    }
+
+    /// A person's edit of the table, already sealed into a plan.
+    pub(super) fn edited(&mut self, patch: Patch, plan: Plan) {
+        let wanted = wanted_statuses(&patch);
+        let live: Vec<_> = self.live.iter().map(|(w, a)| (*w, self.ledger.plan().id(a.task).to_owned())).collect();
+        self.prints = Fingerprinter::new(&plan, &self.ledger.team);
+        self.ledger.replace_plan(plan);
+        for (worker, id) in live {
+            let task = self.ledger.plan().find(&id).expect("rows of running tasks cannot be removed");
+            self.live.get_mut(&worker).expect("taken from the map").task = task;
+        }
+        self.out.push(super::Action::Record(Event::Edited { patch }));
+        for (id, status) in wanted {
+            self.set_status(&id, status);
+        }
+        self.reschedule();
+    }
+
+    fn set_status(&mut self, id: &str, status: Status) {
+        let Some(task) = self.ledger.plan().find(id) else { return };
+        let open = matches!(self.ledger.task(task).progress, Progress::Open { .. });
+        if open || self.ledger.status(task) == status {
+            if open {
+                let note = format!("{id} is running; its status in the table is not changed by hand");
+                self.tell(Notice::Note(note));
+            }
+            return;
+        }
+        let task_id = id.to_owned();
+        match status {
+            Status::Pending => {
+                for stale in self.ledger.to_retry(&[task]) {
+                    let task = self.ledger.plan().id(stale).to_owned();
+                    self.record(Event::Reset { task, why: "its status was set to pending by hand".to_owned() });
+                }
+            }
+            Status::Completed => self.record(Event::MarkedDone { task: task_id }),
+            Status::Skipped => {
+                self.record(Event::Skipped { task: task_id, error: "Skipped by hand".to_owned() });
+            }
+            Status::Failed => {
+                let note = format!("{id}: a status of `failed` cannot be set by hand; use `skipped`");
+                self.tell(Notice::Note(note));
+            }
+        }
+    }
+}
+
+impl Ledger {
+    /// These tasks and everything that was skipped because of them.
+    pub fn to_retry(&self, tasks: &[TaskIx]) -> Vec<TaskIx> {
+        let mut all: Vec<TaskIx> = tasks.to_vec();
+        let mut at = 0;
+        while at < all.len() {
+            for &next in self.plan().dependents(all[at]) {
+                if self.status(next) == Status::Skipped && !all.contains(&next) {
+                    all.push(next);
+                }
+            }
+            at += 1;
+        }
+        all
+    }
+}
+
+/// The statuses a person set, by task id, in the order of the table.
+fn wanted_statuses(patch: &Patch) -> Vec<(String, Status)> {
+    let statuses = patch.changed.iter().filter(|cell| cell.column == "status");
+    statuses.filter_map(|cell| Some((cell.id.clone(), Status::parse(&cell.value)?))).collect()
+}

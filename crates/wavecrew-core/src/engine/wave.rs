@@ -1,0 +1,265 @@
+//! Picks what runs: waves in order, within a wave the tasks before, in and after it, within the concurrency limit.
+
+use super::action::{Action, Notice, Question};
+use super::input::{Answer, StopKind};
+use super::ledger::Progress;
+use super::{Asking, Engine, Mode};
+use crate::event::{Ending, Event, Status};
+use crate::id::{ExecMode, TaskIx};
+use crate::team::Position;
+use std::collections::VecDeque;
+
+/// Where the run is within the current wave.
+#[derive(Default)]
+pub(super) struct Schedule {
+    stage: Option<Stage>,
+    queue: VecDeque<TaskIx>,
+    /// Tasks of this stage that wait before they are tried again.
+    waiting: Vec<TaskIx>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    Before,
+    Main,
+    After,
+}
+
+impl Stage {
+    fn next(self) -> Option<Self> {
+        match self {
+            Self::Before => Some(Self::Main),
+            Self::Main => Some(Self::After),
+            Self::After => None,
+        }
+    }
+}
+
+impl Schedule {
+    pub(super) fn put_back(&mut self, task: TaskIx) {
+        self.waiting.push(task);
+    }
+}
+
+impl Engine {
+    /// Moves on as far as possible: fills slots, ends stages and waves, ends the run.
+    pub(super) fn advance(&mut self) {
+        loop {
+            match self.mode {
+                Mode::Idle | Mode::Over | Mode::Asking { .. } => return,
+                Mode::Paused => return,
+                Mode::Draining | Mode::Stopping(_) => {
+                    if self.live.is_empty() {
+                        let cancelled = self.mode == Mode::Stopping(StopKind::Cancel);
+                        self.end_run(if cancelled { Ending::Cancelled } else { Ending::Interrupted });
+                    }
+                    return;
+                }
+                Mode::Running => {}
+            }
+            if self.schedule.stage.is_none() && !self.start_wave() {
+                return;
+            }
+            self.fill_slots();
+            if !self.schedule.queue.is_empty() || !self.schedule.waiting.is_empty() || !self.live.is_empty() {
+                return;
+            }
+            match self.schedule.stage.and_then(Stage::next) {
+                Some(stage) => self.enter(stage),
+                None => self.end_wave(),
+            }
+        }
+    }
+
+    /// Opens the lowest wave that has work; false when there is none.
+    fn start_wave(&mut self) -> bool {
+        let Some(wave) = self.ledger.next_wave() else {
+            let counts = self.ledger.counts();
+            let good = counts.failed == 0 && counts.skipped == 0;
+            self.end_run(if good { Ending::Completed } else { Ending::Failed });
+            return false;
+        };
+        self.record(Event::WaveStarted { wave });
+        let pending: Vec<TaskIx> = self.unfinished_of(wave).collect();
+        for &task in &pending {
+            self.skip_if_blocked(task);
+        }
+        if let Some(chain) = self.blocked_chain(&pending) {
+            self.end_run(Ending::Stalled { chain });
+            return false;
+        }
+        self.enter(Stage::Before);
+        true
+    }
+
+    fn unfinished_of(&self, wave: u32) -> impl Iterator<Item = TaskIx> + '_ {
+        let tasks = self.ledger.plan().wave_tasks(wave).iter().copied();
+        tasks.filter(|&task| self.ledger.task(task).progress != Progress::Done)
+    }
+
+    fn skip_if_blocked(&mut self, task: TaskIx) {
+        let plan = self.ledger.plan();
+        let broken: Vec<&str> = plan
+            .deps(task)
+            .iter()
+            .filter(|&&dep| matches!(self.ledger.status(dep), Status::Failed | Status::Skipped))
+            .map(|&dep| plan.id(dep))
+            .collect();
+        if !broken.is_empty() {
+            let error = format!("Dependency failed: {}", broken.join(", "));
+            let task = plan.id(task).to_owned();
+            self.record(Event::Skipped { task, error });
+        }
+    }
+
+    /// Says what blocks the wave when nothing in it can run although something is pending.
+    fn blocked_chain(&self, pending: &[TaskIx]) -> Option<String> {
+        let plan = self.ledger.plan();
+        let open = |&task: &TaskIx| self.ledger.task(task).progress != Progress::Done;
+        let waits_for = |task: TaskIx| plan.deps(task).iter().copied().find(open);
+        let mut pending = pending.iter().copied().filter(open).peekable();
+        let mut task = *pending.peek()?;
+        if pending.any(|task| waits_for(task).is_none()) {
+            return None;
+        }
+        let mut chain = plan.id(task).to_owned();
+        while let Some(dep) = waits_for(task) {
+            chain.push_str(" waits for ");
+            chain.push_str(plan.id(dep));
+            task = dep;
+        }
+        Some(chain)
+    }
+
+    fn enter(&mut self, stage: Stage) {
+        self.schedule.stage = Some(stage);
+        let wave = self.ledger.wave;
+        let tasks: Vec<TaskIx> = self.unfinished_of(wave).filter(|&task| self.stage_of(task) == stage).collect();
+        if stage == Stage::Main && !tasks.is_empty() {
+            let rows = tasks.iter().map(|&task| (task, self.ledger.prev_context(task))).collect();
+            self.out.push(Action::WriteWave { wave, rows });
+        }
+        self.schedule.queue = tasks.into();
+    }
+
+    fn stage_of(&self, task: TaskIx) -> Stage {
+        let plan = self.ledger.plan();
+        match plan.mode(task) {
+            ExecMode::CsvWave => Stage::Main,
+            ExecMode::Interactive => match self.ledger.team.role(plan.role(task)).map(|role| role.position) {
+                Some(Position::Pre) => Stage::Before,
+                Some(Position::Post) | None => Stage::After,
+            },
+        }
+    }
+
+    fn fill_slots(&mut self) {
+        let now = self.now;
+        let mut waiting = std::mem::take(&mut self.schedule.waiting);
+        waiting.retain(|&task| match self.ledger.task(task).progress {
+            Progress::Waiting { until } if until > now => true,
+            Progress::Waiting { .. } | Progress::Pending => {
+                self.schedule.queue.push_back(task);
+                false
+            }
+            Progress::Open { .. } | Progress::Done => false,
+        });
+        self.schedule.waiting = waiting;
+        while self.live.len() < self.options.concurrency {
+            let Some(task) = self.schedule.queue.pop_front() else { return };
+            match self.ledger.task(task).progress {
+                Progress::Pending => self.start(task),
+                Progress::Waiting { until } if until <= now => self.start(task),
+                Progress::Waiting { .. } => self.schedule.waiting.push(task),
+                Progress::Open { .. } | Progress::Done => {}
+            }
+        }
+    }
+
+    fn end_wave(&mut self) {
+        let wave = self.ledger.wave;
+        self.schedule.stage = None;
+        let counts = self.ledger.wave_counts(wave);
+        let all_failed = counts.failed > 0 && counts.failed + counts.skipped == counts.total();
+        if all_failed && self.options.asking == Asking::Person {
+            let question = self.ledger.questions;
+            let text = format!("All tasks of wave {wave} failed. Try them again, or stop here?");
+            self.record(Event::Asked { question, text: text.clone() });
+            self.mode = Mode::Asking { question };
+            self.out.push(Action::Ask(Question { id: question, text }));
+            return;
+        }
+        if all_failed {
+            self.tell(Notice::Note(format!("All tasks of wave {wave} failed; what depends on them is skipped.")));
+        }
+        self.merge();
+    }
+
+    fn merge(&mut self) {
+        let wave = self.ledger.wave;
+        let counts = self.ledger.wave_counts(wave);
+        self.record(Event::WaveMerged { wave });
+        self.out.push(Action::Merged { wave });
+        let (completed, failed, skipped) = (counts.completed, counts.failed, counts.skipped);
+        self.tell(Notice::WaveDone { wave, completed, failed, skipped });
+    }
+
+    pub(super) fn answered(&mut self, question: u32, answer: Answer) {
+        if self.mode != (Mode::Asking { question }) {
+            return;
+        }
+        self.mode = Mode::Running;
+        let said = match answer {
+            Answer::Retry => "retry",
+            Answer::Abort => "abort",
+        };
+        self.record(Event::Answered { question, answer: said.to_owned() });
+        match answer {
+            Answer::Retry => {
+                let plan = self.ledger.plan();
+                let tasks = plan.wave_tasks(self.ledger.wave).iter();
+                let failed = tasks.filter(|&&task| self.ledger.status(task) == Status::Failed);
+                let failed: Vec<String> = failed.map(|&task| plan.id(task).to_owned()).collect();
+                for task in failed {
+                    self.record(Event::Reset { task, why: "a person asked for another try".to_owned() });
+                }
+            }
+            Answer::Abort => self.merge(),
+        }
+    }
+
+    pub(super) fn drain(&mut self) {
+        match self.mode {
+            Mode::Running | Mode::Paused | Mode::Asking { .. } => self.mode = Mode::Draining,
+            Mode::Idle | Mode::Draining | Mode::Stopping(_) | Mode::Over => {}
+        }
+    }
+
+    pub(super) fn stop(&mut self, kind: StopKind) {
+        match self.mode {
+            Mode::Idle | Mode::Over | Mode::Stopping(_) => {}
+            Mode::Running | Mode::Paused | Mode::Asking { .. } | Mode::Draining => {
+                self.mode = Mode::Stopping(kind);
+                self.end_all();
+            }
+        }
+    }
+
+    fn end_run(&mut self, ending: Ending) {
+        self.mode = Mode::Over;
+        self.record(Event::RunEnded { at: self.now, ending: ending.clone() });
+        self.out.push(Action::Finish(ending));
+    }
+
+    /// Work may have appeared in this wave or before it: look at the waves anew once what runs is done.
+    pub(super) fn reschedule(&mut self) {
+        if let Some(stage) = self.schedule.stage {
+            let wave = self.ledger.wave;
+            let tasks = self.unfinished_of(wave).filter(|&task| {
+                self.stage_of(task) == stage && !matches!(self.ledger.task(task).progress, Progress::Open { .. })
+            });
+            self.schedule.queue = tasks.collect();
+            self.schedule.waiting.clear();
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The durable record of what happened: the only disk format of state. Everything the engine knows about a
+//! session is a fold over these.
+
+use crate::sheet::Patch;
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// One line of the journal. New kinds and optional fields may be added; none changes its meaning.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "e", rename_all = "snake_case")]
+pub enum Event {
+    /// A coordinator began to drive the session, for the first time or again.
+    RunStarted { at: Timestamp, concurrency: usize },
+    WaveStarted { wave: u32 },
+    /// A worker is about to be started.
+    AttemptStarted { at: Timestamp, task: String, attempt: u32, print: Fingerprint, agent: String },
+    /// The worker's process exists.
+    Spawned { task: String, attempt: u32, turn: u32, process: ProcessId },
+    /// A report was refused and the worker was asked again in the same conversation.
+    SentBack { task: String, attempt: u32, turn: u32, reason: String },
+    /// The attempt is over and the task has its result.
+    Finished { at: Timestamp, task: String, attempt: u32, stop: StopReason, result: TaskResult },
+    /// The attempt is over and the task will be tried again.
+    AttemptFailed { at: Timestamp, task: String, attempt: u32, stop: StopReason, error: String, retry_at: Timestamp },
+    /// The attempt had no end when the coordinator died or was told to stop.
+    Interrupted { at: Timestamp, task: String, attempt: u32 },
+    /// The task was not run because of what happened before it, or because a person said so.
+    Skipped { task: String, error: String },
+    /// The task is to run again.
+    Reset { task: String, why: String },
+    /// A person said the task is done.
+    MarkedDone { task: String },
+    WaveMerged { wave: u32 },
+    /// A person edited `tasks.csv`.
+    Edited { patch: Patch },
+    /// A person edited `tasks.csv` in a way that cannot be followed; the edit was set aside.
+    EditRefused { at: Timestamp, problems: Vec<String> },
+    Asked { question: u32, text: String },
+    Answered { question: u32, answer: String },
+    RunEnded { at: Timestamp, ending: Ending },
+}
+
+/// What a result was produced from. On continue, a result is kept while all of it still matches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Fingerprint {
+    pub row: u64,
+    pub instruction: u64,
+    pub upstream: u64,
+}
+
+/// A process that cannot be mistaken for another one that got the same pid later.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct ProcessId {
+    pub pid: u32,
+    pub start_time: u64,
+    pub boot_id: String,
+}
+
+/// What became of a task.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct TaskResult {
+    pub status: Status,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub findings: String,
+    /// Values of the team's output columns, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<(String, String)>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub error: String,
+    #[serde(default)]
+    pub checked: Checked,
+}
+
+/// The status column of `tasks.csv`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    #[default]
+    Pending,
+    Completed,
+    Failed,
+    Skipped,
+}
+
+impl Status {
+    pub const ALL: [Self; 4] = [Self::Pending, Self::Completed, Self::Failed, Self::Skipped];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.as_str() == text)
+    }
+}
+
+/// Whether a worker's claim was compared with the facts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Checked {
+    Verified,
+    /// There was nothing to check with.
+    #[default]
+    Unverified,
+    Contradicted,
+}
+
+impl Checked {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Verified => "verified",
+            Self::Unverified => "unverified",
+            Self::Contradicted => "contradicted",
+        }
+    }
+}
+
+/// Why a worker ended, as opposed to what happened to its task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    Ok,
+    NoReport,
+    SchemaInvalid,
+    RateLimited,
+    Quota,
+    Auth,
+    PermissionBlocked,
+    Timeout,
+    Idle,
+    Crashed,
+    Refused,
+    Cancelled,
+    Interrupted,
+}
+
+impl StopReason {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::NoReport => "no_report",
+            Self::SchemaInvalid => "schema_invalid",
+            Self::RateLimited => "rate_limited",
+            Self::Quota => "quota",
+            Self::Auth => "auth",
+            Self::PermissionBlocked => "permission_blocked",
+            Self::Timeout => "timeout",
+            Self::Idle => "idle",
+            Self::Crashed => "crashed",
+            Self::Refused => "refused",
+            Self::Cancelled => "cancelled",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// How a run of the coordinator ended.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Ending {
+    /// Every task completed.
+    Completed,
+    /// Something failed or was skipped.
+    Failed,
+    /// A person pressed Ctrl-C or sent a signal.
+    Interrupted,
+    /// A person cancelled it from elsewhere.
+    Cancelled,
+    /// Nothing can run and something is pending.
+    Stalled { chain: String },
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Completed => f.write_str("completed"),
+            Self::Failed => f.write_str("failed"),
+            Self::Interrupted => f.write_str("interrupted"),
+            Self::Cancelled => f.write_str("cancelled"),
+            Self::Stalled { chain } => write!(f, "stalled: {chain}"),
+        }
+    }
+}

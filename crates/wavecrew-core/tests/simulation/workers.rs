@@ -1,0 +1,136 @@
+//! Workers of the simulation: what they do next, from fast and honest to hung and lying.
+
+use crate::rng::Rng;
+use wavecrew_core::engine::{Exit, Input, SpawnError, TurnEnd, WorkerId};
+use wavecrew_core::event::ProcessId;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Habit {
+    Fast,
+    /// Takes many steps, shows signs of life.
+    Slow,
+    /// Never says anything.
+    Hang,
+    /// Exits without a word.
+    Die,
+    /// Reports for another task first; mends it when asked.
+    LieThenMend,
+    /// Reports for another task, always.
+    Lie,
+    /// Reports while running, then again at the end with another status.
+    Twice,
+    /// Says nothing until it is told to end, then reports.
+    Late,
+    /// Reports a failure.
+    Fail,
+    Shortage,
+    NoProgram,
+}
+
+const HABITS: [Habit; 14] = [
+    Habit::Fast,
+    Habit::Fast,
+    Habit::Fast,
+    Habit::Fast,
+    Habit::Slow,
+    Habit::Hang,
+    Habit::Die,
+    Habit::LieThenMend,
+    Habit::Lie,
+    Habit::Twice,
+    Habit::Late,
+    Habit::Fail,
+    Habit::Shortage,
+    Habit::NoProgram,
+];
+
+pub struct Worker {
+    pub task: String,
+    pub attempt: u32,
+    habit: Habit,
+    started: bool,
+    turn: u32,
+    steps: usize,
+    /// The report it left in the channel, if any: it outlives a crash of the coordinator.
+    pub left: Option<String>,
+    pub closing: bool,
+    exited: bool,
+}
+
+fn report(task: &str, status: &str) -> String {
+    format!(r#"{{"id":"{task}","status":"{status}","findings":"{task} is done"}}"#)
+}
+
+impl Worker {
+    pub fn new(rng: &mut Rng, task: String, attempt: u32) -> Self {
+        let habit = *rng.pick(&HABITS);
+        let steps = rng.below(6);
+        Self { task, attempt, habit, started: false, turn: 1, steps, left: None, closing: false, exited: false }
+    }
+
+    pub fn hear(&mut self, turn: u32) {
+        self.turn = turn;
+        self.exited = false;
+    }
+
+    /// What this worker does next, if it does anything.
+    pub fn act(&mut self, worker: WorkerId) -> Option<Input> {
+        if self.closing {
+            return Some(self.end(worker));
+        }
+        if !self.started {
+            self.started = true;
+            let error = match self.habit {
+                Habit::Shortage => SpawnError::Shortage("no more processes".to_owned()),
+                Habit::NoProgram => SpawnError::Permanent("no such program".to_owned()),
+                _ => {
+                    let process = ProcessId { pid: 7, start_time: worker.0, boot_id: String::new() };
+                    return Some(Input::Spawned { worker, process });
+                }
+            };
+            return Some(Input::SpawnFailed { worker, error });
+        }
+        if self.exited {
+            return None;
+        }
+        match self.habit {
+            Habit::Hang | Habit::Late | Habit::Shortage | Habit::NoProgram => None,
+            Habit::Slow if self.steps > 0 => {
+                self.steps -= 1;
+                Some(Input::Activity { worker })
+            }
+            Habit::Twice if self.left.is_none() => {
+                let body = report(&self.task, "completed");
+                self.left = Some(body.clone());
+                Some(Input::Reported { worker, body })
+            }
+            Habit::Twice => Some(self.exit(worker, Exit::Code(0), vec![report(&self.task, "failed")])),
+            Habit::Fast | Habit::Slow => {
+                Some(self.exit(worker, Exit::Code(0), vec![report(&self.task, "completed")]))
+            }
+            Habit::Fail => Some(self.exit(worker, Exit::Code(0), vec![report(&self.task, "failed")])),
+            Habit::Die => Some(self.exit(worker, Exit::Signal(11), vec![])),
+            Habit::LieThenMend if self.turn > 1 => {
+                Some(self.exit(worker, Exit::Code(0), vec![report(&self.task, "completed")]))
+            }
+            Habit::LieThenMend | Habit::Lie => {
+                Some(self.exit(worker, Exit::Code(0), vec![report("someone-else", "completed")]))
+            }
+        }
+    }
+
+    /// The coordinator ends it: a late worker gets its report in just before the channel closes.
+    fn end(&mut self, worker: WorkerId) -> Input {
+        if self.habit == Habit::Late && self.left.is_none() && self.started {
+            let body = report(&self.task, "completed");
+            self.left = Some(body.clone());
+            return Input::Reported { worker, body };
+        }
+        Input::Closed { worker }
+    }
+
+    fn exit(&mut self, worker: WorkerId, exit: Exit, reports: Vec<String>) -> Input {
+        self.exited = true;
+        Input::TurnEnded { worker, end: TurnEnd { exit, reports, last_words: String::new() } }
+    }
+}

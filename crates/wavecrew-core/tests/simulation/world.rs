@@ -1,0 +1,378 @@
+//! The world around the engine: a journal that can lose its unsynced tail, workers, a clock, and crashes. Checks
+//! the invariants at every step.
+
+use crate::rng::Rng;
+use crate::workers::Worker;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use wavecrew_core::engine::{
+    Action, Answer, Asking, Engine, Input, Ledger, Options, Progress, RecoveredReport, StopKind, WorkerId,
+};
+use wavecrew_core::event::{Ending, Event, Status};
+use wavecrew_core::plan::{Plan, seal};
+use wavecrew_core::sheet::{Origin, Sheet};
+use wavecrew_core::team::Team;
+use wavecrew_core::time::Timestamp;
+
+/// Steps after which a run counts as never ending.
+const MAX_STEPS: usize = 20_000;
+const MAX_CRASHES: usize = 3;
+
+/// How often each thing happened, so that a simulation that tests nothing is noticed.
+#[derive(Default)]
+pub struct Seen {
+    pub crashes: u64,
+    pub power_losses: u64,
+    pub recovered: u64,
+    pub stops: u64,
+    pub edits: u64,
+    pub sent_back: u64,
+    pub retries: u64,
+    pub timeouts: u64,
+    pub skips: u64,
+    pub completed: u64,
+}
+
+impl Seen {
+    fn all(&self) -> [(&'static str, u64); 10] {
+        [
+            ("crashes", self.crashes),
+            ("power losses", self.power_losses),
+            ("recovered reports", self.recovered),
+            ("stops", self.stops),
+            ("edits", self.edits),
+            ("sent back", self.sent_back),
+            ("retries", self.retries),
+            ("timeouts", self.timeouts),
+            ("skips", self.skips),
+            ("completed", self.completed),
+        ]
+    }
+
+    pub fn add(&mut self, other: &Self) {
+        self.crashes += other.crashes;
+        self.power_losses += other.power_losses;
+        self.recovered += other.recovered;
+        self.stops += other.stops;
+        self.edits += other.edits;
+        self.sent_back += other.sent_back;
+        self.retries += other.retries;
+        self.timeouts += other.timeouts;
+        self.skips += other.skips;
+        self.completed += other.completed;
+    }
+
+    pub fn assert_everything_happened(&self) {
+        for (what, times) in self.all() {
+            assert!(times > 100, "{what} happened only {times} times: the simulation no longer reaches it");
+        }
+    }
+}
+
+pub struct World {
+    rng: Rng,
+    team: Arc<Team>,
+    csv: String,
+    options: Options,
+    now: u64,
+    engine: Engine,
+    /// What is on disk; the first `synced` events survive a loss of power.
+    journal: Vec<Event>,
+    synced: usize,
+    workers: BTreeMap<WorkerId, Worker>,
+    /// Reports in the channel of dead workers.
+    inbox: Vec<RecoveredReport>,
+    crashes: usize,
+    pub seen: Seen,
+}
+
+fn read(team: &Team, csv: &str) -> Plan {
+    let sheet = Sheet::read(csv.as_bytes(), Origin::Session).expect("a table");
+    seal(sheet, team).expect("a plan").0
+}
+
+fn random_table(rng: &mut Rng) -> String {
+    let mut csv = String::from("id,description,deps,context_from,exec_mode,status\n");
+    let count = 1 + rng.below(9);
+    for at in 0..count {
+        let deps: BTreeSet<usize> = (0..rng.below(3)).filter(|_| at > 0).map(|_| rng.below(at)).collect();
+        let deps: Vec<String> = deps.iter().map(|dep| format!("T{dep}")).collect();
+        let mode = if rng.one_in(4) { "interactive" } else { "csv-wave" };
+        let context = if rng.one_in(2) { deps.join(";") } else { String::new() };
+        csv.push_str(&format!("T{at},work,{},{context},{mode},pending\n", deps.join(";")));
+    }
+    csv
+}
+
+impl World {
+    pub fn new(mut rng: Rng) -> Self {
+        let team = Arc::new(Team::builtin("generic").expect("built in"));
+        let csv = random_table(&mut rng);
+        let asking = if rng.one_in(3) { Asking::Person } else { Asking::Defaults };
+        let options = Options {
+            concurrency: 1 + rng.below(4),
+            max_attempts: 1 + u32::try_from(rng.below(3)).expect("small"),
+            asking,
+            ..Options::default()
+        };
+        let engine = Engine::new(Ledger::new(Arc::clone(&team), read(&team, &csv)), options.clone());
+        Self {
+            rng,
+            team,
+            csv,
+            options,
+            now: 1_000_000,
+            engine,
+            journal: Vec::new(),
+            synced: 0,
+            workers: BTreeMap::new(),
+            inbox: Vec::new(),
+            crashes: 0,
+            seen: Seen::default(),
+        }
+    }
+
+    pub fn run_to_the_end(&mut self) {
+        let mut ending = self.begin();
+        for _ in 0..MAX_STEPS {
+            match ending {
+                Some(Ending::Interrupted | Ending::Cancelled) => {
+                    self.restart();
+                    ending = self.begin();
+                }
+                Some(_) => return self.check_the_end(),
+                None => {
+                    let input = self.something_happens();
+                    ending = self.step(input);
+                }
+            }
+        }
+        panic!("the run never ends: {:?}", self.journal.iter().rev().take(8).collect::<Vec<_>>());
+    }
+
+    fn begin(&mut self) -> Option<Ending> {
+        let recovered = std::mem::take(&mut self.inbox);
+        self.step(Input::Begin { recovered })
+    }
+
+    fn something_happens(&mut self) -> Input {
+        if self.rng.one_in(150) {
+            self.seen.stops += 1;
+            return Input::Stop(*self.rng.pick(&[StopKind::Interrupt, StopKind::Cancel]));
+        }
+        if self.rng.one_in(300) {
+            return Input::Drain;
+        }
+        if self.rng.one_in(100)
+            && let Some(edit) = self.someone_edits()
+        {
+            self.seen.edits += 1;
+            return edit;
+        }
+        let ids: Vec<WorkerId> = self.workers.keys().copied().collect();
+        if !ids.is_empty() && !self.rng.one_in(4) {
+            let id = *self.rng.pick(&ids);
+            if let Some(input) = self.workers.get_mut(&id).expect("picked").act(id) {
+                return input;
+            }
+        }
+        self.now += 1 + self.rng.next() % 400_000;
+        Input::Tick
+    }
+
+    /// A person sets a status by hand, or changes a row.
+    fn someone_edits(&mut self) -> Option<Input> {
+        let ledger = self.engine.ledger();
+        let mut table = Vec::new();
+        ledger.plan().render(&mut table, |task, column| ledger.cell(task, column)).expect("memory");
+        let before = Sheet::read(&table[..], Origin::Session).expect("our own table");
+        let tasks: Vec<_> = ledger.plan().tasks().collect();
+        let task = *self.rng.pick(&tasks);
+        if matches!(ledger.task(task).progress, Progress::Open { .. }) {
+            return None;
+        }
+        let status = *self.rng.pick(&[Status::Pending, Status::Completed, Status::Skipped]);
+        let mut table = Vec::new();
+        let edited = |at, column: &str| match column {
+            "status" if at == task => Some(status.as_str().into()),
+            _ => ledger.cell(at, column),
+        };
+        ledger.plan().render(&mut table, edited).expect("memory");
+        let after = Sheet::read(&table[..], Origin::Session).expect("our own table");
+        let patch = before.diff(&after, &["wave", "findings", "error"]);
+        let plan = seal(ledger.plan().sheet().apply(&patch), &self.team).expect("a plan").0;
+        Some(Input::Edited { patch, plan: Box::new(plan) })
+    }
+
+    fn step(&mut self, input: Input) -> Option<Ending> {
+        if let Input::Closed { worker } = &input {
+            self.workers.remove(worker);
+        }
+        let actions = self.engine.step(Timestamp(self.now), input);
+        // Group commit: sometimes what is written is also synced.
+        if self.rng.one_in(2) {
+            self.synced = self.journal.len();
+        }
+        let crash_at = (self.crashes < MAX_CRASHES && self.rng.one_in(40)).then(|| self.rng.below(actions.len() + 1));
+        let mut ending = None;
+        for (at, action) in actions.into_iter().enumerate() {
+            if crash_at == Some(at) {
+                self.crash();
+                return self.begin();
+            }
+            ending = self.perform(action).or(ending);
+        }
+        if crash_at.is_some() {
+            self.crash();
+            return self.begin();
+        }
+        assert!(self.engine.running() <= self.options.concurrency, "more workers than slots");
+        self.check_replay();
+        ending
+    }
+
+    fn perform(&mut self, action: Action) -> Option<Ending> {
+        match action {
+            Action::Record(event) => self.record(event),
+            Action::Spawn(assignment) => {
+                let (id, task) = (assignment.worker, assignment.id);
+                self.check_may_start(&task);
+                let worker = Worker::new(&mut self.rng, task, assignment.attempt);
+                assert!(self.workers.insert(id, worker).is_none(), "a worker id was used twice");
+            }
+            Action::Send { worker, turn, .. } => {
+                assert!(turn <= 4, "the conversation has no end");
+                self.workers.get_mut(&worker).expect("only open workers are spoken to").hear(turn);
+            }
+            Action::Close { worker, .. } => {
+                self.workers.get_mut(&worker).expect("only open workers are closed").closing = true;
+            }
+            Action::RefuseReport { worker, .. } => {
+                self.workers.get_mut(&worker).expect("only open workers report").left = None;
+            }
+            Action::Ask(question) => {
+                let answer = if self.rng.one_in(2) { Answer::Retry } else { Answer::Abort };
+                return self.step(Input::Answered { question: question.id, answer });
+            }
+            Action::Finish(ending) => {
+                assert!(self.workers.is_empty(), "workers are left behind: {:?}", self.workers.keys());
+                return Some(ending);
+            }
+            Action::CheckClaim { .. } => panic!("the generic team owes nothing"),
+            Action::WriteWave { .. }
+            | Action::KeepFindings { .. }
+            | Action::WriteInteractive { .. }
+            | Action::Merged { .. }
+            | Action::Tell(_) => {}
+        }
+        None
+    }
+
+    fn record(&mut self, event: Event) {
+        match &event {
+            Event::SentBack { task, attempt, .. } => {
+                self.seen.sent_back += 1;
+                let before = self.journal.iter().filter(
+                    |e| matches!(e, Event::SentBack { task: t, attempt: a, .. } if t == task && a == attempt),
+                );
+                assert!(before.count() < 2, "{task} was sent back more than twice");
+            }
+            Event::AttemptFailed { attempt, .. } => {
+                self.seen.retries += 1;
+                assert!(*attempt < 60, "attempts have no end");
+            }
+            Event::Finished { result, stop, .. } => {
+                self.seen.completed += u64::from(result.status == Status::Completed);
+                self.seen.timeouts += u64::from(stop.as_str() == "timeout");
+            }
+            Event::Skipped { .. } => self.seen.skips += 1,
+            _ => {}
+        }
+        self.journal.push(event);
+    }
+
+    /// Wave order, and nothing that is on record as completed runs again unless someone asked for it.
+    fn check_may_start(&self, id: &str) {
+        let ledger = self.replayed(self.journal.len());
+        let plan = ledger.plan();
+        let task = plan.find(id).expect("a task of the plan");
+        for other in plan.tasks().filter(|&other| plan.wave(other) < plan.wave(task)) {
+            assert_eq!(ledger.task(other).progress, Progress::Done, "{} is not done", plan.id(other));
+        }
+        for &dep in plan.deps(task) {
+            assert_eq!(ledger.status(dep), Status::Completed, "{id} runs on a broken dependency");
+        }
+        let mut completed = false;
+        for event in &self.journal {
+            match event {
+                Event::Finished { task, result, .. } if task == id => {
+                    completed = result.status == Status::Completed;
+                }
+                Event::MarkedDone { task } if task == id => completed = true,
+                Event::Reset { task, .. } if task == id => completed = false,
+                Event::Skipped { task, .. } if task == id => completed = false,
+                _ => {}
+            }
+        }
+        assert!(!completed, "{id} was completed and runs again");
+    }
+
+    fn replayed(&self, events: usize) -> Ledger {
+        let mut ledger = Ledger::new(Arc::clone(&self.team), read(&self.team, &self.csv));
+        for event in &self.journal[..events] {
+            ledger.apply(event);
+        }
+        ledger
+    }
+
+    /// The table after a replay equals the table in memory.
+    fn check_replay(&mut self) {
+        if self.rng.one_in(8) {
+            let replayed = self.replayed(self.journal.len());
+            assert_eq!(table_of(&replayed), table_of(self.engine.ledger()));
+            assert_eq!(replayed.counts(), self.engine.ledger().counts());
+        }
+    }
+
+    /// The coordinator dies; the guardian ends the workers; what they left in the channel stays.
+    fn crash(&mut self) {
+        self.crashes += 1;
+        self.seen.crashes += 1;
+        if self.rng.one_in(3) {
+            self.seen.power_losses += 1;
+            let kept = self.synced + self.rng.below(self.journal.len() - self.synced + 1);
+            self.journal.truncate(kept);
+        }
+        for worker in std::mem::take(&mut self.workers).into_values() {
+            if let Some(body) = worker.left {
+                self.seen.recovered += 1;
+                self.inbox.push(RecoveredReport { task: worker.task, attempt: worker.attempt, body });
+            }
+        }
+        self.restart();
+    }
+
+    fn restart(&mut self) {
+        let before = self.journal.len();
+        let ledger = self.replayed(before);
+        self.synced = before;
+        self.engine = Engine::new(ledger, self.options.clone());
+    }
+
+    fn check_the_end(&mut self) {
+        let ledger = self.replayed(self.journal.len());
+        for task in ledger.plan().tasks() {
+            assert_eq!(ledger.task(task).progress, Progress::Done, "{} has no end", ledger.plan().id(task));
+        }
+        let counts = ledger.counts();
+        let good = counts.failed + counts.skipped == 0;
+        let expected = if good { Ending::Completed } else { Ending::Failed };
+        assert_eq!(ledger.ending, Some(expected));
+    }
+}
+
+fn table_of(ledger: &Ledger) -> String {
+    let mut table = Vec::new();
+    ledger.plan().render(&mut table, |task, column| ledger.cell(task, column)).expect("memory");
+    String::from_utf8(table).expect("text")
+}
