@@ -6,13 +6,11 @@
 mod graph;
 mod index;
 mod render;
-mod rules;
 mod seal;
 mod view;
 mod without;
 
 pub use crate::sheet::{Problem, Warning, did_you_mean};
-pub use rules::{COMMON_HEADER, Check, ColumnRule, Empty, Pair, RoleRule, Roles, Rules};
 pub use seal::{seal, unresolvable};
 pub use view::{Detail, dot, mermaid, tree};
 

@@ -2,17 +2,17 @@
 
 use super::graph::{self, Lists, all};
 use super::index::Index;
-use super::rules::{Roles, Rules};
-use super::{Places, Plan, Problem, Warning, did_you_mean};
+use super::{Places, Plan, Problem, Warning};
 use crate::id::{ExecMode, TaskIx, check_task_id};
-use crate::sheet::Sheet;
+use crate::sheet::{Sheet, closest};
+use crate::team::{RowRule, Team};
 
 mod cells;
 mod links;
 
 /// Checks a table and works out its waves. Refused with all of its problems, in the order of the file.
-pub fn seal(sheet: Sheet, rules: &Rules) -> Result<(Plan, Vec<Warning>), Vec<Problem>> {
-    let missing = missing_columns(&sheet, rules);
+pub fn seal(sheet: Sheet, team: &Team) -> Result<(Plan, Vec<Warning>), Vec<Problem>> {
+    let missing = missing_columns(&sheet, team);
     if !missing.is_empty() {
         return Err(missing);
     }
@@ -24,13 +24,13 @@ pub fn seal(sheet: Sheet, rules: &Rules) -> Result<(Plan, Vec<Warning>), Vec<Pro
         warnings: Vec::new(),
     };
     let index = report.ids();
-    let modes = report.cells(rules);
+    let modes = report.cells(team);
     let deps = report.deps(&index);
     let dependents = deps.reversed();
     let wave = graph::levels(&deps, &dependents);
     report.cycles(&deps, &wave);
     let context = report.context(&index, &wave);
-    report.pairs(rules, &deps);
+    report.pairs(team, &deps);
     report.printed_waves(&wave);
     let Report {
         mut problems,
@@ -42,7 +42,7 @@ pub fn seal(sheet: Sheet, rules: &Rules) -> Result<(Plan, Vec<Warning>), Vec<Pro
         return Err(problems);
     }
     warnings.sort_by_key(|warning| warning.0.line);
-    let header = session_header(sheet.header(), &rules.header);
+    let header = session_header(sheet.header(), team);
     let graph = Graph {
         deps,
         dependents,
@@ -64,9 +64,14 @@ pub fn seal(sheet: Sheet, rules: &Rules) -> Result<(Plan, Vec<Warning>), Vec<Pro
     ))
 }
 
-/// A finished interactive task that others build on, and whose result nobody can read any more.
-/// `readable` says whether the task with this id has its result.
-pub fn unresolvable(plan: &Plan, readable: impl Fn(&str) -> bool) -> Vec<Problem> {
+/// Finished interactive tasks that others build on and whose result nobody can read any more, for teams that have
+/// such a rule. `readable` says whether the task with this id has its result.
+pub fn unresolvable(plan: &Plan, team: &Team, readable: impl Fn(&str) -> bool) -> Vec<Problem> {
+    let rule = team
+        .rules
+        .iter()
+        .find(|rule| matches!(rule, RowRule::InteractiveResult { .. }));
+    let Some(rule) = rule else { return Vec::new() };
     let mut named = vec![false; plan.len()];
     for task in plan.tasks() {
         for source in plan.deps(task).iter().chain(plan.context(task)) {
@@ -80,7 +85,7 @@ pub fn unresolvable(plan: &Plan, readable: impl Fn(&str) -> bool) -> Vec<Problem
             let id = plan.id(t);
             Problem::new(
                 plan.line(t),
-                format!("Cross-mechanism dependency unresolvable: {id}"),
+                filled(rule.message(), |name| if name == "id" { id } else { "" }),
             )
             .at("id", id)
             .help(format!(
@@ -90,35 +95,56 @@ pub fn unresolvable(plan: &Plan, readable: impl Fn(&str) -> bool) -> Vec<Problem
         .collect()
 }
 
-fn missing_columns(sheet: &Sheet, rules: &Rules) -> Vec<Problem> {
-    let known = |name: &String| rules.header.contains(name);
+/// A team's message with the names in braces replaced.
+fn filled<'a>(message: &str, value: impl Fn(&str) -> &'a str) -> String {
+    let mut out = String::new();
+    let mut rest = message;
+    while let Some((before, after)) = rest.split_once('{') {
+        let Some((name, after)) = after.split_once('}') else {
+            break;
+        };
+        out.push_str(before);
+        out.push_str(value(name));
+        rest = after;
+    }
+    out + rest
+}
+
+fn missing_columns(sheet: &Sheet, team: &Team) -> Vec<Problem> {
     let strangers = || {
         sheet
             .header()
             .iter()
-            .filter(|name| !known(name))
             .map(String::as_str)
+            .filter(|name| team.column(name).is_none())
     };
-    rules
-        .required()
-        .filter(|name| sheet.column(name).is_none())
-        .map(|name| {
-            let close = did_you_mean(name, strangers()).map(|_| ());
-            let near = strangers().find(|s| close.is_some() && did_you_mean(name, [*s]).is_some());
-            let help = match near {
-                Some(near) => format!("did you mean `{name}` where the header says `{near}`?"),
-                None => format!("add a column named `{name}` to the header"),
-            };
-            Problem::new(1, format!("Missing column: {name}"))
-                .marking(near.unwrap_or_default())
-                .help(help)
-        })
+    let missing = team
+        .columns
+        .iter()
+        .filter(|column| column.required && sheet.column(&column.name).is_none());
+    let problem = |name: &str| {
+        let near = closest(name, strangers());
+        let help = match near {
+            Some(near) => format!("did you mean `{name}` where the header says `{near}`?"),
+            None => format!("add a column named `{name}` to the header"),
+        };
+        Problem::new(1, format!("Missing column: {name}"))
+            .marking(near.unwrap_or_default())
+            .help(help)
+    };
+    // A plan needs these two even if a team forgot to say so.
+    let always = ["id", "description"].into_iter();
+    let always =
+        always.filter(|name| team.column(name).is_none_or(|c| !c.required) && sheet.column(name).is_none());
+    always
+        .chain(missing.map(|column| column.name.as_str()))
+        .map(problem)
         .collect()
 }
 
 /// The team's columns in the team's order; a column of the user's own comes after the one it followed in the file.
-fn session_header(given: &[String], team: &[String]) -> Vec<String> {
-    let mut header = team.to_vec();
+fn session_header(given: &[String], team: &Team) -> Vec<String> {
+    let mut header: Vec<String> = team.header().into_iter().map(str::to_owned).collect();
     let mut after = 0;
     for name in given {
         if let Some(at) = header.iter().position(|h| h == name) {

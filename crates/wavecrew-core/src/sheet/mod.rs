@@ -9,7 +9,7 @@ mod read;
 mod write;
 
 pub use patch::{AddedRow, ChangedCell, Patch};
-pub use problem::{Problem, Warning, did_you_mean};
+pub use problem::{Problem, Warning, closest, did_you_mean};
 pub use read::Origin;
 pub use write::TableWriter;
 

@@ -75,7 +75,8 @@ pub fn did_you_mean<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>)
     closest(unknown, known).map(|name| format!("did you mean `{name}`?"))
 }
 
-fn closest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+/// The known name that was most likely meant.
+pub fn closest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = unknown.chars().count();
     // A third of the letters may be wrong; beyond that a suggestion is a guess.
     let allowed = length.div_ceil(3).min(4);

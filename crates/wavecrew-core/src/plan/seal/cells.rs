@@ -1,23 +1,25 @@
 //! Rules about single cells: description, mode, status, role, and the team's own columns.
 
-use super::{Report, Roles, Rules};
+use super::{Report, filled};
 use crate::id::{ExecMode, TaskIx};
-use crate::plan::rules::{Check, ColumnRule, Empty, RoleRule};
 use crate::plan::{Warning, did_you_mean};
+use crate::team::{Column, ColumnCheck, Role, Team};
 
 const STATUSES: [&str; 4] = ["pending", "completed", "failed", "skipped"];
 
 impl Report<'_> {
     /// Checks every cell that has a rule, and gives the tasks' modes.
-    pub(super) fn cells(&mut self, rules: &Rules) -> Vec<ExecMode> {
+    pub(super) fn cells(&mut self, team: &Team) -> Vec<ExecMode> {
         self.descriptions();
         self.statuses();
-        if let Roles::Of(roles) = &rules.roles {
-            self.roles(roles);
+        if !team.any_role {
+            self.roles(team);
         }
-        for rule in &rules.columns {
-            if let Some(column) = self.sheet.column(&rule.column) {
-                self.column(column, rule);
+        for rule in &team.columns {
+            if let Some(column) = self.sheet.column(&rule.name) {
+                for check in &rule.checks {
+                    self.column(column, rule, check);
+                }
             }
         }
         self.modes()
@@ -72,34 +74,34 @@ impl Report<'_> {
         }
     }
 
-    fn roles(&mut self, roles: &[RoleRule]) {
+    fn roles(&mut self, team: &Team) {
         let Some(column) = self.places.role else { return };
         for task in self.tasks() {
             let role = self.sheet.cell(task.index(), column);
-            let Some(own) = roles.iter().find(|r| r.name == role) else {
-                let names = || roles.iter().map(|r| r.name.as_str());
-                let help = did_you_mean(role, names())
-                    .unwrap_or_else(|| format!("the team's roles are {}", listed(names())));
-                let problem = self
-                    .cell_problem(task, column, format!("Invalid role: {role}"))
-                    .help(help);
-                self.problems.push(problem);
+            if let Some(own) = team.role(role) {
+                self.prefix(task, own, team);
                 continue;
-            };
-            self.prefix(task, own, roles);
+            }
+            let names = || team.roles.iter().map(|r| r.name.as_str());
+            let help = did_you_mean(role, names())
+                .unwrap_or_else(|| format!("the team's roles are {}", listed(names())));
+            self.problems.push(
+                self.cell_problem(task, column, format!("Invalid role: {role}"))
+                    .help(help),
+            );
         }
     }
 
     /// An id that looks like another role's is allowed, and most likely a slip.
-    fn prefix(&mut self, task: TaskIx, own: &RoleRule, roles: &[RoleRule]) {
+    fn prefix(&mut self, task: TaskIx, own: &Role, team: &Team) {
         let id = self.id(task);
-        if own.prefixes.iter().any(|p| has_prefix(id, p)) {
+        if own.prefixes.iter().any(|p| {
+            id.strip_prefix(p.as_str())
+                .is_some_and(|rest| rest.starts_with('-'))
+        }) {
             return;
         }
-        if let Some(other) = roles
-            .iter()
-            .find(|r| r.prefixes.iter().any(|p| has_prefix(id, p)))
-        {
+        if let Some(other) = team.role_for_prefix(id) {
             let message = format!(
                 "ID {id} has the prefix of role {}, its role is {}",
                 other.name, own.name
@@ -113,50 +115,61 @@ impl Report<'_> {
         }
     }
 
-    fn column(&mut self, column: usize, rule: &ColumnRule) {
-        let name = &rule.column;
-        match &rule.check {
-            Check::OneOf { values, empty } => {
-                for task in self.tasks() {
-                    let value = self.sheet.cell(task.index(), column);
-                    let allowed = value.is_empty() && *empty == Empty::Allowed;
-                    if !allowed && !values.iter().any(|v| v == value) {
-                        let known = || values.iter().map(String::as_str);
-                        let help = did_you_mean(value, known())
-                            .unwrap_or_else(|| format!("use one of {}", listed(known())));
-                        let problem = self.cell_problem(task, column, format!("Invalid {name}: {value}"));
-                        self.problems.push(problem.help(help));
-                    }
+    fn column(&mut self, column: usize, rule: &Column, check: &ColumnCheck) {
+        // The column that switches a check on; without it in the table there is nothing to check.
+        let when = match check {
+            ColumnCheck::Numeric { when: Some(name), .. } => match self.sheet.column(name) {
+                Some(column) => Some(column),
+                None => return,
+            },
+            ColumnCheck::OneOf { .. }
+            | ColumnCheck::Numeric { when: None, .. }
+            | ColumnCheck::NonEmpty { .. } => None,
+        };
+        for task in self.tasks() {
+            let value = self.sheet.cell(task.index(), column);
+            let good = match check {
+                ColumnCheck::OneOf { allow_empty, .. } => {
+                    (*allow_empty && value.is_empty()) || rule.values.iter().any(|v| v == value)
                 }
-            }
-            Check::NumberWith { with } => {
-                let Some(with_column) = self.sheet.column(with) else {
-                    return;
-                };
-                for task in self.tasks() {
-                    let filled = !self.sheet.cell(task.index(), with_column).is_empty();
-                    let value = self.sheet.cell(task.index(), column);
-                    if filled && !is_number(value) {
-                        let message = format!("Invalid {}: {value}", name.replace('_', " "));
-                        let problem = self.cell_problem(task, column, message);
-                        self.problems
-                            .push(problem.help(format!("a task with a {with} needs a number here")));
-                    }
+                ColumnCheck::Numeric { .. } => {
+                    when.is_some_and(|when| self.sheet.cell(task.index(), when).is_empty())
+                        || is_number(value)
                 }
-            }
-            Check::Filled => {
-                for task in self.tasks() {
-                    // A list of nothing but separators names nothing.
-                    let value = self.sheet.cell(task.index(), column);
-                    if value.split(';').all(|part| part.trim().is_empty()) {
-                        let problem =
-                            self.cell_problem(task, column, format!("No {name} for task: {}", self.id(task)));
-                        self.problems
-                            .push(problem.help(format!("fill in the column `{name}`")));
-                    }
-                }
+                // A list of nothing but separators names nothing.
+                ColumnCheck::NonEmpty { .. } => value.split(';').any(|part| !part.trim().is_empty()),
+            };
+            if !good {
+                let message = filled(check.message(), |name| self.named(task, name, value));
+                let problem = self
+                    .cell_problem(task, column, message)
+                    .help(check_help(rule, check, value));
+                self.problems.push(problem);
             }
         }
+    }
+
+    /// What a name in a team's message stands for.
+    pub(super) fn named<'b>(&'b self, task: TaskIx, name: &str, value: &'b str) -> &'b str {
+        match name {
+            "value" => value,
+            column => self
+                .sheet
+                .column(column)
+                .map_or("", |column| self.sheet.cell(task.index(), column)),
+        }
+    }
+}
+
+fn check_help(rule: &Column, check: &ColumnCheck, value: &str) -> String {
+    match check {
+        ColumnCheck::OneOf { .. } => {
+            let known = || rule.values.iter().map(String::as_str);
+            did_you_mean(value, known()).unwrap_or_else(|| format!("use one of {}", listed(known())))
+        }
+        ColumnCheck::Numeric { when: Some(when), .. } => format!("a task with a {when} needs a number here"),
+        ColumnCheck::Numeric { when: None, .. } => "write a number such as 80".to_owned(),
+        ColumnCheck::NonEmpty { .. } => format!("fill in the column `{}`", rule.name),
     }
 }
 
@@ -164,10 +177,6 @@ impl Report<'_> {
 fn is_number(text: &str) -> bool {
     let text = text.trim();
     text.bytes().all(|b| b.is_ascii_digit() || b == b'.') && text.parse::<f64>().is_ok()
-}
-
-fn has_prefix(id: &str, prefix: &str) -> bool {
-    id.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('-'))
 }
 
 fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {

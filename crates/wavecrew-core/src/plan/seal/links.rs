@@ -1,8 +1,9 @@
 //! Rules about ids that name other tasks: dependencies, context, cycles, pairs.
 
-use super::{Index, Lists, Report, Rules, graph};
+use super::{Index, Lists, Report, filled, graph};
 use crate::id::TaskIx;
 use crate::plan::did_you_mean;
+use crate::team::{RowRule, Team};
 
 /// Looking for the closest of a million ids takes a while: the first few unknown ones get a suggestion.
 const SUGGESTIONS: usize = 20;
@@ -129,24 +130,31 @@ impl Report<'_> {
     }
 
     /// Every follower depends on the leader with the same number.
-    pub(super) fn pairs(&mut self, rules: &Rules, deps: &Lists) {
-        for pair in &rules.pairs {
-            let (follower, leader) = (&pair.follower, &pair.leader);
+    pub(super) fn pairs(&mut self, team: &Team, deps: &Lists) {
+        for rule in &team.rules {
+            let RowRule::Pair {
+                prefix,
+                needs,
+                message,
+            } = rule
+            else {
+                continue;
+            };
             for task in self.tasks() {
                 let id = self.id(task);
                 let Some(number) = id
-                    .strip_prefix(follower.as_str())
+                    .strip_prefix(prefix.as_str())
                     .filter(|rest| rest.starts_with('-'))
                 else {
                     continue;
                 };
-                let is_leader = |dep: &TaskIx| self.id(*dep).strip_prefix(leader.as_str()) == Some(number);
+                let is_leader = |dep: &TaskIx| self.id(*dep).strip_prefix(needs.as_str()) == Some(number);
                 if !deps.of(task).iter().any(is_leader) {
                     let column = self.places.deps.unwrap_or(self.places.id);
-                    let message = format!("{follower} task without {leader} dependency: {id}");
+                    let message = filled(message, |name| self.named(task, name, ""));
                     let problem = self.cell_problem(task, column, message);
                     self.problems
-                        .push(problem.help(format!("add {leader}{number} to its deps")));
+                        .push(problem.help(format!("add {needs}{number} to its deps")));
                 }
             }
         }
