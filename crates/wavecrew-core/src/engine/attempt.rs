@@ -25,6 +25,8 @@ pub(super) struct Attempt {
     started: Timestamp,
     last_activity: Timestamp,
     stall_shown: bool,
+    /// Set once its time was up and it was asked to finish.
+    finish_by: Option<Timestamp>,
     ending: Ending,
     stage: Stage,
 }
@@ -45,8 +47,6 @@ enum Stage {
     Starting,
     /// A turn is under way.
     Working,
-    /// Its time is up and it was asked to finish.
-    Finishing { until: Timestamp },
     /// It has reported well and may end by itself.
     Reported { report: Report, until: Timestamp },
     /// Its claim is being compared with the facts.
@@ -91,6 +91,7 @@ impl Engine {
                 started: self.now,
                 last_activity: self.now,
                 stall_shown: false,
+                finish_by: None,
                 ending: Ending::No,
                 stage: Stage::Starting,
             },
@@ -141,7 +142,7 @@ impl Engine {
                 self.tell(Notice::ReportIgnored { task, reason });
             }
             (Ok(report), Stage::Expired { .. } | Stage::Stopped) => self.accept(worker, report),
-            (Ok(report), Stage::Starting | Stage::Working | Stage::Finishing { .. }) => {
+            (Ok(report), Stage::Starting | Stage::Working) => {
                 attempt.stage = Stage::Reported { report, until: now.plus(LINGER) };
             }
             (Err(reason), _) => self.out.push(Action::RefuseReport { worker, reason }),
@@ -160,7 +161,7 @@ impl Engine {
             }
             Stage::Checking { .. } | Stage::Recorded => return,
             Stage::Expired { .. } | Stage::Stopped => true,
-            Stage::Starting | Stage::Working | Stage::Finishing { .. } => false,
+            Stage::Starting | Stage::Working => false,
         };
         let mut refused = None;
         for body in &end.reports {
@@ -233,7 +234,7 @@ impl Engine {
                 let report = report.clone();
                 self.accept(worker, report);
             }
-            Stage::Stopped | Stage::Starting | Stage::Working | Stage::Finishing { .. } => {
+            Stage::Stopped | Stage::Starting | Stage::Working => {
                 let (task, number) = (attempt.task, attempt.number);
                 self.live.remove(&worker);
                 let task = self.ledger.plan().id(task).to_owned();
@@ -264,34 +265,38 @@ impl Engine {
                     self.accept(worker, report);
                 }
             }
-            Stage::Finishing { until } if now >= *until => {
-                let total = human(wall + limits.interactive_grace);
-                let error = format!("Timed out after {total}, though it was asked to finish");
-                self.expire(worker, StopReason::Timeout, error);
-            }
-            Stage::Starting | Stage::Working if now.since(attempt.started) >= wall => {
-                if interactive {
+            Stage::Starting | Stage::Working => match attempt.finish_by {
+                Some(until) if now >= until => {
+                    let total = human(wall + limits.interactive_grace);
+                    let error = format!("Timed out after {total}, though it was asked to finish");
+                    self.expire(worker, StopReason::Timeout, error);
+                }
+                None if now.since(attempt.started) >= wall && interactive => {
                     let until = now.plus(limits.interactive_grace);
+                    self.live.get_mut(&worker).expect("looked up above").finish_by = Some(until);
                     self.say(worker, FINISH.to_owned());
-                    self.live.get_mut(&worker).expect("looked up above").stage = Stage::Finishing { until };
-                } else {
+                }
+                None if now.since(attempt.started) >= wall => {
                     let error = format!("Timed out after {}", human(wall));
                     self.expire(worker, StopReason::Timeout, error);
                 }
-            }
-            Stage::Starting | Stage::Working | Stage::Finishing { .. } => {
-                if let Some(limit) = self.options.end_idle
-                    && silent >= limit
-                {
-                    let error = format!("Ended after {} without any output", human(silent));
-                    self.expire(worker, StopReason::Idle, error);
-                } else if silent >= self.options.idle.unwrap_or(limits.idle) && !attempt.stall_shown {
-                    let task = self.ledger.plan().id(task).to_owned();
-                    self.live.get_mut(&worker).expect("looked up above").stall_shown = true;
-                    self.tell(Notice::Stalled { task, silent });
-                }
-            }
+                Some(_) | None => self.look_for_silence(worker, silent, limits.idle),
+            },
             Stage::Checking { .. } | Stage::Expired { .. } | Stage::Stopped | Stage::Recorded => {}
+        }
+    }
+
+    fn look_for_silence(&mut self, worker: WorkerId, silent: Duration, shown_after: Duration) {
+        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
+        if let Some(limit) = self.options.end_idle
+            && silent >= limit
+        {
+            let error = format!("Ended after {} without any output", human(silent));
+            self.expire(worker, StopReason::Idle, error);
+        } else if silent >= self.options.idle.unwrap_or(shown_after) && !attempt.stall_shown {
+            attempt.stall_shown = true;
+            let task = self.ledger.plan().id(attempt.task).to_owned();
+            self.tell(Notice::Stalled { task, silent });
         }
     }
 
@@ -305,7 +310,7 @@ impl Engine {
                     let report = report.clone();
                     self.accept(worker, report);
                 }
-                Stage::Starting | Stage::Working | Stage::Finishing { .. } => {
+                Stage::Starting | Stage::Working => {
                     attempt.stage = Stage::Stopped;
                     self.close(worker);
                 }

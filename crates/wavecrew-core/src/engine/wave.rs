@@ -46,8 +46,7 @@ impl Engine {
     pub(super) fn advance(&mut self) {
         loop {
             match self.mode {
-                Mode::Idle | Mode::Over | Mode::Asking { .. } => return,
-                Mode::Paused => return,
+                Mode::Idle | Mode::Over | Mode::Asking { .. } | Mode::Paused => return,
                 Mode::Draining | Mode::Stopping(_) => {
                     if self.live.is_empty() {
                         let cancelled = self.mode == Mode::Stopping(StopKind::Cancel);
@@ -57,7 +56,7 @@ impl Engine {
                 }
                 Mode::Running => {}
             }
-            if self.schedule.stage.is_none() && !self.start_wave() {
+            if self.schedule.stage.is_none() && (!self.live.is_empty() || !self.start_wave()) {
                 return;
             }
             self.fill_slots();
@@ -140,6 +139,7 @@ impl Engine {
             self.out.push(Action::WriteWave { wave, rows });
         }
         self.schedule.queue = tasks.into();
+        self.schedule.waiting.clear();
     }
 
     fn stage_of(&self, task: TaskIx) -> Stage {
@@ -167,10 +167,11 @@ impl Engine {
         self.schedule.waiting = waiting;
         while self.live.len() < self.options.concurrency {
             let Some(task) = self.schedule.queue.pop_front() else { return };
+            // A person may have changed what it stands on since the wave began.
+            self.skip_if_blocked(task);
             match self.ledger.task(task).progress {
-                Progress::Pending => self.start(task),
-                Progress::Waiting { until } if until <= now => self.start(task),
-                Progress::Waiting { .. } => self.schedule.waiting.push(task),
+                Progress::Waiting { until } if until > now => self.schedule.waiting.push(task),
+                Progress::Waiting { .. } | Progress::Pending => self.start(task),
                 Progress::Open { .. } | Progress::Done => {}
             }
         }
@@ -251,15 +252,17 @@ impl Engine {
         self.out.push(Action::Finish(ending));
     }
 
-    /// Work may have appeared in this wave or before it: look at the waves anew once what runs is done.
+    /// Work may have appeared in this wave or in one before it, which then goes first once what runs is done.
     pub(super) fn reschedule(&mut self) {
-        if let Some(stage) = self.schedule.stage {
-            let wave = self.ledger.wave;
-            let tasks = self.unfinished_of(wave).filter(|&task| {
-                self.stage_of(task) == stage && !matches!(self.ledger.task(task).progress, Progress::Open { .. })
-            });
-            self.schedule.queue = tasks.collect();
-            self.schedule.waiting.clear();
+        let wave = self.ledger.wave;
+        let Some(stage) = self.schedule.stage else { return };
+        self.schedule = Schedule::default();
+        if self.ledger.next_wave().is_some_and(|lowest| lowest < wave) {
+            return;
         }
+        self.schedule.stage = Some(stage);
+        let idle = |&task: &TaskIx| !matches!(self.ledger.task(task).progress, Progress::Open { .. });
+        let tasks = self.unfinished_of(wave).filter(|&task| self.stage_of(task) == stage);
+        self.schedule.queue = tasks.filter(idle).collect();
     }
 }

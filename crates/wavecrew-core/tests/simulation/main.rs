@@ -9,8 +9,12 @@ use rng::Rng;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use world::World;
 
-/// Runs per shard; the shards run side by side.
+/// Runs per shard; the shards run side by side. `WAVECREW_SIM_RUNS` changes it.
 const RUNS: u64 = 25_000;
+
+fn runs() -> u64 {
+    std::env::var("WAVECREW_SIM_RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(RUNS)
+}
 
 
 fn shard(number: u64) {
@@ -18,7 +22,7 @@ fn shard(number: u64) {
         return World::new(Rng::new(seed)).run_to_the_end();
     }
     let mut totals = world::Seen::default();
-    for run in 0..RUNS {
+    for run in 0..runs() {
         let seed = number * RUNS + run;
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let mut world = World::new(Rng::new(seed));
@@ -30,7 +34,7 @@ fn shard(number: u64) {
             Err(_) => panic!("simulation failed; repeat it with WAVECREW_SIM_SEED={seed}"),
         }
     }
-    totals.assert_everything_happened();
+    totals.assert_everything_happened(runs());
 }
 
 #[test]
