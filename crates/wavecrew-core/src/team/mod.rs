@@ -16,7 +16,7 @@ pub use column::{COMMON_COLUMNS, Column, ColumnCheck, ColumnKind, ColumnType, Ro
 pub use limits::{Limits, LimitsPatch};
 pub use parse::TeamProblem;
 pub use pipeline::{
-    ChangeStep, Complexity, Expansion, Pipeline, PipelineTask, Scope, Signal, Switch, WordChoice,
+    ChangeStep, Complexity, Expansion, Pipeline, PipelineTask, Rewire, Scope, Signal, Switch, WordChoice,
 };
 pub use policy::{Checkpoint, Dimension, DimensionSource, GateKind, InnerLoop, LoopKind, OnLimit, Verdict};
 pub use role::{Access, Content, JsonSchemaText, Owed, Position, Role, When, Workspace};

@@ -14,8 +14,24 @@ pub struct Pipeline {
     /// When to use it, in one line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
-    /// In the order in which they stand in the table.
+    /// Pipelines above this one whose tasks it takes over. Empty once the file is read: `tasks` then has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extends: Vec<String>,
+    /// Tasks taken over that depend on others here. Empty once the file is read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rewire: Vec<Rewire>,
+    /// Its tasks, in the order in which they stand in the table.
+    #[serde(default)]
     pub tasks: Vec<PipelineTask>,
+}
+
+/// New dependencies of a task that was taken over.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rewire {
+    pub id: String,
+    pub deps: Vec<String>,
+    pub context_from: Vec<String>,
 }
 
 /// A row to be.
@@ -24,7 +40,7 @@ pub struct Pipeline {
 pub struct PipelineTask {
     pub id: String,
     pub title: String,
-    /// Self-contained: what the worker is asked to do.
+    /// Self-contained: what the worker is asked to do. `{request}` is replaced by the person's request.
     pub description: String,
     pub role: String,
     /// Ids that must be completed first.
@@ -68,6 +84,21 @@ impl Pipeline {
         (header, rows)
     }
 
+    /// The pipeline for one request: `{request}` in titles and descriptions is what the person typed.
+    #[must_use]
+    pub fn for_request(&self, request: &str) -> Self {
+        let request = match request.trim() {
+            "" => "none given; work from the current state of the project.",
+            given => given,
+        };
+        let mut filled = self.clone();
+        for task in &mut filled.tasks {
+            task.title = task.title.replace("{request}", request);
+            task.description = task.description.replace("{request}", request);
+        }
+        filled
+    }
+
     pub fn task(&self, id: &str) -> Option<&PipelineTask> {
         self.tasks.iter().find(|task| task.id == id)
     }
@@ -95,7 +126,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Names of the pipelines it can choose, with the key under which each stands.
+    /// Names of the pipelines it can choose.
     pub fn pipelines(&self) -> Vec<&str> {
         match self {
             Self::Fixed { pipeline } => vec![pipeline],
