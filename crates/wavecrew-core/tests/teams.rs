@@ -1,6 +1,6 @@
 //! Every team that is shipped parses, and its pipelines have the rows and waves they are known for.
 
-use wavecrew_core::team::{Pipeline, Team};
+use wavecrew_core::team::{Changes, Issue, Pipeline, Team};
 
 const EXAMPLES: [(&str, &str); 3] = [
     (
@@ -326,6 +326,96 @@ fn the_request_stands_in_the_descriptions() {
     assert!(pipeline.tasks[0].description.ends_with("Request: add {login}"));
     let none = builtin("lifecycle").pipelines[0].for_request(" ");
     assert!(!none.tasks[0].description.contains("{request}"));
+}
+
+#[test]
+fn the_size_of_a_change_chooses_the_testing_pipeline() {
+    let team = builtin("testing");
+    for (files, modules, wanted) in [
+        (0, 0, "targeted"),
+        (3, 1, "targeted"),
+        (3, 2, "standard"),
+        (4, 1, "standard"),
+        (10, 3, "standard"),
+        (10, 4, "comprehensive"),
+        (11, 1, "comprehensive"),
+    ] {
+        let choice = team.choose("", Some(Changes { files, modules })).unwrap();
+        assert_eq!(choice.pipeline, wanted, "{files} files in {modules} modules");
+    }
+    let choice = team.choose("", Some(Changes { files: 2, modules: 1 })).unwrap();
+    assert_eq!(choice.reason, "2 files in 1 module, within 3 files in 1 module");
+    assert_eq!(team.choose("", None).unwrap().pipeline, "comprehensive");
+}
+
+#[test]
+fn words_of_the_request_choose_the_lifecycle_pipeline() {
+    let team = builtin("lifecycle");
+    for (request, wanted) in [
+        ("Write a spec for the login", "spec-only"),
+        ("Design the API", "spec-only"),
+        ("document our exports", "spec-only"),
+        ("Implement OAuth2 login", "impl-only"),
+        ("fix the special case", "impl-only"),
+        ("Build it end-to-end", "full-lifecycle"),
+        ("full-lifecycle for search", "full-lifecycle"),
+        ("search", "full-lifecycle"),
+    ] {
+        assert_eq!(team.choose(request, None).unwrap().pipeline, wanted, "{request}");
+    }
+    let choice = team
+        .choose("Implement auth across services with a database", None)
+        .unwrap();
+    assert_eq!(
+        choice.reason,
+        "the request says `implement`; complexity Medium (4 points)"
+    );
+    assert_eq!(builtin("generic").choose("x", None), None);
+}
+
+#[test]
+fn planex_repeats_its_pipeline_for_every_issue() {
+    let team = builtin("planex");
+    let issue = |id: &str, depends_on: &[&str]| Issue {
+        id: id.into(),
+        title: "Title {raw_input}".into(),
+        input_type: "issues".into(),
+        raw_input: id.into(),
+        execution_method: "gemini".into(),
+        depends_on: depends_on.iter().map(ToString::to_string).collect(),
+        ..Issue::default()
+    };
+    let issues = [
+        issue("ISS-20260308-120000", &[]),
+        issue("ISS-20260308-120001", &["ISS-20260308-120000"]),
+    ];
+    let mut team_of_two = team.clone();
+    team_of_two.pipelines[0] = team.pipelines[0].for_issues(&issues, "EXEC");
+    let columns = [
+        "id",
+        "title",
+        "issue_ids",
+        "input_type",
+        "raw_input",
+        "execution_method",
+        "deps",
+        "context_from",
+    ];
+    assert_eq!(
+        rows(&team_of_two, "plan-exec", &columns),
+        [
+            "PLAN-001,Plan ISS-20260308-120000,ISS-20260308-120000,issues,ISS-20260308-120000,,,",
+            "PLAN-002,Plan ISS-20260308-120001,ISS-20260308-120001,issues,ISS-20260308-120001,,,",
+            "EXEC-001,Implement ISS-20260308-120000,ISS-20260308-120000,,,gemini,PLAN-001,PLAN-001",
+            "EXEC-002,Implement ISS-20260308-120001,ISS-20260308-120001,,,gemini,PLAN-002;EXEC-001,PLAN-002",
+        ]
+    );
+    // What is filled in is not filled in again.
+    assert!(
+        team_of_two.pipelines[0].tasks[0]
+            .description
+            .contains("Title {raw_input}")
+    );
 }
 
 #[test]

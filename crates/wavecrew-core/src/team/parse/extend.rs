@@ -11,6 +11,8 @@ pub(super) struct Written {
     pub first_own: usize,
     pub rewire: Vec<Rewire>,
     pub extends: Vec<String>,
+    /// Whether everything it takes over exists.
+    pub complete: bool,
 }
 
 /// Gives every pipeline the full list of its tasks.
@@ -22,11 +24,13 @@ pub(super) fn resolve(team: &mut Team, source: &mut Source<'_>) -> Vec<Written> 
         let extends = std::mem::take(&mut pipeline.extends);
         let rewire = std::mem::take(&mut pipeline.rewire);
         let mut tasks: Vec<PipelineTask> = vec![];
+        let mut complete = true;
         for (e, name) in extends.iter().enumerate() {
             let Some(base) = before.iter().find(|base| base.name == *name) else {
                 let help = did_you_mean(name, before.iter().map(|base| base.name.as_str()));
                 let message = format!("no pipeline `{name}` stands above `{}`", pipeline.name);
                 source.problem_at(at!["pipelines", p, "extends", e], message, help);
+                complete = false;
                 continue;
             };
             for task in &base.tasks {
@@ -52,6 +56,7 @@ pub(super) fn resolve(team: &mut Team, source: &mut Source<'_>) -> Vec<Written> 
             first_own,
             rewire,
             extends,
+            complete,
         });
     }
     written

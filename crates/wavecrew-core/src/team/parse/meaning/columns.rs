@@ -140,7 +140,8 @@ pub(super) fn value_problem(column: &Column, value: &str) -> Option<(String, Opt
         return None;
     }
     let name = &column.name;
-    if column.type_ == ColumnType::Enum && !value.is_empty() && !column.values.iter().any(|v| v == value) {
+    let known = |value: &str| column.values.is_empty() || column.values.iter().any(|v| v == value);
+    if column.type_ == ColumnType::Enum && !value.is_empty() && !known(value) {
         let help = did_you_mean(value, column.values.iter().map(String::as_str));
         return Some((format!("`{name}` cannot be `{value}`"), help));
     }

@@ -33,15 +33,17 @@ impl Check<'_, '_, '_> {
                     self.say(at!["pipelines", p, "tasks", own, "id"], message, None);
                 }
                 self.task(at!["pipelines", p, "tasks", own], task);
-                self.links(at!["pipelines", p, "tasks", own], pipeline, task);
+                if written.complete {
+                    self.links(at!["pipelines", p, "tasks", own], pipeline, task);
+                }
             }
             for (r, wire) in written.rewire.iter().enumerate() {
                 if let Some(task) = pipeline.task(&wire.id) {
                     self.links(at!["pipelines", p, "rewire", r], pipeline, task);
                 }
             }
-            // A cycle that was taken over is reported where it stands.
-            if written.extends.iter().any(|base| cyclic.contains(&base.as_str())) {
+            // A cycle that was taken over is reported where it stands; a base that is missing leaves holes.
+            if !written.complete || written.extends.iter().any(|base| cyclic.contains(&base.as_str())) {
                 cyclic.push(&pipeline.name);
                 continue;
             }
@@ -49,6 +51,10 @@ impl Check<'_, '_, '_> {
                 Ok(levels) => self.context_is_earlier(p, pipeline, written, &levels),
                 Err(cycle) => {
                     cyclic.push(&pipeline.name);
+                    // A task that names itself was reported with its link.
+                    if cycle.len() == 1 {
+                        continue;
+                    }
                     let message = format!(
                         "tasks of pipeline `{}` wait for each other: {}",
                         pipeline.name,
@@ -76,7 +82,8 @@ impl Check<'_, '_, '_> {
             );
         }
         self.known_role(&under(here, "role"), &task.role, &format!("task `{id}`"));
-        if let Some(owner) = team.role_for_prefix(id).filter(|owner| owner.name != task.role) {
+        let claimed = team.role(&task.role).is_none_or(|role| role.claims(id).is_some());
+        if let Some(owner) = team.role_for_prefix(id).filter(|_| !claimed) {
             let message = format!(
                 "the id of task `{id}` belongs to role `{}`, not `{}`",
                 owner.name, task.role

@@ -1,8 +1,8 @@
 //! Roles: names and prefixes that differ, instructions that say something, owed files inside the session.
 
 use super::{Check, did_you_mean, is_word, unsafe_path};
+use crate::team::Owed;
 use crate::team::parse::source::at;
-use crate::team::{ColumnType, Owed};
 
 impl Check<'_, '_, '_> {
     pub(super) fn roles(&mut self) {
@@ -88,11 +88,7 @@ impl Check<'_, '_, '_> {
             None,
             &what,
         );
-        let Some(column) = self
-            .team
-            .column(&when.column)
-            .filter(|c| c.type_ == ColumnType::Enum)
-        else {
+        let Some(column) = self.team.column(&when.column).filter(|c| !c.values.is_empty()) else {
             return;
         };
         for (v, value) in when.is.iter().enumerate() {
