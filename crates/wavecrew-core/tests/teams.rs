@@ -22,18 +22,24 @@ fn parse(file: &str, text: &str) -> Team {
 }
 
 fn builtin(name: &str) -> Team {
-    parse(&format!("{name}.toml"), Team::builtin_text(name).unwrap())
+    parse(
+        &format!("{name}.toml"),
+        Team::builtin_text(name).expect("a built-in team"),
+    )
 }
 
 fn example(name: &str) -> Team {
-    let (_, text) = EXAMPLES.iter().find(|(known, _)| *known == name).unwrap();
+    let (_, text) = EXAMPLES
+        .iter()
+        .find(|(known, _)| *known == name)
+        .expect("an example");
     parse(&format!("{name}.toml"), text)
 }
 
 /// `STRATEGY-001 | TESTGEN-001 TESTGEN-002 | ...`: the tasks of each wave, by plain recursion on dependencies.
 fn waves(pipeline: &Pipeline) -> String {
     fn depth(pipeline: &Pipeline, id: &str) -> usize {
-        let task = pipeline.task(id).unwrap();
+        let task = pipeline.task(id).expect("a task of the pipeline");
         1 + task
             .deps
             .iter()
@@ -56,9 +62,9 @@ fn waves(pipeline: &Pipeline) -> String {
 
 /// One line per row: the values of some columns.
 fn rows(team: &Team, pipeline: &str, columns: &[&str]) -> Vec<String> {
-    let (header, rows) = team.pipeline(pipeline).unwrap().to_csv_rows(team);
+    let (header, rows) = team.pipeline(pipeline).expect("a pipeline").to_csv_rows(team);
     let pick = |row: &Vec<String>| {
-        let cell = |c: &&str| row[header.iter().position(|h| h == c).unwrap()].clone();
+        let cell = |c: &&str| row[header.iter().position(|h| h == c).expect("a column")].clone();
         columns.iter().map(cell).collect::<Vec<_>>().join(",")
     };
     rows.iter().map(pick).collect()
