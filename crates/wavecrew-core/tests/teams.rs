@@ -474,3 +474,15 @@ fn a_team_survives_being_written_and_read_again() {
         assert_eq!(parse(name, &text), team, "{name}");
     }
 }
+
+#[test]
+fn the_smallest_team_of_the_guide_parses() {
+    let guide = include_str!("../../../docs/teams.md");
+    let text = guide
+        .split("```toml\n")
+        .nth(1)
+        .and_then(|rest| rest.split("```").next())
+        .unwrap();
+    let team = parse("docs/teams.md", text);
+    assert_eq!(team.choose("spring", None).unwrap().pipeline, "one");
+}
