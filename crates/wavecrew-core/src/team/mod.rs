@@ -10,17 +10,17 @@ mod pipeline;
 mod policy;
 mod role;
 mod schema;
+mod scope;
 
 pub use board::{DiscoveryType, Field, FieldShape, Target};
 pub use column::{COMMON_COLUMNS, Column, ColumnCheck, ColumnKind, ColumnType, RowRule};
 pub use limits::{Limits, LimitsPatch};
 pub use parse::TeamProblem;
-pub use pipeline::{
-    ChangeStep, Complexity, Expansion, Pipeline, PipelineTask, Scope, Signal, Switch, WordChoice,
-};
+pub use pipeline::{Expansion, Issue, Pipeline, PipelineTask, Rewire, Switch};
 pub use policy::{Checkpoint, Dimension, DimensionSource, GateKind, InnerLoop, LoopKind, OnLimit, Verdict};
 pub use role::{Access, Content, JsonSchemaText, Owed, Position, Role, When, Workspace};
 pub use schema::team_schema;
+pub use scope::{ChangeStep, Changes, Choice, Complexity, Level, Scope, Signal, WordChoice};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -181,6 +181,17 @@ impl Team {
 
     pub fn pipeline(&self, name: &str) -> Option<&Pipeline> {
         self.pipelines.iter().find(|pipeline| pipeline.name == name)
+    }
+
+    /// The pipeline for a request, and why; `None` for a team without pipelines.
+    pub fn choose(&self, request: &str, changes: Option<Changes>) -> Option<Choice> {
+        match &self.scope {
+            Some(scope) => Some(scope.choose(request, changes)),
+            None => self.pipelines.first().map(|first| Choice {
+                pipeline: first.name.clone(),
+                reason: "the team takes its first pipeline".to_owned(),
+            }),
+        }
     }
 
     pub fn discovery(&self, name: &str) -> Option<&DiscoveryType> {

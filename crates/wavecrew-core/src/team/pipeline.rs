@@ -1,5 +1,4 @@
-//! Pipelines: named task chains, how one is chosen for a request, and how its rows multiply. Refuses to level them;
-//! waves are the plan's business.
+//! Pipelines: named task chains and how their rows multiply. Refuses to level them; waves are the plan's business.
 
 use super::Team;
 use crate::id::ExecMode;
@@ -14,8 +13,24 @@ pub struct Pipeline {
     /// When to use it, in one line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
-    /// In the order in which they stand in the table.
+    /// Pipelines above this one whose tasks it takes over. Empty once the file is read: `tasks` then has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extends: Vec<String>,
+    /// Tasks taken over that depend on others here. Empty once the file is read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rewire: Vec<Rewire>,
+    /// Its tasks, in the order in which they stand in the table.
+    #[serde(default)]
     pub tasks: Vec<PipelineTask>,
+}
+
+/// New dependencies of a task that was taken over.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rewire {
+    pub id: String,
+    pub deps: Vec<String>,
+    pub context_from: Vec<String>,
 }
 
 /// A row to be.
@@ -24,7 +39,7 @@ pub struct Pipeline {
 pub struct PipelineTask {
     pub id: String,
     pub title: String,
-    /// Self-contained: what the worker is asked to do.
+    /// Self-contained: what the worker is asked to do. `{request}` is replaced by the person's request.
     pub description: String,
     pub role: String,
     /// Ids that must be completed first.
@@ -41,6 +56,15 @@ pub struct PipelineTask {
 }
 
 impl PipelineTask {
+    /// Replaces the `{name}`s that are known in title, description and column values.
+    fn fill<'v>(&mut self, value: impl Fn(&str) -> Option<&'v str>) {
+        self.title = fill(&self.title, &value);
+        self.description = fill(&self.description, &value);
+        for cell in self.set.values_mut() {
+            *cell = fill(cell, &value);
+        }
+    }
+
     fn cell(&self, column: &str) -> String {
         match column {
             "id" => self.id.clone(),
@@ -68,96 +92,120 @@ impl Pipeline {
         (header, rows)
     }
 
+    /// The pipeline for one request: `{request}` in titles and descriptions is what the person typed.
+    #[must_use]
+    pub fn for_request(&self, request: &str) -> Self {
+        let request = match request.trim() {
+            "" => "none given; work from the current state of the project.",
+            given => given,
+        };
+        let mut filled = self.clone();
+        for task in &mut filled.tasks {
+            task.fill(|name| (name == "request").then_some(request));
+        }
+        filled
+    }
+
+    /// The pipeline repeated for every issue, ids numbered from 001: first the first task of all issues, then the
+    /// second, and so on. A task whose id prefix is `chain` also waits for the same task of the issues that its
+    /// issue depends on.
+    #[must_use]
+    pub fn for_issues(&self, issues: &[Issue], chain: &str) -> Self {
+        let mut tasks = vec![];
+        for template in &self.tasks {
+            for (n, issue) in issues.iter().enumerate() {
+                let mut task = template.clone();
+                task.id = numbered(&template.id, n);
+                for id in task.deps.iter_mut().chain(&mut task.context_from) {
+                    *id = numbered(id, n);
+                }
+                if prefix_of(&template.id) == chain {
+                    let before = issues
+                        .iter()
+                        .enumerate()
+                        .filter(|(_, other)| issue.depends_on.contains(&other.id));
+                    task.deps.extend(before.map(|(m, _)| numbered(&template.id, m)));
+                }
+                task.fill(|name| issue.value(name));
+                tasks.push(task);
+            }
+        }
+        Self {
+            tasks,
+            ..self.clone()
+        }
+    }
+
     pub fn task(&self, id: &str) -> Option<&PipelineTask> {
         self.tasks.iter().find(|task| task.id == id)
     }
 }
 
-/// How a pipeline is chosen for a request.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Scope {
-    /// Always the same one.
-    Fixed { pipeline: String },
-    /// By how much changed: the first step whose limits hold, else `otherwise`.
-    Changes {
-        steps: Vec<ChangeStep>,
-        otherwise: String,
-    },
-    /// By words in the request: the first entry with a word in it, else `otherwise`.
-    Words {
-        choices: Vec<WordChoice>,
-        otherwise: String,
-        /// Tells how demanding the request is; shown with the choice.
-        #[serde(default)]
-        complexity: Option<Complexity>,
-    },
+/// What a pipeline is repeated for.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Issue {
+    pub id: String,
+    pub title: String,
+    pub text: String,
+    /// Where it came from: `issues`, `text` or `plan`.
+    pub input_type: String,
+    pub raw_input: String,
+    /// The agent asked for, or empty.
+    pub execution_method: String,
+    /// Ids of issues that have to be done first.
+    pub depends_on: Vec<String>,
 }
 
-impl Scope {
-    /// Names of the pipelines it can choose, with the key under which each stands.
-    pub fn pipelines(&self) -> Vec<&str> {
-        match self {
-            Self::Fixed { pipeline } => vec![pipeline],
-            Self::Changes { steps, otherwise } => steps
-                .iter()
-                .map(|s| s.pipeline.as_str())
-                .chain([otherwise.as_str()])
-                .collect(),
-            Self::Words {
-                choices, otherwise, ..
-            } => choices
-                .iter()
-                .map(|c| c.pipeline.as_str())
-                .chain([otherwise.as_str()])
-                .collect(),
+impl Issue {
+    fn value(&self, name: &str) -> Option<&str> {
+        match name {
+            "issue_id" => Some(&self.id),
+            "issue_title" => Some(&self.title),
+            "issue_text" => Some(&self.text),
+            "input_type" => Some(&self.input_type),
+            "raw_input" => Some(&self.raw_input),
+            "execution_method" => Some(&self.execution_method),
+            _ => None,
         }
     }
 }
 
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ChangeStep {
-    pub pipeline: String,
-    /// At most this many changed source files.
-    pub max_files: u32,
-    /// In at most this many modules (first folders below the source root).
-    pub max_modules: u32,
+fn prefix_of(id: &str) -> &str {
+    id.rsplit_once('-').map_or(id, |(prefix, _)| prefix)
 }
 
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct WordChoice {
-    pub pipeline: String,
-    /// Lower-case words; whole words of the request are compared.
-    pub words: Vec<String>,
+/// The id of the n-th copy of a task, counted from 0.
+fn numbered(id: &str, n: usize) -> String {
+    format!("{}-{:03}", prefix_of(id), n + 1)
 }
 
-/// Points for words in the request.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Complexity {
-    pub signals: Vec<Signal>,
-    /// Up to these points the request is Low.
-    pub low_max: u32,
-    /// Up to these points it is Medium; above, High.
-    pub medium_max: u32,
-}
-
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Signal {
-    pub name: String,
-    pub words: Vec<String>,
-    pub points: u32,
+/// One pass, so that braces in what is filled in stay as they are.
+fn fill<'v>(template: &str, value: impl Fn(&str) -> Option<&'v str>) -> String {
+    let mut text = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some(open) = rest.find('{') {
+        let (before, from) = rest.split_at(open);
+        text.push_str(before);
+        let known = from
+            .find('}')
+            .and_then(|close| Some((close, value(&from[1..close])?)));
+        rest = if let Some((close, value)) = known {
+            text.push_str(value);
+            &from[close + 1..]
+        } else {
+            text.push('{');
+            &from[1..]
+        };
+    }
+    text + rest
 }
 
 /// How rows multiply.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Expansion {
-    /// Before the run: the chosen pipeline is repeated for every issue, ids numbered 001, 002, ...; `{issue_id}`
-    /// and `{issue_title}` are filled in.
+    /// Before the run: the chosen pipeline is repeated for every issue, ids numbered 001, 002, ...; `{issue_id}`,
+    /// `{issue_title}` and `{issue_text}` are filled in.
     PerIssue {
         /// Input column that receives the issue's id.
         issue_column: String,

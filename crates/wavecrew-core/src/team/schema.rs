@@ -5,7 +5,9 @@ use serde_json::{Map, Value, json};
 
 /// JSON Schema of a team file.
 pub fn team_schema() -> Value {
-    schemars::schema_for!(Team).to_value()
+    let mut schema = schemars::schema_for!(Team).to_value();
+    schema["title"] = "Team file of wavecrew".into();
+    schema
 }
 
 /// Only `id` and `status` are required, and numbers pass for text: agents differ in what they quote.

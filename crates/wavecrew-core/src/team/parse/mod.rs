@@ -2,6 +2,8 @@
 //! derived from the types, so that the format is written once), and meaning (names that must exist, order of
 //! thresholds, cycles). A pass runs only when the one before found nothing, so that no mistake is reported twice.
 
+mod extend;
+mod levels;
 mod meaning;
 mod shape;
 mod source;
@@ -35,8 +37,10 @@ pub(super) fn parse(file: &str, text: &str) -> Result<Team, Vec<TeamProblem>> {
             return Err(source.into_problems());
         }
     };
-    meaning::check(&team, &mut source);
+    let written = extend::resolve(&mut team, &mut source);
+    meaning::check(&team, &written, &mut source);
     source.finish()?;
+    extend::order(&mut team, &written);
     place_columns(&mut team);
     Ok(team)
 }

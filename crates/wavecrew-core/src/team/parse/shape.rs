@@ -74,7 +74,7 @@ impl<'s> Walk<'s> {
                     return;
                 };
                 for item in items {
-                    self.value(item, item_schema, &format!("each of {what}"));
+                    self.value(item, item_schema, &entry_of(what, item.get_ref()));
                 }
             }
             DeValue::Integer(number) => {
@@ -167,6 +167,15 @@ impl<'s> Walk<'s> {
                 self.say(span.clone(), format!("{what} has no `{name}`"), help);
             }
         }
+    }
+}
+
+/// What to call an entry of a list: by its own name if it has one.
+fn entry_of(list: &str, item: &DeValue<'_>) -> String {
+    let name = |key| item.as_table()?.get(key)?.get_ref().as_str();
+    match name("name").or_else(|| name("id")) {
+        Some(name) => format!("`{name}` of {list}"),
+        None => format!("an entry of {list}"),
     }
 }
 
