@@ -4,19 +4,23 @@
 //! this crate decides how it reaches the disk so that a kill at any instant leaves files that can be continued.
 
 pub mod atomic;
+pub mod attempts;
 pub mod board;
 pub mod bus;
 pub mod error;
 pub mod journal;
 mod lines;
 pub mod lock;
+pub mod session;
 pub mod shared_state;
 pub mod wisdom;
 
+pub use attempts::{Attempts, Closed, Refusal, Submitted, Token, submit};
 pub use board::{Discoveries, Discovery, DiscoveryBoard};
 pub use bus::{Message, MessageBus};
 pub use error::StoreError;
 pub use journal::{Journal, Recovery, Syncer};
 pub use lock::{Holder, SessionLock};
+pub use session::{Listed, SessionDir, SessionInfo, SessionState, list, session_id};
 pub use shared_state::SharedState;
 pub use wisdom::{Wisdom, WisdomFile};

@@ -1,0 +1,395 @@
+//! How a worker's report reaches the coordinator: as a file that exactly one process can put in place.
+//!
+//! An open attempt is the file `.run/{task}.{attempt}`, which holds its token. A report becomes visible as
+//! `.run/{task}.{attempt}.report` through link(2), which fails when the name is taken: the first one wins. Closing takes the same
+//! name with an empty file, so either the report was first, or every later one is refused. The coordinator never waits for a
+//! worker that was stopped half-way.
+//! Refuses reports for attempts that are closed, were never opened, or carry another token.
+
+use crate::atomic::{self, sync_folder};
+use crate::error::{At, StoreError};
+use crate::session::SessionDir;
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use wavecrew_core::id::check_task_id;
+
+/// Larger reports are refused.
+pub const MAX_REPORT: usize = 1024 * 1024;
+
+/// What a worker must show to report for its attempt.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(String);
+
+impl Token {
+    /// 128 random bits.
+    pub fn random() -> Result<Self, StoreError> {
+        let mut bytes = [0; 16];
+        let mut filled = 0;
+        while filled < bytes.len() {
+            let flags = rustix::rand::GetRandomFlags::empty();
+            match rustix::rand::getrandom(&mut bytes[filled..], flags) {
+                Ok(count) => filled += count,
+                Err(rustix::io::Errno::INTR) => {}
+                Err(errno) => return Err(errno).at("read", Path::new("the system's random source")),
+            }
+        }
+        Ok(Self(format!("{:032x}", u128::from_be_bytes(bytes))))
+    }
+
+    pub fn from_text(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Takes the same time wherever the difference is.
+    fn matches(&self, stored: &[u8]) -> bool {
+        let shown = self.0.as_bytes();
+        !stored.is_empty()
+            && shown.len() == stored.len()
+            && shown
+                .iter()
+                .zip(stored)
+                .fold(0, |difference, (a, b)| difference | (a ^ b))
+                == 0
+    }
+}
+
+/// Never shows the secret, so that it cannot reach a log.
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(..)")
+    }
+}
+
+/// The answer to a worker.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[must_use]
+pub enum Submitted {
+    /// Durable: the coordinator will find it, even after a crash.
+    Accepted,
+    Refused(Refusal),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// The attempt is over, or never was.
+    NotOpen,
+    WrongToken,
+    AlreadyReported,
+    Empty,
+    TooLarge {
+        size: usize,
+    },
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotOpen => f.write_str("this attempt is not open: it has ended, or it never started"),
+            Self::WrongToken => f.write_str("the token is not that of this attempt"),
+            Self::AlreadyReported => f.write_str("this attempt has already reported"),
+            Self::Empty => f.write_str("the report is empty"),
+            Self::TooLarge { size } => write!(f, "the report has {size} bytes, the limit is {MAX_REPORT}"),
+        }
+    }
+}
+
+/// What closing an attempt found.
+#[derive(PartialEq, Eq, Debug)]
+#[must_use]
+pub struct Closed {
+    /// The report that got in before.
+    pub report: Option<Vec<u8>>,
+    stragglers: Stragglers,
+}
+
+/// Whether a reporter was seen on its way while the attempt was closed. If so, the name it is about to take stays taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stragglers {
+    None,
+    Perhaps,
+}
+
+/// The coordinator's side.
+#[derive(Clone, Debug)]
+pub struct Attempts {
+    folder: PathBuf,
+}
+
+/// The worker's side: hands in `json` for one attempt.
+pub fn submit(
+    session: &SessionDir,
+    task: &str,
+    attempt: u32,
+    token: &Token,
+    json: &[u8],
+) -> Result<Submitted, StoreError> {
+    let refused = |refusal| Ok(Submitted::Refused(refusal));
+    if json.is_empty() {
+        return refused(Refusal::Empty);
+    }
+    if json.len() > MAX_REPORT {
+        return refused(Refusal::TooLarge { size: json.len() });
+    }
+    // The id comes from outside and becomes a path.
+    if check_task_id(task).is_err() {
+        return refused(Refusal::NotOpen);
+    }
+    let attempts = session.attempts();
+    let path = attempts.token_path(task, attempt);
+    let Some(mut open) = open_if_there(&path)? else {
+        return refused(Refusal::NotOpen);
+    };
+    if !token.matches(&read_all(&mut open, &path)?) {
+        return refused(Refusal::WrongToken);
+    }
+    let report = attempts.report_path(task, attempt);
+    if let Some(taken) = taken(&report)? {
+        return refused(taken);
+    }
+    let draft = atomic::temp_with(&report, json, 0o600)?;
+    draft.as_file().sync_all().at("sync", draft.path())?;
+    // Says to `close_attempt` that a reporter is on its way; from here it takes microseconds.
+    open.lock_shared().at("lock", &path)?;
+    if open.metadata().at("look at", &path)?.nlink() == 0 {
+        return refused(Refusal::NotOpen);
+    }
+    match fs::hard_link(draft.path(), &report) {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            return refused(taken(&report)?.unwrap_or(Refusal::NotOpen));
+        }
+        Err(error) => return Err(error).at("hand in", &report),
+    }
+    sync_folder(&attempts.folder)?;
+    Ok(Submitted::Accepted)
+}
+
+impl Attempts {
+    pub(crate) fn in_folder(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// Lets the holder of `token` report. One small file, not synced: a power cut ends the attempt anyway.
+    pub fn open_attempt(&self, task: &str, attempt: u32, token: &Token) -> Result<(), StoreError> {
+        if taken(&self.report_path(task, attempt))?.is_some() {
+            return Err(StoreError::UnclaimedReport {
+                task: task.to_owned(),
+                attempt,
+            });
+        }
+        let path = self.token_path(task, attempt);
+        let create = || {
+            OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .mode(0o600)
+                .open(&path)
+        };
+        let mut file = create()
+            .or_else(|error| match error.kind() {
+                // Left by a crash. A new file rather than new content: who still has the old one open stays out.
+                ErrorKind::AlreadyExists => fs::remove_file(&path).and_then(|()| create()),
+                _ => Err(error),
+            })
+            .at("create", &path)?;
+        file.write_all(token.0.as_bytes()).at("write", &path)
+    }
+
+    /// The report, if there is one. It stays on disk until [`forget`](Self::forget), so that a crash does not lose it.
+    pub fn take_report(&self, task: &str, attempt: u32) -> Result<Option<Vec<u8>>, StoreError> {
+        let path = self.report_path(task, attempt);
+        let Some(mut file) = open_if_there(&path)? else {
+            return Ok(None);
+        };
+        let report = read_all(&mut file, &path)?;
+        Ok(if report.is_empty() { None } else { Some(report) })
+    }
+
+    /// Moves a bad report aside, so that the worker may report again. Returns how many were rejected by now.
+    pub fn reject_report(&self, task: &str, attempt: u32, reason: &str) -> Result<u32, StoreError> {
+        let number = self.rejections(task, attempt) + 1;
+        let aside = self.rejected_path(task, attempt, number);
+        atomic::write_volatile(&reason_path(&aside), reason.as_bytes())?;
+        let report = self.report_path(task, attempt);
+        fs::rename(&report, &aside).at("set aside", &report)?;
+        Ok(number)
+    }
+
+    /// A rejected report and the reason, by its number from 1.
+    pub fn rejected(&self, task: &str, attempt: u32, number: u32) -> Result<(Vec<u8>, String), StoreError> {
+        let path = self.rejected_path(task, attempt, number);
+        let report = fs::read(&path).at("read", &path)?;
+        let reason = reason_path(&path);
+        Ok((report, fs::read_to_string(&reason).at("read", &reason)?))
+    }
+
+    /// Ends an attempt: a report either got in before and is returned, or is refused from now on.
+    pub fn close_attempt(&self, task: &str, attempt: u32) -> Result<Closed, StoreError> {
+        let path = self.token_path(task, attempt);
+        let Some(open) = open_if_there(&path)? else {
+            return Ok(Closed {
+                report: self.take_report(task, attempt)?,
+                stragglers: Stragglers::Perhaps,
+            });
+        };
+        let name = self.report_path(task, attempt);
+        let report = match OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&name)
+        {
+            Ok(_) => None,
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => self.take_report(task, attempt)?,
+            Err(error) => return Err(error).at("close", &name),
+        };
+        fs::remove_file(&path).at("remove", &path)?;
+        // Whoever comes after this lock sees that the token's file is gone.
+        let stragglers = if open.try_lock().is_ok() {
+            Stragglers::None
+        } else {
+            Stragglers::Perhaps
+        };
+        if report.is_none() && stragglers == Stragglers::None {
+            fs::remove_file(&name).at("remove", &name)?;
+        }
+        Ok(Closed { report, stragglers })
+    }
+
+    /// Removes what is left of a closed attempt, once its result is in the journal.
+    pub fn forget(&self, task: &str, attempt: u32, closed: &Closed) -> Result<(), StoreError> {
+        for number in 1..=self.rejections(task, attempt) {
+            let path = self.rejected_path(task, attempt, number);
+            remove_if_there(&reason_path(&path))?;
+            remove_if_there(&path)?;
+        }
+        let name = self.report_path(task, attempt);
+        match (&closed.report, closed.stragglers) {
+            (Some(_), Stragglers::None) => remove_if_there(&name),
+            // Empty, it is the mark that keeps late reporters out; the next `sweep` takes it away.
+            (Some(_), Stragglers::Perhaps) => {
+                File::create(&name).at("empty", &name)?;
+                Ok(())
+            }
+            (None, _) => Ok(()),
+        }
+    }
+
+    /// Reports that nobody has forgotten, as task and attempt: after a crash, what workers handed in meanwhile.
+    pub fn reports(&self) -> Result<Vec<(String, u32)>, StoreError> {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(&self.folder).at("list", &self.folder)? {
+            let entry = entry.at("list", &self.folder)?;
+            let name = entry.file_name();
+            let Some((task, attempt)) = name.to_str().and_then(parse_report_name) else {
+                continue;
+            };
+            if entry.metadata().at("look at", &entry.path())?.len() > 0 {
+                found.push((task.to_owned(), attempt));
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+
+    /// Removes everything of all attempts. Only when no worker runs and [`reports`](Self::reports) are in the journal.
+    pub fn sweep(&self) -> Result<(), StoreError> {
+        for entry in fs::read_dir(&self.folder).at("list", &self.folder)? {
+            let path = entry.at("list", &self.folder)?.path();
+            if path
+                .file_name()
+                .and_then(|name| name.to_str())
+                .is_some_and(is_of_an_attempt)
+            {
+                remove_if_there(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn token_path(&self, task: &str, attempt: u32) -> PathBuf {
+        self.folder.join(format!("{task}.{attempt}"))
+    }
+
+    fn report_path(&self, task: &str, attempt: u32) -> PathBuf {
+        self.folder.join(format!("{task}.{attempt}.report"))
+    }
+
+    fn rejected_path(&self, task: &str, attempt: u32, number: u32) -> PathBuf {
+        self.folder.join(format!("{task}.{attempt}.rejected-{number}"))
+    }
+
+    fn rejections(&self, task: &str, attempt: u32) -> u32 {
+        let mut number = 0;
+        while self.rejected_path(task, attempt, number + 1).exists() {
+            number += 1;
+        }
+        number
+    }
+}
+
+fn reason_path(rejected: &Path) -> PathBuf {
+    rejected.with_added_extension("reason")
+}
+
+/// Who has the report's name: another report, or the closing of the attempt.
+fn taken(report: &Path) -> Result<Option<Refusal>, StoreError> {
+    match fs::metadata(report) {
+        Ok(found) if found.len() == 0 => Ok(Some(Refusal::NotOpen)),
+        Ok(_) => Ok(Some(Refusal::AlreadyReported)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).at("look at", report),
+    }
+}
+
+fn parse_report_name(name: &str) -> Option<(&str, u32)> {
+    let (task, attempt) = name.strip_suffix(".report")?.rsplit_once('.')?;
+    Some((task, attempt.parse().ok()?))
+}
+
+/// Tokens, reports and rejected reports; results and records of other kinds are not.
+fn is_of_an_attempt(name: &str) -> bool {
+    let (rest, last) = name.rsplit_once('.').unwrap_or((name, ""));
+    let is_number = |text: &str| text.parse::<u32>().is_ok();
+    let numbered = |rest: &str| {
+        rest.rsplit_once('.')
+            .is_some_and(|(_, attempt)| is_number(attempt))
+    };
+    match last {
+        "report" => numbered(rest),
+        "reason" => is_of_an_attempt(rest),
+        last if last.starts_with("rejected-") => numbered(rest),
+        last => !rest.is_empty() && is_number(last),
+    }
+}
+
+fn open_if_there(path: &Path) -> Result<Option<File>, StoreError> {
+    match File::open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).at("open", path),
+    }
+}
+
+fn read_all(file: &mut File, path: &Path) -> Result<Vec<u8>, StoreError> {
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).at("read", path)?;
+    Ok(bytes)
+}
+
+fn remove_if_there(path: &Path) -> Result<(), StoreError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error).at("remove", path),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;
