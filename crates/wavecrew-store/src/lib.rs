@@ -6,21 +6,25 @@
 pub mod atomic;
 pub mod attempts;
 pub mod board;
+pub mod bounded_log;
 pub mod bus;
 pub mod error;
 pub mod journal;
 mod lines;
 pub mod lock;
+pub mod sanitise;
 pub mod session;
 pub mod shared_state;
 pub mod wisdom;
 
 pub use attempts::{Attempts, Closed, Refusal, Submitted, Token, submit};
 pub use board::{Discoveries, Discovery, DiscoveryBoard};
+pub use bounded_log::{BoundedLog, LogSummary};
 pub use bus::{Message, MessageBus};
 pub use error::StoreError;
 pub use journal::{Journal, Recovery, Syncer};
 pub use lock::{Holder, SessionLock};
+pub use sanitise::sanitise;
 pub use session::{Listed, SessionDir, SessionInfo, SessionState, list, session_id};
 pub use shared_state::SharedState;
 pub use wisdom::{Wisdom, WisdomFile};
