@@ -15,6 +15,7 @@ pub mod lock;
 pub mod sanitise;
 pub mod session;
 pub mod shared_state;
+pub mod table_file;
 pub mod wisdom;
 
 pub use attempts::{Attempts, Closed, Refusal, Submitted, Token, submit};
@@ -27,4 +28,5 @@ pub use lock::{Holder, SessionLock};
 pub use sanitise::sanitise;
 pub use session::{Listed, SessionDir, SessionInfo, SessionState, list, session_id};
 pub use shared_state::SharedState;
+pub use table_file::{Publish, TableFile};
 pub use wisdom::{Wisdom, WisdomFile};
