@@ -1,7 +1,7 @@
 //! The append-only memory of a session: one checksummed line per event, a batch per write, a sync per group.
 //!
-//! A line is `{crc32 of the JSON, 8 hex digits} {JSON}\n`; the first one is a header with the format's version.
-//! Refuses to go on after a failed write, and to cut anything but the tail of a file.
+//! A line is `{crc32 of the JSON, 8 hex digits} {JSON}\n`; the first one is a header with the format's
+//! version. Refuses to go on after a failed write, and to cut anything but the tail of a file.
 
 mod recover;
 
@@ -80,7 +80,8 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
         Ok((found.events, found.recovery))
     }
 
-    /// Adds a batch in one write. It is durable after the next [`sync`](Self::sync), whole or not at all only then.
+    /// Adds a batch in one write. It is durable after the next [`sync`](Self::sync), whole or not at all only
+    /// then.
     pub fn append(&mut self, events: &[E]) -> Result<(), StoreError> {
         if self.poisoned.load(Ordering::Acquire) {
             return Err(StoreError::Poisoned {
@@ -141,7 +142,8 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
     }
 
     fn write_buffer(&mut self) -> Result<(), StoreError> {
-        // `write_all` makes one write(2), and goes on only after a short one: to finish it, or to learn its reason.
+        // `write_all` makes one write(2), and goes on only after a short one: to finish it, or to learn its
+        // reason.
         match (&*self.file).write_all(&self.buffer) {
             Ok(()) => {
                 self.len += self.buffer.len() as u64;

@@ -34,7 +34,7 @@ pub(super) fn recover<E: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<
         number += 1;
         let json = match checked(&bytes[good..good + end]) {
             Ok(json) => json,
-            Err(reason) if any_good_line(&bytes[good + end + 1..]) => {
+            Err(reason) if hides_good_line(&bytes[good..]) => {
                 return Err(StoreError::Damaged {
                     path: path.to_owned(),
                     line: number,
@@ -81,11 +81,15 @@ fn check_header(path: &Path, json: &[u8]) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn any_good_line(rest: &[u8]) -> bool {
+/// Whether a whole line follows the damage, be it behind a newline that was itself damaged.
+fn hides_good_line(rest: &[u8]) -> bool {
     let mut lines = rest.split(|byte| *byte == b'\n');
     // What follows the last newline is not a line yet.
     lines.next_back();
-    lines.any(|line| checked(line).is_ok())
+    lines.any(|line| {
+        let mut spaces = memchr::memchr_iter(b' ', line).filter(|at| *at >= PREFIX_LEN - 1);
+        spaces.any(|at| checked(&line[at + 1 - PREFIX_LEN..]).is_ok())
+    })
 }
 
 /// The JSON of a line whose checksum is right.
@@ -94,13 +98,15 @@ fn checked(line: &[u8]) -> Result<&[u8], &'static str> {
         return Err("it does not start with a checksum");
     }
     let json = &line[PREFIX_LEN..];
-    let written = line[..PREFIX_LEN - 1]
+    let digits = &line[..PREFIX_LEN - 1];
+    // The digits first: they are cheap, and a search for lines tries many places.
+    let written = digits
         .iter()
         .try_fold(0_u32, |value, digit| Some(value << 4 | hex(*digit)?));
-    if written == Some(crc32fast::hash(json)) {
-        Ok(json)
-    } else {
-        Err("its checksum does not match")
+    match written {
+        Some(crc) if crc == crc32fast::hash(json) => Ok(json),
+        Some(_) => Err("its checksum does not match"),
+        None => Err("it does not start with a checksum"),
     }
 }
 

@@ -1,5 +1,6 @@
 use super::*;
 use proptest::prelude::*;
+use proptest::sample::Index;
 use serde::Deserialize;
 use std::fs;
 use std::process::Command;
@@ -141,6 +142,19 @@ fn damage_in_the_middle_is_an_error_that_changes_nothing() {
 }
 
 #[test]
+fn a_damaged_line_end_does_not_hide_the_line_behind_it() {
+    let fixture = Fixture::with(2);
+    let mut bytes = fixture.bytes();
+    let ends: Vec<_> = memchr::memchr_iter(b'\n', &bytes).collect();
+    bytes[ends[1]] = b'a';
+    fs::write(fixture.path(), &bytes).unwrap();
+    assert!(matches!(
+        fixture.open().unwrap_err(),
+        StoreError::Damaged { line: 2, .. }
+    ));
+}
+
+#[test]
 fn a_newer_format_is_refused() {
     let fixture = Fixture::new();
     let mut bytes = Vec::new();
@@ -216,12 +230,14 @@ fn a_full_disk_is_named_and_poisons_the_journal() {
 #[test]
 fn a_short_write_is_cut_back_to_the_last_whole_batch() {
     const INSIDE: &str = "WAVECREW_TEST_SIZE_LIMIT";
+    const MYSELF: &str = "journal::tests::a_short_write_is_cut_back_to_the_last_whole_batch";
     let Some(path) = std::env::var_os(INSIDE) else {
         let fixture = Fixture::with(4);
         let before = fixture.bytes();
         let status = Command::new("sh")
-            .args(["-c", "trap '' XFSZ; ulimit -f 2; exec \"$0\" --exact journal::tests::a_short_write_is_cut_back_to_the_last_whole_batch"])
+            .args(["-c", "trap '' XFSZ; ulimit -f 2; exec \"$@\"", "sh"])
             .arg(std::env::current_exe().unwrap())
+            .args(["--exact", MYSELF])
             .env(INSIDE, fixture.path())
             .stdout(std::process::Stdio::null())
             .status()
@@ -254,11 +270,11 @@ fn another_thread_syncs_while_the_owner_appends() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1000) })]
 
     /// Whatever happens to one byte, the answer is an error or a prefix, never something else.
     #[test]
-    fn a_flipped_byte_never_changes_an_event(n in 0_u32..6, at in any::<prop::sample::Index>(), flip in 1_u8..) {
+    fn a_flipped_byte_never_changes_an_event(n in 0_u32..6, at in any::<Index>(), flip in 1_u8..) {
         let mut bytes = Vec::new();
         push_line(&mut bytes, &recover::Header { wavecrew_journal: JOURNAL_FORMAT }).unwrap();
         for event in events(n) {
