@@ -1,71 +1,27 @@
 //! How a worker's report reaches the coordinator: as a file that exactly one process can put in place.
 //!
 //! An open attempt is the file `.run/{task}.{attempt}`, which holds its token. A report becomes visible as
-//! `.run/{task}.{attempt}.report` through link(2), which fails when the name is taken: the first one wins. Closing takes the same
-//! name with an empty file, so either the report was first, or every later one is refused. The coordinator never waits for a
-//! worker that was stopped half-way.
-//! Refuses reports for attempts that are closed, were never opened, or carry another token.
+//! `.run/{task}.{attempt}.report` through link(2), which fails when the name is taken: the first one wins.
+//! Closing takes the same name with an empty file, so either the report was first, or every later one is
+//! refused. The coordinator never waits for a worker that was stopped half-way. Refuses reports for attempts
+//! that are closed, were never opened, or carry another token.
+
+mod token;
 
 use crate::atomic::{self, sync_folder};
 use crate::error::{At, StoreError};
 use crate::session::SessionDir;
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use wavecrew_core::id::check_task_id;
 
+pub use token::Token;
+
 /// Larger reports are refused.
 pub const MAX_REPORT: usize = 1024 * 1024;
-
-/// What a worker must show to report for its attempt.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Token(String);
-
-impl Token {
-    /// 128 random bits.
-    pub fn random() -> Result<Self, StoreError> {
-        let mut bytes = [0; 16];
-        let mut filled = 0;
-        while filled < bytes.len() {
-            let flags = rustix::rand::GetRandomFlags::empty();
-            match rustix::rand::getrandom(&mut bytes[filled..], flags) {
-                Ok(count) => filled += count,
-                Err(rustix::io::Errno::INTR) => {}
-                Err(errno) => return Err(errno).at("read", Path::new("the system's random source")),
-            }
-        }
-        Ok(Self(format!("{:032x}", u128::from_be_bytes(bytes))))
-    }
-
-    pub fn from_text(text: &str) -> Self {
-        Self(text.to_owned())
-    }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// Takes the same time wherever the difference is.
-    fn matches(&self, stored: &[u8]) -> bool {
-        let shown = self.0.as_bytes();
-        !stored.is_empty()
-            && shown.len() == stored.len()
-            && shown
-                .iter()
-                .zip(stored)
-                .fold(0, |difference, (a, b)| difference | (a ^ b))
-                == 0
-    }
-}
-
-/// Never shows the secret, so that it cannot reach a log.
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token(..)")
-    }
-}
 
 /// The answer to a worker.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -109,11 +65,20 @@ pub struct Closed {
     stragglers: Stragglers,
 }
 
-/// Whether a reporter was seen on its way while the attempt was closed. If so, the name it is about to take stays taken.
+/// Whether a reporter was seen on its way while the attempt was closed. If so, the name it is about to take
+/// stays taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stragglers {
     None,
     Perhaps,
+}
+
+/// A report that was handed in before a crash.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Found {
+    pub task: String,
+    pub attempt: u32,
+    pub report: Vec<u8>,
 }
 
 /// The coordinator's side.
@@ -194,15 +159,17 @@ impl Attempts {
         };
         let mut file = create()
             .or_else(|error| match error.kind() {
-                // Left by a crash. A new file rather than new content: who still has the old one open stays out.
+                // Left by a crash. A new file rather than new content: who still has the old one open stays
+                // out.
                 ErrorKind::AlreadyExists => fs::remove_file(&path).and_then(|()| create()),
                 _ => Err(error),
             })
             .at("create", &path)?;
-        file.write_all(token.0.as_bytes()).at("write", &path)
+        file.write_all(token.as_str().as_bytes()).at("write", &path)
     }
 
-    /// The report, if there is one. It stays on disk until [`forget`](Self::forget), so that a crash does not lose it.
+    /// The report, if there is one. It stays on disk until [`forget`](Self::forget), so that a crash does not
+    /// lose it.
     pub fn take_report(&self, task: &str, attempt: u32) -> Result<Option<Vec<u8>>, StoreError> {
         let path = self.report_path(task, attempt);
         let Some(mut file) = open_if_there(&path)? else {
@@ -282,36 +249,43 @@ impl Attempts {
         }
     }
 
-    /// Reports that nobody has forgotten, as task and attempt: after a crash, what workers handed in meanwhile.
-    pub fn reports(&self) -> Result<Vec<(String, u32)>, StoreError> {
+    /// After a crash: closes every attempt that is still open and returns all reports that nobody has
+    /// forgotten.
+    pub fn recover(&self) -> Result<Vec<Found>, StoreError> {
+        for (task, attempt) in self.names()?.iter().filter_map(|name| parse_numbered(name)) {
+            let _ = self.close_attempt(task, attempt)?;
+        }
         let mut found = Vec::new();
-        for entry in fs::read_dir(&self.folder).at("list", &self.folder)? {
-            let entry = entry.at("list", &self.folder)?;
-            let name = entry.file_name();
-            let Some((task, attempt)) = name.to_str().and_then(parse_report_name) else {
+        for name in self.names()? {
+            let Some((task, attempt)) = name.strip_suffix(".report").and_then(parse_numbered) else {
                 continue;
             };
-            if entry.metadata().at("look at", &entry.path())?.len() > 0 {
-                found.push((task.to_owned(), attempt));
+            if let Some(report) = self.take_report(task, attempt)? {
+                let task = task.to_owned();
+                found.push(Found {
+                    task,
+                    attempt,
+                    report,
+                });
             }
         }
         found.sort();
         Ok(found)
     }
 
-    /// Removes everything of all attempts. Only when no worker runs and [`reports`](Self::reports) are in the journal.
+    /// Removes everything of all attempts. Only when no worker runs and what [`recover`](Self::recover) found
+    /// is in the journal.
     pub fn sweep(&self) -> Result<(), StoreError> {
-        for entry in fs::read_dir(&self.folder).at("list", &self.folder)? {
-            let path = entry.at("list", &self.folder)?.path();
-            if path
-                .file_name()
-                .and_then(|name| name.to_str())
-                .is_some_and(is_of_an_attempt)
-            {
-                remove_if_there(&path)?;
-            }
+        for name in self.names()?.iter().filter(|name| is_of_an_attempt(name)) {
+            remove_if_there(&self.folder.join(name))?;
         }
         Ok(())
+    }
+
+    fn names(&self) -> Result<Vec<String>, StoreError> {
+        let entries = fs::read_dir(&self.folder).at("list", &self.folder)?;
+        let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+        names.collect::<io::Result<_>>().at("list", &self.folder)
     }
 
     fn token_path(&self, task: &str, attempt: u32) -> PathBuf {
@@ -349,25 +323,21 @@ fn taken(report: &Path) -> Result<Option<Refusal>, StoreError> {
     }
 }
 
-fn parse_report_name(name: &str) -> Option<(&str, u32)> {
-    let (task, attempt) = name.strip_suffix(".report")?.rsplit_once('.')?;
+/// `{task}.{attempt}`.
+fn parse_numbered(name: &str) -> Option<(&str, u32)> {
+    let (task, attempt) = name.rsplit_once('.')?;
+    check_task_id(task).ok()?;
     Some((task, attempt.parse().ok()?))
 }
 
 /// Tokens, reports and rejected reports; results and records of other kinds are not.
 fn is_of_an_attempt(name: &str) -> bool {
-    let (rest, last) = name.rsplit_once('.').unwrap_or((name, ""));
-    let is_number = |text: &str| text.parse::<u32>().is_ok();
-    let numbered = |rest: &str| {
-        rest.rsplit_once('.')
-            .is_some_and(|(_, attempt)| is_number(attempt))
+    let name = name.strip_suffix(".reason").unwrap_or(name);
+    let numbered = match name.rsplit_once('.') {
+        Some((rest, last)) if last == "report" || last.starts_with("rejected-") => rest,
+        _ => name,
     };
-    match last {
-        "report" => numbered(rest),
-        "reason" => is_of_an_attempt(rest),
-        last if last.starts_with("rejected-") => numbered(rest),
-        last => !rest.is_empty() && is_number(last),
-    }
+    parse_numbered(numbered).is_some()
 }
 
 fn open_if_there(path: &Path) -> Result<Option<File>, StoreError> {

@@ -1,7 +1,8 @@
 //! The session folder on disk: layout, lock, journal, boards, reports, and the table that people edit.
 //!
-//! Everything here is synchronous and knows nothing of engines or agents: callers decide what to write and when,
-//! this crate decides how it reaches the disk so that a kill at any instant leaves files that can be continued.
+//! Everything here is synchronous and knows nothing of engines or agents: callers decide what to write and
+//! when, this crate decides how it reaches the disk so that a kill at any instant leaves files that can be
+//! continued.
 
 pub mod atomic;
 pub mod attempts;
@@ -18,7 +19,7 @@ pub mod shared_state;
 pub mod table_file;
 pub mod wisdom;
 
-pub use attempts::{Attempts, Closed, Refusal, Submitted, Token, submit};
+pub use attempts::{Attempts, Closed, Found, Refusal, Submitted, Token, submit};
 pub use board::{Discoveries, Discovery, DiscoveryBoard};
 pub use bounded_log::{BoundedLog, LogSummary};
 pub use bus::{Message, MessageBus};

@@ -51,8 +51,6 @@ fn the_first_report_wins_and_survives_until_it_is_forgotten() {
         fixture.submit("{\"n\":2}"),
         Submitted::Refused(Refusal::AlreadyReported)
     );
-    // A coordinator that crashes here finds it again.
-    assert_eq!(fixture.attempts().reports().unwrap(), [("A-1".to_owned(), 1)]);
     assert_eq!(
         fixture.attempts().take_report("A-1", 1).unwrap().unwrap(),
         b"{\"n\":1}"
@@ -174,7 +172,7 @@ fn closing_does_not_wait_for_a_stopped_reporter_and_keeps_it_out() {
     assert_eq!(taken(&report).unwrap(), Some(Refusal::NotOpen));
     fixture.attempts().forget("A-1", 1, &closed).unwrap();
     assert!(report.exists());
-    assert!(fixture.attempts().reports().unwrap().is_empty());
+    assert!(fixture.attempts().recover().unwrap().is_empty());
     fixture.attempts().sweep().unwrap();
     assert!(fixture.files().is_empty());
 }
@@ -192,6 +190,33 @@ fn a_reported_name_stays_taken_while_a_second_reporter_is_stopped() {
         taken(&fixture.attempts().report_path("A-1", 1)).unwrap(),
         Some(Refusal::NotOpen)
     );
+}
+
+#[test]
+fn after_a_crash_reports_are_found_and_the_rest_is_refused() {
+    let fixture = Fixture::opened();
+    let attempts = fixture.attempts();
+    for task in ["B.2", "C"] {
+        attempts.open_attempt(task, 3, &fixture.token).unwrap();
+    }
+    assert_eq!(fixture.submit("one"), Submitted::Accepted);
+    assert_eq!(
+        submit(&fixture.session, "B.2", 3, &fixture.token, b"two").unwrap(),
+        Submitted::Accepted
+    );
+    let _ = attempts.close_attempt("B.2", 3).unwrap();
+    let found = |task: &str, attempt, report: &str| Found {
+        task: task.into(),
+        attempt,
+        report: report.into(),
+    };
+    let expected = [found("A-1", 1, "one"), found("B.2", 3, "two")];
+    assert_eq!(attempts.recover().unwrap(), expected);
+    let late = submit(&fixture.session, "C", 3, &fixture.token, b"late").unwrap();
+    assert_eq!(late, Submitted::Refused(Refusal::NotOpen));
+    assert_eq!(attempts.recover().unwrap(), expected, "until they are swept");
+    attempts.sweep().unwrap();
+    assert!(fixture.files().is_empty(), "{:?}", fixture.files());
 }
 
 #[test]
