@@ -1,9 +1,9 @@
 //! Whole files that are either old or new, never half. Refuses to write in place.
 
 use crate::error::{At, StoreError};
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use tempfile::NamedTempFile;
 
@@ -34,10 +34,12 @@ pub fn sync_folder(folder: &Path) -> Result<(), StoreError> {
 /// A temporary file beside `path` that holds `bytes`, not yet synced. The mode is narrowed by the umask.
 pub(crate) fn temp_with(path: &Path, bytes: &[u8], mode: u32) -> Result<NamedTempFile, StoreError> {
     let folder = folder_of(path);
+    // Opened by hand, because the ready-made way hides the system's error number.
+    let mut options = File::options();
+    options.write(true).create_new(true).mode(mode);
     let mut temp = tempfile::Builder::new()
         .prefix(TEMP_PREFIX)
-        .permissions(Permissions::from_mode(mode))
-        .tempfile_in(folder)
+        .make_in(folder, |path| options.open(path))
         .at("create a file in", folder)?;
     temp.as_file_mut().write_all(bytes).at("write", path)?;
     Ok(temp)
@@ -61,6 +63,7 @@ fn persist(temp: NamedTempFile, path: &Path) -> Result<(), StoreError> {
 mod tests {
     use super::*;
     use std::fs;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn replaces_the_whole_file_and_leaves_nothing_beside_it() {
@@ -92,6 +95,7 @@ mod tests {
     fn a_missing_folder_is_named() {
         let dir = tempfile::tempdir().unwrap();
         let error = write(&dir.path().join("gone/a"), b"x").unwrap_err();
-        assert!(error.to_string().contains("/gone`"), "{error}");
+        assert!(error.to_string().contains("/gone`: No such file"), "{error}");
+        assert_eq!(error.errno(), Some(2));
     }
 }

@@ -61,9 +61,9 @@ impl DiscoveryBoard {
 impl Discoveries {
     /// Leaves one entry per key: the last one, at its own (newest) place.
     ///
-    /// `keys` gives a type's key as paths into the entry, such as `data.file` and `data.line`. `None` keeps every entry of
-    /// the type, no paths at all mean that there is one such entry per board, and an entry that has none of its key's
-    /// fields is kept, since it cannot be compared.
+    /// `keys` gives a type's key as paths into the entry, such as `data.file` and `data.line`. `None` keeps
+    /// every entry of the type, no paths at all mean that there is one such entry per board, and an entry
+    /// that has none of its key's fields is kept, since it cannot be compared.
     #[must_use]
     pub fn dedup<'k>(mut self, keys: impl Fn(&str) -> Option<&'k [String]>) -> Self {
         let mut seen = HashSet::new();

@@ -1,7 +1,9 @@
-//! A worker's output in a file of bounded size: its beginning and its end are kept, and one line says what is missing.
+//! A worker's output in a file of bounded size: its beginning and its end are kept, and one line says what is
+//! missing.
 //!
-//! Nothing is buffered in memory. The beginning is written through; the end goes round and round in a second file beside it,
-//! which `finish` appends. After a crash that second file is still there for a person to look at.
+//! Nothing is buffered in memory. The beginning is written through; the end goes round and round in a second
+//! file beside it, which `finish` appends. After a crash that second file is still there for a person to look
+//! at.
 
 use crate::error::{At, StoreError};
 use std::fs::{self, File};
@@ -129,6 +131,7 @@ fn tail_path(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::collection::vec;
     use proptest::prelude::*;
 
     fn run(limit: u64, chunks: &[Vec<u8>]) -> (Option<Vec<u8>>, LogSummary) {
@@ -171,10 +174,10 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(100) })]
 
         #[test]
-        fn any_chunks_give_head_and_tail(half in 1_usize..20, chunks in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..30), 0..8)) {
+        fn any_chunks_give_head_and_tail(half in 1_usize..20, chunks in vec(vec(any::<u8>(), 0..30), 0..8)) {
             let all = chunks.concat();
             let (log, summary) = run(half as u64 * 2, &chunks);
             let expected = if all.len() <= half * 2 {

@@ -1,4 +1,5 @@
-//! The message bus: everything the coordinator and its workers say to each other, as lines in `.msg/messages.jsonl`.
+//! The message bus: everything the coordinator and its workers say to each other, as lines in
+//! `.msg/messages.jsonl`.
 //!
 //! Refuses messages between workers: they talk to the coordinator only.
 

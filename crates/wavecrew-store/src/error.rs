@@ -4,7 +4,7 @@
 
 use crate::lock::Holder;
 use rustix::io::Errno;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]
@@ -93,34 +93,45 @@ impl StoreError {
         match self {
             Self::Io { source, .. } => io_help(source).to_owned(),
             Self::Damaged { path, line, .. } => format!(
-                "good lines follow the damaged one, so nothing was cut. Restore the file from a backup, or keep a copy and \
-                 give up everything from that line on: `head -n {} {p} > {p}.cut && mv {p}.cut {p}`, then continue",
+                "good lines follow the damaged one, so nothing was cut. Restore the file from a backup, or \
+                 keep a copy and give up everything from that line on: \
+                 `head -n {} {p} > {p}.cut && mv {p}.cut {p}`, then continue",
                 line - 1,
                 p = path.display()
             ),
             Self::UnknownEvent { .. } | Self::NewerFormat { .. } => {
                 "it was written by a newer wavecrew: continue it with that version, or update this one".into()
             }
-            Self::Poisoned { .. } => "fix the cause that was reported first, then continue the session".into(),
+            Self::Poisoned { .. } => {
+                "fix the cause that was reported first, then continue the session".into()
+            }
             Self::Locked { .. } => {
-                "wait for that run, or stop it with `wavecrew cancel`; looking at it with `wavecrew status` is always possible"
+                "wait for that run, or stop it with `wavecrew cancel`; `wavecrew status` works meanwhile"
                     .into()
             }
-            Self::Busy { .. } => "try again; if it stays so, look for a stopped process that has the file open".into(),
+            Self::Busy { .. } => {
+                "try again; if it stays so, look for a stopped process that has the file open".into()
+            }
             Self::OutsideProject { .. } => {
                 "replace the link by a real folder: sessions are only kept inside their project".into()
             }
             Self::NoSuchSession { .. } => "see `wavecrew list` for the sessions of this project".into(),
-            Self::Malformed { .. } => "repair it by hand or restore it from a backup; nothing was changed".into(),
+            Self::Malformed { .. } => {
+                "repair it by hand or restore it from a backup; nothing was changed".into()
+            }
             Self::TooLarge { .. } => "put the bulk into a file and name that file in the entry".into(),
             Self::NotJson { .. } => "give plain JSON values".into(),
             Self::NotOwner { owner, .. } => {
-                format!("each field has one owner; send the value to `{owner}` through the coordinator as a message")
+                format!("each field has one owner; tell `{owner}` the value through the coordinator")
             }
             Self::UnknownField { known, .. } if known.is_empty() => "this team shares no state".into(),
             Self::UnknownField { known, .. } => format!("known fields: {}", known.join(", ")),
-            Self::NotCoordinator { .. } => "workers talk to the coordinator only: leave out the receiver".into(),
-            Self::UnclaimedReport { .. } => "take that report into the journal before starting the attempt again".into(),
+            Self::NotCoordinator { .. } => {
+                "workers talk to the coordinator only: leave out the receiver".into()
+            }
+            Self::UnclaimedReport { .. } => {
+                "take that report into the journal before starting the attempt again".into()
+            }
             Self::BadName { .. } => "use letters, digits, `-`, `_` and `.`".into(),
         }
     }
@@ -134,25 +145,30 @@ impl StoreError {
 }
 
 fn io_help(error: &io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            return "the disk or quota is full: free some space, then continue the session";
+        }
+        ErrorKind::ReadOnlyFilesystem => {
+            return "the file system is read-only: mount it for writing or use a project elsewhere";
+        }
+        ErrorKind::PermissionDenied => {
+            return "permission is missing: check owner and mode of the file and of the folders above it";
+        }
+        ErrorKind::FileTooLarge => {
+            return "the file size limit was reached: raise it (`ulimit -f`), then continue the session";
+        }
+        ErrorKind::NotFound => {
+            return "the file or its folder is gone: check that the session folder was not moved or removed";
+        }
+        _ => {}
+    }
     match error.raw_os_error().map(Errno::from_raw_os_error) {
-        Some(Errno::NOSPC | Errno::DQUOT) => {
-            "the disk or quota is full: free some space, then continue the session"
-        }
-        Some(Errno::ROFS) => "the file system is read-only: mount it for writing or use a project elsewhere",
-        Some(Errno::ACCESS | Errno::PERM) => {
-            "permission is missing: check owner and mode of the file and of the folders above it"
-        }
         Some(Errno::MFILE | Errno::NFILE) => {
-            "too many files are open: raise the limit (`ulimit -n`) or lower the concurrency, then continue the session"
+            "too many files are open: raise the limit (`ulimit -n`) or lower the concurrency, then continue"
         }
         Some(Errno::IO) => {
             "the device reported an error: check the disk and the system log before continuing the session"
-        }
-        Some(Errno::FBIG) => {
-            "the file size limit was reached: raise it (`ulimit -f`), then continue the session"
-        }
-        Some(Errno::NOENT) => {
-            "the file or its folder is gone: check that the session folder was not moved or removed"
         }
         _ => "the session stays as it is on disk; fix the cause, then continue it",
     }

@@ -1,7 +1,8 @@
-//! Files of one JSON object per line that many processes append to at once. Knows nothing of what the lines mean.
+//! Files of one JSON object per line that many processes append to at once. Knows nothing of what the lines
+//! mean.
 //!
-//! One write(2) with `O_APPEND` per line: writers never tear each other's lines. An outsider may leave a line without its
-//! end, so a writer that finds one starts with a newline.
+//! One write(2) with `O_APPEND` per line: writers never tear each other's lines. An outsider may leave a line
+//! without its end, so a writer that finds one starts with a newline.
 
 use crate::error::{At, StoreError};
 use crate::lock::try_for;
@@ -50,8 +51,8 @@ pub(crate) fn append(path: &Path, mut line: Vec<u8>) -> Result<(), StoreError> {
         .create(true)
         .open(path)
         .at("open", path)?;
-    // A writer that was stopped with the lock in its hands must not stop the others: without it the newline is
-    // written in any case, and an empty line is nothing to a reader.
+    // A writer that was stopped with the lock in its hands must not stop the others: without it the newline
+    // is written in any case, and an empty line is nothing to a reader.
     let locked = try_for(&file, path, Duration::from_millis(50))?;
     let from = usize::from(locked && ends_with_newline(&file, path)?);
     (&file).write_all(&line[from..]).at("append to", path)
@@ -66,8 +67,8 @@ fn ends_with_newline(file: &File, path: &Path) -> Result<bool, StoreError> {
     Ok(last == [b'\n'])
 }
 
-/// Reads all lines. The last one counts when it is whole, even without its newline; when it is not, somebody may still be
-/// writing it, so it is left out without being called malformed. A missing file is empty.
+/// Reads all lines. The last one counts when it is whole, even without its newline; when it is not, somebody
+/// may still be writing it, so it is left out without being called malformed. A missing file is empty.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Lines<T>, StoreError> {
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,

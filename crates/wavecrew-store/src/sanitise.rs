@@ -1,9 +1,10 @@
-//! Makes the output of strangers safe to show: no escape sequence, title or control character reaches a terminal.
+//! Makes the output of strangers safe to show: no escape sequence, title or control character reaches a
+//! terminal.
 
 /// What is left of `bytes` when only text remains: printable characters, tabs and newlines.
 ///
-/// A lone carriage return becomes a newline. Invisible marks that reorder text are dropped, because they make a line look like
-/// another one. A sequence that is not ended swallows no more than its line.
+/// A lone carriage return becomes a newline. Invisible marks that reorder text are dropped, because they make
+/// a line look like another one. A sequence that is not ended swallows no more than its line.
 pub fn sanitise(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut clean = String::with_capacity(text.len());

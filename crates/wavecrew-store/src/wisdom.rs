@@ -1,4 +1,5 @@
-//! The four wisdom files: what a team learns across tasks, as Markdown bullets with the name of who wrote them.
+//! The four wisdom files: what a team learns across tasks, as Markdown bullets with the name of who wrote
+//! them.
 
 use crate::error::{At, StoreError};
 use crate::lines;

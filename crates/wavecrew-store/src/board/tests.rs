@@ -89,6 +89,7 @@ fn a_stopped_holder_of_the_lock_stops_nobody() {
 
 #[test]
 fn a_hundred_writers_and_a_shell_tear_no_line() {
+    const SHELL: &str = r#"for i in $(seq 200); do echo '{"worker":"sh","type":"x"}' >> "$0"; done"#;
     let (_dir, board) = board();
     fs::write(board.path(), "").unwrap();
     std::thread::scope(|scope| {
@@ -104,7 +105,7 @@ fn a_hundred_writers_and_a_shell_tear_no_line() {
             });
         }
         let mut shell = Command::new("sh")
-            .args(["-c", r#"i=0; while [ $i -lt 200 ]; do echo '{"worker":"sh","type":"x"}' >> "$0"; i=$((i+1)); done"#])
+            .args(["-c", SHELL])
             .arg(board.path())
             .spawn()
             .unwrap();

@@ -139,7 +139,8 @@ pub fn list(root: &Path) -> Result<Vec<Listed>, StoreError> {
     Ok(listed)
 }
 
-/// Sessions before broken ones, by start. Without the `Z`, a time sorts before the same second with a fraction.
+/// Sessions before broken ones, by start. Without the `Z`, a time sorts before the same second with a
+/// fraction.
 fn newest_first(listed: &Listed) -> (bool, &str, &Path) {
     match listed {
         Listed::Session(dir, info) => (true, info.started_at.trim_end_matches('Z'), dir.path()),

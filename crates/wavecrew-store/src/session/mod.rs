@@ -1,4 +1,5 @@
-//! The session folder: where every file of a run lies, how the folder comes to be, and which folders are refused.
+//! The session folder: where every file of a run lies, how the folder comes to be, and which folders are
+//! refused.
 
 mod id;
 mod info;
@@ -34,7 +35,8 @@ pub fn sessions_folder(root: &Path) -> PathBuf {
 }
 
 impl SessionDir {
-    /// Makes a new folder named `id_base`, or `id_base-2`, `-3`, ... when that one is taken, with `folders` inside.
+    /// Makes a new folder named `id_base`, or `id_base-2`, `-3`, ... when that one is taken, with `folders`
+    /// inside.
     pub fn create(root: &Path, id_base: &str, folders: &[&str]) -> Result<Self, StoreError> {
         check_name(id_base)?;
         let parent = sessions_folder(root);
@@ -209,7 +211,8 @@ impl SessionDir {
     }
 }
 
-/// The parent appears together with its `.gitignore`, so that one who finds the folder without it knows that a person removed it.
+/// The parent appears together with its `.gitignore`, so that one who finds the folder without it knows that
+/// a person removed it.
 fn make_parent(parent: &Path) -> Result<(), StoreError> {
     if parent.is_dir() {
         return Ok(());

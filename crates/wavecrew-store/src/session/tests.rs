@@ -195,6 +195,23 @@ fn sessions_are_listed_newest_first_and_broken_ones_last() {
 }
 
 #[test]
+fn a_folder_that_cannot_be_written_is_refused_before_anything_runs() {
+    let session = SessionDir::at(Path::new("/sys/kernel")).unwrap();
+    let error = session.lock(&Holder::this_process("now", "w")).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("cannot create a file in `/sys/kernel`"),
+        "{error}"
+    );
+    let help = error.help();
+    assert!(
+        help.contains("permission") || help.contains("read-only"),
+        "{help}"
+    );
+}
+
+#[test]
 fn one_writer_at_a_time_and_its_leftovers_are_swept() {
     let root = project();
     let session = SessionDir::create(root.path(), "a", &[]).unwrap();

@@ -1,10 +1,12 @@
 //! `tasks.csv` as a file that two sides write: the engine publishes it, people edit it, and no edit is lost.
 //!
-//! A new version is exchanged with the old one in a single step, and what came out is looked at afterwards: if it is not what was
-//! published before, a person was faster. Knows nothing of the table's content; merging an edit is the caller's work.
+//! A new version is exchanged with the old one in a single step, and what came out is looked at afterwards:
+//! if it is not what was published before, a person was faster. Knows nothing of the table's content; merging
+//! an edit is the caller's work.
 //!
-//! Files beside the table: `.tasks.part` is being written and worth nothing; `.tasks.next` is about to be exchanged or was just
-//! exchanged; `.tasks.edit` is an edit that came out, kept until the caller has dealt with it.
+//! Files beside the table: `.tasks.part` is being written and worth nothing; `.tasks.next` is about to be
+//! exchanged or was just exchanged; `.tasks.edit` is an edit that came out, kept until the caller has dealt
+//! with it.
 
 mod record;
 
@@ -174,10 +176,11 @@ impl TableFile {
             }
             match look {
                 Look::Unsettled => return Ok(look),
-                Look::Edit(..) | Look::Known => {
+                Look::Edit(..) => {
                     self.aside = Aside::Given;
                     return Ok(look);
                 }
+                Look::Known => self.aside = Aside::Given,
                 Look::Absent => self.aside = Aside::Nothing,
             }
         }
@@ -191,15 +194,19 @@ impl TableFile {
     }
 
     fn look(&mut self, path: &Path) -> Result<Look, StoreError> {
+        match fs::metadata(path) {
+            Ok(found) if self.known == Some(Stamp::of(&found)) => return Ok(Look::Known),
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Look::Absent),
+            Err(error) => return Err(error).at("look at", path),
+        }
         let mut file = match File::open(path) {
             Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Look::Absent),
+            // An editor that removes before it replaces.
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Look::Unsettled),
             Err(error) => return Err(error).at("open", path),
         };
         let stamp = stamp_of(&file, path)?;
-        if self.known == Some(stamp) {
-            return Ok(Look::Known);
-        }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).at("read", path)?;
         if stamp_of(&file, path)? != stamp {
@@ -209,6 +216,7 @@ impl TableFile {
         if self.is_known(fingerprint) {
             if path == self.path {
                 self.known = Some(stamp);
+                self.record.in_place(fingerprint);
             }
             return Ok(Look::Known);
         }
@@ -238,9 +246,11 @@ impl TableFile {
         file.write_all(bytes).at("write", &part)?;
         file.sync_all().at("sync", &part)?;
         // Before the exchange, so that after a crash both versions are known as ours.
-        self.record.add(Fingerprint::of(bytes))?;
+        let version = Fingerprint::of(bytes);
+        self.record.add(version)?;
         fs::rename(&part, &next).at("rename", &part)?;
         let came_out = self.exchange(&next)?;
+        self.record.in_place(version);
         self.known = Some(stamp_of(&file, &self.path)?);
         let publish = if came_out {
             self.judge(&next)?

@@ -1,5 +1,5 @@
-//! Which versions of the table were published last, across restarts. Two slots of fixed size, overwritten in turn, so that the
-//! version in place stays known while the next one is being recorded.
+//! Which versions of the table were published last, across restarts. Two slots of fixed size, overwritten in
+//! turn, so that the version in place stays known while the next one is being recorded.
 
 use crate::atomic::{folder_of, sync_folder};
 use crate::error::{At, StoreError};
@@ -87,6 +87,8 @@ pub(super) struct Record {
     path: PathBuf,
     file: Option<File>,
     slots: [Option<Slot>; 2],
+    /// The version that is the table right now, as far as is known: its slot is not overwritten.
+    in_place: Option<Fingerprint>,
 }
 
 impl Record {
@@ -101,6 +103,7 @@ impl Record {
             slots: [slot(0), slot(1)],
             path,
             file: None,
+            in_place: None,
         })
     }
 
@@ -108,10 +111,20 @@ impl Record {
         self.slots.iter().flatten().any(|slot| slot.version == version)
     }
 
-    /// Remembers a version beside the one before it, durably.
+    /// Says which version was found or put in place.
+    pub fn in_place(&mut self, version: Fingerprint) {
+        self.in_place = Some(version);
+    }
+
+    /// Remembers a version that is about to be published beside the one in place, durably.
     pub fn add(&mut self, version: Fingerprint) -> Result<(), StoreError> {
         let [first, second] = self.slots.map(|slot| slot.map_or(0, |slot| slot.number));
-        let older = usize::from(second < first);
+        let is_in_place = |slot: Option<Slot>| slot.is_some_and(|slot| Some(slot.version) == self.in_place);
+        let older = match self.slots.map(is_in_place) {
+            [true, false] => 1,
+            [false, true] => 0,
+            [true, true] | [false, false] => usize::from(second < first),
+        };
         let slot = Slot {
             number: first.max(second) + 1,
             version,
@@ -153,6 +166,19 @@ mod tests {
                 .collect();
             let expected: Vec<_> = (0..5).map(|at| at <= n && at + 1 >= n).collect();
             assert_eq!(known, expected, "after version {n}");
+        }
+    }
+
+    #[test]
+    fn versions_that_never_got_in_do_not_push_out_the_one_in_place() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut record = Record::load(dir.path().join("tasks.published")).unwrap();
+        let current = Fingerprint::of(b"current");
+        record.add(current).unwrap();
+        record.in_place(current);
+        for failed in [b"a", b"b", b"c"] {
+            record.add(Fingerprint::of(failed)).unwrap();
+            assert!(record.contains(current) && record.contains(Fingerprint::of(failed)));
         }
     }
 

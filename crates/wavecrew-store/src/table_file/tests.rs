@@ -202,8 +202,8 @@ fn bad_edits_are_set_aside_under_new_names() {
     assert_eq!(fs::read_to_string(&names[1]).unwrap(), "worse");
 }
 
-/// A person's editor and the engine write at full speed. The editor exchanges too, so that it knows which of its own versions
-/// it replaced itself; every other one must have been seen by the engine.
+/// A person's editor and the engine write at full speed. The editor exchanges too, so that it knows which of
+/// its own versions it replaced itself; every other one must have been seen by the engine.
 #[test]
 fn no_edit_is_lost_in_a_race() {
     const EDITS: usize = 200;
@@ -221,6 +221,8 @@ fn no_edit_is_lost_in_a_race() {
                 fs::write(&draft, format!("edit {n}")).unwrap();
                 renameat_with(CWD, &draft, CWD, &path, RenameFlags::EXCHANGE).unwrap();
                 replaced.insert(fs::read_to_string(&draft).unwrap());
+                // The next draft is a new file: the engine may still be reading this one.
+                fs::remove_file(&draft).unwrap();
             }
             drop(done);
             replaced
