@@ -2,9 +2,10 @@
 //!
 //! An open attempt is the file `.run/{task}.{attempt}`, which holds its token. A report becomes visible as
 //! `.run/{task}.{attempt}.report` through link(2), which fails when the name is taken: the first one wins.
-//! Closing takes the same name with an empty file, so either the report was first, or every later one is
-//! refused. The coordinator never waits for a worker that was stopped half-way. Refuses reports for attempts
-//! that are closed, were never opened, or carry another token.
+//! Closing removes the token's file while no reporter is on its way; if one is, an empty file takes the report's
+//! name first. Either the report was first, or every later one is refused, and the coordinator never waits for a
+//! worker that was stopped half-way. Refuses reports for attempts that are closed, were never opened, or carry
+//! another token.
 
 mod token;
 
@@ -206,28 +207,30 @@ impl Attempts {
                 stragglers: Stragglers::Perhaps,
             });
         };
+        // A reporter holds the lock, shared, from its last look at the token's file until its report is in place.
+        // With the lock in hand nobody is in between, and whoever comes later sees that the file is gone.
+        let (stragglers, report) = if open.try_lock().is_ok() {
+            (Stragglers::None, self.take_report(task, attempt)?)
+        } else {
+            (Stragglers::Perhaps, self.block_name(task, attempt)?)
+        };
+        fs::remove_file(&path).at("remove", &path)?;
+        Ok(Closed { report, stragglers })
+    }
+
+    /// Takes the report's name before the reporter that is on its way, or returns the report that has it.
+    fn block_name(&self, task: &str, attempt: u32) -> Result<Option<Vec<u8>>, StoreError> {
         let name = self.report_path(task, attempt);
-        let report = match OpenOptions::new()
+        match File::options()
             .write(true)
             .create_new(true)
             .mode(0o600)
             .open(&name)
         {
-            Ok(_) => None,
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => self.take_report(task, attempt)?,
-            Err(error) => return Err(error).at("close", &name),
-        };
-        fs::remove_file(&path).at("remove", &path)?;
-        // Whoever comes after this lock sees that the token's file is gone.
-        let stragglers = if open.try_lock().is_ok() {
-            Stragglers::None
-        } else {
-            Stragglers::Perhaps
-        };
-        if report.is_none() && stragglers == Stragglers::None {
-            fs::remove_file(&name).at("remove", &name)?;
+            Ok(_) => Ok(None),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => self.take_report(task, attempt),
+            Err(error) => Err(error).at("close", &name),
         }
-        Ok(Closed { report, stragglers })
     }
 
     /// Removes what is left of a closed attempt, once its result is in the journal.
