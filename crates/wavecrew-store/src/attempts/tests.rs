@@ -270,6 +270,11 @@ fn a_report_racing_with_the_close_is_returned_or_refused_never_both() {
         let (answers, closed) = std::thread::scope(|scope| {
             let report = || submit(&fixture.session, "A-1", attempt, &fixture.token, b"{}").unwrap();
             let (one, two) = (scope.spawn(report), scope.spawn(report));
+            // At once, when a report is being written, and when it is in place.
+            let sign = ["", ".tmp-", ".report"][attempt as usize % 3];
+            while !one.is_finished() && !fixture.files().iter().any(|name| name.contains(sign)) {
+                std::thread::yield_now();
+            }
             let closed = attempts.close_attempt("A-1", attempt).unwrap();
             attempts.forget("A-1", attempt, &closed).unwrap();
             ([one.join().unwrap(), two.join().unwrap()], closed)
