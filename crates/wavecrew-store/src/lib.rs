@@ -1,1 +1,33 @@
-//! wavecrew-store
+//! The session folder on disk: layout, lock, journal, boards, reports, and the table that people edit.
+//!
+//! Everything here is synchronous and knows nothing of engines or agents: callers decide what to write and
+//! when, this crate decides how it reaches the disk so that a kill at any instant leaves files that can be
+//! continued.
+
+pub mod atomic;
+pub mod attempts;
+pub mod board;
+pub mod bounded_log;
+pub mod bus;
+pub mod error;
+pub mod journal;
+mod lines;
+pub mod lock;
+pub mod sanitise;
+pub mod session;
+pub mod shared_state;
+pub mod table_file;
+pub mod wisdom;
+
+pub use attempts::{Attempts, Closed, Found, Refusal, Submitted, Token, submit};
+pub use board::{Discoveries, Discovery, DiscoveryBoard};
+pub use bounded_log::{BoundedLog, LogSummary};
+pub use bus::{Message, MessageBus};
+pub use error::StoreError;
+pub use journal::{Journal, Recovery, Syncer};
+pub use lock::{Holder, SessionLock};
+pub use sanitise::sanitise;
+pub use session::{Listed, SessionDir, SessionInfo, SessionState, list, session_id};
+pub use shared_state::SharedState;
+pub use table_file::{Publish, TableFile};
+pub use wisdom::{Wisdom, WisdomFile};

@@ -1,0 +1,101 @@
+//! Whole files that are either old or new, never half. Refuses to write in place.
+
+use crate::error::{At, StoreError};
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use tempfile::NamedTempFile;
+
+/// Names of unfinished files start so; they are swept when a session is opened for writing.
+pub(crate) const TEMP_PREFIX: &str = ".tmp-";
+
+/// Replaces `path` durably: after this returns the new content survives a power cut.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let temp = temp_with(path, bytes, 0o666)?;
+    temp.as_file().sync_all().at("sync", temp.path())?;
+    persist(temp, path)?;
+    sync_folder(folder_of(path))
+}
+
+/// Replaces `path` so that readers never see half of it, without waiting for the disk.
+pub fn write_volatile(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    persist(temp_with(path, bytes, 0o666)?, path)
+}
+
+/// Makes names created, renamed or removed in `folder` durable.
+pub fn sync_folder(folder: &Path) -> Result<(), StoreError> {
+    File::open(folder)
+        .at("open", folder)?
+        .sync_all()
+        .at("sync", folder)
+}
+
+/// A temporary file beside `path` that holds `bytes`, not yet synced. The mode is narrowed by the umask.
+pub(crate) fn temp_with(path: &Path, bytes: &[u8], mode: u32) -> Result<NamedTempFile, StoreError> {
+    let folder = folder_of(path);
+    // Opened by hand, because the ready-made way hides the system's error number.
+    let mut options = File::options();
+    options.write(true).create_new(true).mode(mode);
+    let mut temp = tempfile::Builder::new()
+        .prefix(TEMP_PREFIX)
+        .make_in(folder, |path| options.open(path))
+        .at("create a file in", folder)?;
+    temp.as_file_mut().write_all(bytes).at("write", path)?;
+    Ok(temp)
+}
+
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+fn persist(temp: NamedTempFile, path: &Path) -> Result<(), StoreError> {
+    temp.persist(path)
+        .map_err(|error| error.error)
+        .at("replace", path)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn replaces_the_whole_file_and_leaves_nothing_beside_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.json");
+        write(&path, b"a longer first version").unwrap();
+        write(&path, b"second").unwrap();
+        write_volatile(&path, b"third").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"third");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn others_may_read_what_was_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        write(&path, b"x").unwrap();
+        let plain = dir.path().join("b");
+        fs::write(&plain, b"x").unwrap();
+        let mode = |p: &Path| fs::metadata(p).unwrap().permissions().mode();
+        assert_eq!(
+            mode(&path),
+            mode(&plain),
+            "the same mode as any file the user creates"
+        );
+    }
+
+    #[test]
+    fn a_missing_folder_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = write(&dir.path().join("gone/a"), b"x").unwrap_err();
+        assert!(error.to_string().contains("/gone`: No such file"), "{error}");
+        assert_eq!(error.errno(), Some(2));
+    }
+}

@@ -1,0 +1,194 @@
+//! A worker's output in a file of bounded size: its beginning and its end are kept, and one line says what is
+//! missing.
+//!
+//! Nothing is buffered in memory. The beginning is written through; the end goes round and round in a second
+//! file beside it, which `finish` appends. After a crash that second file is still there for a person to look
+//! at.
+
+use crate::error::{At, StoreError};
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug)]
+pub struct BoundedLog {
+    path: PathBuf,
+    /// Bytes kept of the beginning, and as many of the end.
+    half: u64,
+    written: u64,
+    head: Option<File>,
+    ring: Option<File>,
+}
+
+/// What became of a worker's output.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LogSummary {
+    pub written: u64,
+    pub left_out: u64,
+}
+
+impl BoundedLog {
+    /// The file is created with the first byte, so that a silent worker costs nothing.
+    pub fn create(path: impl Into<PathBuf>, limit: u64) -> Self {
+        Self {
+            path: path.into(),
+            half: (limit / 2).max(1),
+            written: 0,
+            head: None,
+            ring: None,
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes that the worker wrote so far.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        let room = self.half.saturating_sub(self.written);
+        let (head, tail) = bytes.split_at(usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len()));
+        if !head.is_empty() {
+            let path = &self.path;
+            opened(&mut self.head, path)?.write_all(head).at("write", path)?;
+            self.written += head.len() as u64;
+        }
+        if !tail.is_empty() {
+            self.write_tail(tail)?;
+        }
+        Ok(())
+    }
+
+    /// Puts beginning and end together.
+    pub fn finish(mut self) -> Result<LogSummary, StoreError> {
+        let tail_len = self.written.saturating_sub(self.half);
+        let left_out = tail_len.saturating_sub(self.half);
+        if let (Some(head), Some(ring)) = (&mut self.head, &mut self.ring) {
+            if left_out > 0 {
+                write!(head, "\n[{left_out} bytes left out here]\n").at("write", &self.path)?;
+            }
+            let tail_path = tail_path(&self.path);
+            let oldest = if left_out > 0 { tail_len % self.half } else { 0 };
+            copy(ring, oldest, tail_len.min(self.half), head).at("write", &self.path)?;
+            copy(ring, 0, oldest, head).at("write", &self.path)?;
+            fs::remove_file(&tail_path).at("remove", &tail_path)?;
+        }
+        Ok(LogSummary {
+            written: self.written,
+            left_out,
+        })
+    }
+
+    fn write_tail(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        let path = tail_path(&self.path);
+        let ring = opened(&mut self.ring, &path)?;
+        // Of a chunk longer than the ring only the end can stay.
+        let skipped = bytes
+            .len()
+            .saturating_sub(usize::try_from(self.half).unwrap_or(usize::MAX));
+        let start = (self.written - self.half + skipped as u64) % self.half;
+        let kept = &bytes[skipped..];
+        let to_the_end = usize::try_from(self.half - start)
+            .unwrap_or(usize::MAX)
+            .min(kept.len());
+        ring.write_all_at(&kept[..to_the_end], start).at("write", &path)?;
+        ring.write_all_at(&kept[to_the_end..], 0).at("write", &path)?;
+        self.written += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+fn opened<'f>(slot: &'f mut Option<File>, path: &Path) -> Result<&'f mut File, StoreError> {
+    if slot.is_none() {
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(path)
+            .at("create", path)?;
+        *slot = Some(file);
+    }
+    Ok(slot.as_mut().expect("it was just filled"))
+}
+
+/// Copies the bytes from `start` to `end` of the ring.
+fn copy(ring: &mut File, start: u64, end: u64, to: &mut File) -> io::Result<u64> {
+    ring.seek(SeekFrom::Start(start))?;
+    io::copy(&mut ring.take(end - start), to)
+}
+
+fn tail_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".tail");
+    PathBuf::from(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    fn run(limit: u64, chunks: &[Vec<u8>]) -> (Option<Vec<u8>>, LogSummary) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.log");
+        let mut log = BoundedLog::create(&path, limit);
+        for chunk in chunks {
+            log.write(chunk).unwrap();
+        }
+        let summary = log.finish().unwrap();
+        assert!(!tail_path(&path).exists());
+        (fs::read(&path).ok(), summary)
+    }
+
+    #[test]
+    fn a_silent_worker_has_no_log() {
+        assert_eq!(
+            run(10, &[]),
+            (
+                None,
+                LogSummary {
+                    written: 0,
+                    left_out: 0
+                }
+            )
+        );
+    }
+
+    #[test]
+    fn long_output_keeps_both_ends_and_says_so() {
+        let (log, summary) = run(8, &[b"abcdefgh".to_vec(), b"ijklmnop".to_vec(), b"q".to_vec()]);
+        assert_eq!(log.unwrap(), b"abcd\n[9 bytes left out here]\nnopq");
+        assert_eq!(
+            summary,
+            LogSummary {
+                written: 17,
+                left_out: 9
+            }
+        );
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(100) })]
+
+        #[test]
+        fn any_chunks_give_head_and_tail(half in 1_usize..20, chunks in vec(vec(any::<u8>(), 0..30), 0..8)) {
+            let all = chunks.concat();
+            let (log, summary) = run(half as u64 * 2, &chunks);
+            let expected = if all.len() <= half * 2 {
+                all.clone()
+            } else {
+                let gap = all.len() - half * 2;
+                let note = format!("\n[{gap} bytes left out here]\n");
+                [&all[..half], note.as_bytes(), &all[all.len() - half..]].concat()
+            };
+            prop_assert_eq!(log.unwrap_or_default(), expected);
+            prop_assert_eq!(summary.written, all.len() as u64);
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! What can go wrong on disk, said with the path, the operation and what to do about it.
+//!
+//! Refuses bare `io::Error`s: every one leaves this crate with its file and its operation.
+
+use crate::lock::Holder;
+use rustix::io::Errno;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("cannot {operation} `{}`: {source}", path.display())]
+    Io {
+        operation: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
+    #[error("`{}` is damaged at line {line}: {reason}", path.display())]
+    Damaged {
+        path: PathBuf,
+        line: usize,
+        reason: String,
+    },
+    #[error("`{}` has an event at line {line} that this version does not know: {reason}", path.display())]
+    UnknownEvent {
+        path: PathBuf,
+        line: usize,
+        reason: String,
+    },
+    #[error("`{}` has format {found}, and this version of wavecrew reads up to {known}", path.display())]
+    NewerFormat { path: PathBuf, found: u32, known: u32 },
+    #[error("the journal `{}` takes no more events after an earlier failure", path.display())]
+    Poisoned { path: PathBuf },
+    #[error("the session `{}` is in use{}", path.display(), by(holder.as_deref()))]
+    Locked {
+        path: PathBuf,
+        holder: Option<Box<Holder>>,
+    },
+    #[error("`{}` stayed locked by another process", path.display())]
+    Busy { path: PathBuf },
+    #[error("`{}` leads out of the project, to `{}`", path.display(), target.display())]
+    OutsideProject { path: PathBuf, target: PathBuf },
+    #[error("there is no session `{id}` in `{}`", folder.display())]
+    NoSuchSession { id: String, folder: PathBuf },
+    #[error("`{}` is not readable: {reason}", path.display())]
+    Malformed { path: PathBuf, reason: String },
+    #[error("an entry of {size} bytes is too large for `{}`, the limit is {limit}", path.display())]
+    TooLarge {
+        path: PathBuf,
+        size: usize,
+        limit: usize,
+    },
+    #[error("cannot write {what} as JSON: {reason}")]
+    NotJson { what: &'static str, reason: String },
+    #[error("role `{role}` may not set `{field}`, which belongs to `{owner}`")]
+    NotOwner {
+        field: String,
+        role: String,
+        owner: String,
+    },
+    #[error("the shared state has no field `{field}`")]
+    UnknownField { field: String, known: Vec<String> },
+    #[error("`{from}` may not write to `{to}`")]
+    NotCoordinator { from: String, to: String },
+    #[error("attempt {attempt} of task `{task}` still has a report from an earlier run")]
+    UnclaimedReport { task: String, attempt: u32 },
+    #[error("`{value}` cannot name {what}: {reason}")]
+    BadName {
+        what: &'static str,
+        value: String,
+        reason: String,
+    },
+}
+
+fn by(holder: Option<&Holder>) -> String {
+    holder.map_or_else(
+        || " by another process".to_owned(),
+        |holder| format!(" by {holder}"),
+    )
+}
+
+impl StoreError {
+    /// The system's error number, when the system refused.
+    pub fn errno(&self) -> Option<i32> {
+        match self {
+            Self::Io { source, .. } => source.raw_os_error(),
+            _ => None,
+        }
+    }
+
+    /// What a person can do about it, in one or two sentences.
+    pub fn help(&self) -> String {
+        match self {
+            Self::Io { source, .. } => io_help(source).to_owned(),
+            Self::Damaged { path, line, .. } => format!(
+                "good lines follow the damaged one, so nothing was cut. Restore the file from a backup, or \
+                 keep a copy and give up everything from that line on: \
+                 `head -n {} {p} > {p}.cut && mv {p}.cut {p}`, then continue",
+                line - 1,
+                p = path.display()
+            ),
+            Self::UnknownEvent { .. } | Self::NewerFormat { .. } => {
+                "it was written by a newer wavecrew: continue it with that version, or update this one".into()
+            }
+            Self::Poisoned { .. } => {
+                "fix the cause that was reported first, then continue the session".into()
+            }
+            Self::Locked { .. } => {
+                "wait for that run, or stop it with `wavecrew cancel`; `wavecrew status` works meanwhile"
+                    .into()
+            }
+            Self::Busy { .. } => {
+                "try again; if it stays so, look for a stopped process that has the file open".into()
+            }
+            Self::OutsideProject { .. } => {
+                "replace the link by a real folder: sessions are only kept inside their project".into()
+            }
+            Self::NoSuchSession { .. } => "see `wavecrew list` for the sessions of this project".into(),
+            Self::Malformed { .. } => {
+                "repair it by hand or restore it from a backup; nothing was changed".into()
+            }
+            Self::TooLarge { .. } => "put the bulk into a file and name that file in the entry".into(),
+            Self::NotJson { .. } => "give plain JSON values".into(),
+            Self::NotOwner { owner, .. } => {
+                format!("each field has one owner; tell `{owner}` the value through the coordinator")
+            }
+            Self::UnknownField { known, .. } if known.is_empty() => "this team shares no state".into(),
+            Self::UnknownField { known, .. } => format!("known fields: {}", known.join(", ")),
+            Self::NotCoordinator { .. } => {
+                "workers talk to the coordinator only: leave out the receiver".into()
+            }
+            Self::UnclaimedReport { .. } => {
+                "take that report into the journal before starting the attempt again".into()
+            }
+            Self::BadName { .. } => "use letters, digits, `-`, `_` and `.`".into(),
+        }
+    }
+
+    pub(crate) fn malformed(path: &Path, reason: &dyn std::fmt::Display) -> Self {
+        Self::Malformed {
+            path: path.to_owned(),
+            reason: reason.to_string(),
+        }
+    }
+}
+
+fn io_help(error: &io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            return "the disk or quota is full: free some space, then continue the session";
+        }
+        ErrorKind::ReadOnlyFilesystem => {
+            return "the file system is read-only: mount it for writing or use a project elsewhere";
+        }
+        ErrorKind::PermissionDenied => {
+            return "permission is missing: check owner and mode of the file and of the folders above it";
+        }
+        ErrorKind::FileTooLarge => {
+            return "the file size limit was reached: raise it (`ulimit -f`), then continue the session";
+        }
+        ErrorKind::NotFound => {
+            return "the file or its folder is gone: check that the session folder was not moved or removed";
+        }
+        _ => {}
+    }
+    match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::MFILE | Errno::NFILE) => {
+            "too many files are open: raise the limit (`ulimit -n`) or lower the concurrency, then continue"
+        }
+        Some(Errno::IO) => {
+            "the device reported an error: check the disk and the system log before continuing the session"
+        }
+        _ => "the session stays as it is on disk; fix the cause, then continue it",
+    }
+}
+
+/// Gives an error of the system its operation and its file.
+pub(crate) trait At<T> {
+    fn at(self, operation: &'static str, path: &Path) -> Result<T, StoreError>;
+}
+
+impl<T, E: Into<io::Error>> At<T> for Result<T, E> {
+    fn at(self, operation: &'static str, path: &Path) -> Result<T, StoreError> {
+        self.map_err(|source| StoreError::Io {
+            operation,
+            path: path.to_owned(),
+            source: source.into(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn io(errno: Errno) -> StoreError {
+        Err::<(), _>(errno)
+            .at("write", Path::new("/p/journal.ndjson"))
+            .unwrap_err()
+    }
+
+    #[test]
+    fn each_system_error_gets_its_own_advice() {
+        let advised = [
+            Errno::NOSPC,
+            Errno::ROFS,
+            Errno::ACCESS,
+            Errno::MFILE,
+            Errno::IO,
+            Errno::FBIG,
+            Errno::NOENT,
+        ];
+        let mut texts: Vec<String> = advised.iter().map(|errno| io(*errno).help()).collect();
+        texts.sort();
+        texts.dedup();
+        assert_eq!(texts.len(), advised.len());
+    }
+
+    #[test]
+    fn an_error_names_operation_path_and_number() {
+        let error = io(Errno::NOSPC);
+        assert_eq!(error.errno(), Some(28));
+        assert!(
+            error
+                .to_string()
+                .starts_with("cannot write `/p/journal.ndjson`: No space left"),
+            "{error}"
+        );
+    }
+}

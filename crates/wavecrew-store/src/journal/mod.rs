@@ -1,0 +1,210 @@
+//! The append-only memory of a session: one checksummed line per event, a batch per write, a sync per group.
+//!
+//! A line is `{crc32 of the JSON, 8 hex digits} {JSON}\n`; the first one is a header with the format's
+//! version. Refuses to go on after a failed write, and to cut anything but the tail of a file.
+
+mod recover;
+
+use crate::atomic::{folder_of, sync_folder};
+use crate::error::{At, StoreError};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+pub use recover::Recovery;
+
+/// The version that this code writes, and the newest that it reads.
+pub const JOURNAL_FORMAT: u32 = 1;
+
+/// Checksum in hex and the space behind it.
+const PREFIX_LEN: usize = 9;
+
+#[derive(Debug)]
+pub struct Journal<E> {
+    file: Arc<File>,
+    path: PathBuf,
+    /// Where the last whole batch ends: what a failed write is cut back to.
+    len: u64,
+    buffer: Vec<u8>,
+    poisoned: Arc<AtomicBool>,
+    events: PhantomData<fn(&E)>,
+}
+
+/// Syncs a journal from another thread while its owner goes on appending.
+#[derive(Clone, Debug)]
+pub struct Syncer {
+    file: Arc<File>,
+    path: PathBuf,
+    poisoned: Arc<AtomicBool>,
+}
+
+impl<E: Serialize + DeserializeOwned> Journal<E> {
+    /// Starts a new journal; an existing one is never overwritten.
+    pub fn create(path: &Path) -> Result<Self, StoreError> {
+        let file = options().create_new(true).open(path).at("create", path)?;
+        let mut journal = Self::over(file, path, 0);
+        journal.write_header()?;
+        sync_folder(folder_of(path))?;
+        Ok(journal)
+    }
+
+    /// Reads all events, cuts a torn tail, and is ready to append.
+    pub fn open(path: &Path) -> Result<(Self, Vec<E>, Recovery), StoreError> {
+        let mut file = options().open(path).at("open", path)?;
+        let bytes = read_all(&mut file, path)?;
+        let found = recover::recover(path, &bytes)?;
+        let mut journal = Self::over(file, path, found.good_len);
+        if found.recovery.cut_bytes > 0 {
+            journal
+                .file
+                .set_len(found.good_len)
+                .at("cut the torn end of", path)?;
+            journal.file.sync_all().at("sync", path)?;
+        }
+        if found.good_len == 0 {
+            journal.write_header()?;
+        }
+        Ok((journal, found.events, found.recovery))
+    }
+
+    /// Reads the events without changing the file, as `status` does beside a running writer.
+    pub fn read(path: &Path) -> Result<(Vec<E>, Recovery), StoreError> {
+        let mut file = File::open(path).at("open", path)?;
+        let bytes = read_all(&mut file, path)?;
+        let found = recover::recover(path, &bytes)?;
+        Ok((found.events, found.recovery))
+    }
+
+    /// Adds a batch in one write. It is durable after the next [`sync`](Self::sync), whole or not at all only
+    /// then.
+    pub fn append(&mut self, events: &[E]) -> Result<(), StoreError> {
+        if self.poisoned.load(Ordering::Acquire) {
+            return Err(StoreError::Poisoned {
+                path: self.path.clone(),
+            });
+        }
+        self.buffer.clear();
+        for event in events {
+            push_line(&mut self.buffer, event)?;
+        }
+        self.write_buffer()
+    }
+
+    /// Waits until everything appended so far is on the disk.
+    pub fn sync(&self) -> Result<(), StoreError> {
+        sync(&self.file, &self.path, &self.poisoned)
+    }
+
+    /// A handle that syncs from another thread, for group commit.
+    pub fn syncer(&self) -> Syncer {
+        Syncer {
+            file: self.file.clone(),
+            path: self.path.clone(),
+            poisoned: self.poisoned.clone(),
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes of whole lines in the file.
+    pub fn len_bytes(&self) -> u64 {
+        self.len
+    }
+
+    fn over(file: File, path: &Path, len: u64) -> Self {
+        Self {
+            file: Arc::new(file),
+            path: path.to_owned(),
+            len,
+            buffer: Vec::new(),
+            poisoned: Arc::default(),
+            events: PhantomData,
+        }
+    }
+
+    fn write_header(&mut self) -> Result<(), StoreError> {
+        self.buffer.clear();
+        push_line(
+            &mut self.buffer,
+            &recover::Header {
+                wavecrew_journal: JOURNAL_FORMAT,
+            },
+        )?;
+        self.write_buffer()?;
+        self.sync()
+    }
+
+    fn write_buffer(&mut self) -> Result<(), StoreError> {
+        // `write_all` makes one write(2), and goes on only after a short one: to finish it, or to learn its
+        // reason.
+        match (&*self.file).write_all(&self.buffer) {
+            Ok(()) => {
+                self.len += self.buffer.len() as u64;
+                Ok(())
+            }
+            Err(error) => {
+                self.poisoned.store(true, Ordering::Release);
+                // When this fails too, the torn tail is cut by the next open.
+                let _ = self.file.set_len(self.len);
+                Err(error).at("append to", &self.path)
+            }
+        }
+    }
+}
+
+impl Syncer {
+    pub fn sync(&self) -> Result<(), StoreError> {
+        sync(&self.file, &self.path, &self.poisoned)
+    }
+}
+
+fn sync(file: &File, path: &Path, poisoned: &AtomicBool) -> Result<(), StoreError> {
+    // A failed sync is never tried again: the kernel may have dropped the pages, and a second one would lie.
+    if poisoned.load(Ordering::Acquire) {
+        return Err(StoreError::Poisoned {
+            path: path.to_owned(),
+        });
+    }
+    file.sync_data()
+        .inspect_err(|_| poisoned.store(true, Ordering::Release))
+        .at("sync", path)
+}
+
+fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true);
+    options
+}
+
+fn read_all(file: &mut File, path: &Path) -> Result<Vec<u8>, StoreError> {
+    let size = file.metadata().at("look at", path)?.len();
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+    file.read_to_end(&mut bytes).at("read", path)?;
+    Ok(bytes)
+}
+
+fn push_line<T: Serialize>(buffer: &mut Vec<u8>, value: &T) -> Result<(), StoreError> {
+    let start = buffer.len();
+    buffer.extend_from_slice(b"00000000 ");
+    serde_json::to_writer(&mut *buffer, value).map_err(|error| StoreError::NotJson {
+        what: "an event",
+        reason: error.to_string(),
+    })?;
+    let crc = crc32fast::hash(&buffer[start + PREFIX_LEN..]);
+    let mut hex = &mut buffer[start..start + 8];
+    write!(hex, "{crc:08x}")
+        .map_err(io::Error::other)
+        .expect("eight hex digits fit into eight bytes");
+    buffer.push(b'\n');
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

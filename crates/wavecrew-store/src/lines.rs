@@ -1,0 +1,99 @@
+//! Files of one JSON object per line that many processes append to at once. Knows nothing of what the lines
+//! mean.
+//!
+//! One write(2) with `O_APPEND` per line: writers never tear each other's lines. An outsider may leave a line
+//! without its end, so a writer that finds one starts with a newline.
+
+use crate::error::{At, StoreError};
+use crate::lock::try_for;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::time::Duration;
+
+/// Longer lines are refused: readers hold the whole board in memory, and prompts quote it.
+pub(crate) const MAX_LINE: usize = 1024 * 1024;
+
+/// What a file of lines holds.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Lines<T> {
+    pub entries: Vec<T>,
+    /// Lines that are not what they should be.
+    pub malformed: usize,
+}
+
+pub(crate) fn append_json<T: Serialize>(path: &Path, value: &T) -> Result<(), StoreError> {
+    let mut line = vec![b'\n'];
+    serde_json::to_writer(&mut line, value).map_err(|error| StoreError::NotJson {
+        what: "the entry",
+        reason: error.to_string(),
+    })?;
+    append(path, line)
+}
+
+/// Appends `line`, which starts with a newline that is left out when the file ends with one.
+pub(crate) fn append(path: &Path, mut line: Vec<u8>) -> Result<(), StoreError> {
+    debug_assert!(line.first() == Some(&b'\n') && memchr::memchr(b'\n', &line[1..]).is_none());
+    if line.len() > MAX_LINE {
+        return Err(StoreError::TooLarge {
+            path: path.to_owned(),
+            size: line.len() - 1,
+            limit: MAX_LINE,
+        });
+    }
+    line.push(b'\n');
+    let file = OpenOptions::new()
+        .read(true)
+        .append(true)
+        .create(true)
+        .open(path)
+        .at("open", path)?;
+    // A writer that was stopped with the lock in its hands must not stop the others: without it the newline
+    // is written in any case, and an empty line is nothing to a reader.
+    let locked = try_for(&file, path, Duration::from_millis(50))?;
+    let from = usize::from(locked && ends_with_newline(&file, path)?);
+    (&file).write_all(&line[from..]).at("append to", path)
+}
+
+fn ends_with_newline(file: &File, path: &Path) -> Result<bool, StoreError> {
+    let len = file.metadata().at("look at", path)?.len();
+    let mut last = [b'\n'];
+    if len > 0 {
+        file.read_exact_at(&mut last, len - 1).at("read", path)?;
+    }
+    Ok(last == [b'\n'])
+}
+
+/// Reads all lines. The last one counts when it is whole, even without its newline; when it is not, somebody
+/// may still be writing it, so it is left out without being called malformed. A missing file is empty.
+pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Lines<T>, StoreError> {
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(error).at("read", path),
+    };
+    let mut lines = Lines {
+        entries: Vec::new(),
+        malformed: 0,
+    };
+    let mut rest = bytes.as_slice();
+    while !rest.is_empty() {
+        let (line, ended) = match memchr::memchr(b'\n', rest) {
+            Some(at) => (&rest[..at], true),
+            None => (rest, false),
+        };
+        rest = &rest[line.len() + usize::from(ended)..];
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            continue;
+        }
+        match serde_json::from_slice(line) {
+            Ok(entry) => lines.entries.push(entry),
+            Err(_) => lines.malformed += usize::from(ended),
+        }
+    }
+    Ok(lines)
+}

@@ -1,0 +1,149 @@
+//! `session.json`: what a session is about, and the list of a project's sessions.
+
+use super::{SessionDir, sessions_folder};
+use crate::atomic;
+use crate::error::{At, StoreError};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// The version of the folder that this code writes, and the newest that it reads.
+pub const SESSION_FORMAT: u32 = 1;
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SessionInfo {
+    pub format: u32,
+    pub id: String,
+    pub team: String,
+    pub pipeline: Option<String>,
+    pub request: String,
+    /// Agents of roles that were given one by name.
+    #[serde(default)]
+    pub agents: BTreeMap<String, String>,
+    /// The agent of every other role.
+    pub default_agent: String,
+    /// The wavecrew that started the session.
+    pub version: String,
+    /// RFC 3339 in UTC.
+    pub started_at: String,
+    pub state: SessionState,
+    /// The table that the session was started from, when it was.
+    #[serde(default)]
+    pub source_file: Option<PathBuf>,
+    #[serde(default)]
+    pub base_commit: Option<String>,
+    pub concurrency: usize,
+    /// Fields that this version does not know.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionState {
+    Running,
+    /// Stopped by a person, a gate, a budget or a crash; goes on with `--continue`.
+    Stopped,
+    Stalled,
+    Completed,
+    /// Everything ran, and something failed or was skipped.
+    Failed,
+    Cancelled,
+    Archived,
+}
+
+impl SessionState {
+    /// Whether `--continue` without a name may choose it.
+    pub fn is_unfinished(self) -> bool {
+        match self {
+            Self::Running | Self::Stopped | Self::Stalled => true,
+            Self::Completed | Self::Failed | Self::Cancelled | Self::Archived => false,
+        }
+    }
+}
+
+impl SessionDir {
+    pub fn read_info(&self) -> Result<SessionInfo, StoreError> {
+        #[derive(Deserialize)]
+        struct Format {
+            format: u32,
+        }
+        let path = self.session_json();
+        let bytes = fs::read(&path).at("read", &path)?;
+        // The format first: a newer one may mean the other fields differently.
+        let Format { format } = parse(&path, &bytes)?;
+        if format > SESSION_FORMAT {
+            return Err(StoreError::NewerFormat {
+                path,
+                found: format,
+                known: SESSION_FORMAT,
+            });
+        }
+        parse(&path, &bytes)
+    }
+
+    pub fn write_info(&self, info: &SessionInfo) -> Result<(), StoreError> {
+        let mut text = serde_json::to_vec_pretty(info).map_err(|error| StoreError::NotJson {
+            what: "session.json",
+            reason: error.to_string(),
+        })?;
+        text.push(b'\n');
+        atomic::write(&self.session_json(), &text)
+    }
+}
+
+fn parse<T: serde::de::DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, StoreError> {
+    serde_json::from_slice(bytes).map_err(|error| StoreError::malformed(path, &error))
+}
+
+/// One entry of a project's sessions.
+#[derive(Debug)]
+pub enum Listed {
+    Session(SessionDir, Box<SessionInfo>),
+    /// Half-written, from a newer version, or not ours: said, and in nobody's way.
+    Broken {
+        path: PathBuf,
+        error: StoreError,
+    },
+}
+
+/// All sessions of a project, newest first, broken ones at the end.
+pub fn list(root: &Path) -> Result<Vec<Listed>, StoreError> {
+    let folder = sessions_folder(root);
+    let entries = match fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error).at("list", &folder),
+    };
+    let mut listed = Vec::new();
+    for entry in entries {
+        let path = entry.at("list", &folder)?.path();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        if name.starts_with('.') || path.is_file() {
+            continue;
+        }
+        let found = SessionDir::open(root, &name).and_then(|dir| Ok((dir.read_info()?, dir)));
+        listed.push(match found {
+            Ok((info, dir)) => Listed::Session(dir, Box::new(info)),
+            Err(error) => Listed::Broken { path, error },
+        });
+    }
+    listed.sort_by(|a, b| newest_first(b).cmp(&newest_first(a)));
+    Ok(listed)
+}
+
+/// Sessions before broken ones, by start. Without the `Z`, a time sorts before the same second with a
+/// fraction.
+fn newest_first(listed: &Listed) -> (bool, &str, &Path) {
+    match listed {
+        Listed::Session(dir, info) => (true, info.started_at.trim_end_matches('Z'), dir.path()),
+        Listed::Broken { path, .. } => (false, "", path),
+    }
+}

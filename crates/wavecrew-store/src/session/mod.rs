@@ -1,0 +1,298 @@
+//! The session folder: where every file of a run lies, how the folder comes to be, and which folders are
+//! refused.
+
+mod id;
+mod info;
+
+use crate::atomic::{self, TEMP_PREFIX, sync_folder};
+use crate::bus::MessageBus;
+use crate::error::{At, StoreError};
+use crate::lock::{Holder, SessionLock};
+use crate::shared_state::SharedState;
+use crate::wisdom::{Wisdom, WisdomFile};
+use crate::{Attempts, DiscoveryBoard};
+use std::fs::{self, Permissions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+pub use id::session_id;
+pub use info::{Listed, SESSION_FORMAT, SessionInfo, SessionState, list};
+
+/// A session folder that was looked at and found to lie inside its project.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SessionDir {
+    id: String,
+    path: PathBuf,
+}
+
+/// Folders that every session has.
+const FOLDERS: [&str; 6] = ["wisdom", "interactive", "logs", "prompts", ".msg", ".run"];
+
+/// Where a project keeps its sessions.
+pub fn sessions_folder(root: &Path) -> PathBuf {
+    root.join(".workflow/.csv-wave")
+}
+
+impl SessionDir {
+    /// Makes a new folder named `id_base`, or `id_base-2`, `-3`, ... when that one is taken, with `folders`
+    /// inside.
+    pub fn create(root: &Path, id_base: &str, folders: &[&str]) -> Result<Self, StoreError> {
+        check_name(id_base)?;
+        let parent = sessions_folder(root);
+        make_parent(&parent)?;
+        inside_project(root, &parent)?;
+        let session = claim(&parent, id_base)?;
+        for folder in FOLDERS.iter().chain(folders) {
+            let path = session.path.join(folder);
+            fs::create_dir_all(&path).at("create the folder", &path)?;
+        }
+        for file in WisdomFile::ALL {
+            write_new(&session.wisdom().path(file), file.heading())?;
+        }
+        write_new(&session.discoveries_file(), "")?;
+        write_new(&session.messages_file(), "")?;
+        write_new(&session.meta_file(), "{}\n")?;
+        sync_folder(&session.path)?;
+        sync_folder(&parent)?;
+        Ok(session)
+    }
+
+    /// Opens an existing session by its id.
+    pub fn open(root: &Path, id: &str) -> Result<Self, StoreError> {
+        check_name(id)?;
+        let folder = sessions_folder(root);
+        let path = folder.join(id);
+        if !path.is_dir() {
+            return Err(StoreError::NoSuchSession {
+                id: id.to_owned(),
+                folder,
+            });
+        }
+        inside_project(root, &path)?;
+        Ok(Self {
+            id: id.to_owned(),
+            path: absolute(&path)?,
+        })
+    }
+
+    /// Opens the folder that a worker was given in its environment; its id is the folder's name.
+    pub fn at(path: &Path) -> Result<Self, StoreError> {
+        let path = absolute(path)?;
+        match path.file_name().and_then(|name| name.to_str()) {
+            Some(id) if path.is_dir() => Ok(Self {
+                id: id.to_owned(),
+                path,
+            }),
+            _ => Err(StoreError::malformed(&path, &"it is not a session folder")),
+        }
+    }
+
+    /// Becomes the session's only writer, after making sure that it can be written at all.
+    pub fn lock(&self, holder: &Holder) -> Result<SessionLock, StoreError> {
+        drop(atomic::temp_with(&self.path.join("probe"), b"", 0o600)?);
+        SessionLock::acquire(&self.lock_file(), holder)
+    }
+
+    /// Removes unfinished files of a crashed run. Only for the holder of the lock, before any worker runs.
+    pub fn sweep(&self) -> Result<usize, StoreError> {
+        let mut swept = 0;
+        for folder in ["", "interactive", "logs", "prompts", "wisdom", ".msg", ".run"] {
+            let folder = self.path.join(folder);
+            let entries = match fs::read_dir(&folder) {
+                Ok(entries) => entries,
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                Err(error) => return Err(error).at("list", &folder),
+            };
+            for entry in entries {
+                let entry = entry.at("list", &folder)?;
+                if entry.file_name().to_string_lossy().starts_with(TEMP_PREFIX) {
+                    fs::remove_file(entry.path()).at("remove", &entry.path())?;
+                    swept += 1;
+                }
+            }
+        }
+        Ok(swept)
+    }
+
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Absolute.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn tasks_csv(&self) -> PathBuf {
+        self.path.join("tasks.csv")
+    }
+
+    pub fn results_csv(&self) -> PathBuf {
+        self.path.join("results.csv")
+    }
+
+    pub fn wave_csv(&self, wave: u32) -> PathBuf {
+        self.path.join(format!("wave-{wave}.csv"))
+    }
+
+    pub fn context_md(&self) -> PathBuf {
+        self.path.join("context.md")
+    }
+
+    pub fn session_json(&self) -> PathBuf {
+        self.path.join("session.json")
+    }
+
+    pub fn journal_file(&self) -> PathBuf {
+        self.path.join("journal.ndjson")
+    }
+
+    pub fn lock_file(&self) -> PathBuf {
+        self.path.join(".lock")
+    }
+
+    pub fn discoveries_file(&self) -> PathBuf {
+        self.path.join("discoveries.ndjson")
+    }
+
+    pub fn messages_file(&self) -> PathBuf {
+        self.path.join(".msg/messages.jsonl")
+    }
+
+    pub fn meta_file(&self) -> PathBuf {
+        self.path.join(".msg/meta.json")
+    }
+
+    pub fn run_folder(&self) -> PathBuf {
+        self.path.join(".run")
+    }
+
+    pub fn interactive_result(&self, task: &str) -> PathBuf {
+        self.path.join(format!("interactive/{task}-result.json"))
+    }
+
+    pub fn log_file(&self, task: &str, attempt: u32) -> PathBuf {
+        self.path.join(format!("logs/{task}.{attempt}.log"))
+    }
+
+    /// The whole text of findings that were too long for the table.
+    pub fn full_findings(&self, task: &str) -> PathBuf {
+        self.path.join(format!("logs/{task}.findings.txt"))
+    }
+
+    pub fn prompt_file(&self, task: &str, attempt: u32, turn: u32) -> PathBuf {
+        self.path.join(format!("prompts/{task}.{attempt}.{turn}.md"))
+    }
+
+    /// Where a worker may leave its result as a file.
+    pub fn result_file(&self, task: &str, attempt: u32) -> PathBuf {
+        self.path.join(format!(".run/{task}.{attempt}.result"))
+    }
+
+    pub fn board(&self) -> DiscoveryBoard {
+        DiscoveryBoard::at(self.discoveries_file())
+    }
+
+    pub fn bus(&self) -> MessageBus {
+        MessageBus::at(self.messages_file())
+    }
+
+    pub fn shared_state(&self) -> SharedState {
+        SharedState::at(self.meta_file())
+    }
+
+    pub fn wisdom(&self) -> Wisdom {
+        Wisdom::at(self.path.join("wisdom"))
+    }
+
+    pub fn attempts(&self) -> Attempts {
+        Attempts::in_folder(self.run_folder())
+    }
+}
+
+/// The parent appears together with its `.gitignore`, so that one who finds the folder without it knows that
+/// a person removed it.
+fn make_parent(parent: &Path) -> Result<(), StoreError> {
+    if parent.is_dir() {
+        return Ok(());
+    }
+    let above = atomic::folder_of(parent);
+    fs::create_dir_all(above).at("create the folder", above)?;
+    let draft = tempfile::Builder::new()
+        .prefix(TEMP_PREFIX)
+        .permissions(Permissions::from_mode(0o777))
+        .tempdir_in(above)
+        .at("create a folder in", above)?;
+    write_new(&draft.path().join(".gitignore"), "*\n")?;
+    match fs::rename(draft.path(), parent) {
+        Ok(()) => sync_folder(above),
+        // Somebody else was faster.
+        Err(error) if parent.is_dir() && error.kind() == ErrorKind::DirectoryNotEmpty => Ok(()),
+        Err(error) => Err(error).at("create the folder", parent),
+    }
+}
+
+fn claim(parent: &Path, id_base: &str) -> Result<SessionDir, StoreError> {
+    let mut number = 1;
+    loop {
+        let id = if number == 1 {
+            id_base.to_owned()
+        } else {
+            format!("{id_base}-{number}")
+        };
+        let path = parent.join(&id);
+        match fs::create_dir(&path) {
+            Ok(()) => {
+                return Ok(SessionDir {
+                    id,
+                    path: absolute(&path)?,
+                });
+            }
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
+            Err(error) => return Err(error).at("create the folder", &path),
+        }
+    }
+}
+
+fn inside_project(root: &Path, path: &Path) -> Result<(), StoreError> {
+    let root = root.canonicalize().at("find", root)?;
+    let target = path.canonicalize().at("find", path)?;
+    if target.starts_with(&root) {
+        return Ok(());
+    }
+    Err(StoreError::OutsideProject {
+        path: path.to_owned(),
+        target,
+    })
+}
+
+/// An id is one component of a path, whatever a person types.
+fn check_name(id: &str) -> Result<(), StoreError> {
+    let reason = if id.is_empty() {
+        "it is empty"
+    } else if id.starts_with(['.', '-']) {
+        "it starts with `.` or `-`"
+    } else if id.contains(|c: char| c == '/' || c == '\\' || c.is_control()) {
+        "it contains a character that cannot be part of a folder's name"
+    } else {
+        return Ok(());
+    };
+    Err(StoreError::BadName {
+        what: "a session",
+        value: id.to_owned(),
+        reason: reason.to_owned(),
+    })
+}
+
+fn write_new(path: &Path, text: &str) -> Result<(), StoreError> {
+    fs::write(path, text).at("write", path)
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
+    let found: io::Result<PathBuf> = path.canonicalize();
+    found.at("find", path)
+}
+
+#[cfg(test)]
+mod tests;

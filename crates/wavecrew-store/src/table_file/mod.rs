@@ -1,0 +1,336 @@
+//! `tasks.csv` as a file that two sides write: the engine publishes it, people edit it, and no edit is lost.
+//!
+//! A new version is exchanged with the old one in a single step, and what came out is looked at afterwards:
+//! if it is not what was published before, a person was faster. Knows nothing of the table's content; merging
+//! an edit is the caller's work.
+//!
+//! Files beside the table: `.tasks.part` is being written and worth nothing; `.tasks.next` is about to be
+//! exchanged or was just exchanged; `.tasks.edit` is an edit that came out, kept until the caller has dealt
+//! with it.
+
+mod record;
+
+use crate::atomic::{self, folder_of, sync_folder};
+use crate::error::{At, StoreError};
+use crate::session::SessionDir;
+use record::{Fingerprint, Record};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+use std::fs::{self, File, Metadata};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+#[derive(PartialEq, Eq, Debug)]
+#[must_use]
+pub enum Publish {
+    Published,
+    /// A person's version was found. Merge it (or set it aside), record that, then publish again.
+    HandEdit(Vec<u8>),
+    /// Somebody is writing the file right now; try again later.
+    Unsettled,
+}
+
+#[derive(Debug)]
+pub struct TableFile {
+    path: PathBuf,
+    record: Record,
+    /// The edit that was given to the caller, until the next version is published.
+    handled: Option<Fingerprint>,
+    /// The table's file as it was when its content was last known.
+    known: Option<Stamp>,
+    /// A changed file that may still be growing, and since when.
+    changing: Option<(Stamp, Instant)>,
+    aside: Aside,
+    settle: Duration,
+    swap: Swap,
+}
+
+/// The state of `.tasks.edit`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Aside {
+    Nothing,
+    Waiting,
+    /// The caller has it; the next publish removes it.
+    Given,
+}
+
+/// How a version gets in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Swap {
+    Exchange,
+    /// For file systems that cannot exchange: look once more, then replace.
+    Replace,
+}
+
+/// What changes when a file does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Stamp {
+    inode: u64,
+    len: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    fn of(found: &Metadata) -> Self {
+        Self {
+            inode: found.ino(),
+            len: found.len(),
+            modified: (found.mtime(), found.mtime_nsec()),
+            changed: (found.ctime(), found.ctime_nsec()),
+        }
+    }
+
+    fn age(&self) -> Option<Duration> {
+        let since = Duration::new(
+            u64::try_from(self.changed.0).ok()?,
+            u32::try_from(self.changed.1).ok()?,
+        );
+        SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH + since)
+            .ok()
+    }
+}
+
+enum Look {
+    Absent,
+    Known,
+    Unsettled,
+    Edit(Vec<u8>, Stamp, Fingerprint),
+}
+
+impl TableFile {
+    /// `settle` is how long a changed file must rest before it counts as a finished edit.
+    pub fn open(session: &SessionDir, settle: Duration) -> Result<Self, StoreError> {
+        let record = Record::load(session.run_folder().join("tasks.published"))?;
+        let mut table = Self {
+            path: session.tasks_csv(),
+            record,
+            handled: None,
+            known: None,
+            changing: None,
+            aside: Aside::Nothing,
+            settle,
+            swap: Swap::Exchange,
+        };
+        table.finish_interrupted_publish()?;
+        Ok(table)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A finished edit that was made outside, once. Costs one stat when there is none.
+    ///
+    /// Publish again only after the edit is recorded or set aside: that is when its file may be replaced.
+    pub fn check(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(match self.find_edit()? {
+            Look::Edit(bytes, ..) => Some(bytes),
+            Look::Absent | Look::Known | Look::Unsettled => None,
+        })
+    }
+
+    /// Makes `bytes` the table, durably, unless a person's edit stands there.
+    pub fn publish(&mut self, bytes: &[u8]) -> Result<Publish, StoreError> {
+        match self.find_edit()? {
+            Look::Edit(edit, ..) => return Ok(Publish::HandEdit(edit)),
+            Look::Unsettled => return Ok(Publish::Unsettled),
+            Look::Absent | Look::Known => {}
+        }
+        if self.aside == Aside::Given {
+            let edit = self.beside("edit");
+            fs::remove_file(&edit).at("remove", &edit)?;
+            self.aside = Aside::Nothing;
+        }
+        self.swap_in(bytes)
+    }
+
+    /// Keeps an edit that cannot be used as `tasks.rejected-N.csv`, for its author to repair.
+    pub fn set_aside(&self, bytes: &[u8]) -> Result<PathBuf, StoreError> {
+        let mut temp = atomic::temp_with(&self.path, bytes, 0o666)?;
+        temp.as_file().sync_all().at("sync", temp.path())?;
+        let mut number = 1;
+        loop {
+            let path = self.path.with_file_name(format!("tasks.rejected-{number}.csv"));
+            match temp.persist_noclobber(&path) {
+                Ok(_) => {
+                    sync_folder(folder_of(&path))?;
+                    return Ok(path);
+                }
+                Err(error) if error.error.kind() == ErrorKind::AlreadyExists => temp = error.file,
+                Err(error) => return Err(error.error).at("create", &path),
+            }
+            number += 1;
+        }
+    }
+
+    fn find_edit(&mut self) -> Result<Look, StoreError> {
+        let edit = self.beside("edit");
+        if self.aside == Aside::Waiting {
+            let look = self.look(&edit)?;
+            if let Look::Edit(.., fingerprint) = &look {
+                self.handled = Some(*fingerprint);
+            }
+            match look {
+                Look::Unsettled => return Ok(look),
+                Look::Edit(..) => {
+                    self.aside = Aside::Given;
+                    return Ok(look);
+                }
+                Look::Known => self.aside = Aside::Given,
+                Look::Absent => self.aside = Aside::Nothing,
+            }
+        }
+        let path = self.path.clone();
+        let look = self.look(&path)?;
+        if let Look::Edit(_, stamp, fingerprint) = &look {
+            self.handled = Some(*fingerprint);
+            self.known = Some(*stamp);
+        }
+        Ok(look)
+    }
+
+    fn look(&mut self, path: &Path) -> Result<Look, StoreError> {
+        match fs::metadata(path) {
+            Ok(found) if self.known == Some(Stamp::of(&found)) => return Ok(Look::Known),
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Look::Absent),
+            Err(error) => return Err(error).at("look at", path),
+        }
+        let mut file = match File::open(path) {
+            Ok(file) => file,
+            // An editor that removes before it replaces.
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Look::Unsettled),
+            Err(error) => return Err(error).at("open", path),
+        };
+        let stamp = stamp_of(&file, path)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).at("read", path)?;
+        if stamp_of(&file, path)? != stamp {
+            return Ok(Look::Unsettled);
+        }
+        let fingerprint = Fingerprint::of(&bytes);
+        if self.is_known(fingerprint) {
+            if path == self.path {
+                self.known = Some(stamp);
+                self.record.in_place(fingerprint);
+            }
+            return Ok(Look::Known);
+        }
+        Ok(if self.has_settled(stamp) {
+            Look::Edit(bytes, stamp, fingerprint)
+        } else {
+            Look::Unsettled
+        })
+    }
+
+    fn is_known(&self, fingerprint: Fingerprint) -> bool {
+        self.handled == Some(fingerprint) || self.record.contains(fingerprint)
+    }
+
+    /// By the file's own time, or, when clocks disagree, by how long it was seen unchanged.
+    fn has_settled(&mut self, stamp: Stamp) -> bool {
+        let since = match self.changing {
+            Some((seen, since)) if seen == stamp => since,
+            _ => self.changing.insert((stamp, Instant::now())).1,
+        };
+        stamp.age().is_some_and(|age| age >= self.settle) || since.elapsed() >= self.settle
+    }
+
+    fn swap_in(&mut self, bytes: &[u8]) -> Result<Publish, StoreError> {
+        let (part, next) = (self.beside("part"), self.beside("next"));
+        let mut file = File::create(&part).at("create", &part)?;
+        file.write_all(bytes).at("write", &part)?;
+        file.sync_all().at("sync", &part)?;
+        // Before the exchange, so that after a crash both versions are known as ours.
+        let version = Fingerprint::of(bytes);
+        self.record.add(version)?;
+        fs::rename(&part, &next).at("rename", &part)?;
+        let came_out = self.exchange(&next)?;
+        self.record.in_place(version);
+        self.known = Some(stamp_of(&file, &self.path)?);
+        let publish = if came_out {
+            self.judge(&next)?
+        } else {
+            Publish::Published
+        };
+        sync_folder(folder_of(&self.path))?;
+        Ok(publish)
+    }
+
+    /// Puts `next` in place; true when the version before it now stands at `next`.
+    fn exchange(&mut self, next: &Path) -> Result<bool, StoreError> {
+        while self.swap == Swap::Exchange {
+            match renameat_with(CWD, next, CWD, &self.path, RenameFlags::EXCHANGE) {
+                Ok(()) => return Ok(true),
+                // There is no table: the first one, or a person removed it.
+                Err(Errno::NOENT) => {
+                    match renameat_with(CWD, next, CWD, &self.path, RenameFlags::NOREPLACE) {
+                        Ok(()) => return Ok(false),
+                        Err(Errno::EXIST) => {}
+                        Err(errno) => return Err(errno).at("create", &self.path),
+                    }
+                }
+                Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => self.swap = Swap::Replace,
+                Err(errno) => return Err(errno).at("exchange", &self.path),
+            }
+        }
+        let aside = self.beside("edit");
+        let old = self.path.clone();
+        if let Look::Edit(..) | Look::Unsettled = self.look(&old)? {
+            fs::rename(&old, &aside).at("set aside", &old)?;
+            self.aside = Aside::Waiting;
+        }
+        fs::rename(next, &self.path).at("replace", &self.path)?;
+        Ok(false)
+    }
+
+    /// Looks at the version that came out of the exchange.
+    fn judge(&mut self, next: &Path) -> Result<Publish, StoreError> {
+        let came_out = Fingerprint::of_file(next)?;
+        if self.is_known(came_out) {
+            self.handled = None;
+            fs::remove_file(next).at("remove", next)?;
+            return Ok(Publish::Published);
+        }
+        let edit = self.beside("edit");
+        fs::rename(next, &edit).at("set aside", next)?;
+        self.aside = Aside::Waiting;
+        Ok(match self.find_edit()? {
+            Look::Edit(bytes, ..) => Publish::HandEdit(bytes),
+            Look::Absent | Look::Known | Look::Unsettled => Publish::Unsettled,
+        })
+    }
+
+    fn finish_interrupted_publish(&mut self) -> Result<(), StoreError> {
+        let (part, next, edit) = (self.beside("part"), self.beside("next"), self.beside("edit"));
+        if part.exists() {
+            fs::remove_file(&part).at("remove", &part)?;
+        }
+        if next.exists() {
+            if self.is_known(Fingerprint::of_file(&next)?) {
+                fs::remove_file(&next).at("remove", &next)?;
+            } else {
+                fs::rename(&next, &edit).at("set aside", &next)?;
+            }
+        }
+        if edit.exists() {
+            self.aside = Aside::Waiting;
+        }
+        Ok(())
+    }
+
+    fn beside(&self, name: &str) -> PathBuf {
+        self.path.with_file_name(format!(".tasks.{name}"))
+    }
+}
+
+fn stamp_of(file: &File, path: &Path) -> Result<Stamp, StoreError> {
+    Ok(Stamp::of(&file.metadata().at("look at", path)?))
+}
+
+#[cfg(test)]
+mod tests;
