@@ -1,0 +1,386 @@
+//! The guardian's own process: one thread, one loop. Takes requests, starts programs, waits for them, ends what they leave.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::io::{self, Read};
+use std::mem;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::sockopt;
+use rustix::process::{Pid, WaitOptions, chdir, getpid, set_child_subreaper, setsid, wait};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+
+use super::orphans::{Orphans, Owner, worker_mark};
+use super::packet::{Packet, Received, receive};
+use super::wire::{Answer, Malformed, Order, Request, VERSION};
+use super::worker::{LEFTOVER_GRACE, Progress, Sweep, Worker};
+use crate::process::table::{self, Entry};
+use crate::process::{Exit, WORKER_VARIABLE, end};
+
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    #[error("the guardian is started by a run, not by hand: its stdin must be the run's socket")]
+    NotASocket,
+    #[error("the guardian cannot set itself up: {0}")]
+    Setup(#[from] io::Error),
+}
+
+impl From<Errno> for ServeError {
+    fn from(errno: Errno) -> Self {
+        Self::Setup(errno.into())
+    }
+}
+
+/// Serves the coordinator at the other end of stdin until it goes away, then ends everything that is left.
+pub fn serve() -> Result<(), ServeError> {
+    sockopt::socket_type(io::stdin()).map_err(|_| ServeError::NotASocket)?;
+    // A session of its own: the terminal's signals do not come here, and no worker can talk to the terminal behind our back.
+    // It fails only for the leader of a group, which is out of the terminal's reach already.
+    let _ = setsid();
+    // Caught, not ignored: what is ignored stays ignored in every worker.
+    let unused = Arc::new(AtomicBool::new(false));
+    for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2] {
+        signal_hook::flag::register(signal, Arc::clone(&unused))?;
+    }
+    let (wake, waker) = UnixStream::pair()?;
+    wake.set_nonblocking(true)?;
+    signal_hook::low_level::pipe::register(SIGCHLD, waker)?;
+    let me = getpid();
+    set_child_subreaper(Some(me))?;
+    // Keep no folder busy that somebody may want to unmount or remove.
+    chdir("/")?;
+    let mut guardian = Server {
+        me,
+        wake,
+        workers: HashMap::new(),
+        running: HashMap::new(),
+        exited: Vec::new(),
+        sweeps: HashMap::new(),
+        orphans: Orphans::default(),
+        strays: None,
+        outgoing: VecDeque::new(),
+    };
+    guardian.answer(&Answer::Ready {
+        version: VERSION,
+        start_time: table::entry(me).map_or(0, |e| e.start_time),
+    });
+    guardian.run();
+    Ok(())
+}
+
+struct Server {
+    me: Pid,
+    /// Readable when a child ended.
+    wake: UnixStream,
+    workers: HashMap<u64, Worker>,
+    /// Main processes that have not ended.
+    running: HashMap<Pid, u64>,
+    /// Whose main process ended since the last look.
+    exited: Vec<u64>,
+    /// Workers that are being ended.
+    sweeps: HashMap<u64, Sweep>,
+    orphans: Orphans,
+    /// The ending of orphans without owner.
+    strays: Option<Sweep>,
+    /// Answers that the socket could not take yet.
+    outgoing: VecDeque<Packet>,
+}
+
+/// Whether the coordinator is still there.
+#[derive(PartialEq, Eq)]
+enum Coordinator {
+    Present,
+    Gone,
+}
+
+/// Spawns take long; between a few of them, look who ended.
+const REQUESTS_AT_ONCE: usize = 4;
+
+impl Server {
+    fn run(&mut self) {
+        loop {
+            self.sleep();
+            if self.take_requests() == Coordinator::Gone {
+                break;
+            }
+            self.reap();
+            self.tend(Instant::now());
+            if self.flush() == Coordinator::Gone {
+                break;
+            }
+        }
+        let me = self.me;
+        let members = || {
+            self.reap();
+            table::descendants(me)
+        };
+        end(members, std::thread::sleep);
+    }
+
+    /// Until a request comes, a child ends, the socket takes more, or something is due.
+    fn sleep(&self) {
+        let due = self
+            .sweeps
+            .values()
+            .chain(&self.strays)
+            .filter_map(Sweep::deadline)
+            .min();
+        let timeout = due.map(|at| timespec(at.saturating_duration_since(Instant::now())));
+        let out = if self.outgoing.is_empty() {
+            PollFlags::empty()
+        } else {
+            PollFlags::OUT
+        };
+        let stdin = io::stdin();
+        let mut fds = [
+            PollFd::new(&stdin, PollFlags::IN | out),
+            PollFd::new(&self.wake, PollFlags::IN),
+        ];
+        // An interruption is a signal, and whatever it means is looked at in any case.
+        let _ = poll(&mut fds, timeout.as_ref());
+        let mut buffer = [0; 256];
+        while (&self.wake).read(&mut buffer).is_ok_and(|n| n == buffer.len()) {}
+    }
+
+    fn take_requests(&mut self) -> Coordinator {
+        for _ in 0..REQUESTS_AT_ONCE {
+            let handled = match receive(io::stdin()) {
+                Ok(Received::Packet { bytes, fds }) => self.handle(&bytes, fds),
+                Ok(Received::WithoutFds { bytes }) => {
+                    Request::key(&bytes).map(|key| self.answer(&failure(key, Errno::MFILE)))
+                }
+                Err(Errno::AGAIN) => return Coordinator::Present,
+                Ok(Received::Ended) | Err(_) => return Coordinator::Gone,
+            };
+            // Who cannot be understood cannot be served; its workers must not live on unattended.
+            if handled.is_err() {
+                return Coordinator::Gone;
+            }
+        }
+        Coordinator::Present
+    }
+
+    fn handle(&mut self, bytes: &[u8], fds: Vec<OwnedFd>) -> Result<(), Malformed> {
+        match Request::decode(bytes)? {
+            Request::Spawn { key, order } => {
+                let streams = fds.try_into().map_err(|_| Malformed)?;
+                let answer = match self.spawn(key, order, streams) {
+                    Ok((pid, start_time)) => Answer::Spawned {
+                        key,
+                        pid: pid.as_raw_pid(),
+                        start_time,
+                    },
+                    Err(errno) => failure(key, errno),
+                };
+                self.answer(&answer);
+            }
+            Request::Close { key, grace } if self.workers.contains_key(&key) => {
+                let now = Instant::now();
+                self.sweeps
+                    .entry(key)
+                    .or_insert_with(|| Sweep::new(now, grace))
+                    .hasten(now, grace);
+            }
+            // It ended while the request was on its way.
+            Request::Close { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// No step between fork and exec is ours, so that the standard library can use `posix_spawn`.
+    fn spawn(&mut self, key: u64, order: Order, streams: [OwnedFd; 3]) -> Result<(Pid, u64), Errno> {
+        if self.workers.contains_key(&key) {
+            return Err(Errno::EXIST);
+        }
+        let [stdin, stdout, stderr] = streams.map(Stdio::from);
+        let mut command = Command::new(order.program);
+        command
+            .args(order.args)
+            .current_dir(order.cwd)
+            .envs(order.env_set);
+        for name in order.env_remove {
+            command.env_remove(name);
+        }
+        command.env(WORKER_VARIABLE, worker_mark(self.me, key));
+        command
+            .stdin(stdin)
+            .stdout(stdout)
+            .stderr(stderr)
+            .process_group(0);
+        let child = command
+            .spawn()
+            .map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::INVAL))?;
+        let pid = Pid::from_child(&child);
+        // It is there even if it ended already: nobody has waited for it.
+        let start_time = table::entry(pid).map_or(0, |e| e.start_time);
+        self.running.insert(pid, key);
+        self.workers.insert(
+            key,
+            Worker {
+                pid,
+                exit: None,
+                leftovers: HashSet::new(),
+            },
+        );
+        Ok((pid, start_time))
+    }
+
+    /// Waits for all children that ended, adopted ones too.
+    fn reap(&mut self) {
+        while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
+            let Some(key) = self.running.remove(&pid) else {
+                continue;
+            };
+            let exit = match status.exit_status() {
+                Some(code) => Exit::Code(code),
+                None => Exit::Signal(status.terminating_signal().unwrap_or_default()),
+            };
+            if let Some(worker) = self.workers.get_mut(&key) {
+                worker.exit = Some(exit);
+                self.exited.push(key);
+            }
+        }
+    }
+
+    /// Moves every ending one step on.
+    fn tend(&mut self, now: Instant) {
+        let mut due = mem::take(&mut self.exited);
+        due.extend(
+            self.sweeps
+                .keys()
+                .filter(|key| !due.contains(key))
+                .copied()
+                .collect::<Vec<_>>(),
+        );
+        if due.is_empty() && self.strays.is_none() {
+            return;
+        }
+        self.orphans.refresh(self.me, &self.running, &self.workers);
+        for key in due {
+            self.tend_worker(now, key);
+        }
+        self.tend_strays(now);
+    }
+
+    fn tend_worker(&mut self, now: Instant, key: u64) {
+        let Some(worker) = self.workers.get_mut(&key) else {
+            return;
+        };
+        let exit = worker.exit;
+        if let Some(status) = exit {
+            // The ordinary case: nothing is left, nothing to look for.
+            if !self.orphans.has(Owner::Worker(key)) {
+                return self.finish(key, status);
+            }
+            let left = self.orphans.trees(Owner::Worker(key));
+            worker
+                .leftovers
+                .extend(left.iter().filter(|e| e.is_alive()).map(Entry::instance));
+            self.sweeps
+                .entry(key)
+                .or_insert_with(|| Sweep::new(now, LEFTOVER_GRACE));
+        }
+        let main = if exit.is_none() { Some(worker.pid) } else { None };
+        let Self {
+            me,
+            workers,
+            running,
+            orphans,
+            sweeps,
+            ..
+        } = self;
+        let Some(sweep) = sweeps.get_mut(&key) else { return };
+        let members = || {
+            orphans.refresh(*me, running, workers);
+            let mut found = orphans.trees(Owner::Worker(key));
+            if let Some(main) = main {
+                found.extend(table::entry(main));
+                found.extend(table::descendants(main));
+            }
+            orphans.remember(key, &found);
+            found
+        };
+        if sweep.step(now, members) == Progress::Over {
+            self.sweeps.remove(&key);
+            if let Some(status) = exit {
+                self.finish(key, status);
+            }
+        }
+    }
+
+    fn finish(&mut self, key: u64, status: Exit) {
+        let Some(worker) = self.workers.remove(&key) else {
+            return;
+        };
+        self.sweeps.remove(&key);
+        self.orphans.forget(key);
+        let leftovers = u32::try_from(worker.leftovers.len()).unwrap_or(u32::MAX);
+        self.answer(&Answer::Exited {
+            key,
+            status,
+            leftovers,
+        });
+    }
+
+    /// Orphans whose worker is over, and those of unknown origin once no worker is left.
+    fn tend_strays(&mut self, now: Instant) {
+        let Self {
+            me,
+            workers,
+            running,
+            orphans,
+            strays,
+            ..
+        } = self;
+        let mut members = || {
+            orphans.refresh(*me, running, workers);
+            orphans.trees(Owner::Nobody)
+        };
+        if strays.is_none() && members().is_empty() {
+            return;
+        }
+        let sweep = strays.get_or_insert_with(|| Sweep::new(now, LEFTOVER_GRACE));
+        if sweep.step(now, &mut members) == Progress::Over && members().is_empty() {
+            *strays = None;
+        }
+    }
+
+    fn answer(&mut self, answer: &Answer) {
+        // Without descriptors and far below the limit of a packet, there is nothing that can fail.
+        if let Ok(packet) = Packet::new(answer.encode(), Vec::new()) {
+            self.outgoing.push_back(packet);
+        }
+    }
+
+    fn flush(&mut self) -> Coordinator {
+        while let Some(packet) = self.outgoing.front() {
+            match packet.send(io::stdin()) {
+                Ok(()) => self.outgoing.pop_front(),
+                Err(Errno::AGAIN | Errno::NOBUFS | Errno::NOMEM) => return Coordinator::Present,
+                Err(_) => return Coordinator::Gone,
+            };
+        }
+        Coordinator::Present
+    }
+}
+
+fn failure(key: u64, errno: Errno) -> Answer {
+    Answer::SpawnFailed {
+        key,
+        errno: errno.raw_os_error(),
+    }
+}
+
+fn timespec(duration: Duration) -> Timespec {
+    Timespec::try_from(duration).unwrap_or(Timespec {
+        tv_sec: i64::MAX,
+        tv_nsec: 0,
+    })
+}
