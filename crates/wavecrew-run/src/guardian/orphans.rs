@@ -12,7 +12,7 @@ use crate::process::table::{self, Entry};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
     Worker(u64),
-    /// It hid its origin; it may stay as long as a worker that could own it runs.
+    /// It hid its origin, and several workers are old enough to have started it.
     Unknown,
     /// Its worker is over.
     Nobody,
@@ -40,7 +40,7 @@ impl Orphans {
             };
             let owner = match owner {
                 Owner::Worker(key) if !workers.contains_key(&key) => Owner::Nobody,
-                Owner::Unknown if workers.is_empty() => Owner::Nobody,
+                Owner::Unknown => by_age(&e, workers),
                 other => other,
             };
             now.insert(e.pid, (e.start_time, owner));
@@ -82,6 +82,17 @@ impl Orphans {
         seen.or_else(by_group)
             .or_else(|| marked(me, e.pid))
             .map_or(Owner::Unknown, Owner::Worker)
+    }
+}
+
+/// Who hides its origin cannot hide its age: it is of a worker that was there before it. Only later workers can join,
+/// so that sooner or later one candidate is left.
+fn by_age(e: &Entry, workers: &HashMap<u64, Worker>) -> Owner {
+    let mut older = workers.iter().filter(|(_, w)| w.start_time <= e.start_time);
+    match (older.next(), older.next()) {
+        (None, _) => Owner::Nobody,
+        (Some((&key, _)), None) => Owner::Worker(key),
+        (Some(_), Some(_)) => Owner::Unknown,
     }
 }
 

@@ -225,6 +225,7 @@ impl Server {
             key,
             Worker {
                 pid,
+                start_time,
                 exit: None,
                 leftovers: HashSet::new(),
             },
@@ -329,7 +330,7 @@ impl Server {
         });
     }
 
-    /// Orphans whose worker is over, and those of unknown origin once no worker is left.
+    /// Orphans whose worker is over.
     fn tend_strays(&mut self, now: Instant) {
         let Self {
             me,

@@ -17,6 +17,7 @@ const KILLING: Duration = Duration::from_secs(3);
 #[derive(Debug)]
 pub struct Worker {
     pub pid: Pid,
+    pub start_time: u64,
     /// Set once the main process ended.
     pub exit: Option<Exit>,
     /// Who outlived the main process.

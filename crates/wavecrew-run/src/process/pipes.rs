@@ -49,15 +49,18 @@ pub async fn pump(
     let mut stop = pin!(stop);
     let mut total = 0;
     loop {
-        let stopped = tokio::select! {
+        tokio::select! {
             biased;
-            ready = from.readable() => { ready?; false }
-            () = &mut stop => true,
-        };
-        match read_share(from, &mut total, &mut on_chunk)? {
+            ready = from.readable() => ready?,
+            () = &mut stop => {
+                // Ask the pipe itself: the reactor may not know yet what is in it. One share is more than a pipe
+                // holds; whoever writes more after the stop is not our worker any more.
+                read_share(|buffer| Ok(rustix::io::read(from, buffer)?), &mut total, &mut on_chunk)?;
+                return Ok(total);
+            }
+        }
+        match read_share(|buffer| from.try_read(buffer), &mut total, &mut on_chunk)? {
             Share::Ended => return Ok(total),
-            // One share is more than a pipe holds: whoever writes more after the stop is not our worker any more.
-            Share::Empty | Share::More if stopped => return Ok(total),
             Share::Empty => {}
             Share::More => tokio::task::yield_now().await,
         }
@@ -70,11 +73,15 @@ enum Share {
     More,
 }
 
-fn read_share(from: &Receiver, total: &mut u64, on_chunk: &mut impl FnMut(&[u8])) -> io::Result<Share> {
+fn read_share(
+    mut read: impl FnMut(&mut [u8]) -> io::Result<usize>,
+    total: &mut u64,
+    on_chunk: &mut impl FnMut(&[u8]),
+) -> io::Result<Share> {
     BUFFER.with_borrow_mut(|buffer| {
         let mut taken = 0;
         while taken < SHARE {
-            match from.try_read(buffer) {
+            match read(buffer) {
                 Ok(0) => return Ok(Share::Ended),
                 Ok(n) => {
                     taken += n;
