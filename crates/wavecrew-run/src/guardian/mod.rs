@@ -8,6 +8,7 @@
 //! The coordinator is a subreaper too: if the guardian is killed, its workers land there and are ended by it.
 
 mod client;
+mod lanes;
 mod orphans;
 mod packet;
 mod server;

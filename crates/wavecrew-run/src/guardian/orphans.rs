@@ -19,24 +19,38 @@ pub enum Owner {
 }
 
 /// Everyone adopted at the moment, with the owner found when they were first seen.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Orphans {
+    me: Pid,
     known: HashMap<Pid, (u64, Owner)>,
     /// Processes once seen below a worker, for when they lose their parents.
     seen: HashMap<(Pid, u64), u64>,
 }
 
 impl Orphans {
-    /// Looks again who is there. `running` are the main processes of workers, which are no orphans.
-    pub fn refresh(&mut self, me: Pid, running: &HashMap<Pid, u64>, workers: &HashMap<u64, Worker>) {
-        let adopted = table::children(me)
-            .into_iter()
-            .filter(|pid| !running.contains_key(pid));
+    pub fn of(me: Pid) -> Self {
+        Self {
+            me,
+            known: HashMap::new(),
+            seen: HashMap::new(),
+        }
+    }
+
+    /// Looks again who is there. `running` are the main processes of workers, which are no orphans; `starting` is the number
+    /// of those that are not in it yet.
+    pub fn refresh(&mut self, running: &HashMap<Pid, u64>, starting: usize, workers: &HashMap<u64, Worker>) {
+        let adopted = match table::children_of_main_thread(self.me) {
+            Some(adopted) => adopted,
+            // Whoever is just being started could be taken for an orphan; there will be a quieter moment.
+            None if starting != 0 => return,
+            None => table::children(self.me),
+        };
+        let adopted = adopted.into_iter().filter(|pid| !running.contains_key(pid));
         let mut now = HashMap::new();
         for e in adopted.filter_map(table::entry).filter(Entry::is_alive) {
             let owner = match self.known.get(&e.pid) {
                 Some(&(start_time, owner)) if start_time == e.start_time => owner,
-                _ => self.find_owner(me, &e, workers),
+                _ => self.find_owner(&e, workers),
             };
             let owner = match owner {
                 Owner::Worker(key) if !workers.contains_key(&key) => Owner::Nobody,
@@ -71,7 +85,7 @@ impl Orphans {
         self.seen.retain(|_, of| *of != key);
     }
 
-    fn find_owner(&self, me: Pid, e: &Entry, workers: &HashMap<u64, Worker>) -> Owner {
+    fn find_owner(&self, e: &Entry, workers: &HashMap<u64, Worker>) -> Owner {
         let by_group = || {
             workers
                 .iter()
@@ -80,7 +94,7 @@ impl Orphans {
         };
         let seen = self.seen.get(&e.instance()).copied();
         seen.or_else(by_group)
-            .or_else(|| marked(me, e.pid))
+            .or_else(|| marked(self.me, e.pid))
             .map_or(Owner::Unknown, Owner::Worker)
     }
 }

@@ -1,14 +1,13 @@
-//! The guardian's own process: one thread, one loop. Takes requests, starts programs, waits for them, ends what they leave.
+//! The guardian's own process: one loop. Takes requests, has programs started, waits for them, ends what they leave.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::{self, Read};
 use std::mem;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -17,12 +16,13 @@ use rustix::net::sockopt;
 use rustix::process::{Pid, WaitOptions, chdir, getpid, set_child_subreaper, setsid, wait};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
+use super::lanes::{Done, Job, Lanes};
 use super::orphans::{Orphans, Owner, worker_mark};
 use super::packet::{Packet, Received, receive};
-use super::wire::{Answer, Malformed, Order, Request, VERSION};
+use super::wire::{Answer, Malformed, Request, VERSION};
 use super::worker::{LEFTOVER_GRACE, Progress, Sweep, Worker};
 use crate::process::table::{self, Entry};
-use crate::process::{Exit, WORKER_VARIABLE, end};
+use crate::process::{Exit, KILL_PAUSE, end};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
@@ -51,9 +51,11 @@ pub fn serve() -> Result<(), ServeError> {
     }
     let (wake, waker) = UnixStream::pair()?;
     wake.set_nonblocking(true)?;
-    signal_hook::low_level::pipe::register(SIGCHLD, waker)?;
+    waker.set_nonblocking(true)?;
     let me = getpid();
     set_child_subreaper(Some(me))?;
+    let lanes = Lanes::open(&waker)?;
+    signal_hook::low_level::pipe::register(SIGCHLD, waker)?;
     // Keep no folder busy that somebody may want to unmount or remove.
     chdir("/")?;
     let mut guardian = Server {
@@ -61,9 +63,13 @@ pub fn serve() -> Result<(), ServeError> {
         wake,
         workers: HashMap::new(),
         running: HashMap::new(),
+        lanes,
+        issued: 0,
+        starting: HashMap::new(),
+        early: HashMap::new(),
         exited: Vec::new(),
         sweeps: HashMap::new(),
-        orphans: Orphans::default(),
+        orphans: Orphans::of(me),
         strays: None,
         outgoing: VecDeque::new(),
     };
@@ -82,6 +88,13 @@ struct Server {
     workers: HashMap<u64, Worker>,
     /// Main processes that have not ended.
     running: HashMap<Pid, u64>,
+    lanes: Lanes,
+    /// The number of jobs given to the lanes.
+    issued: u64,
+    /// Keys in the lanes, with the grace of a close that came meanwhile.
+    starting: HashMap<u64, Option<Duration>>,
+    /// Ends of processes that no lane had reported, with the number of jobs issued until then.
+    early: HashMap<Pid, (Exit, u64)>,
     /// Whose main process ended since the last look.
     exited: Vec<u64>,
     /// Workers that are being ended.
@@ -100,8 +113,12 @@ enum Coordinator {
     Gone,
 }
 
-/// Spawns take long; between a few of them, look who ended.
-const REQUESTS_AT_ONCE: usize = 4;
+/// Between a few requests, look who ended.
+const REQUESTS_AT_ONCE: usize = 16;
+/// A start that takes longer hangs, for instance on a folder of a server that is gone.
+const STUCK: Duration = Duration::from_secs(1);
+/// `__WNOTHREAD` of wait(2): only children of the calling thread.
+const OF_THIS_THREAD: u32 = 0x2000_0000;
 
 impl Server {
     fn run(&mut self) {
@@ -110,18 +127,33 @@ impl Server {
             if self.take_requests() == Coordinator::Gone {
                 break;
             }
+            self.register();
             self.reap();
             self.tend(Instant::now());
             if self.flush() == Coordinator::Gone {
                 break;
             }
         }
-        let me = self.me;
-        let members = || {
-            self.reap();
-            table::descendants(me)
-        };
-        end(members, std::thread::sleep);
+        self.end_all();
+    }
+
+    fn end_all(&mut self) {
+        self.lanes.stop();
+        let since = Instant::now();
+        loop {
+            let me = self.me;
+            let members = || {
+                self.reap();
+                table::descendants(me)
+            };
+            end(members, thread::sleep);
+            self.register();
+            // A lane may have been in the middle of a start; one that is stuck in the kernel is not waited for.
+            if self.starting.is_empty() || since.elapsed() > STUCK {
+                return;
+            }
+            thread::sleep(KILL_PAUSE);
+        }
     }
 
     /// Until a request comes, a child ends, the socket takes more, or something is due.
@@ -171,82 +203,100 @@ impl Server {
         match Request::decode(bytes)? {
             Request::Spawn { key, order } => {
                 let streams = fds.try_into().map_err(|_| Malformed)?;
-                let answer = match self.spawn(key, order, streams) {
-                    Ok((pid, start_time)) => Answer::Spawned {
-                        key,
-                        pid: pid.as_raw_pid(),
-                        start_time,
-                    },
-                    Err(errno) => failure(key, errno),
-                };
-                self.answer(&answer);
+                if self.workers.contains_key(&key) || self.starting.contains_key(&key) {
+                    self.answer(&failure(key, Errno::EXIST));
+                    return Ok(());
+                }
+                self.starting.insert(key, None);
+                self.issued += 1;
+                let mark = worker_mark(self.me, key);
+                self.lanes.add(Job {
+                    key,
+                    number: self.issued,
+                    order,
+                    streams,
+                    mark,
+                });
             }
-            Request::Close { key, grace } if self.workers.contains_key(&key) => {
-                let now = Instant::now();
-                self.sweeps
-                    .entry(key)
-                    .or_insert_with(|| Sweep::new(now, grace))
-                    .hasten(now, grace);
-            }
-            // It ended while the request was on its way.
-            Request::Close { .. } => {}
+            Request::Close { key, grace } => self.close(key, grace),
         }
         Ok(())
     }
 
-    /// No step between fork and exec is ours, so that the standard library can use `posix_spawn`.
-    fn spawn(&mut self, key: u64, order: Order, streams: [OwnedFd; 3]) -> Result<(Pid, u64), Errno> {
-        if self.workers.contains_key(&key) {
-            return Err(Errno::EXIST);
+    /// Takes over what the lanes started.
+    fn register(&mut self) {
+        while let Some(Done { key, number, started }) = self.lanes.next_done() {
+            let close = self.starting.remove(&key).flatten();
+            let answer = match started {
+                Ok((pid, start_time)) => {
+                    let early = self.early.remove(&pid).filter(|(_, issued)| number <= *issued);
+                    self.workers.insert(
+                        key,
+                        Worker {
+                            pid,
+                            start_time,
+                            exit: None,
+                            leftovers: HashSet::new(),
+                        },
+                    );
+                    self.running.insert(pid, key);
+                    if let Some((exit, _)) = early {
+                        self.note_exit(pid, exit);
+                    }
+                    if let Some(grace) = close {
+                        self.close(key, grace);
+                    }
+                    Answer::Spawned {
+                        key,
+                        pid: pid.as_raw_pid(),
+                        start_time,
+                    }
+                }
+                Err(errno) => failure(key, errno),
+            };
+            self.answer(&answer);
         }
-        let [stdin, stdout, stderr] = streams.map(Stdio::from);
-        let mut command = Command::new(order.program);
-        command
-            .args(order.args)
-            .current_dir(order.cwd)
-            .envs(order.env_set);
-        for name in order.env_remove {
-            command.env_remove(name);
+        if self.starting.is_empty() {
+            self.early.clear();
         }
-        command.env(WORKER_VARIABLE, worker_mark(self.me, key));
-        command
-            .stdin(stdin)
-            .stdout(stdout)
-            .stderr(stderr)
-            .process_group(0);
-        let child = command
-            .spawn()
-            .map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::INVAL))?;
-        let pid = Pid::from_child(&child);
-        // It is there even if it ended already: nobody has waited for it.
-        let start_time = table::entry(pid).map_or(0, |e| e.start_time);
-        self.running.insert(pid, key);
-        self.workers.insert(
-            key,
-            Worker {
-                pid,
-                start_time,
-                exit: None,
-                leftovers: HashSet::new(),
-            },
-        );
-        Ok((pid, start_time))
     }
 
-    /// Waits for all children that ended, adopted ones too.
+    fn close(&mut self, key: u64, grace: Duration) {
+        let now = Instant::now();
+        if self.workers.contains_key(&key) {
+            self.sweeps
+                .entry(key)
+                .or_insert_with(|| Sweep::new(now, grace))
+                .hasten(now, grace);
+        } else if let Some(close) = self.starting.get_mut(&key) {
+            *close = Some(grace);
+        }
+        // Otherwise it ended while the request was on its way.
+    }
+
+    /// Waits for all children that ended.
     fn reap(&mut self) {
+        // Those of this thread are the adopted ones, and nobody asks how they ended.
+        let adopted = WaitOptions::NOHANG | WaitOptions::from_bits_retain(OF_THIS_THREAD);
+        while let Ok(Some(_)) = wait(adopted) {}
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
-            let Some(key) = self.running.remove(&pid) else {
-                continue;
-            };
             let exit = match status.exit_status() {
                 Some(code) => Exit::Code(code),
                 None => Exit::Signal(status.terminating_signal().unwrap_or_default()),
             };
-            if let Some(worker) = self.workers.get_mut(&key) {
-                worker.exit = Some(exit);
-                self.exited.push(key);
-            }
+            self.note_exit(pid, exit);
+        }
+    }
+
+    fn note_exit(&mut self, pid: Pid, exit: Exit) {
+        let Some(key) = self.running.remove(&pid) else {
+            // Its lane has not told yet. The stamp keeps it from being taken for a later process with the same pid.
+            self.early.insert(pid, (exit, self.issued));
+            return;
+        };
+        if let Some(worker) = self.workers.get_mut(&key) {
+            worker.exit = Some(exit);
+            self.exited.push(key);
         }
     }
 
@@ -263,7 +313,8 @@ impl Server {
         if due.is_empty() && self.strays.is_none() {
             return;
         }
-        self.orphans.refresh(self.me, &self.running, &self.workers);
+        self.orphans
+            .refresh(&self.running, self.starting.len(), &self.workers);
         for key in due {
             self.tend_worker(now, key);
         }
@@ -290,16 +341,16 @@ impl Server {
         }
         let main = if exit.is_none() { Some(worker.pid) } else { None };
         let Self {
-            me,
             workers,
             running,
+            starting,
             orphans,
             sweeps,
             ..
         } = self;
         let Some(sweep) = sweeps.get_mut(&key) else { return };
         let members = || {
-            orphans.refresh(*me, running, workers);
+            orphans.refresh(running, starting.len(), workers);
             let mut found = orphans.trees(Owner::Worker(key));
             if let Some(main) = main {
                 found.extend(table::entry(main));
@@ -333,15 +384,15 @@ impl Server {
     /// Orphans whose worker is over.
     fn tend_strays(&mut self, now: Instant) {
         let Self {
-            me,
             workers,
             running,
+            starting,
             orphans,
             strays,
             ..
         } = self;
         let mut members = || {
-            orphans.refresh(*me, running, workers);
+            orphans.refresh(running, starting.len(), workers);
             orphans.trees(Owner::Nobody)
         };
         if strays.is_none() && members().is_empty() {

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::OnceLock;
 
 use rustix::process::{Pid, RawPid};
@@ -78,20 +79,25 @@ pub fn all() -> Vec<Entry> {
         .collect()
 }
 
-/// The direct children of a process, ended ones too. Reliable for the children of the caller as long as it
-/// waits for none of them meanwhile.
+/// The direct children of a process, ended ones too.
 pub fn children(of: Pid) -> Vec<Pid> {
+    all()
+        .into_iter()
+        .filter(|e| e.parent == of.as_raw_pid())
+        .map(|e| e.pid)
+        .collect()
+}
+
+/// The children of a process' main thread: what it adopted, and what that thread started. Complete for the process itself, as long
+/// as it waits for none meanwhile. `None` where the kernel does not keep such lists.
+pub fn children_of_main_thread(of: Pid) -> Option<Vec<Pid>> {
     if !kernel_lists_children() {
-        let parent = of.as_raw_pid();
-        return all()
-            .into_iter()
-            .filter(|e| e.parent == parent)
-            .map(|e| e.pid)
-            .collect();
+        return None;
     }
     let mut found = Vec::new();
-    listed_children(of, &mut found);
-    found
+    let main = format!("task/{}/children", of.as_raw_pid());
+    listed(Path::new(&path(of, &main)), &mut found);
+    Some(found)
 }
 
 /// Everything below a process, parents before their children, without the process itself. A process that forks meanwhile can
@@ -135,15 +141,14 @@ fn listed_children(of: Pid, into: &mut Vec<Pid>) {
     let Ok(threads) = fs::read_dir(path(of, "task")) else {
         return;
     };
-    let mut text = Vec::new();
     for thread in threads.flatten() {
-        text.clear();
-        let Ok(mut file) = File::open(thread.path().join("children")) else {
-            continue;
-        };
-        if file.read_to_end(&mut text).is_ok() {
-            into.extend(text.split(u8::is_ascii_whitespace).filter_map(pid_from));
-        }
+        listed(&thread.path().join("children"), into);
+    }
+}
+
+fn listed(file: &Path, into: &mut Vec<Pid>) {
+    if let Ok(text) = fs::read(file) {
+        into.extend(text.split(u8::is_ascii_whitespace).filter_map(pid_from));
     }
 }
 
