@@ -20,8 +20,10 @@ use rustix::process::Pid;
 use super::wire::Order;
 use crate::process::{WORKER_VARIABLE, table};
 
-/// Two keep two processors busy with loading programs; more only take turns.
-const LANES: usize = 2;
+/// More than one, because loading a program is mostly waiting for the processor; beyond a few they only take turns.
+const LANES: usize = 4;
+/// Jobs taken on at once. More would only fill this process' table of open files, which keeps the user's own limit.
+pub const MOST_JOBS: usize = 4 * LANES;
 /// A lane needs little: the standard library's spawn, and one line of the process table.
 const STACK: usize = 128 << 10;
 

@@ -12,6 +12,7 @@ mod lanes;
 mod orphans;
 mod packet;
 mod server;
+mod tend;
 mod wire;
 mod worker;
 

@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::{self, Read};
-use std::mem;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -16,13 +15,12 @@ use rustix::net::sockopt;
 use rustix::process::{Pid, WaitOptions, chdir, getpid, set_child_subreaper, setsid, wait};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
-use super::lanes::{Done, Job, Lanes};
-use super::orphans::{Orphans, Owner, worker_mark};
+use super::lanes::{Done, Job, Lanes, MOST_JOBS};
+use super::orphans::{Orphans, worker_mark};
 use super::packet::{Packet, Received, receive};
 use super::wire::{Answer, Malformed, Request, VERSION};
-use super::worker::{LEFTOVER_GRACE, Progress, Sweep, Worker};
-use crate::process::table::{self, Entry};
-use crate::process::{Exit, KILL_PAUSE, end};
+use super::worker::{Sweep, Worker};
+use crate::process::{Exit, KILL_PAUSE, end, table};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
@@ -81,27 +79,27 @@ pub fn serve() -> Result<(), ServeError> {
     Ok(())
 }
 
-struct Server {
+pub(super) struct Server {
     me: Pid,
     /// Readable when a child ended.
     wake: UnixStream,
-    workers: HashMap<u64, Worker>,
+    pub(super) workers: HashMap<u64, Worker>,
     /// Main processes that have not ended.
-    running: HashMap<Pid, u64>,
+    pub(super) running: HashMap<Pid, u64>,
     lanes: Lanes,
     /// The number of jobs given to the lanes.
     issued: u64,
     /// Keys in the lanes, with the grace of a close that came meanwhile.
-    starting: HashMap<u64, Option<Duration>>,
+    pub(super) starting: HashMap<u64, Option<Duration>>,
     /// Ends of processes that no lane had reported, with the number of jobs issued until then.
     early: HashMap<Pid, (Exit, u64)>,
     /// Whose main process ended since the last look.
-    exited: Vec<u64>,
+    pub(super) exited: Vec<u64>,
     /// Workers that are being ended.
-    sweeps: HashMap<u64, Sweep>,
-    orphans: Orphans,
+    pub(super) sweeps: HashMap<u64, Sweep>,
+    pub(super) orphans: Orphans,
     /// The ending of orphans without owner.
-    strays: Option<Sweep>,
+    pub(super) strays: Option<Sweep>,
     /// Answers that the socket could not take yet.
     outgoing: VecDeque<Packet>,
 }
@@ -113,8 +111,6 @@ enum Coordinator {
     Gone,
 }
 
-/// Between a few requests, look who ended.
-const REQUESTS_AT_ONCE: usize = 16;
 /// A start that takes longer hangs, for instance on a folder of a server that is gone.
 const STUCK: Duration = Duration::from_secs(1);
 /// `__WNOTHREAD` of wait(2): only children of the calling thread.
@@ -123,8 +119,7 @@ const OF_THIS_THREAD: u32 = 0x2000_0000;
 impl Server {
     fn run(&mut self) {
         loop {
-            self.sleep();
-            if self.take_requests() == Coordinator::Gone {
+            if self.sleep() == Coordinator::Gone || self.take_requests() == Coordinator::Gone {
                 break;
             }
             self.register();
@@ -157,7 +152,7 @@ impl Server {
     }
 
     /// Until a request comes, a child ends, the socket takes more, or something is due.
-    fn sleep(&self) {
+    fn sleep(&self) -> Coordinator {
         let due = self
             .sweeps
             .values()
@@ -165,24 +160,28 @@ impl Server {
             .filter_map(Sweep::deadline)
             .min();
         let timeout = due.map(|at| timespec(at.saturating_duration_since(Instant::now())));
-        let out = if self.outgoing.is_empty() {
-            PollFlags::empty()
-        } else {
-            PollFlags::OUT
-        };
+        let mut wanted = PollFlags::empty();
+        wanted.set(PollFlags::IN, self.starting.len() < MOST_JOBS);
+        wanted.set(PollFlags::OUT, !self.outgoing.is_empty());
         let stdin = io::stdin();
         let mut fds = [
-            PollFd::new(&stdin, PollFlags::IN | out),
+            PollFd::new(&stdin, wanted),
             PollFd::new(&self.wake, PollFlags::IN),
         ];
         // An interruption is a signal, and whatever it means is looked at in any case.
         let _ = poll(&mut fds, timeout.as_ref());
         let mut buffer = [0; 256];
         while (&self.wake).read(&mut buffer).is_ok_and(|n| n == buffer.len()) {}
+        // Requests of a coordinator that is gone are void.
+        if fds[0].revents().contains(PollFlags::HUP) {
+            Coordinator::Gone
+        } else {
+            Coordinator::Present
+        }
     }
 
     fn take_requests(&mut self) -> Coordinator {
-        for _ in 0..REQUESTS_AT_ONCE {
+        while self.starting.len() < MOST_JOBS {
             let handled = match receive(io::stdin()) {
                 Ok(Received::Packet { bytes, fds }) => self.handle(&bytes, fds),
                 Ok(Received::WithoutFds { bytes }) => {
@@ -300,111 +299,7 @@ impl Server {
         }
     }
 
-    /// Moves every ending one step on.
-    fn tend(&mut self, now: Instant) {
-        let mut due = mem::take(&mut self.exited);
-        due.extend(
-            self.sweeps
-                .keys()
-                .filter(|key| !due.contains(key))
-                .copied()
-                .collect::<Vec<_>>(),
-        );
-        if due.is_empty() && self.strays.is_none() {
-            return;
-        }
-        self.orphans
-            .refresh(&self.running, self.starting.len(), &self.workers);
-        for key in due {
-            self.tend_worker(now, key);
-        }
-        self.tend_strays(now);
-    }
-
-    fn tend_worker(&mut self, now: Instant, key: u64) {
-        let Some(worker) = self.workers.get_mut(&key) else {
-            return;
-        };
-        let exit = worker.exit;
-        if let Some(status) = exit {
-            // The ordinary case: nothing is left, nothing to look for.
-            if !self.orphans.has(Owner::Worker(key)) {
-                return self.finish(key, status);
-            }
-            let left = self.orphans.trees(Owner::Worker(key));
-            worker
-                .leftovers
-                .extend(left.iter().filter(|e| e.is_alive()).map(Entry::instance));
-            self.sweeps
-                .entry(key)
-                .or_insert_with(|| Sweep::new(now, LEFTOVER_GRACE));
-        }
-        let main = if exit.is_none() { Some(worker.pid) } else { None };
-        let Self {
-            workers,
-            running,
-            starting,
-            orphans,
-            sweeps,
-            ..
-        } = self;
-        let Some(sweep) = sweeps.get_mut(&key) else { return };
-        let members = || {
-            orphans.refresh(running, starting.len(), workers);
-            let mut found = orphans.trees(Owner::Worker(key));
-            if let Some(main) = main {
-                found.extend(table::entry(main));
-                found.extend(table::descendants(main));
-            }
-            orphans.remember(key, &found);
-            found
-        };
-        if sweep.step(now, members) == Progress::Over {
-            self.sweeps.remove(&key);
-            if let Some(status) = exit {
-                self.finish(key, status);
-            }
-        }
-    }
-
-    fn finish(&mut self, key: u64, status: Exit) {
-        let Some(worker) = self.workers.remove(&key) else {
-            return;
-        };
-        self.sweeps.remove(&key);
-        self.orphans.forget(key);
-        let leftovers = u32::try_from(worker.leftovers.len()).unwrap_or(u32::MAX);
-        self.answer(&Answer::Exited {
-            key,
-            status,
-            leftovers,
-        });
-    }
-
-    /// Orphans whose worker is over.
-    fn tend_strays(&mut self, now: Instant) {
-        let Self {
-            workers,
-            running,
-            starting,
-            orphans,
-            strays,
-            ..
-        } = self;
-        let mut members = || {
-            orphans.refresh(running, starting.len(), workers);
-            orphans.trees(Owner::Nobody)
-        };
-        if strays.is_none() && members().is_empty() {
-            return;
-        }
-        let sweep = strays.get_or_insert_with(|| Sweep::new(now, LEFTOVER_GRACE));
-        if sweep.step(now, &mut members) == Progress::Over && members().is_empty() {
-            *strays = None;
-        }
-    }
-
-    fn answer(&mut self, answer: &Answer) {
+    pub(super) fn answer(&mut self, answer: &Answer) {
         // Without descriptors and far below the limit of a packet, there is nothing that can fail.
         if let Ok(packet) = Packet::new(answer.encode(), Vec::new()) {
             self.outgoing.push_back(packet);

@@ -6,7 +6,7 @@ use std::future::pending;
 use wavecrew_run::guardian::{Guardian, GuardianCommand};
 use wavecrew_run::process::{Exit, Notice, ProcessError, SpawnFailure, output_pipe, pump};
 
-use crate::support::{Crew, run};
+use crate::support::{Crew, alive, run, stand_in, tag_of};
 
 #[test]
 fn arguments_environment_folder_and_output_arrive() {
@@ -111,6 +111,27 @@ fn a_program_that_is_no_guardian_is_refused() {
         assert!(matches!(missing, Err(ProcessError::Start { .. })));
         let other = Guardian::start(launch("true")).await;
         assert!(matches!(other, Err(ProcessError::NotReady { .. })));
+    });
+}
+
+#[test]
+fn a_small_table_of_open_files_is_enough_for_many_workers() {
+    run(async {
+        let limited = "ulimit -n 96; exec \"$0\" __guardian";
+        let args = vec!["-c".into(), limited.into(), stand_in().into()];
+        let mut crew = Crew::start_with(GuardianCommand {
+            program: "sh".into(),
+            args,
+        })
+        .await;
+        for key in 0..300 {
+            crew.guardian.spawn(key, crew.worker("hang")).unwrap();
+        }
+        for _ in 0..300 {
+            crew.spawned().await;
+        }
+        crew.guardian.shutdown().await;
+        assert_eq!(alive(&tag_of(&crew.folder)), Vec::<String>::new());
     });
 }
 

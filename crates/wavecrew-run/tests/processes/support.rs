@@ -44,10 +44,14 @@ pub struct Crew {
 
 impl Crew {
     pub async fn start() -> Self {
-        let launch = GuardianCommand {
+        Self::start_with(GuardianCommand {
             program: stand_in().into(),
             args: vec!["__guardian".into()],
-        };
+        })
+        .await
+    }
+
+    pub async fn start_with(launch: GuardianCommand) -> Self {
         let (guardian, notices) = Guardian::start(launch).await.unwrap();
         let folder = tempfile::tempdir().unwrap();
         let tag = tag_of(&folder);
