@@ -1,1 +1,5 @@
-fn main() {}
+//! The program around [`wavecrew_fake_agent::run`].
+
+fn main() -> std::process::ExitCode {
+    wavecrew_fake_agent::run(std::env::args_os().skip(1))
+}

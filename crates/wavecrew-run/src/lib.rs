@@ -1,1 +1,4 @@
 //! wavecrew-run
+
+pub mod guardian;
+pub mod process;

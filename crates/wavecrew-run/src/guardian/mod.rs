@@ -1,0 +1,40 @@
+//! The guardian: one small child process of the coordinator that starts every worker, adopts every orphan of theirs, and
+//! ends all of them when the coordinator goes away, however it goes. It knows nothing of tasks, waves or reports.
+//!
+//! ```text
+//! coordinator ──[ SEQPACKET socket: requests with descriptors, answers ]── guardian (subreaper) ── workers ── ...
+//! ```
+//!
+//! The coordinator is a subreaper too: if the guardian is killed, its workers land there and are ended by it.
+
+mod client;
+mod lanes;
+mod orphans;
+mod packet;
+mod server;
+mod tend;
+mod wire;
+mod worker;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+pub use client::Guardian;
+
+/// How to start this program again as a guardian, e.g. `/proc/self/exe __guardian`.
+#[derive(Debug, Clone)]
+pub struct GuardianCommand {
+    pub program: OsString,
+    pub args: Vec<OsString>,
+}
+
+/// The whole life of a guardian process. Its stdin is the socket to the coordinator.
+pub fn guardian_main() -> ExitCode {
+    match server::serve() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The processes that the guardian adopted: children it did not start. Finds out whose they were.
+
+use std::collections::HashMap;
+
+use rustix::process::Pid;
+
+use super::worker::Worker;
+use crate::process::WORKER_VARIABLE;
+use crate::process::table::{self, Entry};
+
+/// Whose an orphan is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    Worker(u64),
+    /// It hid its origin, and several workers are old enough to have started it.
+    Unknown,
+    /// Its worker is over.
+    Nobody,
+}
+
+/// Everyone adopted at the moment, with the owner found when they were first seen.
+#[derive(Debug)]
+pub struct Orphans {
+    me: Pid,
+    known: HashMap<Pid, (u64, Owner)>,
+    /// Processes once seen below a worker, for when they lose their parents.
+    seen: HashMap<(Pid, u64), u64>,
+}
+
+impl Orphans {
+    pub fn of(me: Pid) -> Self {
+        Self {
+            me,
+            known: HashMap::new(),
+            seen: HashMap::new(),
+        }
+    }
+
+    /// Looks again who is there. `running` are the main processes of workers, which are no orphans; `starting` is the number
+    /// of those that are not in it yet.
+    pub fn refresh(&mut self, running: &HashMap<Pid, u64>, starting: usize, workers: &HashMap<u64, Worker>) {
+        let adopted = match table::children_of_main_thread(self.me) {
+            Some(adopted) => adopted,
+            // Whoever is just being started could be taken for an orphan; there will be a quieter moment.
+            None if starting != 0 => return,
+            None => table::children(self.me),
+        };
+        let adopted = adopted.into_iter().filter(|pid| !running.contains_key(pid));
+        let mut now = HashMap::new();
+        for e in adopted.filter_map(table::entry).filter(Entry::is_alive) {
+            let owner = match self.known.get(&e.pid) {
+                Some(&(start_time, owner)) if start_time == e.start_time => owner,
+                _ => self.find_owner(&e, workers),
+            };
+            let owner = match owner {
+                Owner::Worker(key) if !workers.contains_key(&key) => Owner::Nobody,
+                Owner::Unknown => by_age(&e, workers),
+                other => other,
+            };
+            now.insert(e.pid, (e.start_time, owner));
+        }
+        self.known = now;
+    }
+
+    /// All processes at and below the orphans of one owner.
+    pub fn trees(&self, of: Owner) -> Vec<Entry> {
+        let mut found = Vec::new();
+        for (&pid, _) in self.known.iter().filter(|(_, (_, owner))| *owner == of) {
+            found.extend(table::entry(pid));
+            found.extend(table::descendants(pid));
+        }
+        found
+    }
+
+    pub fn has(&self, owner: Owner) -> bool {
+        self.known.values().any(|(_, o)| *o == owner)
+    }
+
+    /// These are of this worker, wherever they turn up.
+    pub fn remember(&mut self, key: u64, members: &[Entry]) {
+        self.seen.extend(members.iter().map(|e| (e.instance(), key)));
+    }
+
+    pub fn forget(&mut self, key: u64) {
+        self.seen.retain(|_, of| *of != key);
+    }
+
+    fn find_owner(&self, e: &Entry, workers: &HashMap<u64, Worker>) -> Owner {
+        let by_group = || {
+            workers
+                .iter()
+                .find(|(_, w)| w.pid.as_raw_pid() == e.group)
+                .map(|(&key, _)| key)
+        };
+        let seen = self.seen.get(&e.instance()).copied();
+        seen.or_else(by_group)
+            .or_else(|| marked(self.me, e.pid))
+            .map_or(Owner::Unknown, Owner::Worker)
+    }
+}
+
+/// Who hides its origin cannot hide its age: it is of a worker that was there before it. Only later workers can join,
+/// so that sooner or later one candidate is left.
+fn by_age(e: &Entry, workers: &HashMap<u64, Worker>) -> Owner {
+    let mut older = workers.iter().filter(|(_, w)| w.start_time <= e.start_time);
+    match (older.next(), older.next()) {
+        (None, _) => Owner::Nobody,
+        (Some((&key, _)), None) => Owner::Worker(key),
+        (Some(_), Some(_)) => Owner::Unknown,
+    }
+}
+
+/// The value of [`WORKER_VARIABLE`] in a worker.
+pub fn worker_mark(guardian: Pid, key: u64) -> String {
+    format!("{}-{key}", guardian.as_raw_pid())
+}
+
+fn marked(me: Pid, pid: Pid) -> Option<u64> {
+    let mark = String::from_utf8(table::variable(pid, WORKER_VARIABLE)?).ok()?;
+    let (guardian, key) = mark.split_once('-')?;
+    if guardian.parse() == Ok(me.as_raw_pid()) {
+        key.parse().ok()
+    } else {
+        None
+    }
+}

@@ -1,0 +1,93 @@
+//! Which variables of an outer agent's own conversation a worker must not see. Looks at names alone.
+
+use std::ffi::{OsStr, OsString};
+
+/// Set by the guardian in every worker, so that a process which outlived its worker is still recognised.
+pub const WORKER_VARIABLE: &str = "WAVECREW_WORKER";
+
+/// Variables by which agents mark that they run inside a conversation of their own. A worker that sees them refuses to
+/// start, talks to the outer editor, or believes that it is sandboxed.
+const MARKERS: &[&str] = &[
+    "AGENT",
+    "AI_AGENT",
+    "AMP_CURRENT_THREAD_ID",
+    "ANTIGRAVITY_AGENT",
+    "AUGMENT_AGENT",
+    "CLAUDECODE",
+    "CLAUDE_AGENT_SDK_VERSION",
+    "CLAUDE_CODE_CHILD_SESSION",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_EXECPATH",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_SSE_PORT",
+    "CLAUDE_CODE_TASK_LIST_ID",
+    "CLAUDE_PROJECT_DIR",
+    "CLINE_ACTIVE",
+    "CODEX_CI",
+    "CODEX_INTERNAL_ORIGINATOR_OVERRIDE",
+    "CODEX_SANDBOX",
+    "CODEX_SANDBOX_NETWORK_DISABLED",
+    "CODEX_THREAD_ID",
+    "COPILOT_CLI",
+    "CURSOR_AGENT",
+    "CURSOR_TRACE_ID",
+    "GEMINI_CLI",
+    "GEMINI_CLI_IDE_SERVER_PORT",
+    "GEMINI_CLI_IDE_WORKSPACE_PATH",
+    "GEMINI_CLI_NO_RELAUNCH",
+    "GOOSE_TERMINAL",
+    "OPENCODE",
+    "OPENCODE_CALLER",
+    "OPENCODE_CLIENT",
+    "OPENCODE_PID",
+    "OPENCODE_RUN_ID",
+    "OPENCODE_SERVER",
+    "QWEN_CODE",
+    "QWEN_CODE_IDE_SERVER_PORT",
+    "QWEN_CODE_IDE_WORKSPACE_PATH",
+    "QWEN_CODE_NO_RELAUNCH",
+    "TRAE_AI_SHELL_ID",
+];
+
+/// Names that are settings whatever they begin with: where something is installed, which service to use, who pays.
+const SETTINGS: &[&str] = &["_HOME", "_BASE_URL", "_API_KEY", "_KEY", "_CONFIG"];
+
+/// Of these names, the ones to remove: markers of an outer agent, and what an outer run of wavecrew told its own worker.
+pub fn outer_agent_markers(names: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    names.into_iter().filter(|name| is_marker(name)).collect()
+}
+
+fn is_marker(name: &OsStr) -> bool {
+    let Some(name) = name.to_str() else { return false };
+    if SETTINGS.iter().any(|ending| name.ends_with(ending)) {
+        return false;
+    }
+    MARKERS.binary_search(&name).is_ok() || name.starts_with("WAVECREW_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_sorted_for_the_search() {
+        assert!(MARKERS.is_sorted());
+    }
+
+    #[test]
+    fn markers_go_and_settings_stay() {
+        let names = [
+            "CLAUDECODE",
+            "CODEX_HOME",
+            "CODEX_SANDBOX",
+            "ANTHROPIC_BASE_URL",
+            "OPENAI_API_KEY",
+            "WAVECREW_TOKEN",
+            "WAVECREW_HOME",
+            "PATH",
+            "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
+        ];
+        let gone = outer_agent_markers(names.map(OsString::from));
+        assert_eq!(gone, ["CLAUDECODE", "CODEX_SANDBOX", "WAVECREW_TOKEN"]);
+    }
+}

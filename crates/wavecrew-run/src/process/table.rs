@@ -1,0 +1,193 @@
+//! Reads the kernel's process table. Signals nothing; a process that vanishes while it is looked at is simply not there.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use rustix::process::{Pid, RawPid};
+
+/// One line of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    pub pid: Pid,
+    pub parent: RawPid,
+    pub group: RawPid,
+    /// In clock ticks since the boot: with the pid, it names one process for ever.
+    pub start_time: u64,
+    pub state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    Alive,
+    /// Ended and not yet waited for by its parent.
+    Ended,
+}
+
+impl Entry {
+    pub fn is_alive(&self) -> bool {
+        self.state == State::Alive
+    }
+
+    pub fn instance(&self) -> (Pid, u64) {
+        (self.pid, self.start_time)
+    }
+}
+
+/// The entry of one process.
+pub fn entry(pid: Pid) -> Option<Entry> {
+    // `comm` has at most 15 bytes and the numbers at most 20 digits: one small read takes the part that matters.
+    let mut buffer = [0; 512];
+    let n = File::open(path(pid, "stat")).ok()?.read(&mut buffer).ok()?;
+    parse(pid, &buffer[..n])
+}
+
+/// The fields follow the last `)`: a process may put spaces and parentheses into its own name.
+fn parse(pid: Pid, line: &[u8]) -> Option<Entry> {
+    let after = line.iter().rposition(|&b| b == b')')? + 1;
+    let mut fields = std::str::from_utf8(&line[after..]).ok()?.split_ascii_whitespace();
+    let state = match fields.next()? {
+        "Z" | "X" | "x" => State::Ended,
+        _ => State::Alive,
+    };
+    let parent = fields.next()?.parse().ok()?;
+    let group = fields.next()?.parse().ok()?;
+    let start_time = fields.nth(16)?.parse().ok()?;
+    Some(Entry {
+        pid,
+        parent,
+        group,
+        start_time,
+        state,
+    })
+}
+
+/// All processes of the machine that this user may see.
+pub fn all() -> Vec<Entry> {
+    let Ok(folder) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    folder
+        .flatten()
+        .filter_map(|e| pid_from(e.file_name().as_bytes()))
+        .filter_map(entry)
+        .collect()
+}
+
+/// The direct children of a process, ended ones too.
+pub fn children(of: Pid) -> Vec<Pid> {
+    all()
+        .into_iter()
+        .filter(|e| e.parent == of.as_raw_pid())
+        .map(|e| e.pid)
+        .collect()
+}
+
+/// The children of a process' main thread: what it adopted, and what that thread started. Complete for the process itself, as long
+/// as it waits for none meanwhile. `None` where the kernel does not keep such lists.
+pub fn children_of_main_thread(of: Pid) -> Option<Vec<Pid>> {
+    if !kernel_lists_children() {
+        return None;
+    }
+    let mut found = Vec::new();
+    let main = format!("task/{}/children", of.as_raw_pid());
+    listed(Path::new(&path(of, &main)), &mut found);
+    Some(found)
+}
+
+/// Everything below a process, parents before their children, without the process itself. A process that forks meanwhile can
+/// be missed: ask again until nothing new appears.
+pub fn descendants(root: Pid) -> Vec<Entry> {
+    let mut found = Vec::new();
+    if kernel_lists_children() {
+        let mut queue = Vec::new();
+        listed_children(root, &mut queue);
+        while let Some(pid) = queue.pop() {
+            let Some(e) = entry(pid) else { continue };
+            found.push(e);
+            listed_children(pid, &mut queue);
+        }
+    } else {
+        let mut by_parent: HashMap<RawPid, Vec<Entry>> = HashMap::new();
+        for e in all() {
+            by_parent.entry(e.parent).or_default().push(e);
+        }
+        let mut queue = vec![root.as_raw_pid()];
+        while let Some(parent) = queue.pop() {
+            let below = by_parent.remove(&parent).unwrap_or_default();
+            queue.extend(below.iter().map(|e| e.pid.as_raw_pid()));
+            found.extend(below);
+        }
+    }
+    found
+}
+
+/// The value of a variable in the environment with which a process was started.
+pub fn variable(pid: Pid, name: &str) -> Option<Vec<u8>> {
+    let environment = fs::read(path(pid, "environ")).ok()?;
+    environment.split(|&b| b == 0).find_map(|pair| {
+        let rest = pair.strip_prefix(name.as_bytes())?;
+        Some(rest.strip_prefix(b"=")?.to_vec())
+    })
+}
+
+/// Children are kept per thread of the parent.
+fn listed_children(of: Pid, into: &mut Vec<Pid>) {
+    let Ok(threads) = fs::read_dir(path(of, "task")) else {
+        return;
+    };
+    for thread in threads.flatten() {
+        listed(&thread.path().join("children"), into);
+    }
+}
+
+fn listed(file: &Path, into: &mut Vec<Pid>) {
+    if let Ok(text) = fs::read(file) {
+        into.extend(text.split(u8::is_ascii_whitespace).filter_map(pid_from));
+    }
+}
+
+fn kernel_lists_children() -> bool {
+    static LISTS: OnceLock<bool> = OnceLock::new();
+    *LISTS.get_or_init(|| fs::exists("/proc/thread-self/children").unwrap_or(false))
+}
+
+fn pid_from(digits: &[u8]) -> Option<Pid> {
+    let raw: RawPid = OsStr::from_bytes(digits).to_str()?.parse().ok()?;
+    if raw > 0 { Pid::from_raw(raw) } else { None }
+}
+
+fn path(pid: Pid, file: &str) -> String {
+    let mut path = String::with_capacity(24);
+    write!(path, "/proc/{}/{file}", pid.as_raw_pid()).expect("writing to a string cannot fail");
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hostile_name_does_not_shift_the_fields() {
+        let line = b"77 (a) Z 1 (2)) S 5 77 77 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 987654 1 2\n";
+        let e = parse(Pid::from_raw(77).unwrap(), line).unwrap();
+        assert_eq!(
+            (e.parent, e.group, e.start_time, e.state),
+            (5, 77, 987_654, State::Alive)
+        );
+    }
+
+    #[test]
+    fn this_process_is_a_child_of_its_parent() {
+        let me = rustix::process::getpid();
+        let parent = Pid::from_raw(entry(me).unwrap().parent).unwrap();
+        assert!(children(parent).contains(&me));
+        assert!(descendants(parent).iter().any(|e| e.pid == me));
+        assert!(all().iter().any(|e| e.pid == me));
+    }
+}

@@ -1,0 +1,9 @@
+//! Workers that misbehave in every way we know, as real processes. The process table is the judge.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod close;
+mod death;
+mod leftovers;
+mod spawn;
+mod support;
