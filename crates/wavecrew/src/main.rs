@@ -1,1 +1,23 @@
-fn main() {}
+//! Runs teams of coding agents in dependency waves.
+
+mod cli;
+mod cmd;
+mod csv_file;
+mod exit;
+mod find_team;
+mod layout;
+mod show;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    match cli.run() {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            failure.print();
+            failure.exit().into()
+        }
+    }
+}

@@ -50,7 +50,11 @@ impl Engine {
                 Mode::Draining | Mode::Stopping(_) => {
                     if self.live.is_empty() {
                         let cancelled = self.mode == Mode::Stopping(StopKind::Cancel);
-                        self.end_run(if cancelled { Ending::Cancelled } else { Ending::Interrupted });
+                        self.end_run(if cancelled {
+                            Ending::Cancelled
+                        } else {
+                            Ending::Interrupted
+                        });
                     }
                     return;
                 }
@@ -133,9 +137,15 @@ impl Engine {
     fn enter(&mut self, stage: Stage) {
         self.schedule.stage = Some(stage);
         let wave = self.ledger.wave;
-        let tasks: Vec<TaskIx> = self.unfinished_of(wave).filter(|&task| self.stage_of(task) == stage).collect();
+        let tasks: Vec<TaskIx> = self
+            .unfinished_of(wave)
+            .filter(|&task| self.stage_of(task) == stage)
+            .collect();
         if stage == Stage::Main && !tasks.is_empty() {
-            let rows = tasks.iter().map(|&task| (task, self.ledger.prev_context(task))).collect();
+            let rows = tasks
+                .iter()
+                .map(|&task| (task, self.ledger.prev_context(task)))
+                .collect();
             self.out.push(Action::WriteWave { wave, rows });
         }
         self.schedule.queue = tasks.into();
@@ -166,7 +176,9 @@ impl Engine {
         });
         self.schedule.waiting = waiting;
         while self.live.len() < self.options.concurrency {
-            let Some(task) = self.schedule.queue.pop_front() else { return };
+            let Some(task) = self.schedule.queue.pop_front() else {
+                return;
+            };
             // A person may have changed what it stands on since the wave began.
             self.skip_if_blocked(task);
             match self.ledger.task(task).progress {
@@ -185,13 +197,18 @@ impl Engine {
         if all_failed && self.options.asking == Asking::Person {
             let question = self.ledger.questions;
             let text = format!("All tasks of wave {wave} failed. Try them again, or stop here?");
-            self.record(Event::Asked { question, text: text.clone() });
+            self.record(Event::Asked {
+                question,
+                text: text.clone(),
+            });
             self.mode = Mode::Asking { question };
             self.out.push(Action::Ask(Question { id: question, text }));
             return;
         }
         if all_failed {
-            self.tell(Notice::Note(format!("All tasks of wave {wave} failed; what depends on them is skipped.")));
+            self.tell(Notice::Note(format!(
+                "All tasks of wave {wave} failed; what depends on them is skipped."
+            )));
         }
         self.merge();
     }
@@ -202,7 +219,12 @@ impl Engine {
         self.record(Event::WaveMerged { wave });
         self.out.push(Action::Merged { wave });
         let (completed, failed, skipped) = (counts.completed, counts.failed, counts.skipped);
-        self.tell(Notice::WaveDone { wave, completed, failed, skipped });
+        self.tell(Notice::WaveDone {
+            wave,
+            completed,
+            failed,
+            skipped,
+        });
     }
 
     pub(super) fn answered(&mut self, question: u32, answer: Answer) {
@@ -214,7 +236,10 @@ impl Engine {
             Answer::Retry => "retry",
             Answer::Abort => "abort",
         };
-        self.record(Event::Answered { question, answer: said.to_owned() });
+        self.record(Event::Answered {
+            question,
+            answer: said.to_owned(),
+        });
         match answer {
             Answer::Retry => {
                 let plan = self.ledger.plan();
@@ -222,7 +247,10 @@ impl Engine {
                 let failed = tasks.filter(|&&task| self.ledger.status(task) == Status::Failed);
                 let failed: Vec<String> = failed.map(|&task| plan.id(task).to_owned()).collect();
                 for task in failed {
-                    self.record(Event::Reset { task, why: "a person asked for another try".to_owned() });
+                    self.record(Event::Reset {
+                        task,
+                        why: "a person asked for another try".to_owned(),
+                    });
                 }
             }
             Answer::Abort => self.merge(),
@@ -248,7 +276,10 @@ impl Engine {
 
     fn end_run(&mut self, ending: Ending) {
         self.mode = Mode::Over;
-        self.record(Event::RunEnded { at: self.now, ending: ending.clone() });
+        self.record(Event::RunEnded {
+            at: self.now,
+            ending: ending.clone(),
+        });
         self.out.push(Action::Finish(ending));
     }
 
@@ -262,7 +293,9 @@ impl Engine {
         }
         self.schedule.stage = Some(stage);
         let idle = |&task: &TaskIx| !matches!(self.ledger.task(task).progress, Progress::Open { .. });
-        let tasks = self.unfinished_of(wave).filter(|&task| self.stage_of(task) == stage);
+        let tasks = self
+            .unfinished_of(wave)
+            .filter(|&task| self.stage_of(task) == stage);
         self.schedule.queue = tasks.filter(idle).collect();
     }
 }

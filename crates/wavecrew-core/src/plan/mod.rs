@@ -7,6 +7,8 @@ mod graph;
 mod index;
 mod render;
 mod seal;
+#[cfg(test)]
+mod tests;
 mod view;
 mod without;
 

@@ -2,7 +2,7 @@
 
 use super::Plan;
 use crate::id::TaskIx;
-use std::fmt::{self, Write};
+use std::io::{self, Write};
 
 /// How much of a task a node shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,7 +16,7 @@ const MAX_INDENT: usize = 24;
 
 /// Writes the graph as a tree of dependents. A task that waits for several others stands in full below the last of
 /// them in wave order, and names the others.
-pub fn tree(plan: &Plan, out: &mut impl Write, label: impl Fn(TaskIx) -> String) -> fmt::Result {
+pub fn tree(plan: &Plan, out: &mut impl Write, label: impl Fn(TaskIx) -> String) -> io::Result<()> {
     // Every task hangs below the first dependency of the wave just before its own.
     let parent = |task: TaskIx| {
         plan.deps(task)
@@ -43,10 +43,10 @@ pub fn tree(plan: &Plan, out: &mut impl Write, label: impl Fn(TaskIx) -> String)
             *at += 1;
             let last = *at == siblings.len();
             for above in lasts.iter().take(MAX_INDENT) {
-                out.write_str(if *above { "   " } else { "│  " })?;
+                out.write_all(if *above { "   " } else { "│  " }.as_bytes())?;
             }
-            out.write_str(if last { "└─ " } else { "├─ " })?;
-            out.write_str(&label(task))?;
+            out.write_all(if last { "└─ " } else { "├─ " }.as_bytes())?;
+            out.write_all(label(task).as_bytes())?;
             let mut others = plan
                 .deps(task)
                 .iter()
@@ -65,7 +65,7 @@ pub fn tree(plan: &Plan, out: &mut impl Write, label: impl Fn(TaskIx) -> String)
 }
 
 /// Writes the graph as a Mermaid flow chart with one subgraph per wave.
-pub fn mermaid(plan: &Plan, out: &mut impl Write, detail: Detail) -> fmt::Result {
+pub fn mermaid(plan: &Plan, out: &mut impl Write, detail: Detail) -> io::Result<()> {
     writeln!(out, "flowchart TD")?;
     for wave in 1..=plan.waves() {
         writeln!(out, "  subgraph wave{wave} [Wave {wave}]")?;
@@ -88,7 +88,7 @@ pub fn mermaid(plan: &Plan, out: &mut impl Write, detail: Detail) -> fmt::Result
 }
 
 /// Writes the graph in the language of Graphviz, tasks of a wave side by side.
-pub fn dot(plan: &Plan, out: &mut impl Write, detail: Detail) -> fmt::Result {
+pub fn dot(plan: &Plan, out: &mut impl Write, detail: Detail) -> io::Result<()> {
     writeln!(out, "digraph plan {{\n  rankdir=TB;\n  node [shape=box];")?;
     for wave in 1..=plan.waves() {
         writeln!(out, "  {{ rank=same; // wave {wave}")?;

@@ -3,9 +3,12 @@
 //! Owns reading, writing and comparing tables. Refuses what is not a table: ragged rows, NUL bytes, text that is
 //! not UTF-8. Knows nothing about tasks, and never opens a file: callers pass a reader or a writer.
 
+mod input;
 mod patch;
 mod problem;
 mod read;
+#[cfg(test)]
+mod tests;
 mod write;
 
 pub use patch::{AddedRow, ChangedCell, Patch};

@@ -79,7 +79,7 @@ pub fn did_you_mean<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>)
 pub fn closest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = unknown.chars().count();
     // A third of the letters may be wrong; beyond that a suggestion is a guess.
-    let allowed = length.div_ceil(3).min(4);
+    let allowed = (length / 3).min(4);
     let mut best = None;
     for name in known {
         if name.len().abs_diff(unknown.len()) > allowed * 4 || name == unknown {

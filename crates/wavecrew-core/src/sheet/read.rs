@@ -1,8 +1,9 @@
 //! Bytes → `Sheet`, straight into the table's one text. Refuses what is not a table, with the line.
 
+use super::input::{Input, breaks};
 use super::{Problem, Sheet};
 use csv_core::{ReadRecordResult, Reader};
-use std::io::{self, Read};
+use std::io::Read;
 
 /// Who wrote a file, and so whether the guard before formula characters is ours to take off.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,8 +15,6 @@ pub enum Origin {
 }
 
 const MAX_FIELD: usize = 8 << 20;
-const MAX_FILE: u64 = u32::MAX as u64;
-const CHUNK: usize = 256 << 10;
 
 impl Sheet {
     /// Reads a whole table: RFC 4180 with an optional byte order mark and any line ends.
@@ -197,7 +196,7 @@ impl<R: Read> Records<R> {
             let (count, lines) = breaks.fold((0, 0), |(n, lines), b| (n + 1, lines + u64::from(*b == b'\n')));
             self.input.consume(count);
             self.skipped_lines += lines;
-            if !self.input.rest().is_empty() || self.input.ended {
+            if !self.input.rest().is_empty() || self.input.ended() {
                 return Ok(());
             }
             self.refill()?;
@@ -226,7 +225,7 @@ impl<R: Read> Records<R> {
             match result {
                 ReadRecordResult::InputEmpty if at_end => return Err(self.open_quote(line, ended)),
                 ReadRecordResult::InputEmpty => {
-                    if !self.input.ended {
+                    if !self.input.ended() {
                         self.refill()?;
                     }
                 }
@@ -272,116 +271,4 @@ fn too_long(line: u32, complete: usize) -> Problem {
         format!("Field {} is longer than {} MiB", complete + 1, MAX_FIELD >> 20),
     )
     .help("put long texts in a file and name the file in the cell; or look for a quote that was not closed")
-}
-
-/// A checked window on the input.
-struct Input<R> {
-    reader: R,
-    buffer: Vec<u8>,
-    /// `buffer[at..valid]` is checked text; `buffer[valid..filled]` the start of a character that is not all there.
-    at: usize,
-    valid: usize,
-    filled: usize,
-    total: u64,
-    ended: bool,
-}
-
-/// Why reading stops, and how far after the current position.
-enum Stop {
-    Nul { lines: u32 },
-    NotUtf8 { lines: u32, bytes: Vec<u8> },
-    TooBig,
-    Io(io::Error),
-}
-
-impl Stop {
-    fn problem(self, line: u32) -> Problem {
-        match self {
-            Self::Nul { lines } => Problem::new(line + lines, "The file contains a NUL byte")
-                .help("save the table as CSV text, UTF-8; a spreadsheet's own format cannot be read"),
-            Self::NotUtf8 { lines, bytes } => {
-                let bytes = bytes.escape_ascii();
-                Problem::new(line + lines, format!("The text is not UTF-8: {bytes}"))
-                    .help("save the table again with the encoding UTF-8")
-            }
-            Self::TooBig => {
-                Problem::new(line, "The file is larger than 4 GiB").help("split it into several runs")
-            }
-            Self::Io(error) => Problem::new(0, format!("The file cannot be read: {error}")),
-        }
-    }
-}
-
-impl<R: Read> Input<R> {
-    fn new(reader: R) -> Self {
-        Self {
-            reader,
-            buffer: vec![0; CHUNK],
-            at: 0,
-            valid: 0,
-            filled: 0,
-            total: 0,
-            ended: false,
-        }
-    }
-
-    fn rest(&self) -> &[u8] {
-        &self.buffer[self.at..self.valid]
-    }
-
-    fn consume(&mut self, bytes: usize) {
-        self.at += bytes;
-    }
-
-    /// Reads the next chunk. Only called when all checked text is consumed.
-    fn refill(&mut self) -> Result<(), Stop> {
-        self.buffer.copy_within(self.valid..self.filled, 0);
-        self.filled -= self.valid;
-        self.at = 0;
-        while self.filled < self.buffer.len() {
-            match self.reader.read(&mut self.buffer[self.filled..]) {
-                Ok(0) => {
-                    self.ended = true;
-                    break;
-                }
-                Ok(n) => {
-                    self.filled += n;
-                    self.total += n as u64;
-                }
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(Stop::Io(e)),
-            }
-        }
-        if self.total > MAX_FILE {
-            return Err(Stop::TooBig);
-        }
-        self.check()
-    }
-
-    fn check(&mut self) -> Result<(), Stop> {
-        let chunk = &self.buffer[..self.filled];
-        if chunk.contains(&0) {
-            let before = chunk.iter().take_while(|b| **b != 0);
-            return Err(Stop::Nul {
-                lines: breaks(before),
-            });
-        }
-        self.valid = match std::str::from_utf8(chunk) {
-            Ok(_) => self.filled,
-            Err(e) if e.error_len().is_none() && !self.ended => e.valid_up_to(),
-            Err(e) => {
-                let (good, bad) = chunk.split_at(e.valid_up_to());
-                let bytes = bad[..e.error_len().unwrap_or(bad.len())].to_vec();
-                return Err(Stop::NotUtf8 {
-                    lines: breaks(good.iter()),
-                    bytes,
-                });
-            }
-        };
-        Ok(())
-    }
-}
-
-fn breaks<'a>(bytes: impl Iterator<Item = &'a u8>) -> u32 {
-    u32::try_from(bytes.filter(|b| **b == b'\n').count()).unwrap_or(u32::MAX)
 }

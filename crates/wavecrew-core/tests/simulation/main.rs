@@ -13,12 +13,17 @@ use world::World;
 const RUNS: u64 = 25_000;
 
 fn runs() -> u64 {
-    std::env::var("WAVECREW_SIM_RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(RUNS)
+    std::env::var("WAVECREW_SIM_RUNS")
+        .ok()
+        .and_then(|runs| runs.parse().ok())
+        .unwrap_or(RUNS)
 }
 
-
 fn shard(number: u64) {
-    if let Some(seed) = std::env::var("WAVECREW_SIM_SEED").ok().and_then(|seed| seed.parse().ok()) {
+    if let Some(seed) = std::env::var("WAVECREW_SIM_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok())
+    {
         return World::new(Rng::new(seed)).run_to_the_end();
     }
     let mut totals = world::Seen::default();

@@ -1,0 +1,84 @@
+//! The command line: flags that every command has, and the way to each verb.
+
+use crate::cmd::{completions, plan, validate};
+use crate::exit::{Exit, Failure};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Runs teams of coding agents in dependency waves.
+#[derive(Parser, Debug)]
+#[command(name = "wavecrew", version, max_term_width = 100, after_help = EXAMPLES)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  wavecrew plan tasks.csv                     show what would run, wave by wave
+  wavecrew plan tasks.csv --graph=mermaid     the same as a diagram for a document
+  wavecrew validate tasks.csv --team testing  check a table against a team's rules
+  wavecrew completions zsh > _wavecrew        complete commands and flags in your shell";
+
+/// Flags that every command has.
+#[derive(Args, Debug)]
+pub struct Global {
+    /// Work as if started in this folder
+    #[arg(short = 'C', value_name = "DIR", global = true)]
+    pub dir: Option<PathBuf>,
+    /// Write JSON to standard output, and everything else to standard error
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// When to use colours
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN", global = true)]
+    pub color: Color,
+    /// Say less: no warnings
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say more
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub enum Color {
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+impl Color {
+    fn apply(self) {
+        match self {
+            Self::Auto => anstream::ColorChoice::Auto,
+            Self::Always => anstream::ColorChoice::Always,
+            Self::Never => anstream::ColorChoice::Never,
+        }
+        .write_global();
+    }
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    Plan(plan::Args),
+    Validate(validate::Args),
+    Completions(completions::Args),
+}
+
+impl Cli {
+    pub fn run(&self) -> Result<Exit, Failure> {
+        self.global.color.apply();
+        if let Some(dir) = &self.global.dir {
+            std::env::set_current_dir(dir)
+                .map_err(|e| Failure::input(format!("cannot work in {}: {e}", dir.display())))?;
+        }
+        match &self.command {
+            Command::Plan(args) => args.run(&self.global),
+            Command::Validate(args) => args.run(&self.global),
+            Command::Completions(args) => args.run(),
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! `wavecrew completions SHELL`
+
+use crate::cli::Cli;
+use crate::exit::{Exit, Failure};
+use clap::CommandFactory;
+use clap_complete::Shell;
+use std::io::Write;
+
+/// Print a script that completes commands and flags in your shell
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Examples:\n  wavecrew completions bash > ~/.local/share/bash-completion/completions/wavecrew\n  \
+    wavecrew completions fish > ~/.config/fish/completions/wavecrew.fish"
+)]
+pub struct Args {
+    /// The shell to write for
+    shell: Shell,
+}
+
+impl Args {
+    pub fn run(&self) -> Result<Exit, Failure> {
+        // Into memory first: the generator panics when its reader goes away.
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut Cli::command(), "wavecrew", &mut script);
+        std::io::stdout().write_all(&script)?;
+        Ok(Exit::Done)
+    }
+}

@@ -1,0 +1,5 @@
+//! One file per verb. Each owns its flags and its `run`.
+
+pub mod completions;
+pub mod plan;
+pub mod validate;

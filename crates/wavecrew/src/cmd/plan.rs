@@ -1,0 +1,93 @@
+//! `wavecrew plan`: shows what would run, wave by wave. Asks nothing, writes nothing.
+
+use crate::cli::Global;
+use crate::csv_file::CsvFile;
+use crate::exit::{Exit, Failure};
+use crate::layout::{self, PlanJson};
+use crate::{find_team, show};
+use clap::ValueEnum;
+use std::io::{BufWriter, Write, stdout};
+use std::path::PathBuf;
+use wavecrew_core::plan::{self, Detail, Plan, Problem};
+
+/// Show the waves of a table of tasks; run nothing, write nothing
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Examples:\n  wavecrew plan tasks.csv\n  wavecrew plan tasks.csv --team testing --json\n  \
+    wavecrew plan tasks.csv --graph\n  wavecrew plan tasks.csv --graph=dot | dot -Tsvg > plan.svg"
+)]
+pub struct Args {
+    /// The table to plan
+    #[arg(value_name = "TASKS.csv")]
+    table: PathBuf,
+    /// Whose rules apply: a team's name or its file
+    #[arg(long, default_value = "generic")]
+    team: String,
+    /// Show who waits for whom instead of the table
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORM",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "text",
+        conflicts_with = "json"
+    )]
+    graph: Option<Graph>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Graph {
+    /// A tree for the terminal
+    Text,
+    /// A Mermaid flow chart for documents
+    Mermaid,
+    /// Input for Graphviz
+    Dot,
+}
+
+impl Args {
+    pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
+        let team = find_team::find(&self.team)?;
+        let file = CsvFile::open(&self.table)?;
+        let (plan, warnings) = file.plan(&team).map_err(|problems| {
+            show::problems(&file, &problems);
+            Failure::Refused
+        })?;
+        if !global.quiet {
+            let warnings: Vec<Problem> = warnings.into_iter().map(|w| w.0).collect();
+            show::warnings(&file, &warnings);
+        }
+        let mut out = BufWriter::with_capacity(64 << 10, stdout().lock());
+        if global.json {
+            serde_json::to_writer(
+                &mut out,
+                &PlanJson {
+                    team: &team.name,
+                    pipeline: None,
+                    plan: &plan,
+                },
+            )
+            .map_err(std::io::Error::from)?;
+            writeln!(out)?;
+        } else if let Some(graph) = self.graph {
+            graph.write(&plan, &mut out)?;
+        } else {
+            layout::table(&plan, &team.name, layout::width(), &mut out)?;
+        }
+        out.flush()?;
+        // The process ends here: giving back a large plan piece by piece is work for nobody.
+        std::mem::forget(plan);
+        Ok(Exit::Done)
+    }
+}
+
+impl Graph {
+    fn write(self, plan: &Plan, out: &mut impl Write) -> std::io::Result<()> {
+        match self {
+            Self::Text => plan::tree(plan, out, |task| layout::node(plan, task)),
+            Self::Mermaid => plan::mermaid(plan, out, Detail::IdAndTitle),
+            Self::Dot => plan::dot(plan, out, Detail::IdAndTitle),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! `wavecrew validate TASKS.csv`: says all that is wrong with a table, and writes nothing.
+
+use crate::cli::Global;
+use crate::csv_file::CsvFile;
+use crate::exit::{Exit, Failure};
+use crate::{find_team, show};
+use serde_json::{Value, json};
+use std::io::{Write, stdout};
+use std::path::PathBuf;
+use wavecrew_core::plan::Problem;
+
+/// Check a table of tasks and report every mistake at once
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Examples:\n  wavecrew validate tasks.csv\n  wavecrew validate tasks.csv --team lifecycle --json"
+)]
+pub struct Args {
+    /// The table to check
+    #[arg(value_name = "TASKS.csv")]
+    table: PathBuf,
+    /// Whose rules apply: a team's name or its file
+    #[arg(long, default_value = "generic")]
+    team: String,
+}
+
+impl Args {
+    pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
+        let team = find_team::find(&self.team)?;
+        let file = CsvFile::open(&self.table)?;
+        let name = file.name();
+        match file.plan(&team) {
+            Ok((plan, warnings)) => {
+                let warnings: Vec<Problem> = warnings.into_iter().map(|w| w.0).collect();
+                if global.json {
+                    let verdict = json!({
+                        "valid": true, "team": team.name, "tasks": plan.len(), "waves": plan.waves(),
+                        "problems": [], "warnings": as_json(&name, &warnings),
+                    });
+                    writeln!(stdout(), "{verdict}")?;
+                    return Ok(Exit::Done);
+                }
+                if !global.quiet {
+                    show::warnings(&file, &warnings);
+                }
+                writeln!(stdout(), "{name} is valid: {}", crate::layout::size(&plan))?;
+                Ok(Exit::Done)
+            }
+            Err(problems) if global.json => {
+                let problems = as_json(&name, &problems);
+                let verdict =
+                    json!({"valid": false, "team": team.name, "problems": problems, "warnings": []});
+                writeln!(stdout(), "{verdict}")?;
+                Err(Failure::Refused)
+            }
+            Err(problems) => {
+                show::problems(&file, &problems);
+                Err(Failure::Refused)
+            }
+        }
+    }
+}
+
+fn as_json(file: &str, problems: &[Problem]) -> Vec<Value> {
+    let one = |p: &Problem| {
+        json!({
+            "file": file, "line": p.line, "column": p.column, "text": p.text,
+            "message": p.message, "help": p.help,
+        })
+    };
+    problems.iter().map(one).collect()
+}
