@@ -11,34 +11,96 @@ use std::fmt;
 #[serde(tag = "e", rename_all = "snake_case")]
 pub enum Event {
     /// A coordinator began to drive the session, for the first time or again.
-    RunStarted { at: Timestamp, concurrency: usize },
-    WaveStarted { wave: u32 },
+    RunStarted {
+        at: Timestamp,
+        concurrency: usize,
+    },
+    WaveStarted {
+        wave: u32,
+    },
     /// A worker is about to be started.
-    AttemptStarted { at: Timestamp, task: String, attempt: u32, print: Fingerprint, agent: String },
+    AttemptStarted {
+        at: Timestamp,
+        task: String,
+        attempt: u32,
+        print: Fingerprint,
+        agent: String,
+    },
     /// The worker's process exists.
-    Spawned { task: String, attempt: u32, turn: u32, process: ProcessId },
+    Spawned {
+        task: String,
+        attempt: u32,
+        turn: u32,
+        process: ProcessId,
+    },
     /// A report was refused and the worker was asked again in the same conversation.
-    SentBack { task: String, attempt: u32, turn: u32, reason: String },
+    SentBack {
+        task: String,
+        attempt: u32,
+        turn: u32,
+        reason: String,
+    },
     /// The attempt is over and the task has its result.
-    Finished { at: Timestamp, task: String, attempt: u32, stop: StopReason, result: TaskResult },
+    Finished {
+        at: Timestamp,
+        task: String,
+        attempt: u32,
+        stop: StopReason,
+        result: TaskResult,
+    },
     /// The attempt is over and the task will be tried again.
-    AttemptFailed { at: Timestamp, task: String, attempt: u32, stop: StopReason, error: String, retry_at: Timestamp },
+    AttemptFailed {
+        at: Timestamp,
+        task: String,
+        attempt: u32,
+        stop: StopReason,
+        error: String,
+        retry_at: Timestamp,
+    },
     /// The attempt had no end when the coordinator died or was told to stop.
-    Interrupted { at: Timestamp, task: String, attempt: u32 },
+    Interrupted {
+        at: Timestamp,
+        task: String,
+        attempt: u32,
+    },
     /// The task was not run because of what happened before it, or because a person said so.
-    Skipped { task: String, error: String },
+    Skipped {
+        task: String,
+        error: String,
+    },
     /// The task is to run again.
-    Reset { task: String, why: String },
+    Reset {
+        task: String,
+        why: String,
+    },
     /// A person said the task is done.
-    MarkedDone { task: String },
-    WaveMerged { wave: u32 },
+    MarkedDone {
+        task: String,
+    },
+    WaveMerged {
+        wave: u32,
+    },
     /// A person edited `tasks.csv`.
-    Edited { patch: Patch },
+    Edited {
+        patch: Patch,
+    },
     /// A person edited `tasks.csv` in a way that cannot be followed; the edit was set aside.
-    EditRefused { at: Timestamp, problems: Vec<String> },
-    Asked { question: u32, text: String },
-    Answered { question: u32, answer: String },
-    RunEnded { at: Timestamp, ending: Ending },
+    EditRefused {
+        at: Timestamp,
+        problems: Vec<String>,
+    },
+    Asked {
+        question: u32,
+        text: String,
+    },
+    Answered {
+        question: u32,
+        answer: String,
+    },
+    RunEnded {
+        at: Timestamp,
+        ending: Ending,
+    },
 }
 
 /// What a result was produced from. On continue, a result is kept while all of it still matches.

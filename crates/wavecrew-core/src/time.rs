@@ -17,7 +17,10 @@ impl Timestamp {
 
     #[must_use]
     pub fn plus(self, duration: Duration) -> Self {
-        Self(self.0.saturating_add(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)))
+        Self(
+            self.0
+                .saturating_add(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)),
+        )
     }
 }
 
@@ -62,7 +65,9 @@ mod tests {
 
     #[test]
     fn lengths_read_as_people_say_them() {
-        let shown: Vec<_> = [400, 12_000, 185_000, 7_800_000].map(|ms| human(Duration::from_millis(ms))).into();
+        let shown: Vec<_> = [400, 12_000, 185_000, 7_800_000]
+            .map(|ms| human(Duration::from_millis(ms)))
+            .into();
         assert_eq!(shown, ["0.4s", "12s", "3m 05s", "2h 10m"]);
     }
 }

@@ -12,22 +12,47 @@ pub enum Action {
     /// Append to the journal before anything that follows.
     Record(Event),
     /// Write `wave-N.csv` for these tasks, with their `prev_context`.
-    WriteWave { wave: u32, rows: Vec<(TaskIx, String)> },
+    WriteWave {
+        wave: u32,
+        rows: Vec<(TaskIx, String)>,
+    },
     Spawn(Box<Assignment>),
     /// Say something more to a worker in its conversation.
-    Send { worker: WorkerId, turn: u32, text: String },
+    Send {
+        worker: WorkerId,
+        turn: u32,
+        text: String,
+    },
     /// Tell the worker that its report was refused; it may report again.
-    RefuseReport { worker: WorkerId, reason: String },
+    RefuseReport {
+        worker: WorkerId,
+        reason: String,
+    },
     /// Compare the worker's claim with the facts.
-    CheckClaim { worker: WorkerId, task: TaskIx, outputs: Vec<(String, String)> },
+    CheckClaim {
+        worker: WorkerId,
+        task: TaskIx,
+        outputs: Vec<(String, String)>,
+    },
     /// End the worker and everything it started. Answered by `Closed`.
-    Close { worker: WorkerId, grace: Duration },
+    Close {
+        worker: WorkerId,
+        grace: Duration,
+    },
     /// The findings were longer than the table holds; keep the whole text beside the log.
-    KeepFindings { task: TaskIx, attempt: u32, text: String },
+    KeepFindings {
+        task: TaskIx,
+        attempt: u32,
+        text: String,
+    },
     /// Write `interactive/{id}-result.json`.
-    WriteInteractive { task: TaskIx },
+    WriteInteractive {
+        task: TaskIx,
+    },
     /// The wave's results are in the table: publish it and remove `wave-N.csv`.
-    Merged { wave: u32 },
+    Merged {
+        wave: u32,
+    },
     /// Put a question to the person.
     Ask(Question),
     /// Something a person should see.
@@ -57,10 +82,21 @@ pub struct Question {
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum Notice {
-    WaveDone { wave: u32, completed: usize, failed: usize, skipped: usize },
+    WaveDone {
+        wave: u32,
+        completed: usize,
+        failed: usize,
+        skipped: usize,
+    },
     /// A worker has been silent for a while.
-    Stalled { task: String, silent: Duration },
+    Stalled {
+        task: String,
+        silent: Duration,
+    },
     /// The worker changed its mind or was late; its report did not count.
-    ReportIgnored { task: String, reason: String },
+    ReportIgnored {
+        task: String,
+        reason: String,
+    },
     Note(String),
 }

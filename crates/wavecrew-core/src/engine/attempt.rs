@@ -1,9 +1,9 @@
 //! Follows one worker from its start to its end: turns, reports, repair rounds, clocks.
 
+use super::Engine;
 use super::action::{Action, Assignment, Notice};
 use super::input::{Exit, SpawnError, TurnEnd, Verdict, WorkerId};
 use super::report::Report;
-use super::Engine;
 use crate::event::{Checked, Event, ProcessId, Status, StopReason, TaskResult};
 use crate::id::{ExecMode, TaskIx};
 use crate::team::Limits;
@@ -78,9 +78,17 @@ impl Engine {
             agent: agent.clone(),
             prev_context,
         };
-        let print = self.prints.of(plan, &self.ledger.team, task, &assignment.prev_context);
+        let print = self
+            .prints
+            .of(plan, &self.ledger.team, task, &assignment.prev_context);
         let id = assignment.id.clone();
-        self.record(Event::AttemptStarted { at: self.now, task: id, attempt: number, print, agent });
+        self.record(Event::AttemptStarted {
+            at: self.now,
+            task: id,
+            attempt: number,
+            print,
+            agent,
+        });
         self.live.insert(
             worker,
             Attempt {
@@ -100,14 +108,21 @@ impl Engine {
 
     pub(super) fn spawned(&mut self, worker: WorkerId, process: ProcessId) {
         let now = self.now;
-        let Some(attempt) = self.live.get_mut(&worker) else { return };
+        let Some(attempt) = self.live.get_mut(&worker) else {
+            return;
+        };
         attempt.last_activity = now;
         if matches!(attempt.stage, Stage::Starting) {
             attempt.stage = Stage::Working;
         }
         let (turn, number, task) = (attempt.turn, attempt.number, attempt.task);
         let task = self.ledger.plan().id(task).to_owned();
-        self.record(Event::Spawned { task, attempt: number, turn, process });
+        self.record(Event::Spawned {
+            task,
+            attempt: number,
+            turn,
+            process,
+        });
     }
 
     pub(super) fn spawn_failed(&mut self, worker: WorkerId, error: SpawnError) {
@@ -132,7 +147,9 @@ impl Engine {
 
     pub(super) fn reported(&mut self, worker: WorkerId, body: &str) {
         let now = self.now;
-        let Some(attempt) = self.live.get_mut(&worker) else { return };
+        let Some(attempt) = self.live.get_mut(&worker) else {
+            return;
+        };
         attempt.last_activity = now;
         let id = self.ledger.plan().id(attempt.task);
         match (self.reader.read(id, body), &attempt.stage) {
@@ -142,7 +159,10 @@ impl Engine {
             }
             (Ok(report), Stage::Expired { .. } | Stage::Stopped) => self.accept(worker, report),
             (Ok(report), Stage::Starting | Stage::Working | Stage::Finishing { .. }) => {
-                attempt.stage = Stage::Reported { report, until: now.plus(LINGER) };
+                attempt.stage = Stage::Reported {
+                    report,
+                    until: now.plus(LINGER),
+                };
             }
             (Err(reason), _) => self.out.push(Action::RefuseReport { worker, reason }),
         }
@@ -150,7 +170,9 @@ impl Engine {
 
     pub(super) fn turn_ended(&mut self, worker: WorkerId, end: &TurnEnd) {
         let now = self.now;
-        let Some(attempt) = self.live.get_mut(&worker) else { return };
+        let Some(attempt) = self.live.get_mut(&worker) else {
+            return;
+        };
         attempt.last_activity = now;
         let task = attempt.task;
         let being_ended = match &attempt.stage {
@@ -173,7 +195,11 @@ impl Engine {
             return;
         }
         let (stop, error, retry) = match (refused, end.exit) {
-            (_, Exit::Reason(stop)) => (stop, format!("The agent stopped ({})", stop.as_str()), Retry::IfBroken),
+            (_, Exit::Reason(stop)) => (
+                stop,
+                format!("The agent stopped ({})", stop.as_str()),
+                Retry::IfBroken,
+            ),
             (Some(reason), Exit::Code(_) | Exit::Signal(_)) => {
                 if !self.send_back(worker, &reason) {
                     let rounds = self.limits(task).max_repairs;
@@ -182,22 +208,37 @@ impl Engine {
                 }
                 return;
             }
-            (None, Exit::Code(0)) => {
-                (StopReason::NoReport, "The worker ended without a report".to_owned(), Retry::Never)
-            }
-            (None, Exit::Code(code)) => {
-                (StopReason::Crashed, format!("The worker exited with code {code}"), Retry::IfBroken)
-            }
-            (None, Exit::Signal(signal)) => {
-                (StopReason::Crashed, format!("The worker was ended by signal {signal}"), Retry::IfBroken)
-            }
+            (None, Exit::Code(0)) => (
+                StopReason::NoReport,
+                "The worker ended without a report".to_owned(),
+                Retry::Never,
+            ),
+            (None, Exit::Code(code)) => (
+                StopReason::Crashed,
+                format!("The worker exited with code {code}"),
+                Retry::IfBroken,
+            ),
+            (None, Exit::Signal(signal)) => (
+                StopReason::Crashed,
+                format!("The worker was ended by signal {signal}"),
+                Retry::IfBroken,
+            ),
         };
-        self.conclude(worker, stop, failed(with_last_words(error, &end.last_words)), retry);
+        self.conclude(
+            worker,
+            stop,
+            failed(with_last_words(error, &end.last_words)),
+            retry,
+        );
     }
 
     pub(super) fn claim_checked(&mut self, worker: WorkerId, verdict: Verdict) {
-        let Some(attempt) = self.live.get(&worker) else { return };
-        let Stage::Checking { report } = &attempt.stage else { return };
+        let Some(attempt) = self.live.get(&worker) else {
+            return;
+        };
+        let Stage::Checking { report } = &attempt.stage else {
+            return;
+        };
         let mut report = report.clone();
         match verdict {
             Verdict::Holds { checked, measured } => {
@@ -217,7 +258,9 @@ impl Engine {
     }
 
     pub(super) fn closed(&mut self, worker: WorkerId) {
-        let Some(attempt) = self.live.get_mut(&worker) else { return };
+        let Some(attempt) = self.live.get_mut(&worker) else {
+            return;
+        };
         attempt.ending = Ending::Gone;
         match &mut attempt.stage {
             // The verdict on its claim is still to come.
@@ -237,7 +280,11 @@ impl Engine {
                 let (task, number) = (attempt.task, attempt.number);
                 self.live.remove(&worker);
                 let task = self.ledger.plan().id(task).to_owned();
-                self.record(Event::Interrupted { at: self.now, task, attempt: number });
+                self.record(Event::Interrupted {
+                    at: self.now,
+                    task,
+                    attempt: number,
+                });
             }
         }
     }
@@ -255,7 +302,11 @@ impl Engine {
         let (task, now) = (attempt.task, self.now);
         let limits = self.limits(task);
         let interactive = self.ledger.plan().mode(task) == ExecMode::Interactive;
-        let wall = self.options.wall.unwrap_or(if interactive { limits.interactive } else { limits.one_shot });
+        let wall = self.options.wall.unwrap_or(if interactive {
+            limits.interactive
+        } else {
+            limits.one_shot
+        });
         let silent = now.since(attempt.last_activity);
         match &attempt.stage {
             Stage::Reported { report, until } => {
@@ -323,7 +374,11 @@ impl Engine {
         if report.status == Status::Completed && role.is_some_and(|role| !role.owes.is_empty()) {
             let outputs = report.outputs.clone();
             attempt.stage = Stage::Checking { report };
-            self.out.push(Action::CheckClaim { worker, task, outputs });
+            self.out.push(Action::CheckClaim {
+                worker,
+                task,
+                outputs,
+            });
         } else {
             self.finish(worker, report, Checked::Unverified);
         }
@@ -351,7 +406,10 @@ impl Engine {
     }
 
     fn contradict(&mut self, worker: WorkerId, reason: String) {
-        let result = TaskResult { checked: Checked::Contradicted, ..failed(reason) };
+        let result = TaskResult {
+            checked: Checked::Contradicted,
+            ..failed(reason)
+        };
         self.conclude(worker, StopReason::Ok, result, Retry::Never);
     }
 
@@ -370,10 +428,23 @@ impl Engine {
         if again {
             let wait = self.options.backoff * 2u32.saturating_pow(number.min(8) - 1);
             let (error, retry_at) = (result.error, at.plus(wait));
-            self.record(Event::AttemptFailed { at, task, attempt: number, stop, error, retry_at });
+            self.record(Event::AttemptFailed {
+                at,
+                task,
+                attempt: number,
+                stop,
+                error,
+                retry_at,
+            });
             self.schedule.put_back(ix);
         } else {
-            self.record(Event::Finished { at, task, attempt: number, stop, result });
+            self.record(Event::Finished {
+                at,
+                task,
+                attempt: number,
+                stop,
+                result,
+            });
             if self.ledger.plan().mode(ix) == ExecMode::Interactive {
                 self.out.push(Action::WriteInteractive { task: ix });
             }
@@ -411,7 +482,12 @@ impl Engine {
         attempt.stage = Stage::Working;
         let (ix, number, turn) = (attempt.task, attempt.number, attempt.turn + 1);
         let task = self.ledger.plan().id(ix).to_owned();
-        self.record(Event::SentBack { task, attempt: number, turn, reason: reason.to_owned() });
+        self.record(Event::SentBack {
+            task,
+            attempt: number,
+            turn,
+            reason: reason.to_owned(),
+        });
         self.say(
             worker,
             format!(
@@ -446,9 +522,17 @@ enum Retry {
 }
 
 fn failed(error: String) -> TaskResult {
-    TaskResult { status: Status::Failed, error, ..TaskResult::default() }
+    TaskResult {
+        status: Status::Failed,
+        error,
+        ..TaskResult::default()
+    }
 }
 
 fn with_last_words(what: String, last_words: &str) -> String {
-    if last_words.is_empty() { what } else { format!("{what}: {last_words}") }
+    if last_words.is_empty() {
+        what
+    } else {
+        format!("{what}: {last_words}")
+    }
 }

@@ -20,7 +20,12 @@ pub struct Fingerprinter {
 
 impl Fingerprinter {
     pub fn new(plan: &Plan, team: &Team) -> Self {
-        let columns = plan.header().iter().filter(|c| !is_engine_column(team, c)).cloned().collect();
+        let columns = plan
+            .header()
+            .iter()
+            .filter(|c| !is_engine_column(team, c))
+            .cloned()
+            .collect();
         Self { columns }
     }
 
@@ -35,10 +40,18 @@ impl Fingerprinter {
             }
         }
         let mut instruction = Xxh3::new();
-        feed(&mut instruction, team.role(plan.role(task)).map_or("", |role| role.instruction.as_str()));
+        feed(
+            &mut instruction,
+            team.role(plan.role(task))
+                .map_or("", |role| role.instruction.as_str()),
+        );
         let mut upstream = Xxh3::new();
         feed(&mut upstream, prev_context);
-        Fingerprint { row: row.digest(), instruction: instruction.digest(), upstream: upstream.digest() }
+        Fingerprint {
+            row: row.digest(),
+            instruction: instruction.digest(),
+            upstream: upstream.digest(),
+        }
     }
 }
 

@@ -11,24 +11,51 @@ pub struct WorkerId(pub u64);
 #[derive(Debug)]
 pub enum Input {
     /// Begin to run waves. Reports that were accepted for attempts whose coordinator died come along.
-    Begin { recovered: Vec<RecoveredReport> },
+    Begin {
+        recovered: Vec<RecoveredReport>,
+    },
     /// Time has passed.
     Tick,
-    Spawned { worker: WorkerId, process: ProcessId },
-    SpawnFailed { worker: WorkerId, error: SpawnError },
+    Spawned {
+        worker: WorkerId,
+        process: ProcessId,
+    },
+    SpawnFailed {
+        worker: WorkerId,
+        error: SpawnError,
+    },
     /// The worker showed a sign of life.
-    Activity { worker: WorkerId },
+    Activity {
+        worker: WorkerId,
+    },
     /// A report arrived while the worker's turn is still under way.
-    Reported { worker: WorkerId, body: String },
+    Reported {
+        worker: WorkerId,
+        body: String,
+    },
     /// The worker's turn is over.
-    TurnEnded { worker: WorkerId, end: TurnEnd },
+    TurnEnded {
+        worker: WorkerId,
+        end: TurnEnd,
+    },
     /// The claim of a worker was compared with the facts.
-    ClaimChecked { worker: WorkerId, verdict: Verdict },
+    ClaimChecked {
+        worker: WorkerId,
+        verdict: Verdict,
+    },
     /// Nothing of the worker is left.
-    Closed { worker: WorkerId },
+    Closed {
+        worker: WorkerId,
+    },
     /// A person edited `tasks.csv`; the plan is the sealed result of the patch.
-    Edited { patch: Patch, plan: Box<Plan> },
-    Answered { question: u32, answer: Answer },
+    Edited {
+        patch: Patch,
+        plan: Box<Plan>,
+    },
+    Answered {
+        question: u32,
+        answer: Answer,
+    },
     /// Start nothing new; let what runs finish.
     Drain,
     /// End what runs, then stop.
@@ -73,7 +100,10 @@ pub enum Exit {
 #[derive(Clone, Debug)]
 pub enum Verdict {
     /// The facts agree; measured values replace claimed ones.
-    Holds { checked: Checked, measured: Vec<(String, String)> },
+    Holds {
+        checked: Checked,
+        measured: Vec<(String, String)>,
+    },
     /// The facts disagree; the worker may mend it in the same conversation.
     Mend(String),
     /// The facts disagree and asking again is no use.

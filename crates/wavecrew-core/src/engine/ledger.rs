@@ -28,9 +28,13 @@ pub enum Progress {
     #[default]
     Pending,
     /// Waits before it is tried again.
-    Waiting { until: Timestamp },
+    Waiting {
+        until: Timestamp,
+    },
     /// An attempt was begun and has no end yet.
-    Open { attempt: u32 },
+    Open {
+        attempt: u32,
+    },
     Done,
 }
 
@@ -77,7 +81,10 @@ pub struct Ledger {
 impl Ledger {
     /// The state before anything happened: what the table itself says.
     pub fn new(team: Arc<Team>, plan: Plan) -> Self {
-        let tasks = plan.tasks().map(|task| state_in_table(&team, &plan, task)).collect();
+        let tasks = plan
+            .tasks()
+            .map(|task| state_in_table(&team, &plan, task))
+            .collect();
         let mut ledger = Self {
             team,
             plan,
@@ -114,7 +121,10 @@ impl Ledger {
         let mut counts = Counts::default();
         for &task in self.plan.wave_tasks(wave) {
             let state = self.task(task);
-            *counts.of(state.result.status, matches!(state.progress, Progress::Open { .. })) += 1;
+            *counts.of(
+                state.result.status,
+                matches!(state.progress, Progress::Open { .. }),
+            ) += 1;
         }
         counts
     }
@@ -132,10 +142,12 @@ impl Ledger {
 
     /// Attempts that were begun and have no end.
     pub fn open_attempts(&self) -> impl Iterator<Item = (TaskIx, u32)> + '_ {
-        self.plan.tasks().filter_map(|task| match self.task(task).progress {
-            Progress::Open { attempt } => Some((task, attempt)),
-            Progress::Pending | Progress::Waiting { .. } | Progress::Done => None,
-        })
+        self.plan
+            .tasks()
+            .filter_map(|task| match self.task(task).progress {
+                Progress::Open { attempt } => Some((task, attempt)),
+                Progress::Pending | Progress::Waiting { .. } | Progress::Done => None,
+            })
     }
 
     /// The value of a column that the engine fills, or `None` for a column that is the person's.
@@ -176,7 +188,9 @@ impl Ledger {
 
     /// Whether the row's claim turned out to be false; what such a task wrote on the board does not count.
     pub fn is_contradicted(&self, id: &str) -> bool {
-        self.plan.find(id).is_some_and(|task| self.task(task).result.checked == Checked::Contradicted)
+        self.plan
+            .find(id)
+            .is_some_and(|task| self.task(task).result.checked == Checked::Contradicted)
     }
 
     /// Takes in one event. Events of tasks that are no longer in the plan are history and change nothing.
@@ -184,7 +198,13 @@ impl Ledger {
         match event {
             Event::RunStarted { .. } => self.ending = None,
             Event::WaveStarted { wave } | Event::WaveMerged { wave } => self.wave = *wave,
-            Event::AttemptStarted { at, task, attempt, print, agent } => {
+            Event::AttemptStarted {
+                at,
+                task,
+                attempt,
+                print,
+                agent,
+            } => {
                 if *agent != *self.agent {
                     self.agent = Arc::from(agent.as_str());
                 }
@@ -197,13 +217,25 @@ impl Ledger {
                     state.ended = None;
                 });
             }
-            Event::Finished { at, task, stop, result, .. } => self.change(task, |state| {
+            Event::Finished {
+                at,
+                task,
+                stop,
+                result,
+                ..
+            } => self.change(task, |state| {
                 state.progress = Progress::Done;
                 state.result.clone_from(result);
                 state.stop = Some(*stop);
                 state.ended = Some(*at);
             }),
-            Event::AttemptFailed { at, task, stop, retry_at, .. } => self.change(task, |state| {
+            Event::AttemptFailed {
+                at,
+                task,
+                stop,
+                retry_at,
+                ..
+            } => self.change(task, |state| {
                 state.progress = Progress::Waiting { until: *retry_at };
                 state.stop = Some(*stop);
                 state.ended = Some(*at);
@@ -215,8 +247,11 @@ impl Ledger {
             }),
             Event::Skipped { task, error } => self.change(task, |state| {
                 state.progress = Progress::Done;
-                state.result =
-                    TaskResult { status: Status::Skipped, error: error.clone(), ..TaskResult::default() };
+                state.result = TaskResult {
+                    status: Status::Skipped,
+                    error: error.clone(),
+                    ..TaskResult::default()
+                };
             }),
             Event::Reset { task, .. } => self.change(task, |state| {
                 state.progress = Progress::Pending;
@@ -241,7 +276,10 @@ impl Ledger {
             }
             Event::Asked { question, .. } => self.questions = self.questions.max(question + 1),
             Event::RunEnded { ending, .. } => self.ending = Some(ending.clone()),
-            Event::Spawned { .. } | Event::SentBack { .. } | Event::EditRefused { .. } | Event::Answered { .. } => {}
+            Event::Spawned { .. }
+            | Event::SentBack { .. }
+            | Event::EditRefused { .. }
+            | Event::Answered { .. } => {}
         }
     }
 
@@ -293,7 +331,11 @@ impl Ledger {
 }
 
 fn output<'a>(result: &'a TaskResult, name: &str) -> &'a str {
-    result.outputs.iter().find(|(column, _)| column == name).map_or("", |(_, value)| value)
+    result
+        .outputs
+        .iter()
+        .find(|(column, _)| column == name)
+        .map_or("", |(_, value)| value)
 }
 
 /// A row that says it is done counts as done, unverified; everything else is to do.

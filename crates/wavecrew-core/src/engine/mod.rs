@@ -96,7 +96,9 @@ enum Mode {
     /// What runs is being ended.
     Stopping(StopKind),
     /// Waits for an answer.
-    Asking { question: u32 },
+    Asking {
+        question: u32,
+    },
     Over,
 }
 

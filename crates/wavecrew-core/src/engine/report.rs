@@ -28,8 +28,12 @@ impl ReportReader {
     /// # Panics
     /// When the team's own schema is not a JSON Schema, which its parser rules out.
     pub fn new(team: &Team) -> Self {
-        let schema = jsonschema::validator_for(&team.report_schema()).expect("a team's report schema is well-formed");
-        Self { schema, outputs: team.output_columns().map(|column| column.name.clone()).collect() }
+        let schema =
+            jsonschema::validator_for(&team.report_schema()).expect("a team's report schema is well-formed");
+        Self {
+            schema,
+            outputs: team.output_columns().map(|column| column.name.clone()).collect(),
+        }
     }
 
     /// Reads a report for `task`, or says why it does not count.
@@ -40,32 +44,57 @@ impl ReportReader {
                 body.len()
             ));
         }
-        let value: Value =
-            serde_json::from_str(body).map_err(|error| format!("the report is not a JSON object: {error}"))?;
+        let value: Value = serde_json::from_str(body)
+            .map_err(|error| format!("the report is not a JSON object: {error}"))?;
         let Value::Object(fields) = &value else {
             return Err("the report is not a JSON object".to_owned());
         };
         if let Some(id) = fields.get("id").and_then(Value::as_str)
             && id != task
         {
-            return Err(format!("the report is for task `{id}`, but this worker's task is `{task}`"));
+            return Err(format!(
+                "the report is for task `{id}`, but this worker's task is `{task}`"
+            ));
         }
-        let problems: Vec<String> = self.schema.iter_errors(&value).take(5).map(|e| describe(&e)).collect();
+        let problems: Vec<String> = self
+            .schema
+            .iter_errors(&value)
+            .take(5)
+            .map(|e| describe(&e))
+            .collect();
         if !problems.is_empty() {
             return Err(problems.join("; "));
         }
         let text = |name: &str| fields.get(name).map(plain).unwrap_or_default();
         let whole = text("findings");
         let (findings, whole_findings) = cut(whole);
-        let status = if text("status") == "completed" { Status::Completed } else { Status::Failed };
-        let outputs = self.outputs.iter().map(|name| (name.clone(), text(name))).filter(|(_, v)| !v.is_empty());
-        Ok(Report { status, findings, whole_findings, outputs: outputs.collect(), error: text("error") })
+        let status = if text("status") == "completed" {
+            Status::Completed
+        } else {
+            Status::Failed
+        };
+        let outputs = self
+            .outputs
+            .iter()
+            .map(|name| (name.clone(), text(name)))
+            .filter(|(_, v)| !v.is_empty());
+        Ok(Report {
+            status,
+            findings,
+            whole_findings,
+            outputs: outputs.collect(),
+            error: text("error"),
+        })
     }
 }
 
 fn describe(error: &jsonschema::ValidationError<'_>) -> String {
     let place = error.instance_path().to_string();
-    if place.is_empty() { error.to_string() } else { format!("at {place}: {error}") }
+    if place.is_empty() {
+        error.to_string()
+    } else {
+        format!("at {place}: {error}")
+    }
 }
 
 /// Numbers and strings are both accepted; anything else is kept as JSON.
@@ -108,7 +137,10 @@ mod tests {
         let report = reader().read("A", body).unwrap();
         assert_eq!(
             report.outputs,
-            [("pass_rate".into(), "0.95".into()), ("coverage_achieved".into(), "82".into())]
+            [
+                ("pass_rate".into(), "0.95".into()),
+                ("coverage_achieved".into(), "82".into())
+            ]
         );
     }
 
@@ -124,7 +156,12 @@ mod tests {
             let error = reader().read("A", body).unwrap_err();
             assert!(error.contains(why), "{body}: {error}");
         }
-        assert!(reader().read("A", &" ".repeat(MAX_REPORT_BYTES + 1)).unwrap_err().contains("bytes"));
+        assert!(
+            reader()
+                .read("A", &" ".repeat(MAX_REPORT_BYTES + 1))
+                .unwrap_err()
+                .contains("bytes")
+        );
     }
 
     #[test]

@@ -69,7 +69,9 @@ impl Ledger {
         } else if now.upstream != made_from.upstream {
             Some("the findings it builds on changed".to_owned())
         } else if **agent != *chosen {
-            Some(format!("it was done by `{agent}`, and the agent is now `{chosen}`"))
+            Some(format!(
+                "it was done by `{agent}`, and the agent is now `{chosen}`"
+            ))
         } else {
             standing.base.clone()
         }
@@ -82,7 +84,10 @@ impl Engine {
             return;
         }
         self.mode = Mode::Running;
-        self.record(Event::RunStarted { at: self.now, concurrency: self.options.concurrency });
+        self.record(Event::RunStarted {
+            at: self.now,
+            concurrency: self.options.concurrency,
+        });
         let open: Vec<(TaskIx, u32)> = self.ledger.open_attempts().collect();
         for (task, attempt) in open {
             self.take_up(task, attempt, recovered);
@@ -92,7 +97,11 @@ impl Engine {
     /// An attempt without an end: its report counts if it got in, otherwise the task is to do again.
     fn take_up(&mut self, task: TaskIx, attempt: u32, recovered: &[RecoveredReport]) {
         let id = self.ledger.plan().id(task).to_owned();
-        let owes = self.ledger.team.role(self.ledger.plan().role(task)).is_some_and(|role| !role.owes.is_empty());
+        let owes = self
+            .ledger
+            .team
+            .role(self.ledger.plan().role(task))
+            .is_some_and(|role| !role.owes.is_empty());
         let report = recovered
             .iter()
             .find(|report| report.task == id && report.attempt == attempt)
@@ -107,9 +116,19 @@ impl Engine {
                     error: report.error,
                     checked: Checked::Unverified,
                 };
-                self.record(Event::Finished { at: self.now, task: id, attempt, stop: StopReason::Ok, result });
+                self.record(Event::Finished {
+                    at: self.now,
+                    task: id,
+                    attempt,
+                    stop: StopReason::Ok,
+                    result,
+                });
             }
-            Some(_) | None => self.record(Event::Interrupted { at: self.now, task: id, attempt }),
+            Some(_) | None => self.record(Event::Interrupted {
+                at: self.now,
+                task: id,
+                attempt,
+            }),
         }
     }
 
@@ -125,11 +144,19 @@ impl Engine {
     /// A person's edit of the table, already sealed into a plan.
     pub(super) fn edited(&mut self, patch: Patch, plan: Plan) {
         let wanted = wanted_statuses(&patch);
-        let live: Vec<_> = self.live.iter().map(|(w, a)| (*w, self.ledger.plan().id(a.task).to_owned())).collect();
+        let live: Vec<_> = self
+            .live
+            .iter()
+            .map(|(w, a)| (*w, self.ledger.plan().id(a.task).to_owned()))
+            .collect();
         self.prints = Fingerprinter::new(&plan, &self.ledger.team);
         self.ledger.replace_plan(plan);
         for (worker, id) in live {
-            let task = self.ledger.plan().find(&id).expect("rows of running tasks cannot be removed");
+            let task = self
+                .ledger
+                .plan()
+                .find(&id)
+                .expect("rows of running tasks cannot be removed");
             self.live.get_mut(&worker).expect("taken from the map").task = task;
         }
         self.out.push(super::Action::Record(Event::Edited { patch }));
@@ -140,7 +167,9 @@ impl Engine {
     }
 
     fn set_status(&mut self, id: &str, status: Status) {
-        let Some(task) = self.ledger.plan().find(id) else { return };
+        let Some(task) = self.ledger.plan().find(id) else {
+            return;
+        };
         let open = matches!(self.ledger.task(task).progress, Progress::Open { .. });
         if open || self.ledger.status(task) == status {
             if open {
@@ -154,12 +183,18 @@ impl Engine {
             Status::Pending => {
                 for stale in self.ledger.to_retry(&[task]) {
                     let task = self.ledger.plan().id(stale).to_owned();
-                    self.record(Event::Reset { task, why: "its status was set to pending by hand".to_owned() });
+                    self.record(Event::Reset {
+                        task,
+                        why: "its status was set to pending by hand".to_owned(),
+                    });
                 }
             }
             Status::Completed => self.record(Event::MarkedDone { task: task_id }),
             Status::Skipped => {
-                self.record(Event::Skipped { task: task_id, error: "Skipped by hand".to_owned() });
+                self.record(Event::Skipped {
+                    task: task_id,
+                    error: "Skipped by hand".to_owned(),
+                });
             }
             Status::Failed => {
                 let note = format!("{id}: a status of `failed` cannot be set by hand; use `skipped`");
@@ -189,5 +224,7 @@ impl Ledger {
 /// The statuses a person set, by task id, in the order of the table.
 fn wanted_statuses(patch: &Patch) -> Vec<(String, Status)> {
     let statuses = patch.changed.iter().filter(|cell| cell.column == "status");
-    statuses.filter_map(|cell| Some((cell.id.clone(), Status::parse(&cell.value)?))).collect()
+    statuses
+        .filter_map(|cell| Some((cell.id.clone(), Status::parse(&cell.value)?)))
+        .collect()
 }

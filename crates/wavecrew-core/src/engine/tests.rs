@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 fn table(csv: &str) -> Plan {
     let sheet = Sheet::read(csv.as_bytes(), Origin::User).expect("a table");
-    crate::plan::seal(sheet, &Team::builtin("generic").expect("built in")).expect("a plan").0
+    crate::plan::seal(sheet, &Team::builtin("generic").expect("built in"))
+        .expect("a plan")
+        .0
 }
 
 /// An engine with a clock, and short words for what happens to it.
@@ -23,7 +25,13 @@ struct Rig {
 
 impl Rig {
     fn new(csv: &str) -> Self {
-        Self::with(csv, Options { concurrency: 2, ..Options::default() })
+        Self::with(
+            csv,
+            Options {
+                concurrency: 2,
+                ..Options::default()
+            },
+        )
     }
 
     fn with(csv: &str, options: Options) -> Self {
@@ -34,7 +42,9 @@ impl Rig {
             log: Vec::new(),
             events: Vec::new(),
         };
-        rig.put(Input::Begin { recovered: Vec::new() });
+        rig.put(Input::Begin {
+            recovered: Vec::new(),
+        });
         rig
     }
 
@@ -67,23 +77,45 @@ impl Rig {
     }
 
     fn spawned(&mut self, worker: u64) -> &mut Self {
-        let process = ProcessId { pid: 1, start_time: 1, boot_id: String::new() };
-        self.put(Input::Spawned { worker: WorkerId(worker), process })
+        let process = ProcessId {
+            pid: 1,
+            start_time: 1,
+            boot_id: String::new(),
+        };
+        self.put(Input::Spawned {
+            worker: WorkerId(worker),
+            process,
+        })
     }
 
     fn ends(&mut self, worker: u64, exit: Exit, report: &str) -> &mut Self {
-        let reports = if report.is_empty() { vec![] } else { vec![report.to_owned()] };
-        let end = TurnEnd { exit, reports, last_words: String::new() };
-        self.put(Input::TurnEnded { worker: WorkerId(worker), end })
+        let reports = if report.is_empty() {
+            vec![]
+        } else {
+            vec![report.to_owned()]
+        };
+        let end = TurnEnd {
+            exit,
+            reports,
+            last_words: String::new(),
+        };
+        self.put(Input::TurnEnded {
+            worker: WorkerId(worker),
+            end,
+        })
     }
 
     fn closed(&mut self, worker: u64) -> &mut Self {
-        self.put(Input::Closed { worker: WorkerId(worker) })
+        self.put(Input::Closed {
+            worker: WorkerId(worker),
+        })
     }
 
     fn completes(&mut self, worker: u64, id: &str) -> &mut Self {
         let report = format!(r#"{{"id":"{id}","status":"completed","findings":"did {id}"}}"#);
-        self.spawned(worker).ends(worker, Exit::Code(0), &report).closed(worker)
+        self.spawned(worker)
+            .ends(worker, Exit::Code(0), &report)
+            .closed(worker)
     }
 
     fn said(&mut self) -> String {
@@ -97,7 +129,11 @@ impl Rig {
 
     fn error(&self, id: &str) -> String {
         let ledger = self.engine.ledger();
-        ledger.task(ledger.plan().find(id).expect("a task")).result.error.clone()
+        ledger
+            .task(ledger.plan().find(id).expect("a task"))
+            .result
+            .error
+            .clone()
     }
 }
 
@@ -110,7 +146,10 @@ fn waves_run_in_order_and_findings_flow() {
     rig.completes(1, "A");
     assert_eq!(rig.said(), "close 1, merged 1, wave-2.csv 1, spawn B#1");
     let ledger = rig.engine.ledger();
-    assert_eq!(ledger.prev_context(ledger.plan().find("B").unwrap()), "[A: A] did A");
+    assert_eq!(
+        ledger.prev_context(ledger.plan().find("B").unwrap()),
+        "[A: A] did A"
+    );
     rig.completes(2, "B");
     assert_eq!(rig.said(), "close 2, merged 2, finish completed");
 }
@@ -119,7 +158,8 @@ fn waves_run_in_order_and_findings_flow() {
 fn slots_are_never_exceeded_and_a_slot_is_free_only_when_its_worker_is_gone() {
     let mut rig = Rig::new("id,description\nA,a\nB,b\nC,c\n");
     assert_eq!(rig.said(), "wave-1.csv 3, spawn A#1, spawn B#1");
-    rig.spawned(1).ends(1, Exit::Code(0), r#"{"id":"A","status":"completed"}"#);
+    rig.spawned(1)
+        .ends(1, Exit::Code(0), r#"{"id":"A","status":"completed"}"#);
     assert_eq!(rig.said(), "close 1");
     rig.closed(1);
     assert_eq!(rig.said(), "spawn C#1");
@@ -128,7 +168,10 @@ fn slots_are_never_exceeded_and_a_slot_is_free_only_when_its_worker_is_gone() {
 #[test]
 fn what_depends_on_a_failure_is_skipped_through_all_waves() {
     let mut rig = Rig::new("id,description,deps\nA,a,\nX,x,\nB,b,A;X\nC,c,B\n");
-    rig.spawned(1).ends(1, Exit::Code(3), "").closed(1).completes(2, "X");
+    rig.spawned(1)
+        .ends(1, Exit::Code(3), "")
+        .closed(1)
+        .completes(2, "X");
     assert_eq!(rig.error("A"), "The worker exited with code 3");
     assert_eq!(rig.error("B"), "Dependency failed: A");
     assert_eq!(rig.error("C"), "Dependency failed: B");
@@ -139,17 +182,32 @@ fn what_depends_on_a_failure_is_skipped_through_all_waves() {
 fn a_bad_report_is_sent_back_twice_then_the_task_fails() {
     let mut rig = Rig::new("id,description\nA,a\n");
     let bad = r#"{"id":"A","status":"done"}"#;
-    rig.spawned(1).ends(1, Exit::Code(0), bad).ends(1, Exit::Code(0), bad).ends(1, Exit::Code(0), bad);
-    assert_eq!(rig.said(), "wave-1.csv 1, spawn A#1, send turn 2, send turn 3, close 1");
-    assert!(rig.error("A").starts_with("The report was not valid after 2 corrections: at /status"));
-    let sent: Vec<_> = rig.events.iter().filter(|e| matches!(e, Event::SentBack { .. })).collect();
+    rig.spawned(1)
+        .ends(1, Exit::Code(0), bad)
+        .ends(1, Exit::Code(0), bad)
+        .ends(1, Exit::Code(0), bad);
+    assert_eq!(
+        rig.said(),
+        "wave-1.csv 1, spawn A#1, send turn 2, send turn 3, close 1"
+    );
+    assert!(
+        rig.error("A")
+            .starts_with("The report was not valid after 2 corrections: at /status")
+    );
+    let sent: Vec<_> = rig
+        .events
+        .iter()
+        .filter(|e| matches!(e, Event::SentBack { .. }))
+        .collect();
     assert_eq!(sent.len(), 2);
 }
 
 #[test]
 fn a_mended_report_counts() {
     let mut rig = Rig::new("id,description\nA,a\n");
-    rig.spawned(1).ends(1, Exit::Code(0), "{}").ends(1, Exit::Code(0), r#"{"id":"A","status":"completed"}"#);
+    rig.spawned(1)
+        .ends(1, Exit::Code(0), "{}")
+        .ends(1, Exit::Code(0), r#"{"id":"A","status":"completed"}"#);
     assert_eq!(rig.status("A"), Status::Completed);
 }
 
@@ -169,7 +227,10 @@ fn a_one_shot_worker_that_takes_too_long_is_ended_and_failed() {
 fn a_report_that_got_in_while_the_worker_was_being_ended_counts() {
     let mut rig = Rig::new("id,description\nA,a\n");
     rig.spawned(1).pass(900);
-    rig.put(Input::Reported { worker: WorkerId(1), body: r#"{"id":"A","status":"completed"}"#.to_owned() });
+    rig.put(Input::Reported {
+        worker: WorkerId(1),
+        body: r#"{"id":"A","status":"completed"}"#.to_owned(),
+    });
     rig.closed(1);
     assert_eq!(rig.status("A"), Status::Completed);
 }
@@ -178,7 +239,10 @@ fn a_report_that_got_in_while_the_worker_was_being_ended_counts() {
 fn an_interactive_worker_is_asked_to_finish_before_it_is_ended() {
     let mut rig = Rig::new("id,description,exec_mode\nA,a,interactive\n");
     rig.spawned(1).pass(900);
-    assert_eq!(rig.said(), "spawn A#1, stalled A, send turn 2".replace("stalled A, ", ""));
+    assert_eq!(
+        rig.said(),
+        "spawn A#1, stalled A, send turn 2".replace("stalled A, ", "")
+    );
     rig.pass(119);
     assert!(!rig.said().contains("close"));
     rig.pass(1).closed(1);
@@ -191,10 +255,14 @@ fn silence_is_shown_once_and_ended_only_when_asked_for() {
     let mut rig = Rig::new("id,description\nA,a\n");
     rig.spawned(1).pass(301).pass(1);
     assert_eq!(rig.said().matches("stalled A").count(), 1);
-    let options = Options { end_idle: Some(Duration::from_secs(60)), ..Options::default() };
+    let options = Options {
+        end_idle: Some(Duration::from_secs(60)),
+        ..Options::default()
+    };
     let mut rig = Rig::with("id,description\nA,a\n", options);
     rig.spawned(1).pass(61).closed(1);
-    let Some(Event::Finished { stop, .. }) = rig.events.iter().find(|e| matches!(e, Event::Finished { .. })) else {
+    let Some(Event::Finished { stop, .. }) = rig.events.iter().find(|e| matches!(e, Event::Finished { .. }))
+    else {
         panic!("not finished")
     };
     assert_eq!(*stop, StopReason::Idle);
@@ -204,7 +272,10 @@ fn silence_is_shown_once_and_ended_only_when_asked_for() {
 fn a_worker_that_reported_and_hangs_is_ended_and_its_report_kept() {
     let mut rig = Rig::new("id,description\nA,a\n");
     rig.spawned(1);
-    rig.put(Input::Reported { worker: WorkerId(1), body: r#"{"id":"A","status":"completed"}"#.to_owned() });
+    rig.put(Input::Reported {
+        worker: WorkerId(1),
+        body: r#"{"id":"A","status":"completed"}"#.to_owned(),
+    });
     assert_eq!(rig.status("A"), Status::Pending);
     rig.pass(11);
     assert_eq!(rig.status("A"), Status::Completed);
@@ -217,7 +288,10 @@ fn a_second_report_changes_nothing() {
     rig.spawned(1);
     for status in ["completed", "failed"] {
         let body = format!(r#"{{"id":"A","status":"{status}"}}"#);
-        rig.put(Input::Reported { worker: WorkerId(1), body });
+        rig.put(Input::Reported {
+            worker: WorkerId(1),
+            body,
+        });
     }
     rig.ends(1, Exit::Code(0), r#"{"id":"A","status":"failed"}"#);
     assert_eq!(rig.status("A"), Status::Completed);
@@ -225,7 +299,10 @@ fn a_second_report_changes_nothing() {
 
 #[test]
 fn a_broken_worker_is_tried_again_after_a_wait_when_attempts_are_left() {
-    let options = Options { max_attempts: 2, ..Options::default() };
+    let options = Options {
+        max_attempts: 2,
+        ..Options::default()
+    };
     let mut rig = Rig::with("id,description\nA,a\n", options);
     rig.spawned(1).ends(1, Exit::Signal(9), "").closed(1);
     assert_eq!(rig.said(), "wave-1.csv 1, spawn A#1, close 1");
@@ -239,10 +316,19 @@ fn a_broken_worker_is_tried_again_after_a_wait_when_attempts_are_left() {
 fn a_shortage_of_the_machine_costs_time_not_tasks() {
     let mut rig = Rig::new("id,description\nA,a\n");
     let short = || SpawnError::Shortage("too many open files".to_owned());
-    rig.put(Input::SpawnFailed { worker: WorkerId(1), error: short() }).closed(1).pass(2);
+    rig.put(Input::SpawnFailed {
+        worker: WorkerId(1),
+        error: short(),
+    })
+    .closed(1)
+    .pass(2);
     assert!(rig.said().ends_with("spawn A#2"));
     let gone = SpawnError::Permanent("no such program".to_owned());
-    rig.put(Input::SpawnFailed { worker: WorkerId(2), error: gone }).closed(2);
+    rig.put(Input::SpawnFailed {
+        worker: WorkerId(2),
+        error: gone,
+    })
+    .closed(2);
     assert_eq!(rig.error("A"), "The worker could not be started: no such program");
 }
 
@@ -255,7 +341,10 @@ fn drain_lets_workers_finish_and_stop_ends_them() {
     assert_eq!(rig.said(), "close 2");
     rig.closed(2);
     assert_eq!(rig.said(), "finish interrupted");
-    assert_eq!((rig.status("A"), rig.status("B")), (Status::Completed, Status::Pending));
+    assert_eq!(
+        (rig.status("A"), rig.status("B")),
+        (Status::Completed, Status::Pending)
+    );
 }
 
 #[test]
@@ -269,14 +358,23 @@ fn pause_starts_nothing_new() {
 
 #[test]
 fn when_a_whole_wave_failed_the_person_may_try_again() {
-    let options = Options { asking: Asking::Person, ..Options::default() };
+    let options = Options {
+        asking: Asking::Person,
+        ..Options::default()
+    };
     let mut rig = Rig::with(CHAIN, options);
     rig.spawned(1).ends(1, Exit::Code(1), "").closed(1);
     assert!(rig.said().ends_with("ask 0"));
-    rig.put(Input::Answered { question: 0, answer: Answer::Retry });
+    rig.put(Input::Answered {
+        question: 0,
+        answer: Answer::Retry,
+    });
     assert_eq!(rig.said(), "wave-1.csv 1, spawn A#2");
     rig.spawned(2).ends(2, Exit::Code(1), "").closed(2);
-    rig.put(Input::Answered { question: 1, answer: Answer::Abort });
+    rig.put(Input::Answered {
+        question: 1,
+        answer: Answer::Abort,
+    });
     assert!(rig.said().ends_with("finish failed"));
     assert_eq!(rig.error("B"), "Dependency failed: A");
 }
@@ -297,7 +395,13 @@ fn continue_keeps_what_is_done_and_runs_what_was_cut_off() {
     let actions = again.step(Timestamp(9), Input::Begin { recovered: vec![] });
     let spawned: Vec<_> = actions
         .iter()
-        .filter_map(|a| if let Action::Spawn(a) = a { Some((a.id.as_str(), a.attempt)) } else { None })
+        .filter_map(|a| {
+            if let Action::Spawn(a) = a {
+                Some((a.id.as_str(), a.attempt))
+            } else {
+                None
+            }
+        })
         .collect();
     assert_eq!(spawned, [("B", 2)]);
 }
@@ -308,9 +412,16 @@ fn continue_takes_a_report_that_got_in_before_the_crash() {
     rig.spawned(1);
     let mut again = Engine::new(replay("id,description\nA,a\n", &rig.events), Options::default());
     let body = r#"{"id":"A","status":"completed","findings":"late"}"#.to_owned();
-    let recovered = vec![RecoveredReport { task: "A".to_owned(), attempt: 1, body }];
+    let recovered = vec![RecoveredReport {
+        task: "A".to_owned(),
+        attempt: 1,
+        body,
+    }];
     let actions = again.step(Timestamp(9), Input::Begin { recovered });
-    assert!(matches!(actions.last(), Some(Action::Finish(Ending::Completed))), "{actions:?}");
+    assert!(
+        matches!(actions.last(), Some(Action::Finish(Ending::Completed))),
+        "{actions:?}"
+    );
 }
 
 #[test]
@@ -320,23 +431,39 @@ fn a_result_is_stale_when_what_it_was_made_from_changed() {
     let agents = AgentChoice::default();
     let stale = |csv: &str, agents: &AgentChoice, base: Option<&str>| -> Vec<String> {
         let ledger = replay(csv, &rig.events);
-        let standing = Standing { agents, base: base.map(str::to_owned) };
+        let standing = Standing {
+            agents,
+            base: base.map(str::to_owned),
+        };
         let found = ledger.stale(&standing);
-        found.iter().map(|s| format!("{}: {}", ledger.plan().id(s.task), s.why)).collect()
+        found
+            .iter()
+            .map(|s| format!("{}: {}", ledger.plan().id(s.task), s.why))
+            .collect()
     };
     assert_eq!(stale(CHAIN, &agents, None), [""; 0]);
     assert_eq!(
-        stale("id,description,deps,context_from\nA,other,,\nB,b,A,A\n", &agents, None),
+        stale(
+            "id,description,deps,context_from\nA,other,,\nB,b,A,A\n",
+            &agents,
+            None
+        ),
         ["A: its row was edited", "B: it depends on A, which runs again"]
     );
-    let other = AgentChoice { default: "codex".to_owned(), ..AgentChoice::default() };
+    let other = AgentChoice {
+        default: "codex".to_owned(),
+        ..AgentChoice::default()
+    };
     assert_eq!(stale(CHAIN, &other, None).len(), 2);
     assert_eq!(stale(CHAIN, &agents, Some("the base commit changed")).len(), 2);
 }
 
 fn edit(rig: &mut Rig, from: &str, to: &str) {
     let patch = table(from).sheet().diff(table(to).sheet(), &[]);
-    let plan = crate::plan::seal(rig.engine.ledger().plan().sheet().apply(&patch), &rig.engine.ledger().team);
+    let plan = crate::plan::seal(
+        rig.engine.ledger().plan().sheet().apply(&patch),
+        &rig.engine.ledger().team,
+    );
     let plan = Box::new(plan.expect("a plan").0);
     rig.put(Input::Edited { patch, plan });
 }
@@ -360,14 +487,23 @@ fn rows_added_changed_and_dropped_while_running_take_effect() {
 #[test]
 fn statuses_set_by_hand_are_followed() {
     let before = "id,description,deps,status\nA,a,,failed\nB,b,A,skipped\nC,c,,pending\nD,d,,pending\n";
-    let mut rig = Rig::with(before, Options { concurrency: 1, ..Options::default() });
+    let mut rig = Rig::with(
+        before,
+        Options {
+            concurrency: 1,
+            ..Options::default()
+        },
+    );
     assert_eq!(rig.said(), "wave-1.csv 2, spawn C#1");
     edit(
         &mut rig,
         before,
         "id,description,deps,status\nA,a,,pending\nB,b,A,skipped\nC,c,,pending\nD,d,,completed\n",
     );
-    assert_eq!((rig.status("A"), rig.status("B"), rig.status("D")), (Status::Pending, Status::Pending, Status::Completed));
+    assert_eq!(
+        (rig.status("A"), rig.status("B"), rig.status("D")),
+        (Status::Pending, Status::Pending, Status::Completed)
+    );
     rig.completes(1, "C");
     assert_eq!(rig.said(), "close 1, spawn A#1");
 }

@@ -51,7 +51,11 @@ impl Engine {
                 Mode::Draining | Mode::Stopping(_) => {
                     if self.live.is_empty() {
                         let cancelled = self.mode == Mode::Stopping(StopKind::Cancel);
-                        self.end_run(if cancelled { Ending::Cancelled } else { Ending::Interrupted });
+                        self.end_run(if cancelled {
+                            Ending::Cancelled
+                        } else {
+                            Ending::Interrupted
+                        });
                     }
                     return;
                 }
@@ -134,9 +138,15 @@ impl Engine {
     fn enter(&mut self, stage: Stage) {
         self.schedule.stage = Some(stage);
         let wave = self.ledger.wave;
-        let tasks: Vec<TaskIx> = self.unfinished_of(wave).filter(|&task| self.stage_of(task) == stage).collect();
+        let tasks: Vec<TaskIx> = self
+            .unfinished_of(wave)
+            .filter(|&task| self.stage_of(task) == stage)
+            .collect();
         if stage == Stage::Main && !tasks.is_empty() {
-            let rows = tasks.iter().map(|&task| (task, self.ledger.prev_context(task))).collect();
+            let rows = tasks
+                .iter()
+                .map(|&task| (task, self.ledger.prev_context(task)))
+                .collect();
             self.out.push(Action::WriteWave { wave, rows });
         }
         self.schedule.queue = tasks.into();
@@ -166,7 +176,9 @@ impl Engine {
         });
         self.schedule.waiting = waiting;
         while self.live.len() < self.options.concurrency {
-            let Some(task) = self.schedule.queue.pop_front() else { return };
+            let Some(task) = self.schedule.queue.pop_front() else {
+                return;
+            };
             match self.ledger.task(task).progress {
                 Progress::Pending => self.start(task),
                 Progress::Waiting { until } if until <= now => self.start(task),
@@ -184,13 +196,18 @@ impl Engine {
         if all_failed && self.options.asking == Asking::Person {
             let question = self.ledger.questions;
             let text = format!("All tasks of wave {wave} failed. Try them again, or stop here?");
-            self.record(Event::Asked { question, text: text.clone() });
+            self.record(Event::Asked {
+                question,
+                text: text.clone(),
+            });
             self.mode = Mode::Asking { question };
             self.out.push(Action::Ask(Question { id: question, text }));
             return;
         }
         if all_failed {
-            self.tell(Notice::Note(format!("All tasks of wave {wave} failed; what depends on them is skipped.")));
+            self.tell(Notice::Note(format!(
+                "All tasks of wave {wave} failed; what depends on them is skipped."
+            )));
         }
         self.merge();
     }
@@ -201,7 +218,12 @@ impl Engine {
         self.record(Event::WaveMerged { wave });
         self.out.push(Action::Merged { wave });
         let (completed, failed, skipped) = (counts.completed, counts.failed, counts.skipped);
-        self.tell(Notice::WaveDone { wave, completed, failed, skipped });
+        self.tell(Notice::WaveDone {
+            wave,
+            completed,
+            failed,
+            skipped,
+        });
     }
 
     pub(super) fn answered(&mut self, question: u32, answer: Answer) {
@@ -213,7 +235,10 @@ impl Engine {
             Answer::Retry => "retry",
             Answer::Abort => "abort",
         };
-        self.record(Event::Answered { question, answer: said.to_owned() });
+        self.record(Event::Answered {
+            question,
+            answer: said.to_owned(),
+        });
         match answer {
             Answer::Retry => {
                 let plan = self.ledger.plan();
@@ -221,7 +246,10 @@ impl Engine {
                 let failed = tasks.filter(|&&task| self.ledger.status(task) == Status::Failed);
                 let failed: Vec<String> = failed.map(|&task| plan.id(task).to_owned()).collect();
                 for task in failed {
-                    self.record(Event::Reset { task, why: "a person asked for another try".to_owned() });
+                    self.record(Event::Reset {
+                        task,
+                        why: "a person asked for another try".to_owned(),
+                    });
                 }
             }
             Answer::Abort => self.merge(),
@@ -247,7 +275,10 @@ impl Engine {
 
     fn end_run(&mut self, ending: Ending) {
         self.mode = Mode::Over;
-        self.record(Event::RunEnded { at: self.now, ending: ending.clone() });
+        self.record(Event::RunEnded {
+            at: self.now,
+            ending: ending.clone(),
+        });
         self.out.push(Action::Finish(ending));
     }
 
@@ -256,7 +287,8 @@ impl Engine {
         if let Some(stage) = self.schedule.stage {
             let wave = self.ledger.wave;
             let tasks = self.unfinished_of(wave).filter(|&task| {
-                self.stage_of(task) == stage && !matches!(self.ledger.task(task).progress, Progress::Open { .. })
+                self.stage_of(task) == stage
+                    && !matches!(self.ledger.task(task).progress, Progress::Open { .. })
             });
             self.schedule.queue = tasks.collect();
             self.schedule.waiting.clear();

@@ -30,7 +30,15 @@ pub struct Briefing<'a> {
 }
 
 /// Columns that have a place of their own in the message.
-const PLACED: [&str; 7] = ["id", "title", "description", "role", "deps", "context_from", "exec_mode"];
+const PLACED: [&str; 7] = [
+    "id",
+    "title",
+    "description",
+    "role",
+    "deps",
+    "context_from",
+    "exec_mode",
+];
 
 pub fn first_message(briefing: &Briefing<'_>) -> String {
     let Briefing { team, plan, task, .. } = briefing;
@@ -38,7 +46,12 @@ pub fn first_message(briefing: &Briefing<'_>) -> String {
     let mut text = String::with_capacity(2048);
     let _ = writeln!(text, "# Task {id}: {}\n", plan.title(*task));
     let _ = writeln!(text, "{}\n", plan.description(*task));
-    let column = |name: &str| plan.header().iter().any(|c| c == name).then(|| plan.cell(*task, name));
+    let column = |name: &str| {
+        plan.header()
+            .iter()
+            .any(|c| c == name)
+            .then(|| plan.cell(*task, name))
+    };
     if let Some(instruction) = briefing.extra_instruction {
         let _ = writeln!(text, "# Instruction\n\n{}\n", fill(instruction, column));
     }
@@ -50,7 +63,11 @@ pub fn first_message(briefing: &Briefing<'_>) -> String {
         put_fenced(&mut text, "The request this run answers", briefing.request);
     }
     if !briefing.prev_context.is_empty() {
-        put_fenced(&mut text, "What the tasks before this one found", briefing.prev_context);
+        put_fenced(
+            &mut text,
+            "What the tasks before this one found",
+            briefing.prev_context,
+        );
     }
     if !briefing.discoveries.is_empty() {
         put_fenced(&mut text, "Discovery board", &briefing.discoveries.join("\n"));
@@ -58,7 +75,11 @@ pub fn first_message(briefing: &Briefing<'_>) -> String {
     if !briefing.wisdom.is_empty() {
         put_fenced(&mut text, "Wisdom gathered so far", briefing.wisdom);
     }
-    let _ = writeln!(text, "# Session\n\nThe session folder is `{}`.", briefing.session_dir);
+    let _ = writeln!(
+        text,
+        "# Session\n\nThe session folder is `{}`.",
+        briefing.session_dir
+    );
     put_sharing(&mut text, team);
     if briefing.artifacts_complete {
         text.push_str(
@@ -71,7 +92,12 @@ pub fn first_message(briefing: &Briefing<'_>) -> String {
 }
 
 fn put_role<'a>(text: &mut String, role: &Role, column: &impl Fn(&str) -> Option<&'a str>) {
-    let _ = writeln!(text, "# Your role: {}\n\n{}\n", role.name, fill(&role.instruction, column).trim());
+    let _ = writeln!(
+        text,
+        "# Your role: {}\n\n{}\n",
+        role.name,
+        fill(&role.instruction, column).trim()
+    );
     let may = match role.access {
         Access::ReadOnly => "You may change nothing in the project; write only into the session folder.",
         Access::Tests => "You may change test files only.",
@@ -91,7 +117,10 @@ fn put_row(text: &mut String, briefing: &Briefing<'_>) {
         let name = name.as_str();
         !PLACED.contains(&name) && !is_engine_column(team, name)
     });
-    let rows: Vec<_> = shown.map(|name| (name, plan.cell(*task, name))).filter(|(_, v)| !v.is_empty()).collect();
+    let rows: Vec<_> = shown
+        .map(|name| (name, plan.cell(*task, name)))
+        .filter(|(_, v)| !v.is_empty())
+        .collect();
     if rows.is_empty() {
         return;
     }
@@ -104,10 +133,18 @@ fn put_row(text: &mut String, briefing: &Briefing<'_>) {
 
 fn put_sharing(text: &mut String, team: &Team) {
     if !team.discoveries.is_empty() {
-        text.push_str("Share what others need to know on the discovery board: `wavecrew discover TYPE JSON`. Types: ");
+        text.push_str(
+            "Share what others need to know on the discovery board: `wavecrew discover TYPE JSON`. Types: ",
+        );
         for (at, kind) in team.discoveries.iter().enumerate() {
             let fields: Vec<&str> = kind.fields.iter().map(|field| field.name.as_str()).collect();
-            let _ = write!(text, "{}`{}` {{{}}}", if at == 0 { "" } else { ", " }, kind.name, fields.join(", "));
+            let _ = write!(
+                text,
+                "{}`{}` {{{}}}",
+                if at == 0 { "" } else { ", " },
+                kind.name,
+                fields.join(", ")
+            );
         }
         text.push_str(".\n");
     }

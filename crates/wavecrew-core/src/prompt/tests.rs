@@ -42,6 +42,9 @@ fn the_context_cannot_leave_its_fence() {
 
 #[test]
 fn a_whole_message() {
-    let text = message("id,title,description,file\nA,First,do it,x.rs\n", "[B: b] found it");
+    let text = message(
+        "id,title,description,file\nA,First,do it,x.rs\n",
+        "[B: b] found it",
+    );
     insta::assert_snapshot!(text);
 }

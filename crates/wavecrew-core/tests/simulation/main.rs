@@ -12,9 +12,11 @@ use world::World;
 /// Runs per shard; the shards run side by side.
 const RUNS: u64 = 25_000;
 
-
 fn shard(number: u64) {
-    if let Some(seed) = std::env::var("WAVECREW_SIM_SEED").ok().and_then(|seed| seed.parse().ok()) {
+    if let Some(seed) = std::env::var("WAVECREW_SIM_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok())
+    {
         return World::new(Rng::new(seed)).run_to_the_end();
     }
     let mut totals = world::Seen::default();

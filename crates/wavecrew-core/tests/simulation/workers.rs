@@ -65,7 +65,17 @@ impl Worker {
     pub fn new(rng: &mut Rng, task: String, attempt: u32) -> Self {
         let habit = *rng.pick(&HABITS);
         let steps = rng.below(6);
-        Self { task, attempt, habit, started: false, turn: 1, steps, left: None, closing: false, exited: false }
+        Self {
+            task,
+            attempt,
+            habit,
+            started: false,
+            turn: 1,
+            steps,
+            left: None,
+            closing: false,
+            exited: false,
+        }
     }
 
     pub fn hear(&mut self, turn: u32) {
@@ -84,7 +94,11 @@ impl Worker {
                 Habit::Shortage => SpawnError::Shortage("no more processes".to_owned()),
                 Habit::NoProgram => SpawnError::Permanent("no such program".to_owned()),
                 _ => {
-                    let process = ProcessId { pid: 7, start_time: worker.0, boot_id: String::new() };
+                    let process = ProcessId {
+                        pid: 7,
+                        start_time: worker.0,
+                        boot_id: String::new(),
+                    };
                     return Some(Input::Spawned { worker, process });
                 }
             };
@@ -131,6 +145,13 @@ impl Worker {
 
     fn exit(&mut self, worker: WorkerId, exit: Exit, reports: Vec<String>) -> Input {
         self.exited = true;
-        Input::TurnEnded { worker, end: TurnEnd { exit, reports, last_words: String::new() } }
+        Input::TurnEnded {
+            worker,
+            end: TurnEnd {
+                exit,
+                reports,
+                last_words: String::new(),
+            },
+        }
     }
 }

@@ -64,7 +64,10 @@ impl Seen {
 
     pub fn assert_everything_happened(&self) {
         for (what, times) in self.all() {
-            assert!(times > 100, "{what} happened only {times} times: the simulation no longer reaches it");
+            assert!(
+                times > 100,
+                "{what} happened only {times} times: the simulation no longer reaches it"
+            );
         }
     }
 }
@@ -95,11 +98,21 @@ fn random_table(rng: &mut Rng) -> String {
     let mut csv = String::from("id,description,deps,context_from,exec_mode,status\n");
     let count = 1 + rng.below(9);
     for at in 0..count {
-        let deps: BTreeSet<usize> = (0..rng.below(3)).filter(|_| at > 0).map(|_| rng.below(at)).collect();
+        let deps: BTreeSet<usize> = (0..rng.below(3))
+            .filter(|_| at > 0)
+            .map(|_| rng.below(at))
+            .collect();
         let deps: Vec<String> = deps.iter().map(|dep| format!("T{dep}")).collect();
         let mode = if rng.one_in(4) { "interactive" } else { "csv-wave" };
-        let context = if rng.one_in(2) { deps.join(";") } else { String::new() };
-        csv.push_str(&format!("T{at},work,{},{context},{mode},pending\n", deps.join(";")));
+        let context = if rng.one_in(2) {
+            deps.join(";")
+        } else {
+            String::new()
+        };
+        csv.push_str(&format!(
+            "T{at},work,{},{context},{mode},pending\n",
+            deps.join(";")
+        ));
     }
     csv
 }
@@ -108,7 +121,11 @@ impl World {
     pub fn new(mut rng: Rng) -> Self {
         let team = Arc::new(Team::builtin("generic").expect("built in"));
         let csv = random_table(&mut rng);
-        let asking = if rng.one_in(3) { Asking::Person } else { Asking::Defaults };
+        let asking = if rng.one_in(3) {
+            Asking::Person
+        } else {
+            Asking::Defaults
+        };
         let options = Options {
             concurrency: 1 + rng.below(4),
             max_attempts: 1 + u32::try_from(rng.below(3)).expect("small"),
@@ -147,7 +164,10 @@ impl World {
                 }
             }
         }
-        panic!("the run never ends: {:?}", self.journal.iter().rev().take(8).collect::<Vec<_>>());
+        panic!(
+            "the run never ends: {:?}",
+            self.journal.iter().rev().take(8).collect::<Vec<_>>()
+        );
     }
 
     fn begin(&mut self) -> Option<Ending> {
@@ -184,14 +204,19 @@ impl World {
     fn someone_edits(&mut self) -> Option<Input> {
         let ledger = self.engine.ledger();
         let mut table = Vec::new();
-        ledger.plan().render(&mut table, |task, column| ledger.cell(task, column)).expect("memory");
+        ledger
+            .plan()
+            .render(&mut table, |task, column| ledger.cell(task, column))
+            .expect("memory");
         let before = Sheet::read(&table[..], Origin::Session).expect("our own table");
         let tasks: Vec<_> = ledger.plan().tasks().collect();
         let task = *self.rng.pick(&tasks);
         if matches!(ledger.task(task).progress, Progress::Open { .. }) {
             return None;
         }
-        let status = *self.rng.pick(&[Status::Pending, Status::Completed, Status::Skipped]);
+        let status = *self
+            .rng
+            .pick(&[Status::Pending, Status::Completed, Status::Skipped]);
         let mut table = Vec::new();
         let edited = |at, column: &str| match column {
             "status" if at == task => Some(status.as_str().into()),
@@ -200,8 +225,13 @@ impl World {
         ledger.plan().render(&mut table, edited).expect("memory");
         let after = Sheet::read(&table[..], Origin::Session).expect("our own table");
         let patch = before.diff(&after, &["wave", "findings", "error"]);
-        let plan = seal(ledger.plan().sheet().apply(&patch), &self.team).expect("a plan").0;
-        Some(Input::Edited { patch, plan: Box::new(plan) })
+        let plan = seal(ledger.plan().sheet().apply(&patch), &self.team)
+            .expect("a plan")
+            .0;
+        Some(Input::Edited {
+            patch,
+            plan: Box::new(plan),
+        })
     }
 
     fn step(&mut self, input: Input) -> Option<Ending> {
@@ -213,7 +243,8 @@ impl World {
         if self.rng.one_in(2) {
             self.synced = self.journal.len();
         }
-        let crash_at = (self.crashes < MAX_CRASHES && self.rng.one_in(40)).then(|| self.rng.below(actions.len() + 1));
+        let crash_at =
+            (self.crashes < MAX_CRASHES && self.rng.one_in(40)).then(|| self.rng.below(actions.len() + 1));
         let mut ending = None;
         for (at, action) in actions.into_iter().enumerate() {
             if crash_at == Some(at) {
@@ -226,7 +257,10 @@ impl World {
             self.crash();
             return self.begin();
         }
-        assert!(self.engine.running() <= self.options.concurrency, "more workers than slots");
+        assert!(
+            self.engine.running() <= self.options.concurrency,
+            "more workers than slots"
+        );
         self.check_replay();
         ending
     }
@@ -238,24 +272,47 @@ impl World {
                 let (id, task) = (assignment.worker, assignment.id);
                 self.check_may_start(&task);
                 let worker = Worker::new(&mut self.rng, task, assignment.attempt);
-                assert!(self.workers.insert(id, worker).is_none(), "a worker id was used twice");
+                assert!(
+                    self.workers.insert(id, worker).is_none(),
+                    "a worker id was used twice"
+                );
             }
             Action::Send { worker, turn, .. } => {
                 assert!(turn <= 4, "the conversation has no end");
-                self.workers.get_mut(&worker).expect("only open workers are spoken to").hear(turn);
+                self.workers
+                    .get_mut(&worker)
+                    .expect("only open workers are spoken to")
+                    .hear(turn);
             }
             Action::Close { worker, .. } => {
-                self.workers.get_mut(&worker).expect("only open workers are closed").closing = true;
+                self.workers
+                    .get_mut(&worker)
+                    .expect("only open workers are closed")
+                    .closing = true;
             }
             Action::RefuseReport { worker, .. } => {
-                self.workers.get_mut(&worker).expect("only open workers report").left = None;
+                self.workers
+                    .get_mut(&worker)
+                    .expect("only open workers report")
+                    .left = None;
             }
             Action::Ask(question) => {
-                let answer = if self.rng.one_in(2) { Answer::Retry } else { Answer::Abort };
-                return self.step(Input::Answered { question: question.id, answer });
+                let answer = if self.rng.one_in(2) {
+                    Answer::Retry
+                } else {
+                    Answer::Abort
+                };
+                return self.step(Input::Answered {
+                    question: question.id,
+                    answer,
+                });
             }
             Action::Finish(ending) => {
-                assert!(self.workers.is_empty(), "workers are left behind: {:?}", self.workers.keys());
+                assert!(
+                    self.workers.is_empty(),
+                    "workers are left behind: {:?}",
+                    self.workers.keys()
+                );
                 return Some(ending);
             }
             Action::CheckClaim { .. } => panic!("the generic team owes nothing"),
@@ -297,10 +354,19 @@ impl World {
         let plan = ledger.plan();
         let task = plan.find(id).expect("a task of the plan");
         for other in plan.tasks().filter(|&other| plan.wave(other) < plan.wave(task)) {
-            assert_eq!(ledger.task(other).progress, Progress::Done, "{} is not done", plan.id(other));
+            assert_eq!(
+                ledger.task(other).progress,
+                Progress::Done,
+                "{} is not done",
+                plan.id(other)
+            );
         }
         for &dep in plan.deps(task) {
-            assert_eq!(ledger.status(dep), Status::Completed, "{id} runs on a broken dependency");
+            assert_eq!(
+                ledger.status(dep),
+                Status::Completed,
+                "{id} runs on a broken dependency"
+            );
         }
         let mut completed = false;
         for event in &self.journal {
@@ -346,7 +412,11 @@ impl World {
         for worker in std::mem::take(&mut self.workers).into_values() {
             if let Some(body) = worker.left {
                 self.seen.recovered += 1;
-                self.inbox.push(RecoveredReport { task: worker.task, attempt: worker.attempt, body });
+                self.inbox.push(RecoveredReport {
+                    task: worker.task,
+                    attempt: worker.attempt,
+                    body,
+                });
             }
         }
         self.restart();
@@ -362,7 +432,12 @@ impl World {
     fn check_the_end(&mut self) {
         let ledger = self.replayed(self.journal.len());
         for task in ledger.plan().tasks() {
-            assert_eq!(ledger.task(task).progress, Progress::Done, "{} has no end", ledger.plan().id(task));
+            assert_eq!(
+                ledger.task(task).progress,
+                Progress::Done,
+                "{} has no end",
+                ledger.plan().id(task)
+            );
         }
         let counts = ledger.counts();
         let good = counts.failed + counts.skipped == 0;
@@ -373,6 +448,9 @@ impl World {
 
 fn table_of(ledger: &Ledger) -> String {
     let mut table = Vec::new();
-    ledger.plan().render(&mut table, |task, column| ledger.cell(task, column)).expect("memory");
+    ledger
+        .plan()
+        .render(&mut table, |task, column| ledger.cell(task, column))
+        .expect("memory");
     String::from_utf8(table).expect("text")
 }
