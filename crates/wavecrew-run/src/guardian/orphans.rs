@@ -97,6 +97,10 @@ impl Orphans {
         self.known.values().any(|(_, o)| *o == owner)
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
     /// These are of this worker, wherever they turn up.
     pub fn remember(&mut self, key: u64, members: &[Entry]) {
         self.seen.extend(members.iter().map(|e| (e.instance(), key)));

@@ -106,6 +106,10 @@ impl Server {
 
     /// Orphans whose worker is over.
     fn tend_strays(&mut self, now: Instant) {
+        if self.orphans.is_empty() {
+            self.strays = None;
+            return;
+        }
         let Self {
             workers,
             running,
