@@ -58,6 +58,10 @@ pub fn leave(kind: &str, value: &str, words: &[Word]) -> io::Result<()> {
         .take()
         .ok_or_else(|| io::Error::other("the child has no stdout"))?;
     BufReader::new(out).read_line(&mut String::new())?;
+    if kind.ends_with("daemon") {
+        // The process in between is no leftover.
+        child.wait()?;
+    }
     Ok(())
 }
 

@@ -1,4 +1,5 @@
-//! wavecrew-run
+//! The driver of a run: does what the engine decides, with real processes, files and signals.
 
+pub mod driver;
 pub mod guardian;
 pub mod process;

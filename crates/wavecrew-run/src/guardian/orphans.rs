@@ -1,6 +1,6 @@
 //! The processes that the guardian adopted: children it did not start. Finds out whose they were.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rustix::process::Pid;
 
@@ -39,27 +39,48 @@ impl Orphans {
     /// Looks again who is there. `running` are the main processes of workers, which are no orphans; `starting` is the number
     /// of those that are not in it yet.
     pub fn refresh(&mut self, running: &HashMap<Pid, u64>, starting: usize, workers: &HashMap<u64, Worker>) {
-        let adopted = match table::children_of_main_thread(self.me) {
-            Some(adopted) => adopted,
-            // Whoever is just being started could be taken for an orphan; there will be a quieter moment.
-            None if starting != 0 => return,
-            None => table::children(self.me),
-        };
-        let adopted = adopted.into_iter().filter(|pid| !running.contains_key(pid));
-        let mut now = HashMap::new();
-        for e in adopted.filter_map(table::entry).filter(Entry::is_alive) {
-            let owner = match self.known.get(&e.pid) {
-                Some(&(start_time, owner)) if start_time == e.start_time => owner,
-                _ => self.find_owner(&e, workers),
+        // Who dies while we look may have left children after the list was made: look again until nobody did.
+        let mut dead = HashSet::new();
+        loop {
+            let Some(adopted) = self.adopted(starting) else {
+                return;
             };
-            let owner = match owner {
-                Owner::Worker(key) if !workers.contains_key(&key) => Owner::Nobody,
-                Owner::Unknown => by_age(&e, workers),
-                other => other,
-            };
-            now.insert(e.pid, (e.start_time, owner));
+            let adopted = adopted.into_iter().filter(|pid| !running.contains_key(pid));
+            let entries: Vec<Entry> = adopted.filter_map(table::entry).collect();
+            let mut died = |e: &Entry| !e.is_alive() && dead.insert(e.pid);
+            if entries.iter().filter(|e| died(e)).count() == 0 {
+                let alive = entries.iter().filter(|e| e.is_alive());
+                self.known = alive
+                    .map(|e| (e.pid, (e.start_time, self.owner(e, workers))))
+                    .collect();
+                return;
+            }
         }
-        self.known = now;
+    }
+
+    /// All children that no lane started, ended ones too; `None` when they cannot be told apart at the moment.
+    fn adopted(&self, starting: usize) -> Option<Vec<Pid>> {
+        table::children_of_main_thread(self.me)
+            // Whoever is just being started could be taken for an orphan; there will be a quieter moment.
+            .or_else(|| {
+                if starting == 0 {
+                    Some(table::children(self.me))
+                } else {
+                    None
+                }
+            })
+    }
+
+    fn owner(&self, e: &Entry, workers: &HashMap<u64, Worker>) -> Owner {
+        let owner = match self.known.get(&e.pid) {
+            Some(&(start_time, owner)) if start_time == e.start_time => owner,
+            _ => self.find_owner(e, workers),
+        };
+        match owner {
+            Owner::Worker(key) if !workers.contains_key(&key) => Owner::Nobody,
+            Owner::Unknown => by_age(e, workers),
+            other => other,
+        }
     }
 
     /// All processes at and below the orphans of one owner.
@@ -74,6 +95,10 @@ impl Orphans {
 
     pub fn has(&self, owner: Owner) -> bool {
         self.known.values().any(|(_, o)| *o == owner)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
     }
 
     /// These are of this worker, wherever they turn up.

@@ -112,7 +112,7 @@ enum Coordinator {
 }
 
 /// A start that takes longer hangs, for instance on a folder of a server that is gone.
-const STUCK: Duration = Duration::from_secs(1);
+const STUCK: Duration = Duration::from_secs(6);
 /// `__WNOTHREAD` of wait(2): only children of the calling thread.
 const OF_THIS_THREAD: u32 = 0x2000_0000;
 
@@ -143,8 +143,10 @@ impl Server {
             };
             end(members, thread::sleep);
             self.register();
-            // A lane may have been in the middle of a start; one that is stuck in the kernel is not waited for.
-            if self.starting.is_empty() || since.elapsed() > STUCK {
+            // A lane may have been in the middle of a start, or somebody died while we looked and left children. What
+            // is stuck in the kernel is not waited for.
+            let alone = matches!(wait(WaitOptions::NOHANG), Err(Errno::CHILD));
+            if (alone && self.starting.is_empty()) || since.elapsed() > STUCK {
                 return;
             }
             thread::sleep(KILL_PAUSE);

@@ -42,10 +42,6 @@ impl Server {
             if !self.orphans.has(Owner::Worker(key)) {
                 return self.finish(key, status);
             }
-            let left = self.orphans.trees(Owner::Worker(key));
-            worker
-                .leftovers
-                .extend(left.iter().filter(|e| e.is_alive()).map(Entry::instance));
             self.sweeps
                 .entry(key)
                 .or_insert_with(|| Sweep::new(now, LEFTOVER_GRACE));
@@ -60,6 +56,7 @@ impl Server {
             ..
         } = self;
         let Some(sweep) = sweeps.get_mut(&key) else { return };
+        let mut left = Vec::new();
         let members = || {
             orphans.refresh(running, starting.len(), workers);
             let mut found = orphans.trees(Owner::Worker(key));
@@ -68,14 +65,29 @@ impl Server {
                 found.extend(table::descendants(main));
             }
             orphans.remember(key, &found);
+            if exit.is_some() {
+                left.extend(found.iter().filter(|e| e.is_alive()).map(Entry::instance));
+            }
             found
         };
-        if sweep.step(now, members) == Progress::Over {
-            self.sweeps.remove(&key);
-            if let Some(status) = exit {
-                self.finish(key, status);
-            }
+        let progress = sweep.step(now, members);
+        if let Some(worker) = workers.get_mut(&key) {
+            worker.leftovers.extend(left);
         }
+        if progress == Progress::GaveUp {
+            self.sweeps.remove(&key);
+        }
+        if let Some(status) = exit
+            && (progress == Progress::GaveUp || self.nobody_left(key))
+        {
+            self.finish(key, status);
+        }
+    }
+
+    fn nobody_left(&mut self, key: u64) -> bool {
+        self.orphans
+            .refresh(&self.running, self.starting.len(), &self.workers);
+        !self.orphans.has(Owner::Worker(key))
     }
 
     fn finish(&mut self, key: u64, status: Exit) {
@@ -94,6 +106,10 @@ impl Server {
 
     /// Orphans whose worker is over.
     fn tend_strays(&mut self, now: Instant) {
+        if self.orphans.is_empty() {
+            self.strays = None;
+            return;
+        }
         let Self {
             workers,
             running,
@@ -110,7 +126,7 @@ impl Server {
             return;
         }
         let sweep = strays.get_or_insert_with(|| Sweep::new(now, LEFTOVER_GRACE));
-        if sweep.step(now, &mut members) == Progress::Over && members().is_empty() {
+        if sweep.step(now, &mut members) == Progress::Clean {
             *strays = None;
         }
     }

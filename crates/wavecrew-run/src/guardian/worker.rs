@@ -42,8 +42,10 @@ enum Phase {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Progress {
     Busy,
-    /// Nothing alive is left, or nothing that can be ended.
-    Over,
+    /// Nobody alive was seen. Who died meanwhile may have left children.
+    Clean,
+    /// Who is left cannot be ended.
+    GaveUp,
 }
 
 impl Sweep {
@@ -78,7 +80,7 @@ impl Sweep {
     pub fn step(&mut self, now: Instant, mut members: impl FnMut() -> Vec<Entry>) -> Progress {
         let alive: Vec<Entry> = members().into_iter().filter(Entry::is_alive).collect();
         if alive.is_empty() {
-            return Progress::Over;
+            return Progress::Clean;
         }
         match self.phase {
             Phase::Asking { kill_at } if now < kill_at => {
@@ -91,7 +93,7 @@ impl Sweep {
             Phase::Killing { give_up_at, .. } if now < give_up_at => self.kill(now, give_up_at, members),
             Phase::Killing { .. } | Phase::GaveUp => {
                 self.phase = Phase::GaveUp;
-                return Progress::Over;
+                return Progress::GaveUp;
             }
         }
         Progress::Busy

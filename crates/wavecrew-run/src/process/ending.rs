@@ -31,7 +31,11 @@ pub(crate) fn end(
     let start = Instant::now();
     let mut asked = HashSet::new();
     loop {
-        let alive: Vec<Entry> = members().into_iter().filter(Entry::is_alive).collect();
+        let mut alive = living(&mut members);
+        if alive.is_empty() {
+            // Who died during the first look may have left children that only a second one sees.
+            alive = living(&mut members);
+        }
         if alive.is_empty() {
             return (seen.len(), alive);
         }
@@ -49,6 +53,10 @@ pub(crate) fn end(
         }
         pause(KILL_PAUSE);
     }
+}
+
+fn living(members: &mut impl FnMut() -> Vec<Entry>) -> Vec<Entry> {
+    members().into_iter().filter(Entry::is_alive).collect()
 }
 
 /// Stops all members before killing any, so that none can fork while the others die.

@@ -1,0 +1,5 @@
+//! Does what the engine decides.
+
+mod reporter;
+
+pub use reporter::{Reporter, Running};
