@@ -65,11 +65,7 @@ impl Seen {
     pub fn assert_everything_happened(&self, runs: u64) {
         for (what, times) in self.all() {
             assert!(
-<<<<<<< HEAD
                 times >= runs / 50,
-=======
-                times > 100,
->>>>>>> proc
                 "{what} happened only {times} times: the simulation no longer reaches it"
             );
         }
@@ -127,13 +123,8 @@ fn random_table(rng: &mut Rng) -> String {
 
 impl World {
     pub fn new(mut rng: Rng) -> Self {
-<<<<<<< HEAD
         let team = Arc::clone(&TEAM);
         let plan = read(&team, &random_table(&mut rng));
-=======
-        let team = Arc::new(Team::builtin("generic").expect("built in"));
-        let csv = random_table(&mut rng);
->>>>>>> proc
         let asking = if rng.one_in(3) {
             Asking::Person
         } else {
