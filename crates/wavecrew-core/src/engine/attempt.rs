@@ -159,11 +159,7 @@ impl Engine {
                 self.tell(Notice::ReportIgnored { task, reason });
             }
             (Ok(report), Stage::Expired { .. } | Stage::Stopped) => self.accept(worker, report),
-<<<<<<< HEAD
             (Ok(report), Stage::Starting | Stage::Working) => {
-=======
-            (Ok(report), Stage::Starting | Stage::Working | Stage::Finishing { .. }) => {
->>>>>>> proc
                 attempt.stage = Stage::Reported {
                     report,
                     until: now.plus(LINGER),

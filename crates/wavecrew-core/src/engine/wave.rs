@@ -179,11 +179,8 @@ impl Engine {
             let Some(task) = self.schedule.queue.pop_front() else {
                 return;
             };
-<<<<<<< HEAD
             // A person may have changed what it stands on since the wave began.
             self.skip_if_blocked(task);
-=======
->>>>>>> proc
             match self.ledger.task(task).progress {
                 Progress::Waiting { until } if until > now => self.schedule.waiting.push(task),
                 Progress::Waiting { .. } | Progress::Pending => self.start(task),
@@ -288,22 +285,11 @@ impl Engine {
 
     /// Work may have appeared in this wave or in one before it, which then goes first once what runs is done.
     pub(super) fn reschedule(&mut self) {
-<<<<<<< HEAD
         let wave = self.ledger.wave;
         let Some(stage) = self.schedule.stage else { return };
         self.schedule = Schedule::default();
         if self.ledger.next_wave().is_some_and(|lowest| lowest < wave) {
             return;
-=======
-        if let Some(stage) = self.schedule.stage {
-            let wave = self.ledger.wave;
-            let tasks = self.unfinished_of(wave).filter(|&task| {
-                self.stage_of(task) == stage
-                    && !matches!(self.ledger.task(task).progress, Progress::Open { .. })
-            });
-            self.schedule.queue = tasks.collect();
-            self.schedule.waiting.clear();
->>>>>>> proc
         }
         self.schedule.stage = Some(stage);
         let idle = |&task: &TaskIx| !matches!(self.ledger.task(task).progress, Progress::Open { .. });

@@ -12,7 +12,6 @@ use world::World;
 /// Runs per shard; the shards run side by side. `WAVECREW_SIM_RUNS` changes it.
 const RUNS: u64 = 25_000;
 
-<<<<<<< HEAD
 fn runs() -> u64 {
     std::env::var("WAVECREW_SIM_RUNS")
         .ok()
@@ -20,8 +19,6 @@ fn runs() -> u64 {
         .unwrap_or(RUNS)
 }
 
-=======
->>>>>>> proc
 fn shard(number: u64) {
     if let Some(seed) = std::env::var("WAVECREW_SIM_SEED")
         .ok()
