@@ -114,7 +114,8 @@ pub struct Fingerprint {
 /// A process that cannot be mistaken for another one that got the same pid later.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct ProcessId {
-    pub pid: u32,
+    pub pid: i32,
+    /// In clock ticks since the boot.
     pub start_time: u64,
     pub boot_id: String,
 }

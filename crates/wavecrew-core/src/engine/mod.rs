@@ -17,7 +17,7 @@ pub use action::{Action, Assignment, Notice, Question};
 pub use fingerprint::is_engine_column;
 pub use input::{Answer, Exit, Input, RecoveredReport, SpawnError, StopKind, TurnEnd, Verdict, WorkerId};
 pub use ledger::{Counts, Ledger, Progress, TaskState};
-pub use report::{MAX_REPORT_BYTES, Report, ReportReader};
+pub use report::{MAX_REPORT_BYTES, Report, ReportReader, final_object};
 pub use resume::{Stale, Standing};
 
 use crate::event::Event;
@@ -155,6 +155,7 @@ impl Engine {
             Input::ClaimChecked { worker, verdict } => self.claim_checked(worker, verdict),
             Input::Closed { worker } => self.closed(worker),
             Input::Edited { patch, plan } => self.edited(patch, *plan),
+            Input::EditRefused { problems } => self.record(Event::EditRefused { at: now, problems }),
             Input::Answered { question, answer } => self.answered(question, answer),
             Input::Drain => self.drain(),
             Input::Stop(kind) => self.stop(kind),

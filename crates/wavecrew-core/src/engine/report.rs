@@ -88,6 +88,22 @@ impl ReportReader {
     }
 }
 
+/// The JSON object that ends a text, if one does; a closing code fence after it is forgiven.
+pub fn final_object(text: &str) -> Option<&str> {
+    /// Nested objects deeper or more numerous than this do not occur in reports.
+    const TRIES: usize = 500;
+    let text = text.trim_end();
+    let text = text.strip_suffix("```").map_or(text, str::trim_end);
+    if !text.ends_with('}') {
+        return None;
+    }
+    // From the right: the innermost opening brace fails for what follows it, the right one does not.
+    text.rmatch_indices('{')
+        .take(TRIES)
+        .map(|(at, _)| &text[at..])
+        .find(|candidate| serde_json::from_str::<serde::de::IgnoredAny>(candidate).is_ok())
+}
+
 fn describe(error: &jsonschema::ValidationError<'_>) -> String {
     let place = error.instance_path().to_string();
     if place.is_empty() {
@@ -162,6 +178,21 @@ mod tests {
                 .unwrap_err()
                 .contains("bytes")
         );
+    }
+
+    #[test]
+    fn the_object_that_ends_the_output_is_found() {
+        for (text, object) in [
+            (r#"{"id":"A"}"#, Some(r#"{"id":"A"}"#)),
+            ("thinking {hard}\n{\"a\": {\"b\": \"}\"}}\n\n", Some("{\"a\": {\"b\": \"}\"}}")),
+            ("done:\n```json\n{\"id\": 1}\n```\n", Some("{\"id\": 1}")),
+            ("{\"a\": 1} and more", None),
+            ("no json }", None),
+            ("", None),
+        ] {
+            assert_eq!(final_object(text), object, "{text}");
+        }
+        assert_eq!(final_object(&format!("{}}}", "{".repeat(100_000))), None);
     }
 
     #[test]

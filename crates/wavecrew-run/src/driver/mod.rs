@@ -1,5 +1,341 @@
-//! Does what the engine decides.
+//! Does what the engine decides: journal first, then processes, files and questions. Decides nothing itself.
 
+mod briefing;
+mod edits;
+mod finish;
+mod output;
+mod perform;
 mod reporter;
+mod session;
+mod table;
+mod worker;
 
 pub use reporter::{Reporter, Running};
+pub use session::{NewSession, OpenSession, SessionError, StartError};
+
+use crate::agent::Agent;
+use crate::guardian::{Guardian, GuardianCommand};
+use crate::process::{Notice as ProcessNotice, ProcessError, SpawnFailure};
+use briefing::Surroundings;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::fs;
+use std::path::PathBuf;
+use std::sync::mpsc as std_mpsc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use table::{TableKeeper, TableNews};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::watch;
+use wavecrew_core::engine::{Action, Answer, Engine, Exit, Input, Question, SpawnError, StopKind, WorkerId};
+use wavecrew_core::event::{Ending, Event};
+use wavecrew_core::time::Timestamp;
+use wavecrew_store::{StoreError, Syncer};
+use worker::{ProcessEnded, Worker};
+
+/// How often clocks, edits and words from outside are looked at.
+const TICK: Duration = Duration::from_millis(100);
+
+#[derive(Debug, thiserror::Error)]
+pub enum DriveError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    #[error("the guardian process was killed; all workers were ended with it")]
+    GuardianLost,
+}
+
+/// Asks a person; runs on a thread of its own.
+pub type Asker = std::sync::Arc<dyn Fn(&Question) -> Answer + Send + Sync>;
+
+/// What a run needs besides its session.
+pub struct Surface<'a> {
+    pub reporter: &'a mut dyn Reporter,
+    /// Nobody to ask: questions get their default.
+    pub asker: Option<Asker>,
+    /// How the guardian is started.
+    pub guardian: GuardianCommand,
+    /// An instruction for all rows that the person gave.
+    pub instruction: Option<String>,
+}
+
+pub struct Driver<'a> {
+    session: OpenSession,
+    engine: Engine,
+    surface: Surface<'a>,
+    clock: Clock,
+    agents: BTreeMap<String, Agent>,
+    guardian: Guardian,
+    workers: BTreeMap<WorkerId, Worker>,
+    /// Which worker a process belongs to, and what tells its pumps that it is gone.
+    processes: HashMap<u64, (WorkerId, watch::Sender<Option<crate::process::Exit>>)>,
+    next_key: u64,
+    inputs: VecDeque<Input>,
+    surroundings: Surroundings,
+    table: TableKeeper,
+    committer: Committer,
+    /// Reports of the channel that may be removed once their results are durable.
+    settled: Vec<(String, u32, wavecrew_store::Closed)>,
+    ended: UnboundedSender<ProcessEnded>,
+    answers: UnboundedSender<(u32, Answer)>,
+    interrupts: u32,
+    ending: Option<Ending>,
+}
+
+/// Wall-clock time that never goes back: the machine's clock may jump, a run's may not.
+struct Clock {
+    wall: u64,
+    from: Instant,
+}
+
+impl Clock {
+    fn start() -> Self {
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self { wall: u64::try_from(wall.as_millis()).unwrap_or(u64::MAX), from: Instant::now() }
+    }
+
+    fn now(&self) -> Timestamp {
+        Timestamp(self.wall).plus(self.from.elapsed())
+    }
+}
+
+/// Syncs the journal on a thread of its own: many results, one fsync.
+struct Committer {
+    wake: std_mpsc::Sender<()>,
+}
+
+impl Committer {
+    fn start(syncer: Syncer, failed: UnboundedSender<TableNews>) -> Self {
+        let (wake, woken) = std_mpsc::channel::<()>();
+        std::thread::spawn(move || {
+            while woken.recv().is_ok() {
+                while woken.try_recv().is_ok() {}
+                if let Err(error) = syncer.sync() {
+                    let _ = failed.send(TableNews::Failed(error));
+                    return;
+                }
+            }
+        });
+        Self { wake }
+    }
+
+    fn wake(&self) {
+        // A thread that is gone has said why.
+        let _ = self.wake.send(());
+    }
+}
+
+impl<'a> Driver<'a> {
+    /// Runs the session until it ends. Everything that was started is gone when this returns.
+    pub fn run(session: OpenSession, engine: Engine, surface: Surface<'a>) -> Result<Ending, DriveError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|source| ProcessError::System { what: "start the event loop", source })?;
+        let local = tokio::task::LocalSet::new();
+        local.block_on(&runtime, Self::drive(session, engine, surface))
+    }
+
+    async fn drive(
+        mut session: OpenSession,
+        engine: Engine,
+        mut surface: Surface<'a>,
+    ) -> Result<Ending, DriveError> {
+        let (guardian, notices) = Guardian::start(std::mem::take(&mut surface.guardian)).await?;
+        session.note_guardian(guardian.process())?;
+        let (ended, process_ends) = unbounded_channel();
+        let (answers, answered) = unbounded_channel();
+        let (news_out, news) = unbounded_channel();
+        let table = session.take_table();
+        let syncer = session.journal.syncer();
+        let mut driver = Self {
+            table: TableKeeper::start(table, syncer.clone(), news_out.clone()),
+            committer: Committer::start(syncer, news_out),
+            session,
+            engine,
+            surface,
+            clock: Clock::start(),
+            agents: BTreeMap::new(),
+            guardian,
+            workers: BTreeMap::new(),
+            processes: HashMap::new(),
+            next_key: 1,
+            inputs: VecDeque::new(),
+            surroundings: Surroundings::default(),
+            settled: Vec::new(),
+            ended,
+            answers,
+            interrupts: 0,
+            ending: None,
+        };
+        let channels = Channels { notices, process_ends, answered, news };
+        let outcome = driver.look_after(channels).await;
+        driver.wind_up(outcome).await
+    }
+
+    async fn look_after(&mut self, mut channels: Channels) -> Result<Ending, DriveError> {
+        let signal_error = |source| ProcessError::System { what: "watch for signals", source };
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(signal_error)?;
+        let mut terminate = signal(SignalKind::terminate()).map_err(signal_error)?;
+        let mut hangup = signal(SignalKind::hangup()).map_err(signal_error)?;
+        let mut ticks = tokio::time::interval(TICK);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let recovered = self.session.take_recovered();
+        self.inputs.push_back(Input::Begin { recovered });
+        loop {
+            while let Some(input) = self.inputs.pop_front() {
+                self.step(input)?;
+            }
+            if let Some(ending) = self.ending.take() {
+                return Ok(ending);
+            }
+            tokio::select! {
+                biased;
+                Some(notice) = channels.notices.recv() => self.hear(notice)?,
+                Some(end) = channels.process_ends.recv() => self.process_ended(&end)?,
+                Some(news) = channels.news.recv() => self.table_news(news)?,
+                Some((question, answer)) = channels.answered.recv() => {
+                    self.inputs.push_back(Input::Answered { question, answer });
+                }
+                _ = interrupt.recv() => self.interrupted(),
+                _ = terminate.recv() => self.inputs.push_back(Input::Stop(StopKind::Interrupt)),
+                _ = hangup.recv() => self.inputs.push_back(Input::Stop(StopKind::Interrupt)),
+                _ = ticks.tick() => self.tick()?,
+            }
+        }
+    }
+
+    /// Once: start nothing new. Again: end what runs.
+    fn interrupted(&mut self) {
+        self.interrupts += 1;
+        let (input, note) = if self.interrupts == 1 {
+            (Input::Drain, "Stopping: workers that run may finish. Press Ctrl-C again to end them.")
+        } else {
+            (Input::Stop(StopKind::Interrupt), "Ending all workers.")
+        };
+        self.surface.reporter.notice(&wavecrew_core::engine::Notice::Note(note.to_owned()));
+        self.inputs.push_back(input);
+    }
+
+    fn step(&mut self, input: Input) -> Result<(), DriveError> {
+        let actions = self.engine.step(self.clock.now(), input);
+        self.perform(actions)
+    }
+
+    fn hear(&mut self, notice: ProcessNotice) -> Result<(), DriveError> {
+        match notice {
+            ProcessNotice::Spawned { key, process } => {
+                if let Some((worker, _)) = self.processes.get(&key) {
+                    self.inputs.push_back(Input::Spawned { worker: *worker, process });
+                }
+            }
+            ProcessNotice::SpawnFailed { key, error } => {
+                let Some((worker, _)) = self.processes.remove(&key) else { return Ok(()) };
+                if let Some(state) = self.workers.get_mut(&worker) {
+                    state.alive.retain(|alive| *alive != key);
+                }
+                let text = error.to_string();
+                let error = match error.reason {
+                    SpawnFailure::TooManyFiles | SpawnFailure::Other(_) => SpawnError::Shortage(text),
+                    SpawnFailure::NotFound
+                    | SpawnFailure::NoWorkingFolder(_)
+                    | SpawnFailure::NotPermitted
+                    | SpawnFailure::NotAProgram
+                    | SpawnFailure::TooLong => SpawnError::Permanent(text),
+                };
+                self.inputs.push_back(Input::SpawnFailed { worker, error });
+                self.closed_if_gone(worker);
+            }
+            ProcessNotice::Exited { key, status, .. } => {
+                if let Some((_, exited)) = self.processes.get(&key) {
+                    // Its pumps answer with `ProcessEnded` once they have taken in the rest.
+                    let _ = exited.send(Some(status));
+                }
+            }
+            ProcessNotice::GuardianLost => return Err(DriveError::GuardianLost),
+        }
+        Ok(())
+    }
+
+    fn tick(&mut self) -> Result<(), DriveError> {
+        self.look_for_reports()?;
+        self.look_for_words();
+        self.inputs.push_back(Input::Tick);
+        let ledger = self.engine.ledger();
+        self.table.tick(|| session::render(ledger));
+        let running = if self.surface.reporter.wants_running() { self.running() } else { Vec::new() };
+        self.surface.reporter.tick(&running, self.engine.ledger());
+        Ok(())
+    }
+
+    fn running(&self) -> Vec<Running> {
+        let show = |worker: &Worker| Running {
+            task: worker.assignment.id.clone(),
+            role: worker.assignment.role.clone(),
+            attempt: worker.assignment.attempt,
+            elapsed: worker.started.elapsed(),
+            silent: worker.last_output.elapsed(),
+            last_line: worker.output.last_line(),
+        };
+        self.workers.values().map(show).collect()
+    }
+
+    /// `wavecrew cancel` and its kin leave a word in a file.
+    fn look_for_words(&mut self) {
+        let path: PathBuf = self.session.dir.run_folder().join("control");
+        let Ok(word) = fs::read_to_string(&path) else { return };
+        // Whoever wrote it waits for it to go.
+        let _ = fs::remove_file(&path);
+        match word.trim() {
+            "cancel" => self.inputs.push_back(Input::Stop(StopKind::Cancel)),
+            "pause" => self.inputs.push_back(Input::Pause),
+            "resume" => self.inputs.push_back(Input::Resume),
+            _ => {}
+        }
+    }
+
+    fn table_news(&mut self, news: TableNews) -> Result<(), DriveError> {
+        match news {
+            TableNews::Failed(error) => Err(error.into()),
+            TableNews::Unsettled => {
+                self.table.mark_dirty();
+                Ok(())
+            }
+            TableNews::Edit(bytes) => {
+                self.table.mark_dirty();
+                self.hand_edit(&bytes)
+            }
+        }
+    }
+
+    /// Journals what is to be recorded, then tells the reporter.
+    fn record(&mut self, events: &mut Vec<Event>) -> Result<(), DriveError> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        self.session.journal.append(events)?;
+        self.committer.wake();
+        for event in events.drain(..) {
+            if matches!(event, Event::Finished { .. } | Event::Skipped { .. } | Event::Reset { .. }) {
+                self.table.mark_dirty();
+            }
+            self.surface.reporter.event(&event, self.engine.ledger());
+        }
+        Ok(())
+    }
+
+    fn exit_of(exit: crate::process::Exit) -> Exit {
+        match exit {
+            crate::process::Exit::Code(code) => Exit::Code(code),
+            crate::process::Exit::Signal(signal) => Exit::Signal(signal),
+        }
+    }
+}
+
+struct Channels {
+    notices: UnboundedReceiver<ProcessNotice>,
+    process_ends: UnboundedReceiver<ProcessEnded>,
+    answered: UnboundedReceiver<(u32, Answer)>,
+    news: UnboundedReceiver<TableNews>,
+}
+
+/// Actions whose events are not in the journal yet, in the order they must happen.
+type Batch = Vec<Action>;

@@ -96,7 +96,7 @@ impl Guardian {
         let courier = tokio::spawn(courier.run());
         Ok((
             Self {
-                process: ProcessId::of(pid, start_time),
+                process: process_id(pid, start_time),
                 child,
                 commands,
                 courier,
@@ -232,7 +232,7 @@ impl Courier {
                 };
                 Notice::Spawned {
                     key,
-                    process: ProcessId::of(pid, start_time),
+                    process: process_id(pid, start_time),
                 }
             }
             Answer::SpawnFailed { key, errno } => {

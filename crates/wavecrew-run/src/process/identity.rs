@@ -10,47 +10,38 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
-use serde::{Deserialize, Serialize};
+use wavecrew_core::event::ProcessId;
 
 use super::ending::{KILL_PAUSE, end, own_line};
 use super::table::{self, Entry};
 use super::{WORKER_VARIABLE, signal};
 
-/// One process of one boot of one machine.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct ProcessId {
-    pub pid: i32,
-    /// In clock ticks since the boot.
-    pub start_time: u64,
-    pub boot_id: String,
+/// Names this very process.
+pub fn current() -> ProcessId {
+    let pid = rustix::process::getpid();
+    let start_time = table::entry(pid).map_or(0, |e| e.start_time);
+    process_id(pid, start_time)
 }
 
-impl ProcessId {
-    pub fn current() -> Self {
-        let pid = rustix::process::getpid();
-        let start_time = table::entry(pid).map_or(0, |e| e.start_time);
-        Self::of(pid, start_time)
+pub(crate) fn process_id(pid: Pid, start_time: u64) -> ProcessId {
+    ProcessId {
+        pid: pid.as_raw_pid(),
+        start_time,
+        boot_id: boot_id().to_owned(),
     }
+}
 
-    pub(crate) fn of(pid: Pid, start_time: u64) -> Self {
-        Self {
-            pid: pid.as_raw_pid(),
-            start_time,
-            boot_id: boot_id().to_owned(),
-        }
+/// The process's entry in the table, while it is there.
+fn entry_of(process: &ProcessId) -> Option<Entry> {
+    if process.boot_id != boot_id() || process.pid <= 0 {
+        return None;
     }
-
-    fn entry(&self) -> Option<Entry> {
-        if self.boot_id != boot_id() || self.pid <= 0 {
-            return None;
-        }
-        table::entry(Pid::from_raw(self.pid)?).filter(|e| e.is_alive() && e.start_time == self.start_time)
-    }
+    table::entry(Pid::from_raw(process.pid)?).filter(|e| e.is_alive() && e.start_time == process.start_time)
 }
 
 /// Whether this very process, not a later one with its pid, still runs.
 pub fn is_alive(process: &ProcessId) -> bool {
-    process.entry().is_some()
+    entry_of(process).is_some()
 }
 
 /// What [`end_leftovers`] did.
@@ -67,7 +58,7 @@ pub fn end_leftovers(guardian: Option<&ProcessId>, workers: &[ProcessId], sessio
     // A guardian that is still there is at this very work, and sees orphans that nobody else can tell from strangers.
     const GUARDIAN_NEEDS: Duration = Duration::from_secs(3);
     let since = Instant::now();
-    while let Some(e) = guardian.and_then(ProcessId::entry) {
+    while let Some(e) = guardian.and_then(entry_of) {
         if since.elapsed() > GUARDIAN_NEEDS {
             signal(&e, Signal::KILL);
         }
@@ -96,7 +87,7 @@ pub fn end_leftovers(guardian: Option<&ProcessId>, workers: &[ProcessId], sessio
 }
 
 fn roots(workers: &[ProcessId], session_dir: &Path) -> Vec<Entry> {
-    let alive: Vec<Entry> = workers.iter().filter_map(ProcessId::entry).collect();
+    let alive: Vec<Entry> = workers.iter().filter_map(entry_of).collect();
     table::all()
         .into_iter()
         .filter(|e| {
@@ -127,7 +118,7 @@ mod tests {
 
     #[test]
     fn only_the_same_instance_is_alive() {
-        let me = ProcessId::current();
+        let me = current();
         assert!(is_alive(&me));
         assert!(!is_alive(&ProcessId {
             start_time: me.start_time + 1,

@@ -1,0 +1,84 @@
+//! What a worker is told besides its row: the board, the wisdom. Reads each file again only when it changed.
+
+use std::collections::HashMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use wavecrew_core::engine::Ledger;
+use wavecrew_core::team::Team;
+use wavecrew_store::{SessionDir, WisdomFile};
+
+/// Newest entries of the board that fit into a first message.
+const BOARD_BYTES: usize = 16 << 10;
+const WISDOM_BYTES: usize = 8 << 10;
+
+#[derive(Default)]
+pub(super) struct Surroundings {
+    board_seen: Option<Stamp>,
+    wisdom_seen: Vec<Option<Stamp>>,
+    pub discoveries: Vec<String>,
+    pub wisdom: String,
+}
+
+type Stamp = (u64, u64, i64, i64);
+
+impl Surroundings {
+    pub fn refresh(&mut self, session: &SessionDir, team: &Team, ledger: &Ledger) {
+        let board = stamp(&session.discoveries_file());
+        if board != self.board_seen {
+            self.board_seen = board;
+            self.discoveries = discoveries(session, team, ledger);
+        }
+        let paths: Vec<PathBuf> = WisdomFile::ALL.iter().map(|file| session.wisdom().path(*file)).collect();
+        let wisdom: Vec<_> = paths.iter().map(|path| stamp(path)).collect();
+        if wisdom != self.wisdom_seen {
+            self.wisdom_seen = wisdom;
+            self.wisdom = wisdom_text(session);
+        }
+    }
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let found = fs::metadata(path).ok()?;
+    Some((found.ino(), found.len(), found.mtime(), found.mtime_nsec()))
+}
+
+/// The newest entries, one per key, without those of tasks whose claims turned out to be false.
+fn discoveries(session: &SessionDir, team: &Team, ledger: &Ledger) -> Vec<String> {
+    let Ok(found) = session.board().read() else { return Vec::new() };
+    let in_data = |key: &Vec<String>| key.iter().map(|field| format!("data.{field}")).collect();
+    let keys: HashMap<&str, Vec<String>> =
+        team.discoveries.iter().map(|kind| (kind.name.as_str(), in_data(&kind.key))).collect();
+    let keys = |kind: &str| keys.get(kind).map(Vec::as_slice);
+    let mut lines = Vec::new();
+    let mut bytes = 0;
+    for entry in found.dedup(keys).entries.iter().rev() {
+        if ledger.is_contradicted(&entry.worker) {
+            continue;
+        }
+        let Ok(line) = serde_json::to_string(entry) else { continue };
+        bytes += line.len();
+        if bytes > BOARD_BYTES {
+            break;
+        }
+        lines.push(line);
+    }
+    lines.reverse();
+    lines
+}
+
+fn wisdom_text(session: &SessionDir) -> String {
+    let mut text = String::new();
+    for file in WisdomFile::ALL {
+        let content = session.wisdom().read(file).unwrap_or_default();
+        let entries = content.strip_prefix(file.heading()).unwrap_or(&content).trim();
+        if !entries.is_empty() {
+            text.push_str(&format!("{}:\n{entries}\n", file.name()));
+        }
+    }
+    if text.len() > WISDOM_BYTES {
+        let from = text.ceil_char_boundary(text.len() - WISDOM_BYTES);
+        text = format!("(older entries left out)\n{}", &text[from..]);
+    }
+    text
+}

@@ -1,0 +1,55 @@
+//! The end of a run: nothing is left running, everything is on disk.
+
+use super::{DriveError, Driver, session};
+use crate::process::end_all_descendants;
+use wavecrew_core::event::Ending;
+use wavecrew_core::view::report_markdown;
+use wavecrew_store::{Publish, SessionState, atomic};
+
+/// How often the final table is offered while somebody is writing it.
+const TRIES: usize = 20;
+
+impl Driver<'_> {
+    /// Ends every process, then writes the final files. After a failure only the processes are ended: what is on
+    /// disk is what the journal says.
+    pub(super) async fn wind_up(mut self, outcome: Result<Ending, DriveError>) -> Result<Ending, DriveError> {
+        let table = self.table.stop();
+        self.guardian.shutdown().await;
+        end_all_descendants();
+        let ending = match outcome {
+            Ok(ending) => ending,
+            Err(error) => {
+                // As far as the disk still lets us: the state says that it can be continued.
+                self.session.info.state = SessionState::Stopped;
+                let _ = self.session.dir.write_info(&self.session.info);
+                return Err(error);
+            }
+        };
+        self.session.journal.sync()?;
+        self.session.dir.attempts().sweep()?;
+        let ledger = self.engine.ledger();
+        let bytes = session::render(ledger);
+        if let Some(mut table) = table {
+            for _ in 0..TRIES {
+                match table.publish(&bytes)? {
+                    Publish::Published => break,
+                    // Stays where it is: the next run finds it and follows it.
+                    Publish::HandEdit(_) => break,
+                    Publish::Unsettled => tokio::time::sleep(super::TICK).await,
+                }
+            }
+        }
+        self.session.info.state = match ending {
+            Ending::Completed => SessionState::Completed,
+            Ending::Failed => SessionState::Failed,
+            Ending::Interrupted => SessionState::Stopped,
+            Ending::Cancelled => SessionState::Cancelled,
+            Ending::Stalled { .. } => SessionState::Stalled,
+        };
+        atomic::write(&self.session.dir.results_csv(), &bytes)?;
+        let report = report_markdown(ledger, &self.session.meta());
+        atomic::write(&self.session.dir.context_md(), report.as_bytes())?;
+        self.session.dir.write_info(&self.session.info)?;
+        Ok(ending)
+    }
+}

@@ -1,0 +1,277 @@
+//! A session on disk, made or taken up: the folder, the lock, the journal, the table.
+
+use crate::process::{ProcessId, end_leftovers};
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use wavecrew_core::engine::{Ledger, RecoveredReport};
+use wavecrew_core::event::{Event, ProcessId as Process};
+use wavecrew_core::id::TaskIx;
+use wavecrew_core::plan::{Plan, Problem, seal};
+use wavecrew_core::sheet::{Origin, Sheet};
+use wavecrew_core::team::{Team, TeamProblem};
+use wavecrew_core::time::Timestamp;
+use wavecrew_store::{
+    Holder, Journal, Publish, SessionDir, SessionInfo, SessionLock, StoreError, TableFile, atomic,
+};
+
+/// How long a changed table must rest before it counts as a finished edit.
+const SETTLE: Duration = Duration::from_millis(300);
+/// Processes of the last run that are looked for one by one; guardians see to the rest.
+const RECENT_PROCESSES: usize = 2000;
+
+/// The session of a run, with the lock that makes this process its only writer.
+pub struct OpenSession {
+    pub dir: SessionDir,
+    pub info: SessionInfo,
+    /// Where workers stand.
+    pub project: PathBuf,
+    /// Replaces the team's limit on logs.
+    pub log_bytes: Option<u64>,
+    pub(super) journal: Journal<Event>,
+    table: Option<TableFile>,
+    recovered: Vec<RecoveredReport>,
+    _lock: SessionLock,
+}
+
+/// What a new session is made from.
+pub struct NewSession<'a> {
+    pub project: &'a Path,
+    /// The folder's name, before `-2`, `-3`.
+    pub id_base: &'a str,
+    pub team: &'a Team,
+    /// The text of the team's file, kept so that the session means the same for ever.
+    pub team_text: &'a str,
+    pub plan: &'a Plan,
+    pub holder: Holder,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The table of the session is not a plan any more.
+    #[error("the table `{}` of the session cannot be used", path.display())]
+    Plan { path: PathBuf, problems: Vec<Problem> },
+    #[error("the team file `{}` of the session cannot be used", path.display())]
+    Team { path: PathBuf, problems: Vec<TeamProblem> },
+}
+
+impl NewSession<'_> {
+    /// Makes the folder and everything in it; `session.json` comes last and makes it a session.
+    pub fn create(self, info: impl FnOnce(&SessionDir) -> SessionInfo) -> Result<(OpenSession, Ledger), SessionError> {
+        let folders: Vec<&str> = self.team.folders.iter().map(String::as_str).collect();
+        let dir = SessionDir::create(self.project, self.id_base, &folders)?;
+        let lock = dir.lock(&self.holder)?;
+        let mut bytes = Vec::new();
+        self.plan.render(&mut bytes, |_, _| None).expect("writing to memory");
+        atomic::write(&plan_file(&dir), &bytes)?;
+        atomic::write(&team_file(&dir), self.team_text.as_bytes())?;
+        let journal = Journal::create(&dir.journal_file())?;
+        let mut table = TableFile::open(&dir, SETTLE)?;
+        let ledger = Ledger::new(Arc::new(self.team.clone()), read_plan(&plan_file(&dir), self.team)?);
+        // Nobody knows the new folder: there is nothing to be found but our own version.
+        let _: Publish = table.publish(&render(&ledger))?;
+        let info = info(&dir);
+        dir.write_info(&info)?;
+        let session = OpenSession {
+            dir,
+            info,
+            project: self.project.to_owned(),
+            log_bytes: None,
+            journal,
+            table: Some(table),
+            recovered: Vec::new(),
+            _lock: lock,
+        };
+        Ok((session, ledger))
+    }
+}
+
+impl OpenSession {
+    /// Takes up a session: ends what its last run left behind, finds reports that got in, replays the journal.
+    /// `current_team` is the team's file as it is now, if it is not a built-in one.
+    pub fn take_up(
+        project: &Path,
+        dir: SessionDir,
+        holder: &Holder,
+        current_team: Option<Team>,
+    ) -> Result<(Self, Ledger), SessionError> {
+        let info = dir.read_info()?;
+        let lock = dir.lock(holder)?;
+        dir.sweep()?;
+        let (journal, events) = if dir.journal_file().exists() {
+            let (journal, events, _) = Journal::<Event>::open(&dir.journal_file())?;
+            (journal, events)
+        } else {
+            (Journal::create(&dir.journal_file())?, Vec::new())
+        };
+        let guardian = read_guardian(&dir);
+        let _ = end_leftovers(guardian.as_ref(), &processes_of_last_run(&events), dir.path());
+        let recovered = dir.attempts().recover()?.into_iter().map(|found| RecoveredReport {
+            task: found.task,
+            attempt: found.attempt,
+            body: String::from_utf8_lossy(&found.report).into_owned(),
+        });
+        let recovered = recovered.collect();
+        let ledger = replay(&dir, &info, current_team, &events)?;
+        let table = TableFile::open(&dir, Duration::ZERO)?;
+        let session = Self {
+            dir,
+            info,
+            project: project.to_owned(),
+            log_bytes: None,
+            journal,
+            table: Some(table),
+            recovered,
+            _lock: lock,
+        };
+        Ok((session, ledger))
+    }
+
+    /// Edits that were made while nothing ran.
+    pub fn edits_since(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
+        match &mut self.table {
+            Some(table) => table.check(),
+            None => Ok(None),
+        }
+    }
+
+    pub fn set_aside(&self, bytes: &[u8]) -> Result<Option<PathBuf>, StoreError> {
+        self.table.as_ref().map(|table| table.set_aside(bytes)).transpose()
+    }
+
+    /// Adds events that come from outside the driver: resets, edits.
+    pub fn record(&mut self, events: &[Event]) -> Result<(), StoreError> {
+        self.journal.append(events)?;
+        self.journal.sync()
+    }
+
+    /// A relative path is seen from the project; a bare name is looked up on PATH.
+    pub(super) fn resolve(&self, program: &OsStr) -> OsString {
+        let path = Path::new(program);
+        if path.is_relative() && path.components().count() > 1 {
+            self.project.join(path).into_os_string()
+        } else {
+            program.to_owned()
+        }
+    }
+
+    pub(super) fn take_table(&mut self) -> TableFile {
+        self.table.take().expect("a session is driven once")
+    }
+
+    pub(super) fn take_recovered(&mut self) -> Vec<RecoveredReport> {
+        std::mem::take(&mut self.recovered)
+    }
+
+    pub(super) fn note_guardian(&self, process: &ProcessId) -> Result<(), StoreError> {
+        let text = serde_json::to_vec(process).expect("a process is plain data");
+        atomic::write_volatile(&guardian_file(&self.dir), &text)
+    }
+}
+
+/// The state that a session's files give.
+pub fn replay(
+    dir: &SessionDir,
+    info: &SessionInfo,
+    current_team: Option<Team>,
+    events: &[Event],
+) -> Result<Ledger, SessionError> {
+    let team = match current_team {
+        Some(team) => team,
+        None => read_team(dir, info)?,
+    };
+    // Without the plan it began with, a session is what its table says.
+    let path = if plan_file(dir).exists() { plan_file(dir) } else { dir.tasks_csv() };
+    let plan = read_plan(&path, &team)?;
+    let mut ledger = Ledger::new(Arc::new(team), plan);
+    for event in events {
+        ledger.apply(event);
+    }
+    Ok(ledger)
+}
+
+/// The session's table as it is to be published.
+pub(super) fn render(ledger: &Ledger) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    ledger.plan().render(&mut bytes, |task, column| ledger.cell(task, column)).expect("writing to memory");
+    bytes
+}
+
+/// `interactive/{id}-result.json`.
+pub(super) fn write_interactive(session: &OpenSession, ledger: &Ledger, task: TaskIx) -> Result<(), StoreError> {
+    let (id, state) = (ledger.plan().id(task), ledger.task(task));
+    let mut result = serde_json::json!({
+        "task_id": id,
+        "status": state.result.status,
+        "findings": state.result.findings,
+        "error": state.result.error,
+        "verified": state.result.checked,
+        "timestamp": state.ended.unwrap_or(Timestamp(0)).to_string(),
+    });
+    for (column, value) in &state.result.outputs {
+        result[column] = value.as_str().into();
+    }
+    let mut text = serde_json::to_vec_pretty(&result).expect("plain data");
+    text.push(b'\n');
+    atomic::write(&session.dir.interactive_result(id), &text)
+}
+
+fn plan_file(dir: &SessionDir) -> PathBuf {
+    dir.run_folder().join("plan.csv")
+}
+
+fn team_file(dir: &SessionDir) -> PathBuf {
+    dir.run_folder().join("team.toml")
+}
+
+fn guardian_file(dir: &SessionDir) -> PathBuf {
+    dir.run_folder().join("guardian.json")
+}
+
+fn read_plan(path: &Path, team: &Team) -> Result<Plan, SessionError> {
+    let unreadable = |source: io::Error| StoreError::Io { operation: "read", path: path.to_owned(), source };
+    let file = fs::File::open(path).map_err(unreadable)?;
+    let problem = |problems| SessionError::Plan { path: path.to_owned(), problems };
+    let sheet = Sheet::read(file, Origin::Session).map_err(problem)?;
+    seal(sheet, team).map(|(plan, _)| plan).map_err(problem)
+}
+
+fn read_team(dir: &SessionDir, info: &SessionInfo) -> Result<Team, SessionError> {
+    let path = team_file(dir);
+    match fs::read_to_string(&path) {
+        Ok(text) => Team::parse(&path.to_string_lossy(), &text)
+            .map_err(|problems| SessionError::Team { path, problems }),
+        Err(error) => match Team::builtin(&info.team) {
+            Some(team) => Ok(team),
+            None => Err(StoreError::Io { operation: "read", path, source: error }.into()),
+        },
+    }
+}
+
+fn read_guardian(dir: &SessionDir) -> Option<ProcessId> {
+    serde_json::from_slice(&fs::read(guardian_file(dir)).ok()?).ok()
+}
+
+/// The newest processes of a run that has no end in the journal.
+fn processes_of_last_run(events: &[Event]) -> Vec<Process> {
+    let mut recent: VecDeque<&Process> = VecDeque::new();
+    for event in events {
+        match event {
+            Event::RunStarted { .. } | Event::RunEnded { .. } => recent.clear(),
+            Event::Spawned { process, .. } => {
+                recent.push_back(process);
+                if recent.len() > RECENT_PROCESSES {
+                    recent.pop_front();
+                }
+            }
+            _ => {}
+        }
+    }
+    recent.into_iter().cloned().collect()
+}

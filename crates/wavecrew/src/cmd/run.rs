@@ -1,0 +1,273 @@
+//! `run`: a team or a table, to its end; or a session, from where it was.
+
+use crate::cli::Global;
+use crate::config::Config;
+use crate::exit::{Exit, Failure};
+use crate::launch::{self, RunFlags, agents, base};
+use crate::target::{Target, Words};
+use crate::{find_team, session_view};
+use std::path::{Path, PathBuf};
+use wavecrew_core::engine::{Engine, Standing};
+use wavecrew_core::time::Timestamp;
+use wavecrew_run::driver::{NewSession, OpenSession, follow_edit};
+use wavecrew_store::{SESSION_FORMAT, SessionDir, SessionInfo, SessionState, session_id};
+
+/// Run a team or a table of tasks, or continue a session
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// A team (`testing`), a team file (`mine.toml`) or a table (`tasks.csv`)
+    #[arg(value_name = "TEAM|TEAM.toml|TASKS.csv", required_unless_present = "resume")]
+    target: Option<String>,
+    /// What is wanted, in words
+    #[arg(value_name = "REQUEST")]
+    request: Vec<String>,
+    /// The team whose rules the table follows [default: generic]
+    #[arg(long, value_name = "TEAM")]
+    team: Option<String>,
+    /// The team's pipeline, in place of the one that fits the request
+    #[arg(long, value_name = "NAME")]
+    pipeline: Option<String>,
+    /// Go on with a session: the named one, or the latest unfinished one
+    #[arg(long = "continue", visible_alias = "resume", id = "resume", value_name = "SESSION", num_args = 0..=1)]
+    resume: Option<Option<String>>,
+    /// With --continue: keep completed results even if they were made from something else
+    #[arg(long, requires = "resume")]
+    keep: bool,
+    /// With --continue: only say what would run again, and why
+    #[arg(long, requires = "resume")]
+    dry_run: bool,
+    #[command(flatten)]
+    flags: RunFlags,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  wavecrew run tasks.csv --agent 'command:./agent.sh'        run a table with any program
+  wavecrew run tasks.csv -c 8 --agent 'command:./agent.sh'   eight workers at a time
+  wavecrew run tasks.csv --continue                          go on where the last run stopped
+  wavecrew run --continue run-tasks-20260308 --dry-run       what would run again, and why";
+
+impl Args {
+    pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
+        let project = std::env::current_dir().map_err(Failure::Output)?;
+        let config = Config::load(&project)?;
+        match &self.resume {
+            Some(name) => {
+                let dir = self.find(&project, name.as_deref())?;
+                resume(&project, dir, &self.flags, global, &config, Changes { keep: self.keep, dry_run: self.dry_run })
+            }
+            None => self.start(&project, global, &config),
+        }
+    }
+
+    fn start(&self, project: &Path, global: &Global, config: &Config) -> Result<Exit, Failure> {
+        let target = self.target.as_deref().unwrap_or_default();
+        let request = self.request.join(" ");
+        let words = Words {
+            target,
+            team: self.team.as_deref(),
+            pipeline: self.pipeline.as_deref(),
+            request: &request,
+            quiet: global.quiet,
+        };
+        let target = words.read()?;
+        let chosen = agents::choose(&target.team, config, self.flags.agent.as_deref(), &self.flags.role_agent)?;
+        if let Some(exit) = self.unfinished_before(project, &target, &request, global, config)? {
+            return Ok(exit);
+        }
+        self.confirm(&target, global)?;
+        let (agent, why) = (chosen.choice.default.clone(), chosen.why);
+        let options = self.flags.options(global, config, chosen);
+        let date = jiff::Timestamp::now().strftime("%Y%m%d").to_string();
+        let name = match &target.file {
+            Some(file) => file.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+            None => request.clone(),
+        };
+        let id_base = session_id(&target.team.prefix, &name, target.team.slug_len, &date);
+        let team_text = toml::to_string(&target.team)
+            .map_err(|error| Failure::input(format!("the team cannot be kept with the session: {error}")))?;
+        let new = NewSession {
+            project,
+            id_base: &id_base,
+            team: &target.team,
+            team_text: &team_text,
+            plan: &target.plan,
+            holder: launch::holder(),
+        };
+        let info = |dir: &SessionDir| SessionInfo {
+            format: SESSION_FORMAT,
+            id: dir.id().to_owned(),
+            team: target.team.name.clone(),
+            pipeline: target.pipeline.clone(),
+            request: request.clone(),
+            agents: options.agents.by_role.clone(),
+            default_agent: options.agents.default.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            started_at: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            state: SessionState::Running,
+            source_file: target.file.as_deref().map(absolute),
+            base_commit: base::head(project),
+            concurrency: options.concurrency,
+            extra: serde_json::Map::new(),
+        };
+        let (mut session, ledger) = new.create(info).map_err(|error| launch::session_failure(&error))?;
+        session.log_bytes = config.limits.log_bytes;
+        launch::introduce(&ledger, &session, &agent, why, global);
+        launch::drive(session, Engine::new(ledger, options), &self.flags, global)
+    }
+
+    /// A team made the table, not the person: show it and ask.
+    fn confirm(&self, target: &Target, global: &Global) -> Result<(), Failure> {
+        if self.flags.yes || target.file.is_some() {
+            return Ok(());
+        }
+        if !launch::is_terminal() || global.json {
+            return Err(Failure::with_help(
+                "the plan of the team needs your word before it runs",
+                "give -y to run it as it is, or look at it with `wavecrew plan` first",
+            ));
+        }
+        let mut table = Vec::new();
+        crate::layout::table(&target.plan, &target.team.name, crate::layout::width(), &mut table)?;
+        anstream::eprintln!("{}", String::from_utf8_lossy(&table));
+        if let (Some(pipeline), Some(reason)) = (&target.pipeline, &target.reason) {
+            anstream::eprintln!("Pipeline {pipeline}: {reason}");
+        }
+        let run = dialoguer::Confirm::new().with_prompt("Run this?").default(true).interact();
+        if run.unwrap_or(false) { Ok(()) } else { Err(Failure::Declined) }
+    }
+
+    /// The same work was begun before and not finished: go on with it, or begin anew?
+    fn unfinished_before(
+        &self,
+        project: &Path,
+        target: &Target,
+        request: &str,
+        global: &Global,
+        config: &Config,
+    ) -> Result<Option<Exit>, Failure> {
+        if self.flags.yes {
+            return Ok(None);
+        }
+        let file = target.file.as_deref().map(absolute);
+        let same = |info: &SessionInfo| {
+            info.team == target.team.name && info.request == request && info.source_file == file
+        };
+        let Some((dir, _)) = session_view::latest_unfinished(project, same)? else { return Ok(None) };
+        if !launch::is_terminal() || global.json {
+            return Err(Failure::with_help(
+                format!("the session `{}` of the same work is unfinished", dir.id()),
+                format!("give `--continue {}` to go on with it, or -y to begin anew", dir.id()),
+            ));
+        }
+        let choice = dialoguer::Select::new()
+            .with_prompt(format!("The session {} of the same work is unfinished", dir.id()))
+            .items(["Go on with it", "Begin anew"])
+            .default(0)
+            .interact();
+        match choice {
+            Ok(0) => {
+                let changes = Changes { keep: false, dry_run: false };
+                resume(project, dir, &self.flags, global, config, changes).map(Some)
+            }
+            Ok(_) => Ok(None),
+            Err(_) => Err(Failure::Declined),
+        }
+    }
+
+    /// The session that `--continue` means.
+    fn find(&self, project: &Path, name: Option<&str>) -> Result<SessionDir, Failure> {
+        if let Some(name) = name {
+            return session_view::find(project, name);
+        }
+        let file = self.target.as_deref().map(|target| absolute(Path::new(target)));
+        let team = self.target.as_deref();
+        let fits = |info: &SessionInfo| match (&file, team) {
+            (Some(file), Some(team)) => info.source_file.as_ref() == Some(file) || info.team == team,
+            _ => true,
+        };
+        match session_view::latest_unfinished(project, fits)? {
+            Some((dir, _)) => Ok(dir),
+            None => Err(session_view::none_to_continue(project)),
+        }
+    }
+}
+
+/// What `--continue` may do to results.
+#[derive(Clone, Copy)]
+pub struct Changes {
+    pub keep: bool,
+    pub dry_run: bool,
+}
+
+/// Takes a session up again and runs what is left of it.
+pub fn resume(
+    project: &Path,
+    dir: SessionDir,
+    flags: &RunFlags,
+    global: &Global,
+    config: &Config,
+    changes: Changes,
+) -> Result<Exit, Failure> {
+    let info = dir.read_info().map_err(|error| launch::store_failure(&error))?;
+    let team = find_team::own(&info.team)?;
+    let (mut session, ledger) = OpenSession::take_up(project, dir, &launch::holder(), team)
+        .map_err(|error| launch::session_failure(&error))?;
+    session.log_bytes = config.limits.log_bytes;
+    let agent = flags.agent.clone().or_else(|| Some(info.default_agent.clone()).filter(|name| !name.is_empty()));
+    let mut role_agents: Vec<String> = info.agents.iter().map(|(role, name)| format!("{role}={name}")).collect();
+    role_agents.extend(flags.role_agent.iter().cloned());
+    let chosen = agents::choose(&ledger.team, config, agent.as_deref(), &role_agents)?;
+    let why = if flags.agent.is_some() { chosen.why } else { "as before" };
+    let mut options = flags.options(global, config, chosen);
+    if flags.concurrency.is_none() {
+        options.concurrency = info.concurrency;
+    }
+    let standing_agents = options.agents.clone();
+    session.info.default_agent.clone_from(&options.agents.default);
+    session.info.agents.clone_from(&options.agents.by_role);
+    let mut engine = Engine::new(ledger, options);
+    let now = now();
+    if let Some(bytes) = session.edits_since().map_err(|error| launch::store_failure(&error))? {
+        if changes.dry_run {
+            anstream::eprintln!("tasks.csv was edited; the edit is followed when the session continues");
+        } else {
+            let told = follow_edit(&mut session, &mut engine, now, &bytes)
+                .map_err(|error| launch::drive_failure(&error, session.dir.id()))?;
+            for problem in told {
+                anstream::eprintln!("The edit of tasks.csv was set aside: {problem}");
+            }
+        }
+    }
+    let base = base::moved(project, info.base_commit.as_deref());
+    let stale = if changes.keep {
+        Vec::new()
+    } else {
+        engine.ledger().stale(&Standing { agents: &standing_agents, base })
+    };
+    if changes.dry_run {
+        session_view::print_dry_run(engine.ledger(), &stale, global)?;
+        return Ok(Exit::Done);
+    }
+    for found in &stale {
+        if !global.quiet {
+            anstream::eprintln!("{} runs again: {}", engine.ledger().plan().id(found.task), found.why);
+        }
+    }
+    let events = engine.reset(stale);
+    session.record(&events).map_err(|error| launch::store_failure(&error))?;
+    session.info.state = SessionState::Running;
+    session.dir.write_info(&session.info).map_err(|error| launch::store_failure(&error))?;
+    let agent = session.info.default_agent.clone();
+    launch::introduce(engine.ledger(), &session, &agent, why, global);
+    launch::drive(session, engine, flags, global)
+}
+
+fn now() -> Timestamp {
+    Timestamp(u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0))
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}

@@ -1,0 +1,29 @@
+//! The commit that results are built on.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The commit that is checked out, if the project is a git repository with one.
+pub fn head(project: &Path) -> Option<String> {
+    let output = git(project, &["rev-parse", "--verify", "--quiet", "HEAD"]).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    (output.status.success() && !text.trim().is_empty()).then(|| text.trim().to_owned())
+}
+
+/// Why results made on `base` no longer stand: its commit is not below what is checked out. Commits on top of it,
+/// by the workers or by a person, take nothing away from them.
+pub fn moved(project: &Path, base: Option<&str>) -> Option<String> {
+    let (base, now) = (base?, head(project)?);
+    if base == now {
+        return None;
+    }
+    let below = git(project, &["merge-base", "--is-ancestor", base, &now]).status().ok()?.success();
+    let short = |commit: &str| commit.chars().take(10).collect::<String>();
+    (!below).then(|| format!("it was made on commit {}, which {} does not contain", short(base), short(&now)))
+}
+
+fn git(project: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new("git");
+    command.current_dir(project).args(args).stdin(Stdio::null()).stderr(Stdio::null());
+    command
+}

@@ -1,0 +1,171 @@
+//! Starts a run and sees it through: the agent, the session, the screen, the exit code.
+
+pub mod agents;
+pub mod base;
+
+use crate::cli::Global;
+use crate::config::Config;
+use crate::exit::{Exit, Failure};
+use crate::report;
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::time::Duration;
+use wavecrew_core::engine::{Answer, Asking, Engine, Ledger, Options, Question};
+use wavecrew_core::event::Ending;
+use wavecrew_run::driver::{Asker, DriveError, Driver, OpenSession, SessionError, Surface};
+use wavecrew_run::guardian::GuardianCommand;
+use wavecrew_store::{Holder, StoreError};
+
+/// Flags that every run has.
+#[derive(clap::Args, Debug, Clone)]
+pub struct RunFlags {
+    /// Ask nothing: take the default answer everywhere
+    #[arg(short = 'y', long)]
+    pub yes: bool,
+    /// Workers at the same time [default: 3]
+    #[arg(short = 'c', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub concurrency: Option<u32>,
+    /// The program that does the tasks, for example `command:./agent.sh`
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// Another agent for one role
+    #[arg(long, value_name = "ROLE=NAME")]
+    pub role_agent: Vec<String>,
+    /// Seconds a task may take, in place of the team's limit
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub timeout: Option<u64>,
+    /// Attempts at a task whose worker crashed or timed out [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub attempts: Option<u32>,
+    /// An instruction for every task; `{column}` is replaced by the row's value
+    #[arg(long, value_name = "TEXT")]
+    pub instruction: Option<String>,
+}
+
+impl RunFlags {
+    pub fn options(&self, global: &Global, config: &Config, chosen: agents::Chosen) -> Options {
+        let seconds = |seconds: Option<u64>| seconds.map(Duration::from_secs);
+        let defaults = Options::default();
+        let person = !self.yes && !global.json && is_terminal();
+        Options {
+            concurrency: self.concurrency.or(config.concurrency).map_or(defaults.concurrency, |n| n as usize),
+            asking: if person { Asking::Person } else { Asking::Defaults },
+            agents: chosen.choice,
+            max_attempts: self.attempts.or(config.attempts).unwrap_or(defaults.max_attempts),
+            wall: seconds(self.timeout.or(config.limits.one_shot_seconds)),
+            end_idle: seconds(config.limits.end_idle_seconds),
+            idle: seconds(config.limits.idle_seconds),
+            kill_grace: seconds(config.limits.kill_grace_seconds).unwrap_or(defaults.kill_grace),
+            ..defaults
+        }
+    }
+}
+
+/// Whether there is a person to ask.
+pub fn is_terminal() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// Who writes the session: this process, as the person called it.
+pub fn holder() -> Holder {
+    let words: Vec<String> = std::env::args().collect();
+    let mut command = words.join(" ");
+    command.truncate(command.floor_char_boundary(200));
+    Holder::this_process(&jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(), &command)
+}
+
+/// Runs the session to its end and says how the program is to exit.
+pub fn drive(session: OpenSession, engine: Engine, flags: &RunFlags, global: &Global) -> Result<Exit, Failure> {
+    let mut screen = report::for_run(global, &session.dir, &session.info);
+    let person = !flags.yes && !global.json && is_terminal();
+    let guardian = GuardianCommand {
+        program: std::env::current_exe().map_err(Failure::Output)?.into_os_string(),
+        args: vec!["__guardian".into()],
+    };
+    let surface = Surface {
+        reporter: screen.as_mut(),
+        asker: person.then(|| Arc::new(ask) as Asker),
+        guardian,
+        instruction: flags.instruction.clone(),
+    };
+    let (dir, info) = (session.dir.clone(), session.info.clone());
+    let (ending, ledger) = Driver::run(session, engine, surface).map_err(|error| drive_failure(&error, dir.id()))?;
+    let exit = exit_for(&ending);
+    screen.end(&ending, &ledger, &dir, &info, exit);
+    Ok(exit)
+}
+
+fn exit_for(ending: &Ending) -> Exit {
+    match ending {
+        Ending::Completed => Exit::Done,
+        Ending::Failed => Exit::TasksFailed,
+        Ending::Interrupted => Exit::Interrupted,
+        Ending::Cancelled => Exit::Stopped,
+        Ending::Stalled { .. } => Exit::Stalled,
+    }
+}
+
+fn ask(question: &Question) -> Answer {
+    let choice = dialoguer::Select::new()
+        .with_prompt(&question.text)
+        .items(["Try them again", "Stop here"])
+        .default(1)
+        .interact();
+    match choice {
+        Ok(0) => Answer::Retry,
+        Ok(_) | Err(_) => Answer::Abort,
+    }
+}
+
+pub fn store_failure(error: &StoreError) -> Failure {
+    let (message, help) = (error.to_string(), error.help());
+    match error {
+        StoreError::NoSuchSession { .. } | StoreError::BadName { .. } => Failure::with_help(message, help),
+        _ => Failure::Disk { message, help },
+    }
+}
+
+pub fn session_failure(error: &SessionError) -> Failure {
+    match error {
+        SessionError::Store(error) => store_failure(error),
+        SessionError::Plan { path, problems } => {
+            let lines: Vec<String> =
+                problems.iter().map(|p| format!("{}:{}: {}", path.display(), p.line, p.message)).collect();
+            Failure::with_help(lines.join("\n"), "mend the table by hand, then continue")
+        }
+        SessionError::Team { problems, .. } => {
+            let lines: Vec<String> =
+                problems.iter().map(|p| format!("{}:{}: {}", p.file, p.line, p.message)).collect();
+            Failure::with_help(lines.join("\n"), "mend the team file, then continue")
+        }
+    }
+}
+
+pub fn drive_failure(error: &DriveError, session: &str) -> Failure {
+    let go_on = format!("continue with `wavecrew run --continue {session}`");
+    match error {
+        DriveError::Store(error) => Failure::Disk {
+            message: error.to_string(),
+            help: format!("{}; then {go_on}", error.help()),
+        },
+        DriveError::Process(_) | DriveError::GuardianLost => {
+            Failure::Disk { message: error.to_string(), help: go_on }
+        }
+    }
+}
+
+/// What a run says before it starts.
+pub fn introduce(ledger: &Ledger, session: &OpenSession, agent: &str, why: &str, global: &Global) {
+    if global.quiet || global.json {
+        return;
+    }
+    let counts = ledger.counts();
+    let plan = ledger.plan();
+    let tasks = if plan.len() == 1 { "1 task".to_owned() } else { format!("{} tasks", plan.len()) };
+    let waves = if plan.waves() == 1 { "1 wave".to_owned() } else { format!("{} waves", plan.waves()) };
+    anstream::eprintln!("Session {} ({tasks} in {waves})", session.dir.id());
+    anstream::eprintln!("Agent   {agent} ({why})");
+    if counts.completed > 0 {
+        anstream::eprintln!("Kept    {} completed", counts.completed);
+    }
+}
