@@ -111,7 +111,8 @@ impl Dialect {
 
     /// The body that goes with an HTTP status.
     pub fn error(self, status: u16) -> Value {
-        let message = format!("scripted failure {status}");
+        // Without the number: a client has to tell failures apart by the status, as with a real service.
+        let message = "the service fails as scripted";
         match self {
             Self::Responses | Self::Chat => {
                 let kind = match status {
