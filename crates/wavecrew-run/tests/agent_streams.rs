@@ -23,7 +23,9 @@ fn events(cli: Cli, name: &str) -> Vec<AgentEvent> {
 
 fn tally(events: &[AgentEvent]) -> Tally {
     let mut tally = Tally::default();
-    events.iter().for_each(|event| tally.on(event));
+    for event in events {
+        tally.on(event);
+    }
     tally
 }
 
@@ -233,13 +235,13 @@ fn an_open_question_is_what_the_clock_found() {
 #[test]
 fn a_retry_carries_its_wait() {
     let waits = |cli, name| {
-        let all = events(cli, name).into_iter();
-        all.filter_map(|event| match event {
-            AgentEvent::Retrying(failure) => Some((failure.kind, failure.retry_after)),
-            _ => None,
-        })
-        .next()
-        .unwrap()
+        events(cli, name)
+            .into_iter()
+            .find_map(|event| match event {
+                AgentEvent::Retrying(failure) => Some((failure.kind, failure.retry_after)),
+                _ => None,
+            })
+            .unwrap()
     };
     assert_eq!(
         waits(Cli::Claude, "e429"),
@@ -345,7 +347,9 @@ fn the_same_work_reads_the_same() {
 fn usage_is_the_same_in_every_way_of_counting() {
     let spent = |cli, name, before| {
         let mut meter = Meter::new(before);
-        events(cli, name).iter().for_each(|event| meter.on(event));
+        for event in &events(cli, name) {
+            meter.on(event);
+        }
         (meter.spent().input, meter.spent().cached, meter.spent().output)
     };
     let two_calls = (2000, 400, 100);
@@ -378,9 +382,9 @@ fn cost_is_counted_where_it_is_told() {
         input: 1,
         ..Usage::NONE
     });
-    events(Cli::Claude, "tools")
-        .iter()
-        .for_each(|event| meter.on(event));
+    for event in &events(Cli::Claude, "tools") {
+        meter.on(event);
+    }
     assert!((meter.spent().cost.unwrap() - 0.00008).abs() < 1e-9);
     assert!((meter.conversation().cost.unwrap() - 0.01008).abs() < 1e-9);
 }
