@@ -1,5 +1,6 @@
 //! What differs between agent command lines: how each is started and what its output means. Starts nothing itself.
 
+pub mod launch;
 pub mod stream;
 
 /// An agent command line that is known by name.
