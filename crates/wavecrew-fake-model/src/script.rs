@@ -115,11 +115,14 @@ pub fn next_step(conversation: &Conversation) -> Step {
 
 fn read(text: &str) -> Vec<Turn> {
     let mut turns = vec![Turn::default()];
-    for line in text.lines().map(str::trim) {
-        let turn = turns.last_mut().expect("starts with one turn");
-        if line == "@@next" {
+    for mut line in text.lines().map(str::trim) {
+        // Some clients take `@` for a file to include and join the lines around it.
+        if let Some(rest) = line.strip_prefix("@@next") {
             turns.push(Turn::default());
-        } else if let Some((name, arguments)) = words(line, "@@tool ") {
+            line = rest.trim_start();
+        }
+        let turn = turns.last_mut().expect("starts with one turn");
+        if let Some((name, arguments)) = words(line, "@@tool ") {
             turn.calls.push(Step::Tool { name, arguments });
         } else if let Some((name, text)) = words(line, "@@custom ") {
             turn.calls.push(Step::Custom {
@@ -186,7 +189,7 @@ mod tests {
 
     #[test]
     fn next_answers_a_message_without_a_script() {
-        let script = user("@@tool sh\n@@final bad\n@@next\n@@tool write\n@@final good");
+        let script = user("@@tool sh\n@@final bad\n@@next @@tool write\n@@final good");
         let mut said = vec![script, Said::ToolResult];
         assert_eq!(step(&said), Step::Final("bad".into()));
         said.extend([Said::Answer, user("repair it")]);

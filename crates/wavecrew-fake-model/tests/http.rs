@@ -147,7 +147,8 @@ fn messages() {
         json!({ "role": "assistant", "content": [{ "type": "tool_use", "id": "t", "name": "write" }] });
     let result = json!({ "role": "user", "content": [{ "type": "tool_result", "tool_use_id": "t" },
         { "type": "text", "text": "<system-reminder>be brief</system-reminder>" }] });
-    let end = ask("ok", false, json!([user, assistant, result])).json();
+    let aside = json!({ "role": "system", "content": "# Environment" });
+    let end = ask("ok", false, json!([user, aside, assistant, result])).json();
     assert_eq!(end["content"][0]["text"], "it is written");
     assert_eq!(end["stop_reason"], "end_turn");
     assert_eq!(

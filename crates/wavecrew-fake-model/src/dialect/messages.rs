@@ -8,22 +8,21 @@ use crate::script::{Conversation, Said, Step};
 pub(super) fn conversation(body: &Value) -> Conversation {
     let mut said = Vec::new();
     for message in list(body, "messages") {
-        let user = message["role"] == "user";
         let parts = list(message, "content");
-        if let Some(text) = message["content"].as_str() {
-            said.push(if user {
-                Said::User(text.to_owned())
-            } else {
-                Said::Answer
-            });
-        } else if user {
-            said.extend(parts.iter().filter_map(|part| match part["type"].as_str() {
-                Some("tool_result") => Some(Said::ToolResult),
-                Some("text") => Some(Said::User(string(&part["text"]))),
-                _ => None,
-            }));
-        } else if message["role"] == "assistant" && !parts.iter().any(|part| part["type"] == "tool_use") {
-            said.push(Said::Answer);
+        match (message["role"].as_str(), message["content"].as_str()) {
+            (Some("user"), Some(text)) => said.push(Said::User(text.to_owned())),
+            (Some("user"), None) => {
+                said.extend(parts.iter().filter_map(|part| match part["type"].as_str() {
+                    Some("tool_result") => Some(Said::ToolResult),
+                    Some("text") => Some(Said::User(string(&part["text"]))),
+                    _ => None,
+                }));
+            }
+            (Some("assistant"), _) if !parts.iter().any(|part| part["type"] == "tool_use") => {
+                said.push(Said::Answer);
+            }
+            // Clients put what they have to say about the surroundings between the two sides.
+            _ => {}
         }
     }
     Conversation {

@@ -14,20 +14,31 @@ pub(super) fn prepare(request: &Request, launch: &mut Launch) {
         Conversation::New { id } => launch.args(["--session-id", id]),
         Conversation::Resume { id } => launch.args(["--resume", id]),
     }
-    let server = request.mcp.map(|server| format!("mcp__{}", server.name));
-    let mut allowed: Vec<&str> = server.as_deref().into_iter().collect();
-    // Edits are accepted and what would be asked is denied: nobody is there to answer. Bypassing is refused for root.
-    if request.access.writes() {
-        allowed.push("Bash");
-        launch.args(["--permission-mode", "acceptEdits", "--disallowedTools", NEVER]);
+    // What would be asked is denied, for nobody is there to answer. Bypassing all checks is refused for root.
+    let mut allowed: Vec<String> = request
+        .mcp
+        .iter()
+        .map(|server| format!("mcp__{}", server.name))
+        .collect();
+    if request.writes_project() {
+        allowed.push("Bash".to_owned());
+        launch.args(["--permission-mode", "acceptEdits"]);
     } else {
-        launch.args([
-            "--permission-mode",
-            "dontAsk",
-            "--disallowedTools",
-            &format!("{NEVER},{WRITERS}"),
-        ]);
+        // One more slash marks the path as absolute.
+        allowed.extend(
+            request
+                .folders
+                .iter()
+                .map(|folder| format!("Edit(/{}/**)", folder.display())),
+        );
+        launch.args(["--permission-mode", "dontAsk"]);
     }
+    let never = if request.writes() {
+        NEVER.to_owned()
+    } else {
+        format!("{NEVER},{WRITERS}")
+    };
+    launch.args(["--disallowedTools", &never]);
     if !allowed.is_empty() {
         launch.args(["--allowedTools", &allowed.join(",")]);
     }
@@ -38,7 +49,11 @@ pub(super) fn prepare(request: &Request, launch: &mut Launch) {
         launch.args(["--model", model]);
     }
     if let Some(server) = request.mcp {
-        let file = launch.file(request, "mcp.json", &json!({ "mcpServers": mcp_servers(server) }));
+        let file = launch.file(
+            request,
+            "mcp.json",
+            json!({ "mcpServers": mcp_servers(server) }).to_string(),
+        );
         launch.args(["--mcp-config", &file, "--strict-mcp-config"]);
     }
     if let Some(schema) = request.schema {

@@ -11,13 +11,13 @@ pub(super) fn prepare(request: &Request, launch: &mut Launch) {
     }
     launch.args(["--json", "--skip-git-repo-check", "--disable", "multi_agent"]);
     set(launch, "approval_policy", &"never".into());
-    let sandbox = if request.access.writes() {
+    let sandbox = if request.writes() {
         "workspace-write"
     } else {
         "read-only"
     };
     set(launch, "sandbox_mode", &sandbox.into());
-    if request.access.writes() && !request.folders.is_empty() {
+    if !request.folders.is_empty() {
         let folders = request
             .folders
             .iter()
@@ -36,7 +36,7 @@ pub(super) fn prepare(request: &Request, launch: &mut Launch) {
         mcp(server, launch);
     }
     if let Some(schema) = request.schema {
-        let file = launch.file(request, "schema.json", schema);
+        let file = launch.file(request, "schema.json", schema.to_string());
         launch.args(["--output-schema", &file]);
     }
     if let Conversation::Resume { id } = request.conversation {

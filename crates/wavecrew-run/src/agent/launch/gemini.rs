@@ -1,5 +1,6 @@
-//! gemini: MCP servers and tool lists come from settings files only; the system's file is the one that neither the
-//! user's home nor the project owns, and a variable says where it is.
+//! gemini: permissions by a policy file. MCP servers come from settings files only; the system's is the one that is
+//! neither the user's nor the project's, and a variable says where it is. gemini takes it only if root owns it and
+//! nobody else may write the folders above, so other users' workers report by their last message, or speak ACP.
 
 use serde_json::json;
 
@@ -23,22 +24,27 @@ pub(super) fn prepare(request: &Request, launch: &mut Launch) {
     for folder in request.folders {
         launch.args(["--include-directories", &folder.to_string_lossy()]);
     }
-    let mut excluded = vec!["invoke_agent", "enter_plan_mode", "ask_user"];
-    if !request.access.writes() {
-        excluded.extend(["write_file", "replace", "run_shell_command"]);
+    let mut denied = vec!["invoke_agent", "enter_plan_mode", "ask_user"];
+    if !request.writes() {
+        denied.extend(["write_file", "replace", "run_shell_command"]);
     }
-    let mut settings = json!({
-        "general": { "enableAutoUpdate": false, "enableAutoUpdateNotification": false },
-        "tools": { "exclude": excluded },
-    });
+    let policy = format!(
+        "[[rule]]\ntoolName = {}\ndecision = \"deny\"\npriority = 999\n",
+        json!(denied)
+    );
+    let file = launch.file(request, "policy.toml", policy);
+    launch.args(["--policy", &file]);
     if let Some(server) = request.mcp {
         let mut servers = mcp_servers(server);
         servers[&server.name]["trust"] = true.into();
-        settings["mcpServers"] = servers;
+        let file = launch.file(
+            request,
+            "settings.json",
+            json!({ "mcpServers": servers }).to_string(),
+        );
+        launch.env([("GEMINI_CLI_SYSTEM_SETTINGS_PATH", &file)]);
     }
-    let file = launch.file(request, "gemini-settings.json", &settings);
     launch.env([
-        ("GEMINI_CLI_SYSTEM_SETTINGS_PATH", &file),
         ("GEMINI_CLI_TRUST_WORKSPACE", "true"),
         // Saves seconds: otherwise it starts itself a second time with more memory.
         ("GEMINI_CLI_NO_RELAUNCH", "true"),

@@ -1,4 +1,5 @@
-//! goose: the prompt from stdin by `-i -`, sessions by a name of our choice, MCP servers as extensions.
+//! goose: the prompt from stdin by `-i -`, sessions by a name of our choice, MCP servers as extensions that are named
+//! after their program. It knows no mode that reads and does not write, so every role gets the same tools.
 
 use super::{Conversation, Launch, Request};
 
@@ -27,6 +28,5 @@ pub(super) fn prepare(request: &Request, launch: &mut Launch) {
         launch.env.extend_from_slice(&server.env);
     }
     launch.args(["-i", "-"]);
-    let mode = if request.access.writes() { "auto" } else { "chat" };
-    launch.env([("GOOSE_MODE", mode)]);
+    launch.env([("GOOSE_MODE", "auto")]);
 }

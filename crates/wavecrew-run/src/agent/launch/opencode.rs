@@ -14,7 +14,7 @@ pub(super) fn prepare(request: &Request, launch: &mut Launch) {
     }
     // What is denied stays denied under `--auto`; everything else is approved.
     let mut permission = json!({ "task": "deny", "question": "deny" });
-    if !request.access.writes() {
+    if !request.writes() {
         permission["edit"] = "deny".into();
         permission["bash"] = "deny".into();
     }

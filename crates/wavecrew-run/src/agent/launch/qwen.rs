@@ -11,7 +11,7 @@ pub(super) fn prepare(request: &Request, launch: &mut Launch) {
         Conversation::Resume { id } => launch.args(["--resume", id]),
     }
     launch.args(["--exclude-tools", "agent", "--exclude-tools", "ask_user_question"]);
-    if !request.access.writes() {
+    if !request.writes() {
         for tool in [
             "write_file",
             "edit",
@@ -32,11 +32,11 @@ pub(super) fn prepare(request: &Request, launch: &mut Launch) {
         let mut servers = mcp_servers(server);
         servers[&server.name]["trust"] = true.into();
         servers[&server.name]["alwaysLoadTools"] = true.into();
-        let file = launch.file(request, "mcp.json", &json!({ "mcpServers": servers }));
+        let file = launch.file(request, "mcp.json", json!({ "mcpServers": servers }).to_string());
         launch.args(["--mcp-config", &file]);
     }
     if let Some(schema) = request.schema {
-        let file = launch.file(request, "schema.json", schema);
+        let file = launch.file(request, "schema.json", schema.to_string());
         launch.args(["--json-schema", &format!("@{file}")]);
     }
     launch.env([("QWEN_CODE_SUPPRESS_YOLO_WARNING", "1")]);

@@ -20,7 +20,7 @@ pub(super) fn read(value: &Value, state: &mut State) {
         "complete" => {
             let count = |key: &str| value[key].as_u64().unwrap_or(0);
             state.push(AgentEvent::Usage(Usage {
-                span: Span::Since,
+                span: Span::Conversation,
                 input: count("input_tokens"),
                 cached: count("cache_read_input_tokens"),
                 output: count("output_tokens"),

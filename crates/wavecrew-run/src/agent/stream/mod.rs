@@ -16,7 +16,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 pub use failure::{FailKind, Failure};
-pub use outcome::{End, Expects, Outcome, StopReason, Stopped, Tally, outcome};
+pub use outcome::{End, Expects, Outcome, Stopped, Tally, outcome};
 pub use usage::{Meter, Span, Usage};
 
 use super::Cli;

@@ -1,60 +1,22 @@
 //! Why a worker ended: its events, how its process ended and what it owed, folded into one [`StopReason`].
 
 use serde_json::Value;
+use wavecrew_core::event::StopReason;
 
 use super::failure::{FailKind, Failure};
 use super::{AgentEvent, Cli};
 
-/// Why a worker ended, as the journal and the table say it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum StopReason {
-    Ok,
-    /// It ended in peace and reported nothing.
-    NoReport,
-    SchemaInvalid,
-    RateLimited,
-    Quota,
-    Auth,
-    PermissionBlocked,
-    Timeout,
-    Idle,
-    Crashed,
-    /// The service was not there, did not take the request, or the model declined.
-    Refused,
-    Cancelled,
-    Interrupted,
-}
-
-impl StopReason {
-    pub const fn as_str(self) -> &'static str {
+impl FailKind {
+    /// The reason to write down when this ended the worker.
+    pub fn stop_reason(self) -> StopReason {
         match self {
-            Self::Ok => "ok",
-            Self::NoReport => "no_report",
-            Self::SchemaInvalid => "schema_invalid",
-            Self::RateLimited => "rate_limited",
-            Self::Quota => "quota",
-            Self::Auth => "auth",
-            Self::PermissionBlocked => "permission_blocked",
-            Self::Timeout => "timeout",
-            Self::Idle => "idle",
-            Self::Crashed => "crashed",
-            Self::Refused => "refused",
-            Self::Cancelled => "cancelled",
-            Self::Interrupted => "interrupted",
-        }
-    }
-}
-
-impl From<FailKind> for StopReason {
-    fn from(kind: FailKind) -> Self {
-        match kind {
-            FailKind::RateLimited | FailKind::Overloaded => Self::RateLimited,
-            FailKind::Quota => Self::Quota,
-            FailKind::Auth => Self::Auth,
-            FailKind::BadRequest | FailKind::Unreachable | FailKind::Declined => Self::Refused,
-            FailKind::Schema => Self::SchemaInvalid,
-            FailKind::OutOfTime => Self::Timeout,
-            FailKind::Server | FailKind::Cut | FailKind::Other => Self::Crashed,
+            Self::RateLimited | Self::Overloaded => StopReason::RateLimited,
+            Self::Quota => StopReason::Quota,
+            Self::Auth => StopReason::Auth,
+            Self::BadRequest | Self::Unreachable | Self::Declined => StopReason::Refused,
+            Self::Schema => StopReason::SchemaInvalid,
+            Self::OutOfTime => StopReason::Timeout,
+            Self::Server | Self::Cut | Self::Other => StopReason::Crashed,
         }
     }
 }
@@ -204,7 +166,7 @@ fn stopped_by_us(tally: &Tally, stopped: Stopped) -> Outcome {
     }
     // An agent that was still trying to reach its service ran out of time because of that.
     let failure = tally.failure.clone().or_else(|| tally.trouble.clone());
-    let known = failure.as_ref().map(|failure| StopReason::from(failure.kind));
+    let known = failure.as_ref().map(|failure| failure.kind.stop_reason());
     Outcome {
         reason: known
             .filter(|reason| *reason != StopReason::Crashed)
@@ -221,7 +183,7 @@ fn ended(cli: Cli, tally: &Tally, code: Option<i32>, expects: Expects, stderr: &
             failure.kind = by_code.unwrap_or(FailKind::Other);
         }
         return Outcome {
-            reason: failure.kind.into(),
+            reason: failure.kind.stop_reason(),
             failure: Some(failure),
         };
     }
@@ -238,7 +200,7 @@ fn ended(cli: Cli, tally: &Tally, code: Option<i32>, expects: Expects, stderr: &
         (None, None) => Failure::new(None, last_line(stderr)),
     };
     Outcome {
-        reason: failure.kind.into(),
+        reason: failure.kind.stop_reason(),
         failure: Some(failure),
     }
 }
