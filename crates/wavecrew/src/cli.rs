@@ -1,6 +1,6 @@
 //! The command line: flags that every command has, and the way to each verb.
 
-use crate::cmd::{completions, plan, validate};
+use crate::cmd::{completions, plan, run, validate};
 use crate::exit::{Exit, Failure};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -63,6 +63,7 @@ impl Color {
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    Run(run::Args),
     Plan(plan::Args),
     Validate(validate::Args),
     Completions(completions::Args),
@@ -76,6 +77,7 @@ impl Cli {
                 .map_err(|e| Failure::input(format!("cannot work in {}: {e}", dir.display())))?;
         }
         match &self.command {
+            Command::Run(args) => args.run(&self.global),
             Command::Plan(args) => args.run(&self.global),
             Command::Validate(args) => args.run(&self.global),
             Command::Completions(args) => args.run(),

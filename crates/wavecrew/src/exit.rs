@@ -9,8 +9,15 @@ use std::process::ExitCode;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {
     Done = 0,
+    /// Something failed or was skipped.
+    TasksFailed = 1,
     BadInput = 2,
+    /// Stopped by a person, a gate or a budget.
+    Stopped = 3,
+    Stalled = 4,
+    /// Disk, journal or lock.
     DiskFailure = 5,
+    Interrupted = 130,
 }
 
 impl From<Exit> for ExitCode {
@@ -26,6 +33,10 @@ pub enum Failure {
     Refused,
     /// Something is wrong with what was given.
     BadInput { message: String, help: Option<String> },
+    /// The person said no.
+    Declined,
+    /// The session's files cannot be read or written.
+    Disk { message: String, help: String },
     /// The output could not be written.
     Output(io::Error),
 }
@@ -48,6 +59,8 @@ impl Failure {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Refused | Self::BadInput { .. } => Exit::BadInput,
+            Self::Declined => Exit::Stopped,
+            Self::Disk { .. } => Exit::DiskFailure,
             // The reader went away, which is its good right: `plan | head`.
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
             Self::Output(_) => Exit::DiskFailure,
@@ -56,7 +69,8 @@ impl Failure {
 
     pub fn print(&self) {
         match self {
-            Self::Refused => {}
+            Self::Refused | Self::Declined => {}
+            Self::Disk { message, help } => show::error(message, Some(help)),
             Self::BadInput { message, help } => show::error(message, help.as_deref()),
             Self::Output(_) if self.exit() == Exit::Done => {}
             Self::Output(_) => show::error(&self.to_string(), None),
@@ -68,7 +82,8 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Refused => f.write_str("the input was refused"),
-            Self::BadInput { message, .. } => f.write_str(message),
+            Self::Declined => f.write_str("not confirmed"),
+            Self::BadInput { message, .. } | Self::Disk { message, .. } => f.write_str(message),
             Self::Output(error) => write!(f, "the output cannot be written: {error}"),
         }
     }

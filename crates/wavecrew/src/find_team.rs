@@ -25,6 +25,14 @@ pub fn find(name: &str) -> Result<Team, Failure> {
     Team::builtin(name).ok_or_else(|| unknown(name))
 }
 
+/// The project's own version of a session's team, as it is now; `None` where the session's copy is the only one.
+pub fn own(name: &str) -> Result<Option<Team>, Failure> {
+    if name.contains(['/', '\\']) {
+        return Ok(None);
+    }
+    read(&Path::new(FOLDER).join(format!("{name}.toml")))
+}
+
 fn read(path: &Path) -> Result<Option<Team>, Failure> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,

@@ -2,16 +2,28 @@
 
 mod cli;
 mod cmd;
+mod config;
 mod csv_file;
 mod exit;
 mod find_team;
+mod launch;
 mod layout;
+mod report;
+mod session_view;
 mod show;
+mod target;
 
 use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // Before anything else: the guardian is to stay small.
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|word| word == "__guardian")
+    {
+        return wavecrew_run::guardian::guardian_main();
+    }
     let cli = cli::Cli::parse();
     match cli.run() {
         Ok(exit) => exit.into(),

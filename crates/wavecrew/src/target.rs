@@ -31,13 +31,20 @@ pub struct Words<'a> {
 
 impl Words<'_> {
     pub fn read(&self) -> Result<Target, Failure> {
-        if self.is_table() { self.read_table() } else { self.read_team() }
+        if self.is_table() {
+            self.read_table()
+        } else {
+            self.read_team()
+        }
     }
 
     /// A table is named by its ending, or is a file that is no team file.
     fn is_table(&self) -> bool {
         let path = Path::new(self.target);
-        let is = |ending: &str| path.extension().is_some_and(|found| found.eq_ignore_ascii_case(ending));
+        let is = |ending: &str| {
+            path.extension()
+                .is_some_and(|found| found.eq_ignore_ascii_case(ending))
+        };
         is("csv") || self.target == "-" || (!is("toml") && path.exists())
     }
 
@@ -58,13 +65,22 @@ impl Words<'_> {
             let warnings: Vec<Problem> = warnings.into_iter().map(|warning| warning.0).collect();
             show::warnings(&file, &warnings);
         }
-        Ok(Target { team, plan, pipeline: None, reason: None, file: Some(PathBuf::from(self.target)) })
+        Ok(Target {
+            team,
+            plan,
+            pipeline: None,
+            reason: None,
+            file: Some(PathBuf::from(self.target)),
+        })
     }
 
     fn read_team(&self) -> Result<Target, Failure> {
         if let Some(other) = self.team {
             return Err(Failure::with_help(
-                format!("`{}` is a team itself, and --team names another one: `{other}`", self.target),
+                format!(
+                    "`{}` is a team itself, and --team names another one: `{other}`",
+                    self.target
+                ),
                 "give --team only with a table",
             ));
         }
@@ -83,7 +99,11 @@ impl Words<'_> {
             }
         };
         let Some(pipeline) = team.pipeline(&name) else {
-            let names: Vec<&str> = team.pipelines.iter().map(|pipeline| pipeline.name.as_str()).collect();
+            let names: Vec<&str> = team
+                .pipelines
+                .iter()
+                .map(|pipeline| pipeline.name.as_str())
+                .collect();
             let help = wavecrew_core::plan::did_you_mean(&name, names.iter().copied())
                 .unwrap_or_else(|| format!("there are: {}", names.join(", ")));
             let message = format!("the team `{}` has no pipeline `{name}`", team.name);
@@ -96,10 +116,19 @@ impl Words<'_> {
         }
         let (plan, _) = seal(sheet.finish(), &team).map_err(|problems| {
             for problem in &problems {
-                show::error(&format!("pipeline {name}: {}", problem.message), problem.help.as_deref());
+                show::error(
+                    &format!("pipeline {name}: {}", problem.message),
+                    problem.help.as_deref(),
+                );
             }
             Failure::Refused
         })?;
-        Ok(Target { team, plan, pipeline: Some(name), reason: Some(reason), file: None })
+        Ok(Target {
+            team,
+            plan,
+            pipeline: Some(name),
+            reason: Some(reason),
+            file: None,
+        })
     }
 }

@@ -52,6 +52,10 @@ pub enum Input {
         patch: Patch,
         plan: Box<Plan>,
     },
+    /// A person's edit cannot be followed; it was set aside.
+    EditRefused {
+        problems: Vec<String>,
+    },
     Answered {
         question: u32,
         answer: Answer,

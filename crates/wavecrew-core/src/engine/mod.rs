@@ -137,6 +137,10 @@ impl Engine {
         &self.ledger
     }
 
+    pub fn into_ledger(self) -> Ledger {
+        self.ledger
+    }
+
     pub fn running(&self) -> usize {
         self.live.len()
     }

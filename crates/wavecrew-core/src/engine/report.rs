@@ -184,7 +184,10 @@ mod tests {
     fn the_object_that_ends_the_output_is_found() {
         for (text, object) in [
             (r#"{"id":"A"}"#, Some(r#"{"id":"A"}"#)),
-            ("thinking {hard}\n{\"a\": {\"b\": \"}\"}}\n\n", Some("{\"a\": {\"b\": \"}\"}}")),
+            (
+                "thinking {hard}\n{\"a\": {\"b\": \"}\"}}\n\n",
+                Some("{\"a\": {\"b\": \"}\"}}"),
+            ),
             ("done:\n```json\n{\"id\": 1}\n```\n", Some("{\"id\": 1}")),
             ("{\"a\": 1} and more", None),
             ("no json }", None),

@@ -133,12 +133,16 @@ impl Engine {
     }
 
     /// Has tasks run again: results that no longer stand, or what a person wants retried.
-    pub fn reset(&mut self, stale: Vec<Stale>) -> Vec<super::Action> {
-        for Stale { task, why } in stale {
-            let task = self.ledger.plan().id(task).to_owned();
-            self.record(Event::Reset { task, why });
+    pub fn reset(&mut self, stale: Vec<Stale>) -> Vec<Event> {
+        let reset = |Stale { task, why }| Event::Reset {
+            task: self.ledger.plan().id(task).to_owned(),
+            why,
+        };
+        let events: Vec<Event> = stale.into_iter().map(reset).collect();
+        for event in &events {
+            self.ledger.apply(event);
         }
-        std::mem::take(&mut self.out)
+        events
     }
 
     /// A person's edit of the table, already sealed into a plan.

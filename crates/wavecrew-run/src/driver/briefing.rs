@@ -29,7 +29,10 @@ impl Surroundings {
             self.board_seen = board;
             self.discoveries = discoveries(session, team, ledger);
         }
-        let paths: Vec<PathBuf> = WisdomFile::ALL.iter().map(|file| session.wisdom().path(*file)).collect();
+        let paths: Vec<PathBuf> = WisdomFile::ALL
+            .iter()
+            .map(|file| session.wisdom().path(*file))
+            .collect();
         let wisdom: Vec<_> = paths.iter().map(|path| stamp(path)).collect();
         if wisdom != self.wisdom_seen {
             self.wisdom_seen = wisdom;
@@ -45,10 +48,15 @@ fn stamp(path: &Path) -> Option<Stamp> {
 
 /// The newest entries, one per key, without those of tasks whose claims turned out to be false.
 fn discoveries(session: &SessionDir, team: &Team, ledger: &Ledger) -> Vec<String> {
-    let Ok(found) = session.board().read() else { return Vec::new() };
+    let Ok(found) = session.board().read() else {
+        return Vec::new();
+    };
     let in_data = |key: &Vec<String>| key.iter().map(|field| format!("data.{field}")).collect();
-    let keys: HashMap<&str, Vec<String>> =
-        team.discoveries.iter().map(|kind| (kind.name.as_str(), in_data(&kind.key))).collect();
+    let keys: HashMap<&str, Vec<String>> = team
+        .discoveries
+        .iter()
+        .map(|kind| (kind.name.as_str(), in_data(&kind.key)))
+        .collect();
     let keys = |kind: &str| keys.get(kind).map(Vec::as_slice);
     let mut lines = Vec::new();
     let mut bytes = 0;
@@ -56,7 +64,9 @@ fn discoveries(session: &SessionDir, team: &Team, ledger: &Ledger) -> Vec<String
         if ledger.is_contradicted(&entry.worker) {
             continue;
         }
-        let Ok(line) = serde_json::to_string(entry) else { continue };
+        let Ok(line) = serde_json::to_string(entry) else {
+            continue;
+        };
         bytes += line.len();
         if bytes > BOARD_BYTES {
             break;

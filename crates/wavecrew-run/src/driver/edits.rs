@@ -10,7 +10,10 @@ use wavecrew_core::sheet::{Origin, Patch, Sheet};
 pub enum Edit {
     /// It says what stands already.
     Nothing,
-    Change { patch: Patch, plan: Box<Plan> },
+    Change {
+        patch: Patch,
+        plan: Box<Plan>,
+    },
     /// It cannot be followed; each problem with its line.
     Refused(Vec<String>),
 }
@@ -44,7 +47,9 @@ pub fn read_edit(ledger: &Ledger, bytes: &[u8], moment: Moment) -> Edit {
     ignored.retain(|column| *column != "status" && is_engine_column(&ledger.team, column));
     let mut patch = standing.diff(&edited, &ignored);
     if moment == Moment::During {
-        patch.changed.retain(|cell| cell.column != "status" || is_meant(ledger, &cell.id, &cell.value));
+        patch
+            .changed
+            .retain(|cell| cell.column != "status" || is_meant(ledger, &cell.id, &cell.value));
     }
     if patch.is_empty() {
         return Edit::Nothing;
@@ -59,14 +64,19 @@ pub fn read_edit(ledger: &Ledger, bytes: &[u8], moment: Moment) -> Edit {
         return Edit::Refused(vec![text]);
     }
     match seal(ledger.plan().sheet().apply(&patch), &ledger.team) {
-        Ok((plan, _)) => Edit::Change { patch, plan: Box::new(plan) },
+        Ok((plan, _)) => Edit::Change {
+            patch,
+            plan: Box::new(plan),
+        },
         Err(problems) => described(problems),
     }
 }
 
 /// While a run goes on, an editor's copy may be older than the result: `pending` then means nothing.
 fn is_meant(ledger: &Ledger, id: &str, value: &str) -> bool {
-    let Some(task) = ledger.plan().find(id) else { return true };
+    let Some(task) = ledger.plan().find(id) else {
+        return true;
+    };
     let ran = ledger.task(task).made_from.is_some();
     Status::parse(value) != Some(Status::Pending) || !ran
 }
@@ -82,7 +92,7 @@ impl Driver<'_> {
                 self.step(Input::Edited { patch, plan })?;
             }
             Edit::Refused(problems) => {
-                let path = wavecrew_store::table_file::set_aside(&self.session.dir, bytes)?;
+                let path = wavecrew_store::set_aside(&self.session.dir, bytes)?;
                 let note = format!(
                     "An edit of tasks.csv cannot be followed and was set aside as {}: {}",
                     path.display(),
@@ -107,7 +117,7 @@ pub fn follow_edit(
         Edit::Nothing => return Ok(Vec::new()),
         Edit::Change { patch, plan } => Input::Edited { patch, plan },
         Edit::Refused(problems) => {
-            session.set_aside(bytes)?;
+            wavecrew_store::set_aside(&session.dir, bytes)?;
             Input::EditRefused { problems }
         }
     };

@@ -2,6 +2,7 @@
 
 use super::{DriveError, Driver, session};
 use crate::process::end_all_descendants;
+use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::Ending;
 use wavecrew_core::view::report_markdown;
 use wavecrew_store::{Publish, SessionState, atomic};
@@ -12,7 +13,10 @@ const TRIES: usize = 20;
 impl Driver<'_> {
     /// Ends every process, then writes the final files. After a failure only the processes are ended: what is on
     /// disk is what the journal says.
-    pub(super) async fn wind_up(mut self, outcome: Result<Ending, DriveError>) -> Result<Ending, DriveError> {
+    pub(super) async fn wind_up(
+        mut self,
+        outcome: Result<Ending, DriveError>,
+    ) -> Result<(Ending, Ledger), DriveError> {
         let table = self.table.stop();
         self.guardian.shutdown().await;
         end_all_descendants();
@@ -47,9 +51,9 @@ impl Driver<'_> {
             Ending::Stalled { .. } => SessionState::Stalled,
         };
         atomic::write(&self.session.dir.results_csv(), &bytes)?;
-        let report = report_markdown(ledger, &self.session.meta());
+        let report = report_markdown(ledger, &self.session.meta(), self.clock.now());
         atomic::write(&self.session.dir.context_md(), report.as_bytes())?;
         self.session.dir.write_info(&self.session.info)?;
-        Ok(ending)
+        Ok((ending, self.engine.into_ledger()))
     }
 }

@@ -1,6 +1,7 @@
 //! Does what the engine decides: journal first, then processes, files and questions. Decides nothing itself.
 
 mod briefing;
+pub mod claims;
 mod edits;
 mod finish;
 mod output;
@@ -10,8 +11,9 @@ mod session;
 mod table;
 mod worker;
 
+pub use edits::follow_edit;
 pub use reporter::{Reporter, Running};
-pub use session::{NewSession, OpenSession, SessionError, StartError};
+pub use session::{NewSession, OpenSession, SessionError, replay};
 
 use crate::agent::Agent;
 use crate::guardian::{Guardian, GuardianCommand};
@@ -26,7 +28,9 @@ use table::{TableKeeper, TableNews};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
-use wavecrew_core::engine::{Action, Answer, Engine, Exit, Input, Question, SpawnError, StopKind, WorkerId};
+use wavecrew_core::engine::{
+    Answer, Engine, Exit, Input, Ledger, Notice, Question, SpawnError, StopKind, WorkerId,
+};
 use wavecrew_core::event::{Ending, Event};
 use wavecrew_core::time::Timestamp;
 use wavecrew_store::{StoreError, Syncer};
@@ -53,8 +57,6 @@ pub struct Surface<'a> {
     pub reporter: &'a mut dyn Reporter,
     /// Nobody to ask: questions get their default.
     pub asker: Option<Asker>,
-    /// How the guardian is started.
-    pub guardian: GuardianCommand,
     /// An instruction for all rows that the person gave.
     pub instruction: Option<String>,
 }
@@ -91,7 +93,10 @@ struct Clock {
 impl Clock {
     fn start() -> Self {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Self { wall: u64::try_from(wall.as_millis()).unwrap_or(u64::MAX), from: Instant::now() }
+        Self {
+            wall: u64::try_from(wall.as_millis()).unwrap_or(u64::MAX),
+            from: Instant::now(),
+        }
     }
 
     fn now(&self) -> Timestamp {
@@ -127,19 +132,28 @@ impl Committer {
 
 impl<'a> Driver<'a> {
     /// Runs the session until it ends. Everything that was started is gone when this returns.
-    pub fn run(session: OpenSession, engine: Engine, surface: Surface<'a>) -> Result<Ending, DriveError> {
+    pub fn run(
+        session: OpenSession,
+        engine: Engine,
+        surface: Surface<'a>,
+        guardian: GuardianCommand,
+    ) -> Result<(Ending, Ledger), DriveError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|source| ProcessError::System { what: "start the event loop", source })?;
+        let runtime = runtime.map_err(|source| ProcessError::System {
+            what: "start the event loop",
+            source,
+        })?;
         let local = tokio::task::LocalSet::new();
-        local.block_on(&runtime, Self::drive(session, engine, surface))
+        local.block_on(&runtime, Self::drive(session, engine, surface, guardian))
     }
 
     async fn drive(
         mut session: OpenSession,
         engine: Engine,
-        mut surface: Surface<'a>,
-    ) -> Result<Ending, DriveError> {
-        let (guardian, notices) = Guardian::start(std::mem::take(&mut surface.guardian)).await?;
+        surface: Surface<'a>,
+        guardian: GuardianCommand,
+    ) -> Result<(Ending, Ledger), DriveError> {
+        let (guardian, notices) = Guardian::start(guardian).await?;
         session.note_guardian(guardian.process())?;
         let (ended, process_ends) = unbounded_channel();
         let (answers, answered) = unbounded_channel();
@@ -166,13 +180,21 @@ impl<'a> Driver<'a> {
             interrupts: 0,
             ending: None,
         };
-        let channels = Channels { notices, process_ends, answered, news };
+        let channels = Channels {
+            notices,
+            process_ends,
+            answered,
+            news,
+        };
         let outcome = driver.look_after(channels).await;
         driver.wind_up(outcome).await
     }
 
     async fn look_after(&mut self, mut channels: Channels) -> Result<Ending, DriveError> {
-        let signal_error = |source| ProcessError::System { what: "watch for signals", source };
+        let signal_error = |source| ProcessError::System {
+            what: "watch for signals",
+            source,
+        };
         let mut interrupt = signal(SignalKind::interrupt()).map_err(signal_error)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(signal_error)?;
         let mut hangup = signal(SignalKind::hangup()).map_err(signal_error)?;
@@ -207,11 +229,14 @@ impl<'a> Driver<'a> {
     fn interrupted(&mut self) {
         self.interrupts += 1;
         let (input, note) = if self.interrupts == 1 {
-            (Input::Drain, "Stopping: workers that run may finish. Press Ctrl-C again to end them.")
+            (
+                Input::Drain,
+                "Stopping: workers that run may finish. Press Ctrl-C again to end them.",
+            )
         } else {
             (Input::Stop(StopKind::Interrupt), "Ending all workers.")
         };
-        self.surface.reporter.notice(&wavecrew_core::engine::Notice::Note(note.to_owned()));
+        self.surface.reporter.notice(&Notice::Note(note.to_owned()));
         self.inputs.push_back(input);
     }
 
@@ -224,11 +249,16 @@ impl<'a> Driver<'a> {
         match notice {
             ProcessNotice::Spawned { key, process } => {
                 if let Some((worker, _)) = self.processes.get(&key) {
-                    self.inputs.push_back(Input::Spawned { worker: *worker, process });
+                    self.inputs.push_back(Input::Spawned {
+                        worker: *worker,
+                        process,
+                    });
                 }
             }
             ProcessNotice::SpawnFailed { key, error } => {
-                let Some((worker, _)) = self.processes.remove(&key) else { return Ok(()) };
+                let Some((worker, _)) = self.processes.remove(&key) else {
+                    return Ok(());
+                };
                 if let Some(state) = self.workers.get_mut(&worker) {
                     state.alive.retain(|alive| *alive != key);
                 }
@@ -261,7 +291,11 @@ impl<'a> Driver<'a> {
         self.inputs.push_back(Input::Tick);
         let ledger = self.engine.ledger();
         self.table.tick(|| session::render(ledger));
-        let running = if self.surface.reporter.wants_running() { self.running() } else { Vec::new() };
+        let running = if self.surface.reporter.wants_running() {
+            self.running()
+        } else {
+            Vec::new()
+        };
         self.surface.reporter.tick(&running, self.engine.ledger());
         Ok(())
     }
@@ -281,7 +315,9 @@ impl<'a> Driver<'a> {
     /// `wavecrew cancel` and its kin leave a word in a file.
     fn look_for_words(&mut self) {
         let path: PathBuf = self.session.dir.run_folder().join("control");
-        let Ok(word) = fs::read_to_string(&path) else { return };
+        let Ok(word) = fs::read_to_string(&path) else {
+            return;
+        };
         // Whoever wrote it waits for it to go.
         let _ = fs::remove_file(&path);
         match word.trim() {
@@ -314,7 +350,10 @@ impl<'a> Driver<'a> {
         self.session.journal.append(events)?;
         self.committer.wake();
         for event in events.drain(..) {
-            if matches!(event, Event::Finished { .. } | Event::Skipped { .. } | Event::Reset { .. }) {
+            if matches!(
+                event,
+                Event::Finished { .. } | Event::Skipped { .. } | Event::Reset { .. }
+            ) {
                 self.table.mark_dirty();
             }
             self.surface.reporter.event(&event, self.engine.ledger());
@@ -336,6 +375,3 @@ struct Channels {
     answered: UnboundedReceiver<(u32, Answer)>,
     news: UnboundedReceiver<TableNews>,
 }
-
-/// Actions whose events are not in the journal yet, in the order they must happen.
-type Batch = Vec<Action>;

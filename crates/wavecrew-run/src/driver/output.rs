@@ -45,7 +45,12 @@ impl Tail {
 
 impl Output {
     pub fn new(log: PathBuf, limit: u64) -> Self {
-        let tail = |limit| RefCell::new(Tail { bytes: Vec::new(), limit });
+        let tail = |limit| {
+            RefCell::new(Tail {
+                bytes: Vec::new(),
+                limit,
+            })
+        };
         Self {
             log: RefCell::new(Some(BoundedLog::create(log, limit))),
             stdout: tail(MAX_REPORT_BYTES + (64 << 10)),
@@ -85,7 +90,11 @@ impl Output {
     /// The last line of complaint, or else of output, made safe to show.
     pub fn last_words(&self) -> String {
         let stderr = last_line(self.stderr.borrow().end(4 << 10));
-        if stderr.is_empty() { self.last_line() } else { stderr }
+        if stderr.is_empty() {
+            self.last_line()
+        } else {
+            stderr
+        }
     }
 
     pub fn last_line(&self) -> String {
@@ -102,6 +111,11 @@ impl Output {
 
 fn last_line(bytes: &[u8]) -> String {
     let text = sanitise(bytes);
-    let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let line = text
+        .lines()
+        .rev()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .unwrap_or_default();
     line.chars().take(LAST_WORDS).collect()
 }

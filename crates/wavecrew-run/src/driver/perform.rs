@@ -1,7 +1,7 @@
 //! Performs the engine's actions, in order.
 
 use super::worker::{ProcessEnded, Worker, open_streams};
-use super::{Batch, DriveError, Driver, output::Output, session};
+use super::{DriveError, Driver, output::Output, session};
 use crate::agent::Agent;
 use crate::process::Spawn;
 use std::ffi::OsString;
@@ -21,7 +21,7 @@ use wavecrew_store::{StoreError, Token, atomic};
 const REPORTS_AFTER: Duration = Duration::from_millis(200);
 
 impl Driver<'_> {
-    pub(super) fn perform(&mut self, actions: Batch) -> Result<(), DriveError> {
+    pub(super) fn perform(&mut self, actions: Vec<Action>) -> Result<(), DriveError> {
         let mut events = Vec::new();
         for action in actions {
             if let Action::Record(event) = action {
@@ -42,7 +42,11 @@ impl Driver<'_> {
             Action::Spawn(assignment) => self.spawn(*assignment)?,
             Action::Send { worker, turn, text } => self.send(worker, turn, &text)?,
             Action::RefuseReport { worker, reason } => self.refuse_report(worker, &reason)?,
-            Action::CheckClaim { worker, task, outputs } => {
+            Action::CheckClaim {
+                worker,
+                task,
+                outputs,
+            } => {
                 let (ledger, dir) = (self.engine.ledger(), &self.session.dir);
                 let verdict = super::claims::check(
                     dir.path(),
@@ -59,12 +63,17 @@ impl Driver<'_> {
                 let id = self.engine.ledger().plan().id(task);
                 atomic::write(&self.session.dir.full_findings(id), text.as_bytes())?;
             }
-            Action::WriteInteractive { task } => session::write_interactive(&self.session, self.engine.ledger(), task)?,
+            Action::WriteInteractive { task } => {
+                session::write_interactive(&self.session, self.engine.ledger(), task)?
+            }
             Action::Merged { wave } => self.merged(wave)?,
             Action::Ask(question) => {
                 let Some(asker) = self.surface.asker.clone() else {
                     let answer = wavecrew_core::engine::Answer::Abort;
-                    self.inputs.push_back(Input::Answered { question: question.id, answer });
+                    self.inputs.push_back(Input::Answered {
+                        question: question.id,
+                        answer,
+                    });
                     return Ok(());
                 };
                 let answers = self.answers.clone();
@@ -82,7 +91,8 @@ impl Driver<'_> {
     fn write_wave(&self, wave: u32, rows: &[(wavecrew_core::id::TaskIx, String)]) -> Result<(), DriveError> {
         let ledger = self.engine.ledger();
         let tasks: Vec<_> = rows.iter().map(|(task, _)| *task).collect();
-        let contexts: std::collections::HashMap<_, _> = rows.iter().map(|(task, text)| (*task, text)).collect();
+        let contexts: std::collections::HashMap<_, _> =
+            rows.iter().map(|(task, text)| (*task, text)).collect();
         let mut bytes = Vec::new();
         ledger
             .plan()
@@ -130,7 +140,10 @@ impl Driver<'_> {
         let (id, attempt) = (assignment.id.as_str(), assignment.attempt);
         let token = Token::random()?;
         self.session.dir.attempts().open_attempt(id, attempt, &token)?;
-        let limit = self.session.log_bytes.unwrap_or(ledger.team.limits_for(&assignment.role).log_bytes);
+        let limit = self
+            .session
+            .log_bytes
+            .unwrap_or(ledger.team.limits_for(&assignment.role).log_bytes);
         let now = Instant::now();
         let state = Worker {
             output: Rc::new(Output::new(self.session.dir.log_file(id, attempt), limit)),
@@ -148,7 +161,9 @@ impl Driver<'_> {
     }
 
     fn send(&mut self, worker: WorkerId, turn: u32, text: &str) -> Result<(), DriveError> {
-        let Some(state) = self.workers.get(&worker) else { return Ok(()) };
+        let Some(state) = self.workers.get(&worker) else {
+            return Ok(());
+        };
         state.output.new_turn();
         self.start_turn(worker, turn, text)
     }
@@ -173,9 +188,18 @@ impl Driver<'_> {
         let (program, args) = self.agents[&state.assignment.agent].program();
         let set = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
         let env_set = vec![
-            (OsString::from("WAVECREW_PROMPT_FILE"), prompt_file.into_os_string()),
-            (OsString::from("WAVECREW_SESSION_DIR"), self.session.dir.path().as_os_str().to_owned()),
-            (OsString::from("WAVECREW_RESULT_FILE"), state.result_file.as_os_str().to_owned()),
+            (
+                OsString::from("WAVECREW_PROMPT_FILE"),
+                prompt_file.into_os_string(),
+            ),
+            (
+                OsString::from("WAVECREW_SESSION_DIR"),
+                self.session.dir.path().as_os_str().to_owned(),
+            ),
+            (
+                OsString::from("WAVECREW_RESULT_FILE"),
+                state.result_file.as_os_str().to_owned(),
+            ),
             set("WAVECREW_TASK", id),
             set("WAVECREW_ROLE", &state.assignment.role),
             set("WAVECREW_ATTEMPT", &attempt.to_string()),
@@ -198,14 +222,22 @@ impl Driver<'_> {
     }
 
     pub(super) fn process_ended(&mut self, end: &ProcessEnded) -> Result<(), DriveError> {
-        let Some((worker, _)) = self.processes.remove(&end.key) else { return Ok(()) };
-        let Some(state) = self.workers.get_mut(&worker) else { return Ok(()) };
+        let Some((worker, _)) = self.processes.remove(&end.key) else {
+            return Ok(());
+        };
+        let Some(state) = self.workers.get_mut(&worker) else {
+            return Ok(());
+        };
         state.alive.retain(|key| *key != end.key);
         let reports = self.reports_of(worker)?;
         let state = &self.workers[&worker];
         // While another turn of the conversation goes on, only a report ends this one.
         if state.alive.is_empty() || !reports.is_empty() {
-            let end = TurnEnd { exit: Self::exit_of(end.exit), reports, last_words: state.output.last_words() };
+            let end = TurnEnd {
+                exit: Self::exit_of(end.exit),
+                reports,
+                last_words: state.output.last_words(),
+            };
             self.inputs.push_back(Input::TurnEnded { worker, end });
         }
         self.closed_if_gone(worker);
@@ -226,7 +258,11 @@ impl Driver<'_> {
         if let Some(report) = read_result_file(&state.result_file) {
             reports.push(report);
         }
-        reports.extend(state.output.with_stdout(|text| final_object(text).map(str::to_owned)));
+        reports.extend(
+            state
+                .output
+                .with_stdout(|text| final_object(text).map(str::to_owned)),
+        );
         Ok(reports)
     }
 
@@ -244,14 +280,19 @@ impl Driver<'_> {
             if let Some(report) = attempts.take_report(&state.assignment.id, state.assignment.attempt)? {
                 state.report_seen = true;
                 let body = String::from_utf8_lossy(&report).into_owned();
-                self.inputs.push_back(Input::Reported { worker: *worker, body });
+                self.inputs.push_back(Input::Reported {
+                    worker: *worker,
+                    body,
+                });
             }
         }
         Ok(())
     }
 
     fn refuse_report(&mut self, worker: WorkerId, reason: &str) -> Result<(), DriveError> {
-        let Some(state) = self.workers.get_mut(&worker) else { return Ok(()) };
+        let Some(state) = self.workers.get_mut(&worker) else {
+            return Ok(());
+        };
         if state.report_seen && state.closing.is_none() {
             let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
             self.session.dir.attempts().reject_report(id, attempt, reason)?;
@@ -261,7 +302,9 @@ impl Driver<'_> {
     }
 
     fn close(&mut self, worker: WorkerId, grace: Duration) -> Result<(), DriveError> {
-        let Some(state) = self.workers.get_mut(&worker) else { return Ok(()) };
+        let Some(state) = self.workers.get_mut(&worker) else {
+            return Ok(());
+        };
         let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
         let closed = self.session.dir.attempts().close_attempt(id, attempt)?;
         if let Some(report) = closed.report.as_ref().filter(|_| !state.report_seen) {
@@ -279,16 +322,21 @@ impl Driver<'_> {
 
     /// Says that the worker is gone once it was to be ended and none of its processes is left.
     pub(super) fn closed_if_gone(&mut self, worker: WorkerId) {
-        let Some(state) = self.workers.get_mut(&worker) else { return };
+        let Some(state) = self.workers.get_mut(&worker) else {
+            return;
+        };
         if !state.alive.is_empty() {
             return;
         }
-        let Some(closed) = state.closing.take() else { return };
+        let Some(closed) = state.closing.take() else {
+            return;
+        };
         let state = self.workers.remove(&worker).expect("looked up above");
         state.output.finish();
         let _ = fs::remove_file(&state.result_file);
         if closed.report.is_some() {
-            self.settled.push((state.assignment.id, state.assignment.attempt, closed));
+            self.settled
+                .push((state.assignment.id, state.assignment.attempt, closed));
         }
         self.inputs.push_back(Input::Closed { worker });
     }
@@ -324,12 +372,21 @@ impl Driver<'_> {
 /// no error.
 fn write_prompt(path: &Path, message: &str) -> Result<OwnedFd, StoreError> {
     let write = || -> io::Result<File> {
-        let mut file = File::options().read(true).write(true).create(true).truncate(true).open(path)?;
+        let mut file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(path)?;
         file.write_all(message.as_bytes())?;
         file.rewind()?;
         Ok(file)
     };
-    let failed = |source| StoreError::Io { operation: "write", path: path.to_owned(), source };
+    let failed = |source| StoreError::Io {
+        operation: "write",
+        path: path.to_owned(),
+        source,
+    };
     write().map(OwnedFd::from).map_err(failed)
 }
 
@@ -338,7 +395,9 @@ fn read_result_file(path: &Path) -> Option<String> {
     let file = File::open(path).ok()?;
     let mut bytes = Vec::new();
     // One more than is taken, so that too much is noticed.
-    file.take(MAX_REPORT_BYTES as u64 + 1).read_to_end(&mut bytes).ok()?;
+    file.take(MAX_REPORT_BYTES as u64 + 1)
+        .read_to_end(&mut bytes)
+        .ok()?;
     let _ = fs::remove_file(path);
     let text = String::from_utf8_lossy(&bytes).trim().to_owned();
     (!text.is_empty()).then_some(text)

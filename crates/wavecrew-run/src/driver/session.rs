@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use wavecrew_core::engine::{Ledger, RecoveredReport};
-use wavecrew_core::event::{Event, ProcessId as Process};
+use wavecrew_core::event::Event;
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::plan::{Plan, Problem, seal};
 use wavecrew_core::sheet::{Origin, Sheet};
 use wavecrew_core::team::{Team, TeamProblem};
 use wavecrew_core::time::Timestamp;
+use wavecrew_core::view::SessionMeta;
 use wavecrew_store::{
     Holder, Journal, Publish, SessionDir, SessionInfo, SessionLock, StoreError, TableFile, atomic,
 };
@@ -58,22 +59,33 @@ pub enum SessionError {
     #[error("the table `{}` of the session cannot be used", path.display())]
     Plan { path: PathBuf, problems: Vec<Problem> },
     #[error("the team file `{}` of the session cannot be used", path.display())]
-    Team { path: PathBuf, problems: Vec<TeamProblem> },
+    Team {
+        path: PathBuf,
+        problems: Vec<TeamProblem>,
+    },
 }
 
 impl NewSession<'_> {
     /// Makes the folder and everything in it; `session.json` comes last and makes it a session.
-    pub fn create(self, info: impl FnOnce(&SessionDir) -> SessionInfo) -> Result<(OpenSession, Ledger), SessionError> {
+    pub fn create(
+        self,
+        info: impl FnOnce(&SessionDir) -> SessionInfo,
+    ) -> Result<(OpenSession, Ledger), SessionError> {
         let folders: Vec<&str> = self.team.folders.iter().map(String::as_str).collect();
         let dir = SessionDir::create(self.project, self.id_base, &folders)?;
         let lock = dir.lock(&self.holder)?;
         let mut bytes = Vec::new();
-        self.plan.render(&mut bytes, |_, _| None).expect("writing to memory");
+        self.plan
+            .render(&mut bytes, |_, _| None)
+            .expect("writing to memory");
         atomic::write(&plan_file(&dir), &bytes)?;
         atomic::write(&team_file(&dir), self.team_text.as_bytes())?;
         let journal = Journal::create(&dir.journal_file())?;
         let mut table = TableFile::open(&dir, SETTLE)?;
-        let ledger = Ledger::new(Arc::new(self.team.clone()), read_plan(&plan_file(&dir), self.team)?);
+        let ledger = Ledger::new(
+            Arc::new(self.team.clone()),
+            read_plan(&plan_file(&dir), self.team)?,
+        );
         // Nobody knows the new folder: there is nothing to be found but our own version.
         let _: Publish = table.publish(&render(&ledger))?;
         let info = info(&dir);
@@ -112,11 +124,15 @@ impl OpenSession {
         };
         let guardian = read_guardian(&dir);
         let _ = end_leftovers(guardian.as_ref(), &processes_of_last_run(&events), dir.path());
-        let recovered = dir.attempts().recover()?.into_iter().map(|found| RecoveredReport {
-            task: found.task,
-            attempt: found.attempt,
-            body: String::from_utf8_lossy(&found.report).into_owned(),
-        });
+        let recovered = dir
+            .attempts()
+            .recover()?
+            .into_iter()
+            .map(|found| RecoveredReport {
+                task: found.task,
+                attempt: found.attempt,
+                body: String::from_utf8_lossy(&found.report).into_owned(),
+            });
         let recovered = recovered.collect();
         let ledger = replay(&dir, &info, current_team, &events)?;
         let table = TableFile::open(&dir, Duration::ZERO)?;
@@ -141,10 +157,6 @@ impl OpenSession {
         }
     }
 
-    pub fn set_aside(&self, bytes: &[u8]) -> Result<Option<PathBuf>, StoreError> {
-        self.table.as_ref().map(|table| table.set_aside(bytes)).transpose()
-    }
-
     /// Adds events that come from outside the driver: resets, edits.
     pub fn record(&mut self, events: &[Event]) -> Result<(), StoreError> {
         self.journal.append(events)?;
@@ -161,6 +173,11 @@ impl OpenSession {
         }
     }
 
+    /// What reports say about the session.
+    pub fn meta(&self) -> SessionMeta<'_> {
+        meta(&self.dir, &self.info)
+    }
+
     pub(super) fn take_table(&mut self) -> TableFile {
         self.table.take().expect("a session is driven once")
     }
@@ -172,6 +189,22 @@ impl OpenSession {
     pub(super) fn note_guardian(&self, process: &ProcessId) -> Result<(), StoreError> {
         let text = serde_json::to_vec(process).expect("a process is plain data");
         atomic::write_volatile(&guardian_file(&self.dir), &text)
+    }
+}
+
+/// What reports say about a session.
+pub fn meta<'a>(dir: &'a SessionDir, info: &'a SessionInfo) -> SessionMeta<'a> {
+    SessionMeta {
+        id: &info.id,
+        folder: dir.path().to_str().unwrap_or_default(),
+        pipeline: info.pipeline.as_deref(),
+        request: &info.request,
+        started_at: &info.started_at,
+        target: info
+            .source_file
+            .as_deref()
+            .and_then(Path::to_str)
+            .unwrap_or(&info.team),
     }
 }
 
@@ -187,7 +220,11 @@ pub fn replay(
         None => read_team(dir, info)?,
     };
     // Without the plan it began with, a session is what its table says.
-    let path = if plan_file(dir).exists() { plan_file(dir) } else { dir.tasks_csv() };
+    let path = if plan_file(dir).exists() {
+        plan_file(dir)
+    } else {
+        dir.tasks_csv()
+    };
     let plan = read_plan(&path, &team)?;
     let mut ledger = Ledger::new(Arc::new(team), plan);
     for event in events {
@@ -199,12 +236,19 @@ pub fn replay(
 /// The session's table as it is to be published.
 pub(super) fn render(ledger: &Ledger) -> Vec<u8> {
     let mut bytes = Vec::new();
-    ledger.plan().render(&mut bytes, |task, column| ledger.cell(task, column)).expect("writing to memory");
+    ledger
+        .plan()
+        .render(&mut bytes, |task, column| ledger.cell(task, column))
+        .expect("writing to memory");
     bytes
 }
 
 /// `interactive/{id}-result.json`.
-pub(super) fn write_interactive(session: &OpenSession, ledger: &Ledger, task: TaskIx) -> Result<(), StoreError> {
+pub(super) fn write_interactive(
+    session: &OpenSession,
+    ledger: &Ledger,
+    task: TaskIx,
+) -> Result<(), StoreError> {
     let (id, state) = (ledger.plan().id(task), ledger.task(task));
     let mut result = serde_json::json!({
         "task_id": id,
@@ -235,9 +279,16 @@ fn guardian_file(dir: &SessionDir) -> PathBuf {
 }
 
 fn read_plan(path: &Path, team: &Team) -> Result<Plan, SessionError> {
-    let unreadable = |source: io::Error| StoreError::Io { operation: "read", path: path.to_owned(), source };
+    let unreadable = |source: io::Error| StoreError::Io {
+        operation: "read",
+        path: path.to_owned(),
+        source,
+    };
     let file = fs::File::open(path).map_err(unreadable)?;
-    let problem = |problems| SessionError::Plan { path: path.to_owned(), problems };
+    let problem = |problems| SessionError::Plan {
+        path: path.to_owned(),
+        problems,
+    };
     let sheet = Sheet::read(file, Origin::Session).map_err(problem)?;
     seal(sheet, team).map(|(plan, _)| plan).map_err(problem)
 }
@@ -249,7 +300,12 @@ fn read_team(dir: &SessionDir, info: &SessionInfo) -> Result<Team, SessionError>
             .map_err(|problems| SessionError::Team { path, problems }),
         Err(error) => match Team::builtin(&info.team) {
             Some(team) => Ok(team),
-            None => Err(StoreError::Io { operation: "read", path, source: error }.into()),
+            None => Err(StoreError::Io {
+                operation: "read",
+                path,
+                source: error,
+            }
+            .into()),
         },
     }
 }
@@ -259,8 +315,8 @@ fn read_guardian(dir: &SessionDir) -> Option<ProcessId> {
 }
 
 /// The newest processes of a run that has no end in the journal.
-fn processes_of_last_run(events: &[Event]) -> Vec<Process> {
-    let mut recent: VecDeque<&Process> = VecDeque::new();
+fn processes_of_last_run(events: &[Event]) -> Vec<ProcessId> {
+    let mut recent: VecDeque<&ProcessId> = VecDeque::new();
     for event in events {
         match event {
             Event::RunStarted { .. } | Event::RunEnded { .. } => recent.clear(),

@@ -57,7 +57,13 @@ impl TableKeeper {
             }
             table
         });
-        Self { jobs, thread, dirty: false, busy, not_before: Instant::now() }
+        Self {
+            jobs,
+            thread,
+            dirty: false,
+            busy,
+            not_before: Instant::now(),
+        }
     }
 
     pub fn mark_dirty(&mut self) {
@@ -70,7 +76,11 @@ impl TableKeeper {
         if now < self.not_before || self.busy.swap(true, Ordering::AcqRel) {
             return;
         }
-        let job = if std::mem::take(&mut self.dirty) { Job::Publish(render()) } else { Job::Check };
+        let job = if std::mem::take(&mut self.dirty) {
+            Job::Publish(render())
+        } else {
+            Job::Check
+        };
         self.not_before = now + PAUSE.max(now.elapsed() * SHARE);
         // A thread that is gone has said why.
         let _ = self.jobs.send(job);

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::Instant;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::watch;
-use wavecrew_core::engine::{Assignment, WorkerId};
+use wavecrew_core::engine::Assignment;
 use wavecrew_store::{Closed, Token};
 
 /// A process of a worker has ended and everything it printed has been taken in.
@@ -31,12 +31,6 @@ pub(super) struct Worker {
     pub report_seen: bool,
     /// The engine wants it ended.
     pub closing: Option<Closed>,
-}
-
-impl Worker {
-    pub fn id(&self) -> WorkerId {
-        self.assignment.worker
-    }
 }
 
 /// The ends of a new process's output, and what tells its pumps that it is gone.
@@ -63,8 +57,10 @@ pub(super) fn open_streams(
         };
         // A pipe that cannot be read any more has nothing more to say.
         let _ = tokio::join!(
-            pump(&out_from, gone(exit.clone()), |chunk| output.take_in(Stream::Stdout, chunk)),
-            pump(&err_from, gone(exit.clone()), |chunk| output.take_in(Stream::Stderr, chunk)),
+            pump(&out_from, gone(exit.clone()), |chunk| output
+                .take_in(Stream::Stdout, chunk)),
+            pump(&err_from, gone(exit.clone()), |chunk| output
+                .take_in(Stream::Stderr, chunk)),
         );
         gone(exit.clone()).await;
         let exit = *exit.borrow();
@@ -72,5 +68,9 @@ pub(super) fn open_streams(
             let _ = ended.send(ProcessEnded { key, exit });
         }
     });
-    Ok(Streams { stdout, stderr, exited })
+    Ok(Streams {
+        stdout,
+        stderr,
+        exited,
+    })
 }

@@ -21,7 +21,7 @@ use super::packet::{Packet, Received, receive};
 use super::wire::{Answer, Order, Request, VERSION};
 use crate::process::{
     Notice, ProcessError, ProcessId, Spawn, SpawnError, SpawnFailure, end_all_descendants,
-    outer_agent_markers, raise_open_files_limit,
+    outer_agent_markers, process_id, raise_open_files_limit,
 };
 
 /// A guardian that is not ready by then is some other program.

@@ -18,9 +18,11 @@ use rustix::io::Errno;
 pub use ending::end_all_descendants;
 pub(crate) use ending::{KILL_PAUSE, end, freeze_and_kill, signal};
 pub use environment::{WORKER_VARIABLE, outer_agent_markers};
-pub use identity::{Leftovers, ProcessId, end_leftovers, is_alive};
+pub(crate) use identity::process_id;
+pub use identity::{Leftovers, current, end_leftovers, is_alive};
 pub use limits::raise_open_files_limit;
 pub use pipes::{input_pipe, no_input, output_pipe, pump};
+pub use wavecrew_core::event::ProcessId;
 
 /// One program to start. The environment is the coordinator's own, without the markers of an outer agent.
 #[derive(Debug)]

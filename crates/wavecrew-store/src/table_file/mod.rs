@@ -22,6 +22,26 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+/// Keeps an edit that cannot be used as `tasks.rejected-N.csv`, for its author to repair.
+pub fn set_aside(session: &SessionDir, bytes: &[u8]) -> Result<PathBuf, StoreError> {
+    let table = session.tasks_csv();
+    let mut temp = atomic::temp_with(&table, bytes, 0o666)?;
+    temp.as_file().sync_all().at("sync", temp.path())?;
+    let mut number = 1;
+    loop {
+        let path = table.with_file_name(format!("tasks.rejected-{number}.csv"));
+        match temp.persist_noclobber(&path) {
+            Ok(_) => {
+                sync_folder(folder_of(&path))?;
+                return Ok(path);
+            }
+            Err(error) if error.error.kind() == ErrorKind::AlreadyExists => temp = error.file,
+            Err(error) => return Err(error.error).at("create", &path),
+        }
+        number += 1;
+    }
+}
+
 #[derive(PartialEq, Eq, Debug)]
 #[must_use]
 pub enum Publish {
@@ -146,25 +166,6 @@ impl TableFile {
             self.aside = Aside::Nothing;
         }
         self.swap_in(bytes)
-    }
-
-    /// Keeps an edit that cannot be used as `tasks.rejected-N.csv`, for its author to repair.
-    pub fn set_aside(&self, bytes: &[u8]) -> Result<PathBuf, StoreError> {
-        let mut temp = atomic::temp_with(&self.path, bytes, 0o666)?;
-        temp.as_file().sync_all().at("sync", temp.path())?;
-        let mut number = 1;
-        loop {
-            let path = self.path.with_file_name(format!("tasks.rejected-{number}.csv"));
-            match temp.persist_noclobber(&path) {
-                Ok(_) => {
-                    sync_folder(folder_of(&path))?;
-                    return Ok(path);
-                }
-                Err(error) if error.error.kind() == ErrorKind::AlreadyExists => temp = error.file,
-                Err(error) => return Err(error.error).at("create", &path),
-            }
-            number += 1;
-        }
     }
 
     fn find_edit(&mut self) -> Result<Look, StoreError> {

@@ -190,10 +190,9 @@ fn an_interrupted_publish_is_finished_on_open() {
 #[test]
 fn bad_edits_are_set_aside_under_new_names() {
     let fixture = Fixture::new();
-    let table = fixture.table();
     let names: Vec<_> = ["bad", "worse"]
         .iter()
-        .map(|text| table.set_aside(text.as_bytes()).unwrap())
+        .map(|text| set_aside(&fixture.session, text.as_bytes()).unwrap())
         .collect();
     assert!(
         names[0].ends_with("tasks.rejected-1.csv") && names[1].ends_with("tasks.rejected-2.csv"),

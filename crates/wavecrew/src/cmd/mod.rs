@@ -2,4 +2,5 @@
 
 pub mod completions;
 pub mod plan;
+pub mod run;
 pub mod validate;

@@ -55,7 +55,17 @@ impl Args {
         match &self.resume {
             Some(name) => {
                 let dir = self.find(&project, name.as_deref())?;
-                resume(&project, dir, &self.flags, global, &config, Changes { keep: self.keep, dry_run: self.dry_run })
+                resume(
+                    &project,
+                    dir,
+                    &self.flags,
+                    global,
+                    &config,
+                    Changes {
+                        keep: self.keep,
+                        dry_run: self.dry_run,
+                    },
+                )
             }
             None => self.start(&project, global, &config),
         }
@@ -72,7 +82,12 @@ impl Args {
             quiet: global.quiet,
         };
         let target = words.read()?;
-        let chosen = agents::choose(&target.team, config, self.flags.agent.as_deref(), &self.flags.role_agent)?;
+        let chosen = agents::choose(
+            &target.team,
+            config,
+            self.flags.agent.as_deref(),
+            &self.flags.role_agent,
+        )?;
         if let Some(exit) = self.unfinished_before(project, &target, &request, global, config)? {
             return Ok(exit);
         }
@@ -81,7 +96,11 @@ impl Args {
         let options = self.flags.options(global, config, chosen);
         let date = jiff::Timestamp::now().strftime("%Y%m%d").to_string();
         let name = match &target.file {
-            Some(file) => file.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+            Some(file) => file
+                .file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
             None => request.clone(),
         };
         let id_base = session_id(&target.team.prefix, &name, target.team.slug_len, &date);
@@ -111,7 +130,9 @@ impl Args {
             concurrency: options.concurrency,
             extra: serde_json::Map::new(),
         };
-        let (mut session, ledger) = new.create(info).map_err(|error| launch::session_failure(&error))?;
+        let (mut session, ledger) = new
+            .create(info)
+            .map_err(|error| launch::session_failure(&error))?;
         session.log_bytes = config.limits.log_bytes;
         launch::introduce(&ledger, &session, &agent, why, global);
         launch::drive(session, Engine::new(ledger, options), &self.flags, global)
@@ -129,13 +150,25 @@ impl Args {
             ));
         }
         let mut table = Vec::new();
-        crate::layout::table(&target.plan, &target.team.name, crate::layout::width(), &mut table)?;
+        crate::layout::table(
+            &target.plan,
+            &target.team.name,
+            crate::layout::width(),
+            &mut table,
+        )?;
         anstream::eprintln!("{}", String::from_utf8_lossy(&table));
         if let (Some(pipeline), Some(reason)) = (&target.pipeline, &target.reason) {
             anstream::eprintln!("Pipeline {pipeline}: {reason}");
         }
-        let run = dialoguer::Confirm::new().with_prompt("Run this?").default(true).interact();
-        if run.unwrap_or(false) { Ok(()) } else { Err(Failure::Declined) }
+        let run = dialoguer::Confirm::new()
+            .with_prompt("Run this?")
+            .default(true)
+            .interact();
+        if run.unwrap_or(false) {
+            Ok(())
+        } else {
+            Err(Failure::Declined)
+        }
     }
 
     /// The same work was begun before and not finished: go on with it, or begin anew?
@@ -154,11 +187,16 @@ impl Args {
         let same = |info: &SessionInfo| {
             info.team == target.team.name && info.request == request && info.source_file == file
         };
-        let Some((dir, _)) = session_view::latest_unfinished(project, same)? else { return Ok(None) };
+        let Some((dir, _)) = session_view::latest_unfinished(project, same)? else {
+            return Ok(None);
+        };
         if !launch::is_terminal() || global.json {
             return Err(Failure::with_help(
                 format!("the session `{}` of the same work is unfinished", dir.id()),
-                format!("give `--continue {}` to go on with it, or -y to begin anew", dir.id()),
+                format!(
+                    "give `--continue {}` to go on with it, or -y to begin anew",
+                    dir.id()
+                ),
             ));
         }
         let choice = dialoguer::Select::new()
@@ -168,7 +206,10 @@ impl Args {
             .interact();
         match choice {
             Ok(0) => {
-                let changes = Changes { keep: false, dry_run: false };
+                let changes = Changes {
+                    keep: false,
+                    dry_run: false,
+                };
                 resume(project, dir, &self.flags, global, config, changes).map(Some)
             }
             Ok(_) => Ok(None),
@@ -215,11 +256,22 @@ pub fn resume(
     let (mut session, ledger) = OpenSession::take_up(project, dir, &launch::holder(), team)
         .map_err(|error| launch::session_failure(&error))?;
     session.log_bytes = config.limits.log_bytes;
-    let agent = flags.agent.clone().or_else(|| Some(info.default_agent.clone()).filter(|name| !name.is_empty()));
-    let mut role_agents: Vec<String> = info.agents.iter().map(|(role, name)| format!("{role}={name}")).collect();
+    let agent = flags
+        .agent
+        .clone()
+        .or_else(|| Some(info.default_agent.clone()).filter(|name| !name.is_empty()));
+    let mut role_agents: Vec<String> = info
+        .agents
+        .iter()
+        .map(|(role, name)| format!("{role}={name}"))
+        .collect();
     role_agents.extend(flags.role_agent.iter().cloned());
     let chosen = agents::choose(&ledger.team, config, agent.as_deref(), &role_agents)?;
-    let why = if flags.agent.is_some() { chosen.why } else { "as before" };
+    let why = if flags.agent.is_some() {
+        chosen.why
+    } else {
+        "as before"
+    };
     let mut options = flags.options(global, config, chosen);
     if flags.concurrency.is_none() {
         options.concurrency = info.concurrency;
@@ -229,7 +281,10 @@ pub fn resume(
     session.info.agents.clone_from(&options.agents.by_role);
     let mut engine = Engine::new(ledger, options);
     let now = now();
-    if let Some(bytes) = session.edits_since().map_err(|error| launch::store_failure(&error))? {
+    if let Some(bytes) = session
+        .edits_since()
+        .map_err(|error| launch::store_failure(&error))?
+    {
         if changes.dry_run {
             anstream::eprintln!("tasks.csv was edited; the edit is followed when the session continues");
         } else {
@@ -244,7 +299,10 @@ pub fn resume(
     let stale = if changes.keep {
         Vec::new()
     } else {
-        engine.ledger().stale(&Standing { agents: &standing_agents, base })
+        engine.ledger().stale(&Standing {
+            agents: &standing_agents,
+            base,
+        })
     };
     if changes.dry_run {
         session_view::print_dry_run(engine.ledger(), &stale, global)?;
@@ -252,13 +310,22 @@ pub fn resume(
     }
     for found in &stale {
         if !global.quiet {
-            anstream::eprintln!("{} runs again: {}", engine.ledger().plan().id(found.task), found.why);
+            anstream::eprintln!(
+                "{} runs again: {}",
+                engine.ledger().plan().id(found.task),
+                found.why
+            );
         }
     }
     let events = engine.reset(stale);
-    session.record(&events).map_err(|error| launch::store_failure(&error))?;
+    session
+        .record(&events)
+        .map_err(|error| launch::store_failure(&error))?;
     session.info.state = SessionState::Running;
-    session.dir.write_info(&session.info).map_err(|error| launch::store_failure(&error))?;
+    session
+        .dir
+        .write_info(&session.info)
+        .map_err(|error| launch::store_failure(&error))?;
     let agent = session.info.default_agent.clone();
     launch::introduce(engine.ledger(), &session, &agent, why, global);
     launch::drive(session, engine, flags, global)

@@ -43,7 +43,9 @@ pub fn choose(
     let (default, why) = match (agent, &config.agent) {
         (Some(name), _) => (name.to_owned(), "given by --agent"),
         (None, Some(name)) => (name.clone(), "set in wavecrew.toml"),
-        (None, None) if !team.roles.is_empty() && team.roles.iter().all(|role| by_role.contains_key(&role.name)) => {
+        (None, None)
+            if !team.roles.is_empty() && team.roles.iter().all(|role| by_role.contains_key(&role.name)) =>
+        {
             (String::new(), "every role has its own")
         }
         (None, None) => {
@@ -54,10 +56,16 @@ pub fn choose(
             ));
         }
     };
-    for name in by_role.values().chain(Some(&default).filter(|name| !name.is_empty())) {
+    for name in by_role
+        .values()
+        .chain(Some(&default).filter(|name| !name.is_empty()))
+    {
         Agent::parse(name).map_err(|error| bad_agent(&error))?;
     }
-    Ok(Chosen { choice: AgentChoice { default, by_role }, why })
+    Ok(Chosen {
+        choice: AgentChoice { default, by_role },
+        why,
+    })
 }
 
 fn bad_agent(error: &AgentError) -> Failure {

@@ -5,7 +5,9 @@ use std::process::{Command, Stdio};
 
 /// The commit that is checked out, if the project is a git repository with one.
 pub fn head(project: &Path) -> Option<String> {
-    let output = git(project, &["rev-parse", "--verify", "--quiet", "HEAD"]).output().ok()?;
+    let output = git(project, &["rev-parse", "--verify", "--quiet", "HEAD"])
+        .output()
+        .ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     (output.status.success() && !text.trim().is_empty()).then(|| text.trim().to_owned())
 }
@@ -17,13 +19,26 @@ pub fn moved(project: &Path, base: Option<&str>) -> Option<String> {
     if base == now {
         return None;
     }
-    let below = git(project, &["merge-base", "--is-ancestor", base, &now]).status().ok()?.success();
+    let below = git(project, &["merge-base", "--is-ancestor", base, &now])
+        .status()
+        .ok()?
+        .success();
     let short = |commit: &str| commit.chars().take(10).collect::<String>();
-    (!below).then(|| format!("it was made on commit {}, which {} does not contain", short(base), short(&now)))
+    (!below).then(|| {
+        format!(
+            "it was made on commit {}, which {} does not contain",
+            short(base),
+            short(&now)
+        )
+    })
 }
 
 fn git(project: &Path, args: &[&str]) -> Command {
     let mut command = Command::new("git");
-    command.current_dir(project).args(args).stdin(Stdio::null()).stderr(Stdio::null());
+    command
+        .current_dir(project)
+        .args(args)
+        .stdin(Stdio::null())
+        .stderr(Stdio::null());
     command
 }

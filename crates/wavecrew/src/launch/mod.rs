@@ -48,7 +48,10 @@ impl RunFlags {
         let defaults = Options::default();
         let person = !self.yes && !global.json && is_terminal();
         Options {
-            concurrency: self.concurrency.or(config.concurrency).map_or(defaults.concurrency, |n| n as usize),
+            concurrency: self
+                .concurrency
+                .or(config.concurrency)
+                .map_or(defaults.concurrency, |n| n as usize),
             asking: if person { Asking::Person } else { Asking::Defaults },
             agents: chosen.choice,
             max_attempts: self.attempts.or(config.attempts).unwrap_or(defaults.max_attempts),
@@ -71,11 +74,19 @@ pub fn holder() -> Holder {
     let words: Vec<String> = std::env::args().collect();
     let mut command = words.join(" ");
     command.truncate(command.floor_char_boundary(200));
-    Holder::this_process(&jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(), &command)
+    Holder::this_process(
+        &jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        &command,
+    )
 }
 
 /// Runs the session to its end and says how the program is to exit.
-pub fn drive(session: OpenSession, engine: Engine, flags: &RunFlags, global: &Global) -> Result<Exit, Failure> {
+pub fn drive(
+    session: OpenSession,
+    engine: Engine,
+    flags: &RunFlags,
+    global: &Global,
+) -> Result<Exit, Failure> {
     let mut screen = report::for_run(global, &session.dir, &session.info);
     let person = !flags.yes && !global.json && is_terminal();
     let guardian = GuardianCommand {
@@ -85,11 +96,11 @@ pub fn drive(session: OpenSession, engine: Engine, flags: &RunFlags, global: &Gl
     let surface = Surface {
         reporter: screen.as_mut(),
         asker: person.then(|| Arc::new(ask) as Asker),
-        guardian,
         instruction: flags.instruction.clone(),
     };
     let (dir, info) = (session.dir.clone(), session.info.clone());
-    let (ending, ledger) = Driver::run(session, engine, surface).map_err(|error| drive_failure(&error, dir.id()))?;
+    let (ending, ledger) =
+        Driver::run(session, engine, surface, guardian).map_err(|error| drive_failure(&error, dir.id()))?;
     let exit = exit_for(&ending);
     screen.end(&ending, &ledger, &dir, &info, exit);
     Ok(exit)
@@ -129,13 +140,17 @@ pub fn session_failure(error: &SessionError) -> Failure {
     match error {
         SessionError::Store(error) => store_failure(error),
         SessionError::Plan { path, problems } => {
-            let lines: Vec<String> =
-                problems.iter().map(|p| format!("{}:{}: {}", path.display(), p.line, p.message)).collect();
+            let lines: Vec<String> = problems
+                .iter()
+                .map(|p| format!("{}:{}: {}", path.display(), p.line, p.message))
+                .collect();
             Failure::with_help(lines.join("\n"), "mend the table by hand, then continue")
         }
         SessionError::Team { problems, .. } => {
-            let lines: Vec<String> =
-                problems.iter().map(|p| format!("{}:{}: {}", p.file, p.line, p.message)).collect();
+            let lines: Vec<String> = problems
+                .iter()
+                .map(|p| format!("{}:{}: {}", p.file, p.line, p.message))
+                .collect();
             Failure::with_help(lines.join("\n"), "mend the team file, then continue")
         }
     }
@@ -148,9 +163,10 @@ pub fn drive_failure(error: &DriveError, session: &str) -> Failure {
             message: error.to_string(),
             help: format!("{}; then {go_on}", error.help()),
         },
-        DriveError::Process(_) | DriveError::GuardianLost => {
-            Failure::Disk { message: error.to_string(), help: go_on }
-        }
+        DriveError::Process(_) | DriveError::GuardianLost => Failure::Disk {
+            message: error.to_string(),
+            help: go_on,
+        },
     }
 }
 
@@ -161,8 +177,16 @@ pub fn introduce(ledger: &Ledger, session: &OpenSession, agent: &str, why: &str,
     }
     let counts = ledger.counts();
     let plan = ledger.plan();
-    let tasks = if plan.len() == 1 { "1 task".to_owned() } else { format!("{} tasks", plan.len()) };
-    let waves = if plan.waves() == 1 { "1 wave".to_owned() } else { format!("{} waves", plan.waves()) };
+    let tasks = if plan.len() == 1 {
+        "1 task".to_owned()
+    } else {
+        format!("{} tasks", plan.len())
+    };
+    let waves = if plan.waves() == 1 {
+        "1 wave".to_owned()
+    } else {
+        format!("{} waves", plan.waves())
+    };
     anstream::eprintln!("Session {} ({tasks} in {waves})", session.dir.id());
     anstream::eprintln!("Agent   {agent} ({why})");
     if counts.completed > 0 {

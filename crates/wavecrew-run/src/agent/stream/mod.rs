@@ -1,0 +1,217 @@
+//! Reads what an agent command line prints for machines, line by line, into events that mean the same for every agent.
+//! Pure: no process, no clock, no file. What it does not understand it counts and passes on as [`AgentEvent::Unknown`].
+
+mod codex;
+mod failure;
+mod gemini;
+mod goose;
+mod opencode;
+mod outcome;
+mod tools;
+mod turns;
+mod usage;
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+pub use failure::{FailKind, Failure};
+pub use outcome::{End, Expects, Outcome, Stopped, Tally, outcome};
+pub use usage::{Meter, Span, Usage};
+
+use super::Cli;
+use tools::OpenTools;
+
+/// One thing that an agent said or did.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AgentEvent {
+    /// A conversation began or went on. `conversation` is what the agent's resume option takes.
+    Started {
+        conversation: String,
+        model: Option<String>,
+        version: Option<String>,
+    },
+    /// Words of the agent, not yet its last.
+    Text(String),
+    ToolStart {
+        id: String,
+        name: String,
+        summary: String,
+    },
+    ToolEnd {
+        id: String,
+        ok: bool,
+        exit_code: Option<i64>,
+    },
+    /// A tool of the agent says that it wrote this file. Commands write files without saying so.
+    FileChange {
+        path: String,
+    },
+    Usage(Usage),
+    /// The turn ended well. `structured` is an answer in the schema that was asked for, or JSON that the text is.
+    Final {
+        text: String,
+        structured: Option<Value>,
+    },
+    /// Trouble that the agent deals with itself, for now.
+    Retrying(Failure),
+    /// The turn ended badly.
+    Failed(Failure),
+    /// The agent wanted to use a tool and was not let.
+    PermissionDenied {
+        tool: String,
+    },
+    /// The agent waits for an answer with this id.
+    Question {
+        id: String,
+        tool: String,
+        input: Value,
+    },
+    /// A line, or a part of one, of a kind that is new to us.
+    Unknown {
+        kind: String,
+    },
+}
+
+/// The reader of one agent's output.
+#[derive(Debug)]
+pub struct Stream {
+    cli: Cli,
+    state: State,
+}
+
+/// What a reader must remember between lines.
+#[derive(Debug, Default)]
+struct State {
+    events: Vec<AgentEvent>,
+    conversation: Option<String>,
+    /// The agent's latest message, which is its answer if the turn ends now.
+    text: String,
+    tools: OpenTools,
+    denied: Vec<String>,
+    trouble: Option<String>,
+}
+
+impl Stream {
+    pub fn new(cli: Cli) -> Self {
+        Self {
+            cli,
+            state: State::default(),
+        }
+    }
+
+    /// The events of one line of standard output. Blank lines mean nothing.
+    #[must_use]
+    pub fn line(&mut self, line: &str) -> Vec<AgentEvent> {
+        let line = line.trim();
+        if line.is_empty() {
+            return Vec::new();
+        }
+        match serde_json::from_str::<Value>(line) {
+            Ok(value) if value.is_object() => self.value(&value),
+            // Warnings and banners land between the events.
+            Ok(_) | Err(_) => self.state.unknown("text"),
+        }
+        std::mem::take(&mut self.state.events)
+    }
+
+    fn value(&mut self, value: &Value) {
+        let state = &mut self.state;
+        match self.cli {
+            Cli::Codex => codex::read(value, state),
+            Cli::Claude => turns::read(&turns::CLAUDE, value, state),
+            Cli::Qwen => turns::read(&turns::QWEN, value, state),
+            Cli::Gemini => gemini::read(value, state),
+            Cli::Opencode => opencode::read(value, state),
+            Cli::Goose => goose::read(value, state),
+        }
+    }
+}
+
+impl State {
+    fn push(&mut self, event: AgentEvent) {
+        self.events.push(event);
+    }
+
+    fn unknown(&mut self, kind: &str) {
+        self.push(AgentEvent::Unknown {
+            kind: kind.to_owned(),
+        });
+    }
+
+    /// A whole message; the latest one is the answer.
+    fn says(&mut self, text: &str) {
+        text.clone_into(&mut self.text);
+        self.push(AgentEvent::Text(text.to_owned()));
+    }
+
+    fn tool_start(&mut self, kit: &tools::Kit, id: &str, name: &str, input: &Value) {
+        let summary = self.tools.open(kit, id, name, input);
+        self.push(AgentEvent::ToolStart {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            summary,
+        });
+    }
+
+    fn tool_end(&mut self, id: &str, ok: bool, exit_code: Option<i64>) {
+        self.push(AgentEvent::ToolEnd {
+            id: id.to_owned(),
+            ok,
+            exit_code,
+        });
+        if let Some(path) = self.tools.close(id).filter(|_| ok) {
+            self.push(AgentEvent::FileChange { path });
+        }
+    }
+
+    fn denied(&mut self, id: &str, tool: &str) {
+        // Some agents tell of a denial when it happens and list all of them at the end.
+        if !self.denied.iter().any(|known| known == id) {
+            self.denied.push(id.to_owned());
+            self.push(AgentEvent::PermissionDenied {
+                tool: tool.to_owned(),
+            });
+        }
+    }
+
+    fn answered(&mut self, structured: Option<Value>) {
+        let text = std::mem::take(&mut self.text);
+        let structured = structured.or_else(|| json_object(&text));
+        self.push(AgentEvent::Final { text, structured });
+    }
+
+    fn failed(&mut self, failure: Failure) {
+        self.text.clear();
+        self.push(AgentEvent::Failed(failure));
+    }
+
+    fn retrying(&mut self, failure: Failure) {
+        self.push(AgentEvent::Retrying(failure));
+    }
+}
+
+/// The text as a JSON object, if it is one and nothing else.
+fn json_object(text: &str) -> Option<Value> {
+    serde_json::from_str(text.trim()).ok().filter(Value::is_object)
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_default()
+}
+
+fn owned(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
+
+fn items<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value[key].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn status(value: &Value) -> Option<u16> {
+    value.as_u64().and_then(|status| u16::try_from(status).ok())
+}
+
+fn millis(value: &Value) -> Option<Duration> {
+    value.as_u64().map(Duration::from_millis)
+}

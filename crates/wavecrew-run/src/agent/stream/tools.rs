@@ -1,0 +1,46 @@
+//! What is common to the tools of all agents: a line that says what a call does, and which file it writes.
+
+use serde_json::Value;
+
+/// Which arguments of an agent's tools name a command or a file.
+#[derive(Debug)]
+pub(super) struct Kit {
+    /// Arguments that best say what a call does, best first.
+    pub telling: &'static [&'static str],
+    /// Tools that write a file, with the argument that names it.
+    pub writers: &'static [(&'static str, &'static str)],
+}
+
+/// Calls under way that will have written a file when they end well.
+#[derive(Debug, Default)]
+pub(super) struct OpenTools(Vec<(String, String)>);
+
+impl OpenTools {
+    /// Remembers the call and describes it.
+    pub(super) fn open(&mut self, kit: &Kit, id: &str, name: &str, input: &Value) -> String {
+        let writer = kit.writers.iter().find(|(tool, _)| *tool == name);
+        if let Some(path) = writer.and_then(|(_, argument)| input[argument].as_str()) {
+            self.0.push((id.to_owned(), path.to_owned()));
+        }
+        kit.telling
+            .iter()
+            .find_map(|argument| input[argument].as_str())
+            .map_or_else(|| brief(&input.to_string()), brief)
+    }
+
+    /// The file that the call wrote.
+    pub(super) fn close(&mut self, id: &str) -> Option<String> {
+        let at = self.0.iter().position(|(open, _)| open == id)?;
+        Some(self.0.swap_remove(at).1)
+    }
+}
+
+/// The first line, at most 160 characters.
+pub(super) fn brief(text: &str) -> String {
+    const MOST: usize = 160;
+    let line = text.trim().lines().next().unwrap_or_default();
+    if line.chars().count() <= MOST {
+        return line.to_owned();
+    }
+    line.chars().take(MOST - 1).chain(['…']).collect()
+}

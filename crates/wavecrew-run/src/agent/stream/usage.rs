@@ -1,0 +1,100 @@
+//! Tokens and money. Agents count in three ways; a [`Meter`] turns all of them into what one attempt spent.
+
+use super::AgentEvent;
+
+/// What a number of tokens covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Span {
+    /// Since the last report.
+    Since,
+    /// The conversation from its start, attempts before a resume included.
+    Conversation,
+}
+
+/// A report of tokens. `input` includes `cached`, whatever the agent's own counting.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Usage {
+    pub span: Span,
+    pub input: u64,
+    /// Input that was read from the service's cache.
+    pub cached: u64,
+    pub output: u64,
+    /// In US dollars, where the agent says so.
+    pub cost: Option<f64>,
+}
+
+impl Usage {
+    pub const NONE: Self = Self {
+        span: Span::Conversation,
+        input: 0,
+        cached: 0,
+        output: 0,
+        cost: None,
+    };
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            span: self.span,
+            input: self.input + other.input,
+            cached: self.cached + other.cached,
+            output: self.output + other.output,
+            cost: match (self.cost, other.cost) {
+                (Some(a), Some(b)) => Some(a + b),
+                (cost, None) | (None, cost) => cost,
+            },
+        }
+    }
+
+    fn minus(self, before: Self) -> Self {
+        // A counter that went back belongs to another conversation than the one before.
+        if self.input < before.input || self.output < before.output {
+            return self;
+        }
+        Self {
+            span: self.span,
+            input: self.input - before.input,
+            cached: self.cached.saturating_sub(before.cached),
+            output: self.output - before.output,
+            cost: self.cost.map(|cost| (cost - before.cost.unwrap_or(0.0)).max(0.0)),
+        }
+    }
+}
+
+/// Adds up one attempt.
+#[derive(Debug, Clone, Copy)]
+pub struct Meter {
+    before: Usage,
+    now: Usage,
+}
+
+impl Meter {
+    /// `before` is [`Meter::conversation`] of the attempt that this one resumes, or [`Usage::NONE`].
+    pub fn new(before: Usage) -> Self {
+        Self { before, now: before }
+    }
+
+    pub fn on(&mut self, event: &AgentEvent) {
+        if let AgentEvent::Usage(usage) = event {
+            self.now = match usage.span {
+                Span::Since => self.now.plus(*usage),
+                Span::Conversation => *usage,
+            };
+        }
+    }
+
+    /// What this attempt used.
+    pub fn spent(&self) -> Usage {
+        Usage {
+            span: Span::Since,
+            ..self.now.minus(self.before)
+        }
+    }
+
+    /// What the conversation used so far; kept for the attempt that resumes it.
+    pub fn conversation(&self) -> Usage {
+        Usage {
+            span: Span::Conversation,
+            ..self.now
+        }
+    }
+}

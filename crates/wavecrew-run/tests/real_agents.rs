@@ -1,0 +1,318 @@
+//! The real command lines against the fake model service: launched as workers are, read as workers are.
+//! Runs when `scripts/install-agents.sh` has installed them; `WAVECREW_AGENTS_TESTS=1` makes their absence a failure.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
+
+#[path = "real_agents/lab.rs"]
+mod lab;
+
+use std::path::Path;
+
+use serde_json::json;
+use wavecrew_core::event::StopReason;
+use wavecrew_core::team::Access;
+use wavecrew_run::agent::Cli;
+use wavecrew_run::agent::launch::{Conversation, McpServer, OUTER_MARKERS, Request, launch};
+use wavecrew_run::agent::stream::{AgentEvent, Expects, FailKind, Usage};
+
+use lab::{Lab, UUID, request};
+
+/// One file, one answer, one conversation that goes on, in the agent's own words.
+fn writes_and_resumes(cli: Cli) {
+    let Some(lab) = Lab::new(cli) else { return };
+    let scratch = lab.path("scratch");
+    let made = lab.project("made.txt");
+    let prompt = format!(
+        "Please.\n{}\n@@final first answer\n@@next\n@@final {{\"id\":\"A\"}}",
+        lab.write_line(&made)
+    );
+    let first = lab.run("ok", request(&prompt, &scratch));
+    first.ends(Expects::Nothing, StopReason::Ok);
+    first.ends(Expects::Report { received: false }, StopReason::NoReport);
+    assert_eq!(first.answer(), "first answer");
+    assert_eq!(std::fs::read_to_string(&made).unwrap().trim(), "hi");
+    assert!(
+        first
+            .events
+            .iter()
+            .any(|event| matches!(event, AgentEvent::ToolEnd { ok: true, .. }))
+    );
+    assert_eq!(first.tally.unknown, 0, "{:#?}", first.events);
+    let (spent, so_far) = first.spent(Usage::NONE);
+
+    // The repair brings no script of its own, so only a conversation that was really resumed knows the next answer.
+    let id = first.tally.conversation.clone().unwrap();
+    let again = lab.run(
+        "ok",
+        Request {
+            conversation: Conversation::Resume { id: &id },
+            ..request("That was no report.", &scratch)
+        },
+    );
+    again.ends(Expects::Report { received: false }, StopReason::Ok);
+    assert_eq!(again.answer(), "{\"id\":\"A\"}");
+    assert_eq!(again.tally.conversation.as_deref(), Some(id.as_str()));
+    assert_eq!((spent, again.spent(so_far).0), (100, 50));
+}
+
+/// A tool of our own server is called, with a secret that is on no command line.
+fn calls_mcp(cli: Cli) {
+    let Some(lab) = Lab::new(cli) else { return };
+    if cli == Cli::Gemini && !rustix::process::geteuid().is_root() {
+        eprintln!("passed over: gemini reads the settings it is pointed at only if root owns them");
+        return;
+    }
+    let (scratch, noted) = (lab.path("scratch"), lab.path("tmp/noted.txt"));
+    let probe = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real_agents/mcp_probe.js");
+    let word = |path: &Path| path.to_str().unwrap().to_owned();
+    let server = McpServer {
+        name: "wavecrew".into(),
+        command: word(&lab.bin.join("node")),
+        args: vec![word(&probe), word(&noted)],
+        env: vec![("PROBE_SECRET".into(), "s3cret".into())],
+    };
+    let tool = match cli {
+        Cli::Codex => "mcp__wavecrew::report".to_owned(),
+        Cli::Claude | Cli::Gemini | Cli::Qwen | Cli::Opencode | Cli::Goose => {
+            cli.mcp_tool("wavecrew", "report")
+        }
+    };
+    let prompt = format!("@@tool {tool} {{\"status\":\"done\"}}\n@@final reported");
+    for access in [Access::Source, Access::ReadOnly] {
+        let request = Request {
+            access,
+            mcp: Some(&server),
+            ..request(&prompt, &scratch)
+        };
+        let started = launch(cli, &request);
+        assert!(!started.args.iter().any(|word| word.contains("s3cret")));
+        let id = if access == Access::Source {
+            UUID
+        } else {
+            "7f1c2a52-8f0e-4d0b-9d53-0f6f4d1c7a12"
+        };
+        let ran = lab.run(
+            "ok",
+            Request {
+                conversation: Conversation::New { id },
+                ..request
+            },
+        );
+        ran.ends(Expects::Nothing, StopReason::Ok);
+        assert_eq!(
+            ran.answer(),
+            "reported",
+            "{access:?}: {:#?}\n{}",
+            ran.events,
+            ran.stderr
+        );
+    }
+    assert_eq!(
+        std::fs::read_to_string(noted).unwrap(),
+        "done s3cret\ndone s3cret\n"
+    );
+}
+
+/// A role that may not change the project cannot; its session folder is another matter.
+fn keeps_out(cli: Cli) {
+    let Some(lab) = Lab::new(cli) else { return };
+    let scratch = lab.path("scratch");
+    let made = lab.project("made.txt");
+    let prompt = format!("{}\n@@final tried", lab.write_line(&made));
+    let ran = lab.run(
+        "ok",
+        Request {
+            access: Access::ReadOnly,
+            ..request(&prompt, &scratch)
+        },
+    );
+    ran.ends(Expects::Nothing, StopReason::Ok);
+    assert!(!made.exists(), "{:#?}", ran.events);
+
+    let folders = [lab.path("session")];
+    let owed = folders[0].join("report.md");
+    let prompt = format!("{}\n@@final written", lab.write_line(&owed));
+    let id = "8f1c2a52-8f0e-4d0b-9d53-0f6f4d1c7a13";
+    let request = Request {
+        access: Access::ReadOnly,
+        folders: &folders,
+        conversation: Conversation::New { id },
+        ..request(&prompt, &scratch)
+    };
+    let ran = lab.run("ok", request);
+    assert_eq!(ran.answer(), "written", "{:#?}\n{}", ran.events, ran.stderr);
+    assert!(owed.exists(), "{:#?}\n{}", ran.events, ran.stderr);
+}
+
+/// Failures that each agent reports soon; those it sits out are among the recordings.
+fn fails_for_the_right_reason(cli: Cli) {
+    let Some(lab) = Lab::new(cli) else { return };
+    let scratch = lab.path("scratch");
+    let request = request("@@final hello", &scratch);
+    let ids: Vec<String> = (0..9)
+        .map(|n| format!("6f1c2a52-8f0e-4d0b-9d53-0f6f4d1c7a2{n}"))
+        .collect();
+    let run = |n: usize, mode: &str| {
+        lab.run(
+            mode,
+            Request {
+                conversation: Conversation::New { id: &ids[n] },
+                ..request
+            },
+        )
+    };
+    assert_eq!(
+        run(0, "e400").ends(Expects::Nothing, StopReason::Refused),
+        Some(FailKind::BadRequest)
+    );
+    assert_eq!(
+        run(1, "e401").ends(Expects::Nothing, StopReason::Auth),
+        Some(FailKind::Auth)
+    );
+    run(2, "flaky1").ends(Expects::Nothing, StopReason::Ok);
+    assert_eq!(lab.model.stats("flaky1").requests.min(2), 2);
+    // These two wait a minute or more before they give up.
+    if matches!(cli, Cli::Codex | Cli::Claude | Cli::Gemini) {
+        let limited = run(3, "e429").ends(Expects::Nothing, StopReason::RateLimited);
+        assert_eq!(limited, Some(FailKind::RateLimited));
+        let kind = run(4, "cut2").ends(Expects::Nothing, StopReason::Crashed);
+        assert_eq!(kind, Some(FailKind::Cut));
+    }
+    if matches!(cli, Cli::Claude | Cli::Gemini) {
+        let id = &ids[5];
+        let refused = Request {
+            conversation: Conversation::New { id },
+            ..request
+        };
+        let refused = lab.run_at(&format!("{}/ok", lab.model.refused_url()), refused);
+        assert_eq!(
+            refused.ends(Expects::Nothing, StopReason::Refused),
+            Some(FailKind::Unreachable)
+        );
+    }
+}
+
+/// An answer in the schema, and one that is not.
+fn answers_in_a_schema(cli: Cli, in_schema: &str) {
+    assert!(cli.takes_schema());
+    let Some(lab) = Lab::new(cli) else { return };
+    let scratch = lab.path("scratch");
+    let schema = json!({ "type": "object", "properties": { "answer": { "type": "string" } },
+        "required": ["answer"], "additionalProperties": false });
+    let request = Request {
+        schema: Some(&schema),
+        ..request(in_schema, &scratch)
+    };
+    let good = lab.run("ok", request);
+    good.ends(Expects::Schema, StopReason::Ok);
+    assert_eq!(good.tally.answer.unwrap().1, Some(json!({ "answer": "42" })));
+    let id = "9f1c2a52-8f0e-4d0b-9d53-0f6f4d1c7a14";
+    let prose = Request {
+        prompt: "@@final prose",
+        conversation: Conversation::New { id },
+        ..request
+    };
+    lab.run("ok", prose)
+        .ends(Expects::Schema, StopReason::SchemaInvalid);
+}
+
+macro_rules! agents {
+    ($($module:ident: $cli:expr),* $(,)?) => {$(
+        mod $module {
+            use super::*;
+
+            #[test]
+            fn writes_a_file_and_resumes() {
+                writes_and_resumes($cli);
+            }
+
+            #[test]
+            fn calls_a_tool_of_ours() {
+                calls_mcp($cli);
+            }
+
+            #[test]
+            fn read_only_roles_change_nothing() {
+                keeps_out($cli);
+            }
+
+            #[test]
+            fn failures_have_the_right_reason() {
+                fails_for_the_right_reason($cli);
+            }
+        }
+    )*};
+}
+
+agents! {
+    codex: Cli::Codex,
+    claude: Cli::Claude,
+    gemini: Cli::Gemini,
+    qwen: Cli::Qwen,
+    opencode: Cli::Opencode,
+}
+
+#[test]
+fn codex_answers_in_a_schema() {
+    answers_in_a_schema(Cli::Codex, r#"@@final {"answer":"42"}"#);
+}
+
+#[test]
+fn claude_answers_in_a_schema() {
+    answers_in_a_schema(Cli::Claude, r#"@@tool StructuredOutput {"answer":"42"}"#);
+}
+
+#[test]
+fn qwen_answers_in_a_schema() {
+    answers_in_a_schema(Cli::Qwen, r#"@@tool structured_output {"answer":"42"}"#);
+}
+
+/// The marks that we take out of a worker's environment are those that agents really leave.
+#[test]
+fn agents_leave_the_marks_that_are_scrubbed() {
+    let script = [
+        (
+            Cli::Codex,
+            r#"@@tool exec_command {"cmd":"env > env.txt"}"#,
+            "CODEX_THREAD_ID",
+        ),
+        (
+            Cli::Claude,
+            r#"@@tool Bash {"command":"env > env.txt","description":"x"}"#,
+            "CLAUDECODE",
+        ),
+        (
+            Cli::Gemini,
+            r#"@@tool run_shell_command {"command":"env > env.txt"}"#,
+            "GEMINI_CLI",
+        ),
+        (
+            Cli::Qwen,
+            r#"@@tool run_shell_command {"command":"env > env.txt","is_background":false}"#,
+            "QWEN_CODE_SESSION_ID",
+        ),
+        (
+            Cli::Opencode,
+            r#"@@tool bash {"command":"env > env.txt","description":"x"}"#,
+            "OPENCODE_PID",
+        ),
+    ];
+    for (cli, prompt, marker) in script {
+        let Some(lab) = Lab::new(cli) else { return };
+        let scratch = lab.path("scratch");
+        lab.run("ok", request(prompt, &scratch))
+            .ends(Expects::Nothing, StopReason::Ok);
+        let seen = std::fs::read_to_string(lab.project("env.txt")).unwrap();
+        assert!(
+            seen.lines().any(|line| line.starts_with(&format!("{marker}="))),
+            "{}: {seen}",
+            cli.name()
+        );
+        assert!(OUTER_MARKERS.contains(&marker));
+        // What a person set up for the agent is not a mark.
+        assert!(
+            !OUTER_MARKERS
+                .iter()
+                .any(|name| name.ends_with("_HOME") || name.ends_with("_KEY") || name.ends_with("_URL"))
+        );
+    }
+}

@@ -1,0 +1,281 @@
+//! A place for one real agent: a home, a project and a model service of its own.
+
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use wavecrew_core::event::StopReason;
+use wavecrew_core::team::Access;
+use wavecrew_fake_model::FakeModel;
+use wavecrew_run::agent::Cli;
+use wavecrew_run::agent::launch::{Conversation, Launch, Request, launch};
+use wavecrew_run::agent::stream::{
+    AgentEvent, End, Expects, FailKind, Meter, Outcome, Stream, Tally, Usage, outcome,
+};
+
+pub const UUID: &str = "6f1c2a52-8f0e-4d0b-9d53-0f6f4d1c7a11";
+
+/// The folder of the installed commands, or `None` when these tests are to be passed over.
+fn installed() -> Option<PathBuf> {
+    let folder = std::env::var_os("WAVECREW_AGENTS_DIR").map_or_else(
+        || PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache/wavecrew/agents"),
+        PathBuf::from,
+    );
+    let bin = folder.join("bin");
+    if bin.join("codex").exists() {
+        return Some(bin);
+    }
+    assert!(
+        std::env::var_os("WAVECREW_AGENTS_TESTS").is_none(),
+        "no agents in {}: run scripts/install-agents.sh",
+        bin.display()
+    );
+    eprintln!("passed over: no agents in {}", bin.display());
+    None
+}
+
+/// A home, a project and a service of one agent's own.
+pub struct Lab {
+    pub cli: Cli,
+    pub bin: PathBuf,
+    pub model: FakeModel,
+    pub root: TempDir,
+}
+
+/// What a run of an agent came to.
+pub struct Ran {
+    pub events: Vec<AgentEvent>,
+    pub tally: Tally,
+    pub end: End,
+    pub stderr: String,
+    pub cli: Cli,
+}
+
+impl Lab {
+    pub fn new(cli: Cli) -> Option<Self> {
+        let bin = installed()?;
+        // Not in the folder for temporary files: gemini reads no settings below a folder that others may write.
+        let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        for folder in ["home", "project", "scratch", "tmp", "session"] {
+            std::fs::create_dir(root.path().join(folder)).unwrap();
+        }
+        Some(Self {
+            cli,
+            bin,
+            model: FakeModel::start().unwrap(),
+            root,
+        })
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    pub fn project(&self, name: &str) -> PathBuf {
+        self.path("project").join(name)
+    }
+
+    /// How a user would point this agent at a service of their own.
+    fn service(&self, command: &mut Command, base: &str) -> Vec<String> {
+        let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
+        match self.cli {
+            Cli::Codex => {
+                let home = self.path("home/.codex");
+                std::fs::create_dir_all(&home).unwrap();
+                let config = format!(
+                    "model = \"fake-1\"\nmodel_provider = \"fake\"\ncheck_for_update_on_startup = false\n\
+                     [analytics]\nenabled = false\n[model_providers.fake]\nname = \"fake\"\n\
+                     base_url = \"{base}/v1\"\nwire_api = \"responses\"\nenv_key = \"FAKE_KEY\"\n\
+                     request_max_retries = 1\nstream_max_retries = 1\n"
+                );
+                std::fs::write(home.join("config.toml"), config).unwrap();
+                command.env("FAKE_KEY", "dummy");
+                Vec::new()
+            }
+            Cli::Claude => {
+                command
+                    .env("ANTHROPIC_BASE_URL", base)
+                    .env("ANTHROPIC_API_KEY", "dummy");
+                command
+                    .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+                    .env("CLAUDE_CODE_MAX_RETRIES", "1");
+                Vec::new()
+            }
+            Cli::Gemini => {
+                command
+                    .env("GEMINI_API_KEY", "dummy")
+                    .env("GOOGLE_GEMINI_BASE_URL", base);
+                let settings = json!({
+                    "security": { "auth": { "selectedType": "gemini-api-key" } },
+                    "privacy": { "usageStatisticsEnabled": false },
+                    "general": { "maxAttempts": 2 },
+                });
+                self.settings("home/.gemini/settings.json", &settings);
+                Vec::new()
+            }
+            Cli::Qwen => {
+                command
+                    .env("OPENAI_API_KEY", "dummy")
+                    .env("OPENAI_BASE_URL", format!("{base}/v1"));
+                command.env("OPENAI_MODEL", "fake-1");
+                let settings = json!({
+                    "memory": { "enableManagedAutoMemory": false, "enableManagedAutoDream": false },
+                    "privacy": { "usageStatisticsEnabled": false },
+                    "general": { "enableAutoUpdate": false },
+                    "model": { "generationConfig": { "maxRetries": 1 } },
+                    "$version": 4,
+                });
+                self.settings("home/.qwen/settings.json", &settings);
+                words(&["--auth-type", "openai"])
+            }
+            Cli::Opencode => {
+                let model = json!({ "name": "fake-1", "tool_call": true, "limit": { "context": 100_000, "output": 8000 } });
+                let provider = json!({
+                    "npm": "@ai-sdk/openai-compatible", "name": "fake", "models": { "fake-1": model },
+                    "options": { "baseURL": format!("{base}/v1"), "apiKey": "dummy" },
+                });
+                let config = json!({ "model": "fake/fake-1", "small_model": "fake/fake-1", "provider": { "fake": provider } });
+                self.settings("home/.config/opencode/opencode.json", &config);
+                command
+                    .env("OPENCODE_DISABLE_MODELS_FETCH", "1")
+                    .env("OPENCODE_DISABLE_DEFAULT_PLUGINS", "1");
+                Vec::new()
+            }
+            Cli::Goose => unreachable!("not among the installed agents"),
+        }
+    }
+
+    fn settings(&self, name: &str, value: &Value) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, value.to_string()).unwrap();
+    }
+
+    pub fn run(&self, mode: &str, request: Request) -> Ran {
+        self.run_at(&self.model.base(mode), request)
+    }
+
+    pub fn run_at(&self, base: &str, request: Request) -> Ran {
+        let mut command = Command::new(self.bin.join(self.cli.name()));
+        let extra = self.service(&mut command, base);
+        let launch = launch(
+            self.cli,
+            &Request {
+                extra: &extra,
+                ..request
+            },
+        );
+        let output = start(&mut command, &launch, self.root.path());
+        let mut stream = Stream::new(self.cli);
+        let lines = String::from_utf8(output.stdout).unwrap();
+        let events: Vec<_> = lines.lines().flat_map(|line| stream.line(line)).collect();
+        let mut tally = Tally::default();
+        for event in &events {
+            tally.on(event);
+        }
+        let end = output.status.code().map_or(End::Signal(0), End::Exit);
+        Ran {
+            events,
+            tally,
+            end,
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            cli: self.cli,
+        }
+    }
+
+    /// A script line that writes a file of the project by the agent's own tool.
+    pub fn write_line(&self, path: &Path) -> String {
+        let path = path.display();
+        match self.cli {
+            Cli::Codex => format!(r#"@@tool exec_command {{"cmd":"echo hi > {path}"}}"#),
+            Cli::Claude => format!(r#"@@tool Write {{"file_path":"{path}","content":"hi"}}"#),
+            Cli::Gemini | Cli::Qwen => {
+                format!(r#"@@tool write_file {{"file_path":"{path}","content":"hi"}}"#)
+            }
+            Cli::Opencode => format!(r#"@@tool write {{"filePath":"{path}","content":"hi"}}"#),
+            Cli::Goose => unreachable!("not among the installed agents"),
+        }
+    }
+}
+
+impl Ran {
+    fn judged(&self, expects: Expects) -> Outcome {
+        outcome(self.cli, &self.tally, self.end, expects, &self.stderr)
+    }
+
+    /// Fails the test with everything the agent said unless it ended so.
+    #[track_caller]
+    pub fn ends(&self, expects: Expects, reason: StopReason) -> Option<FailKind> {
+        let judged = self.judged(expects);
+        assert_eq!(
+            judged.reason, reason,
+            "{judged:?}\n{:?}\n{:#?}\n{}",
+            self.end, self.events, self.stderr
+        );
+        judged.failure.map(|failure| failure.kind)
+    }
+
+    pub fn answer(&self) -> &str {
+        self.tally.answer.as_ref().map_or("", |(text, _)| text)
+    }
+
+    pub fn spent(&self, before: Usage) -> (u64, Usage) {
+        let mut meter = Meter::new(before);
+        for event in &self.events {
+            meter.on(event);
+        }
+        (meter.spent().output, meter.conversation())
+    }
+}
+
+/// Starts the process with nothing inherited but what a shell needs, feeds and reads it.
+fn start(command: &mut Command, launch: &Launch, root: &Path) -> Output {
+    for (path, content) in &launch.files {
+        std::fs::write(path, content).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    let kept: Vec<_> = command
+        .get_envs()
+        .map(|(k, v)| (k.to_owned(), v.map(ToOwned::to_owned)))
+        .collect();
+    command.env_clear();
+    command.envs(
+        kept.into_iter()
+            .filter_map(|(name, value)| value.map(|value| (name, value))),
+    );
+    let mut child = command
+        .env("PATH", std::env::var_os("PATH").unwrap())
+        .env("HOME", root.join("home"))
+        .env("TMPDIR", root.join("tmp"))
+        .env("LANG", "C.UTF-8")
+        .envs(launch.env.iter().map(|(name, value)| (name, value)))
+        .args(&launch.args)
+        .current_dir(root.join("project"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(launch.stdin.as_bytes()).unwrap();
+    drop(stdin);
+    child.wait_with_output().unwrap()
+}
+
+/// A plain turn, to be changed by the test.
+pub fn request<'a>(prompt: &'a str, scratch: &'a Path) -> Request<'a> {
+    Request {
+        prompt,
+        access: Access::Source,
+        model: None,
+        mcp: None,
+        schema: None,
+        conversation: Conversation::New { id: UUID },
+        scratch,
+        folders: &[],
+        extra: &[],
+    }
+}
