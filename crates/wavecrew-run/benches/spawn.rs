@@ -155,6 +155,7 @@ async fn start() -> (Guardian, UnboundedReceiver<Notice>) {
     let launch = GuardianCommand {
         program: this(),
         args: vec!["__guardian".into()],
+        env: Vec::new(),
     };
     Guardian::start(launch).await.expect("a guardian")
 }

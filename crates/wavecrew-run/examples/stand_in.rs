@@ -28,6 +28,7 @@ fn coordinate(args: Vec<OsString>) -> ExitCode {
         let launch = GuardianCommand {
             program: program.clone(),
             args: vec!["__guardian".into()],
+            env: Vec::new(),
         };
         let (guardian, mut notices) = Guardian::start(launch).await.expect("a guardian");
         let null = || {

@@ -1,6 +1,6 @@
 //! The command line: flags that every command has, and the way to each verb.
 
-use crate::cmd::{completions, plan, run, validate};
+use crate::cmd::{completions, plan, resume, retry, run, validate};
 use crate::exit::{Exit, Failure};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -64,6 +64,8 @@ impl Color {
 #[derive(Subcommand, Debug)]
 enum Command {
     Run(run::Args),
+    Resume(resume::Args),
+    Retry(retry::Args),
     Plan(plan::Args),
     Validate(validate::Args),
     Completions(completions::Args),
@@ -78,6 +80,8 @@ impl Cli {
         }
         match &self.command {
             Command::Run(args) => args.run(&self.global),
+            Command::Resume(args) => args.run(&self.global),
+            Command::Retry(args) => args.run(&self.global),
             Command::Plan(args) => args.run(&self.global),
             Command::Validate(args) => args.run(&self.global),
             Command::Completions(args) => args.run(),

@@ -52,6 +52,7 @@ impl Guardian {
         let mut command = Command::new(launch.program);
         command
             .args(launch.args)
+            .envs(launch.env)
             .stdin(Stdio::from(theirs))
             .stdout(Stdio::null())
             .stderr(Stdio::null());

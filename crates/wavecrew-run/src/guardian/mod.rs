@@ -26,6 +26,8 @@ pub use client::Guardian;
 pub struct GuardianCommand {
     pub program: OsString,
     pub args: Vec<OsString>,
+    /// Variables that it and every worker get besides the coordinator's own.
+    pub env: Vec<(OsString, OsString)>,
 }
 
 /// The whole life of a guardian process. Its stdin is the socket to the coordinator.

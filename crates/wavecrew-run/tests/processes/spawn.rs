@@ -106,6 +106,7 @@ fn a_program_that_is_no_guardian_is_refused() {
         let launch = |program: &str| GuardianCommand {
             program: program.into(),
             args: Vec::new(),
+            env: Vec::new(),
         };
         let missing = Guardian::start(launch("/no/such/program")).await;
         assert!(matches!(missing, Err(ProcessError::Start { .. })));
@@ -122,6 +123,7 @@ fn a_small_table_of_open_files_is_enough_for_many_workers() {
         let mut crew = Crew::start_with(GuardianCommand {
             program: "sh".into(),
             args,
+            env: Vec::new(),
         })
         .await;
         for key in 0..300 {

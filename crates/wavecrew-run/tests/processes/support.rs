@@ -47,6 +47,7 @@ impl Crew {
         Self::start_with(GuardianCommand {
             program: stand_in().into(),
             args: vec!["__guardian".into()],
+            env: Vec::new(),
         })
         .await
     }

@@ -2,5 +2,7 @@
 
 pub mod completions;
 pub mod plan;
+pub mod resume;
+pub mod retry;
 pub mod run;
 pub mod validate;

@@ -7,7 +7,9 @@ use crate::launch::{self, RunFlags, agents, base};
 use crate::target::{Target, Words};
 use crate::{find_team, session_view};
 use std::path::{Path, PathBuf};
-use wavecrew_core::engine::{Engine, Standing};
+use wavecrew_core::engine::{Engine, Ledger, Stale, Standing};
+use wavecrew_core::event::Status;
+use wavecrew_core::plan::did_you_mean;
 use wavecrew_core::time::Timestamp;
 use wavecrew_run::driver::{NewSession, OpenSession, follow_edit};
 use wavecrew_store::{SESSION_FORMAT, SessionDir, SessionInfo, SessionState, session_id};
@@ -61,10 +63,7 @@ impl Args {
                     &self.flags,
                     global,
                     &config,
-                    Changes {
-                        keep: self.keep,
-                        dry_run: self.dry_run,
-                    },
+                    &Changes { keep: self.keep, dry_run: self.dry_run, retry: None },
                 )
             }
             None => self.start(&project, global, &config),
@@ -206,11 +205,7 @@ impl Args {
             .interact();
         match choice {
             Ok(0) => {
-                let changes = Changes {
-                    keep: false,
-                    dry_run: false,
-                };
-                resume(project, dir, &self.flags, global, config, changes).map(Some)
+                resume(project, dir, &self.flags, global, config, &Changes::default()).map(Some)
             }
             Ok(_) => Ok(None),
             Err(_) => Err(Failure::Declined),
@@ -235,11 +230,13 @@ impl Args {
     }
 }
 
-/// What `--continue` may do to results.
-#[derive(Clone, Copy)]
+/// What taking up a session may do to its results.
+#[derive(Clone, Default)]
 pub struct Changes {
     pub keep: bool,
     pub dry_run: bool,
+    /// Run these tasks again; none named means all that failed.
+    pub retry: Option<Vec<String>>,
 }
 
 /// Takes a session up again and runs what is left of it.
@@ -249,7 +246,7 @@ pub fn resume(
     flags: &RunFlags,
     global: &Global,
     config: &Config,
-    changes: Changes,
+    changes: &Changes,
 ) -> Result<Exit, Failure> {
     let info = dir.read_info().map_err(|error| launch::store_failure(&error))?;
     let team = find_team::own(&info.team)?;
@@ -296,7 +293,7 @@ pub fn resume(
         }
     }
     let base = base::moved(project, info.base_commit.as_deref());
-    let stale = if changes.keep {
+    let mut stale = if changes.keep {
         Vec::new()
     } else {
         engine.ledger().stale(&Standing {
@@ -304,6 +301,9 @@ pub fn resume(
             base,
         })
     };
+    if let Some(tasks) = &changes.retry {
+        add_retries(engine.ledger(), tasks, &mut stale)?;
+    }
     if changes.dry_run {
         session_view::print_dry_run(engine.ledger(), &stale, global)?;
         return Ok(Exit::Done);
@@ -329,6 +329,35 @@ pub fn resume(
     let agent = session.info.default_agent.clone();
     launch::introduce(engine.ledger(), &session, &agent, why, global);
     launch::drive(session, engine, flags, global)
+}
+
+/// The named tasks, or all that failed, with what was skipped because of them.
+fn add_retries(ledger: &Ledger, names: &[String], stale: &mut Vec<Stale>) -> Result<(), Failure> {
+    let plan = ledger.plan();
+    let mut tasks = Vec::new();
+    for name in names {
+        let Some(task) = plan.find(name) else {
+            let known = plan.tasks().map(|task| plan.id(task));
+            let help = did_you_mean(name, known).unwrap_or_else(|| "see `wavecrew status`".to_owned());
+            return Err(Failure::with_help(format!("the session has no task `{name}`"), help));
+        };
+        tasks.push(task);
+    }
+    if names.is_empty() {
+        tasks.extend(plan.tasks().filter(|&task| ledger.status(task) == Status::Failed));
+    }
+    if tasks.is_empty() {
+        return Err(Failure::with_help(
+            "nothing failed in this session",
+            "name the tasks that are to run again, or continue it with `wavecrew run --continue`",
+        ));
+    }
+    for task in ledger.to_retry(&tasks) {
+        if !stale.iter().any(|found| found.task == task) {
+            stale.push(Stale { task, why: "retry".to_owned() });
+        }
+    }
+    Ok(())
 }
 
 fn now() -> Timestamp {

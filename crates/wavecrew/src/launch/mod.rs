@@ -7,7 +7,9 @@ use crate::cli::Global;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
 use crate::report;
+use std::ffi::OsString;
 use std::io::IsTerminal;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use wavecrew_core::engine::{Answer, Asking, Engine, Ledger, Options, Question};
@@ -89,8 +91,13 @@ pub fn drive(
 ) -> Result<Exit, Failure> {
     let mut screen = report::for_run(global, &session.dir, &session.info);
     let person = !flags.yes && !global.json && is_terminal();
+    let program = std::env::current_exe().map_err(Failure::Output)?;
     let guardian = GuardianCommand {
-        program: std::env::current_exe().map_err(Failure::Output)?.into_os_string(),
+        env: path_with(&program)
+            .map(|path| ("PATH".into(), path))
+            .into_iter()
+            .collect(),
+        program: program.into_os_string(),
         args: vec!["__guardian".into()],
     };
     let surface = Surface {
@@ -104,6 +111,14 @@ pub fn drive(
     let exit = exit_for(&ending);
     screen.end(&ending, &ledger, &dir, &info, exit);
     Ok(exit)
+}
+
+/// PATH for workers, so that `wavecrew report` is found in their shells; behind everything that is there already.
+fn path_with(program: &Path) -> Option<OsString> {
+    let folder = program.parent()?.to_owned();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).filter(|entry| !entry.as_os_str().is_empty());
+    std::env::join_paths(folders.chain([folder])).ok()
 }
 
 fn exit_for(ending: &Ending) -> Exit {
