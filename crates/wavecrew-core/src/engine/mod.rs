@@ -14,7 +14,7 @@ mod resume;
 mod wave;
 
 pub use action::{Action, Assignment, Notice, Question};
-pub use fingerprint::is_engine_column;
+pub use fingerprint::{Fingerprinter, is_engine_column};
 pub use input::{Answer, Exit, Input, RecoveredReport, SpawnError, StopKind, TurnEnd, Verdict, WorkerId};
 pub use ledger::{Counts, Ledger, Progress, TaskState};
 pub use report::{MAX_REPORT_BYTES, Report, ReportReader, final_object};
@@ -23,7 +23,6 @@ pub use resume::{Stale, Standing};
 use crate::event::Event;
 use crate::time::Timestamp;
 use attempt::Attempt;
-use fingerprint::Fingerprinter;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use wave::Schedule;
