@@ -1,6 +1,7 @@
 //! The pure heart of wavecrew. Decides and never acts: no disk, clock, environment, processes or threads
 //! (enforced by `clippy.toml` beside this crate and by its short dependency list).
 
+pub mod claim;
 pub mod engine;
 pub mod event;
 pub mod id;

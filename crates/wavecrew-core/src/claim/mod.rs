@@ -1,0 +1,114 @@
+//! What a worker's word is held against: the files its task owes and the paths it reports. Owns what has to be
+//! where and what has to be in it. Never looks: callers list names, read bytes and bring the outcome back.
+
+mod content;
+mod finding;
+mod markdown;
+mod path;
+
+pub use content::content_problems;
+pub use finding::{Findings, shown};
+pub use path::{Leaves, Pattern};
+
+use crate::id::TaskIx;
+use crate::plan::Plan;
+use crate::team::{ColumnType, Content, Owed, Team};
+
+/// One path that a row owes, its columns filled in.
+#[derive(Debug)]
+pub struct Debt<'a> {
+    pub owed: &'a Owed,
+    pub pattern: Pattern,
+}
+
+impl Debt<'_> {
+    /// Whether a file, named from the session folder, is one of those owed.
+    pub fn is_paid_by(&self, path: &str) -> bool {
+        self.pattern.matches(path) && !(self.wants_tests() && content::is_support_file(path))
+    }
+
+    /// Whether what is owed may lie below this folder.
+    pub fn leads_into(&self, folder: &str) -> bool {
+        self.pattern.leads_into(folder) && !(self.wants_tests() && content::is_support_folder(folder))
+    }
+
+    fn wants_tests(&self) -> bool {
+        self.owed.content == Content::TestFile
+    }
+
+    /// What is wrong with the number of files found.
+    pub fn count_problem(&self, found: usize) -> Option<String> {
+        let name = shown(self.pattern.as_str());
+        let min = self.owed.min_files as usize;
+        if found < min {
+            return Some(if self.pattern.is_literal() {
+                format!("{name} is missing: write it into the session folder")
+            } else if found == 0 {
+                format!("no file matches {name}: write at least {min} into the session folder")
+            } else {
+                format!("too few files match {name}: {found}, at least {min} are needed")
+            });
+        }
+        let max = self.owed.max_files.filter(|max| found > *max as usize)?;
+        Some(format!(
+            "too many files match {name}: {found}, at most {max} are wanted"
+        ))
+    }
+}
+
+/// Everything a row owes, by who has to write it.
+#[derive(Debug, Default)]
+pub struct Debts<'a> {
+    pub of_worker: Vec<Debt<'a>>,
+    pub of_engine: Vec<Debt<'a>>,
+    /// Paths that a value of the row leads out of the session folder: nobody may write there.
+    pub leaving: Vec<Leaves>,
+}
+
+/// What a row owes. A list in a path means one path for each of its ids.
+pub fn debts<'a>(team: &'a Team, plan: &'a Plan, task: TaskIx) -> Debts<'a> {
+    let mut debts = Debts::default();
+    let Some(role) = team.role(plan.role(task)) else {
+        return debts;
+    };
+    let cell = |name: &str| {
+        let known = plan.header().iter().any(|column| column == name);
+        known.then(|| {
+            let text = plan.cell(task, name);
+            match team.column(name).map(|column| column.type_) {
+                Some(ColumnType::Ids | ColumnType::Paths) => path::Cell::List(text),
+                Some(ColumnType::Text | ColumnType::Number | ColumnType::Enum | ColumnType::Path) | None => {
+                    path::Cell::One(text)
+                }
+            }
+        })
+    };
+    for owed in role.owes_for(|name| plan.cell(task, name)) {
+        for pattern in path::fill_all(&owed.path, cell) {
+            match pattern {
+                Ok(pattern) if owed.by_engine => debts.of_engine.push(Debt { owed, pattern }),
+                Ok(pattern) => debts.of_worker.push(Debt { owed, pattern }),
+                Err(leaves) => debts.leaving.push(leaves),
+            }
+        }
+    }
+    debts
+}
+
+/// The paths in a report: the column, and one path of it.
+pub fn reported<'a>(
+    team: &'a Team,
+    outputs: &'a [(String, String)],
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let is_path = |name: &str| {
+        team.output_columns()
+            .any(|column| column.name == name && matches!(column.type_, ColumnType::Path | ColumnType::Paths))
+    };
+    outputs
+        .iter()
+        .filter(move |(name, _)| is_path(name))
+        .flat_map(|(name, value)| path::list(value).map(move |path| (name.as_str(), path)))
+}
+
+#[cfg(test)]
+mod tests;

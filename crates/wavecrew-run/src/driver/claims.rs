@@ -1,0 +1,43 @@
+//! Compares a worker's claim with the disk: the files its task owes and the paths it reports. Looks and reads,
+//! never writes; follows no link out of the folders a worker may use.
+
+mod owed;
+mod reported;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::path::Path;
+use wavecrew_core::claim::debts;
+use wavecrew_core::engine::Verdict;
+use wavecrew_core::id::TaskIx;
+use wavecrew_core::plan::Plan;
+use wavecrew_core::team::Team;
+
+/// What the facts say about a claim of success.
+pub fn check(
+    session_dir: &Path,
+    project_dir: &Path,
+    team: &Team,
+    plan: &Plan,
+    task: TaskIx,
+    outputs: &[(String, String)],
+) -> Verdict {
+    let debts = debts(team, plan, task);
+    let mut findings = owed::check(session_dir, &debts);
+    let paths = wavecrew_core::claim::reported(team, outputs);
+    reported::check(session_dir, project_dir, &debts, paths, &mut findings);
+    findings.verdict()
+}
+
+/// Whether everything that the task's worker owes is there and complete; `false` when it owes nothing.
+pub fn artifacts_complete(session_dir: &Path, team: &Team, plan: &Plan, task: TaskIx) -> bool {
+    owed::check(session_dir, &debts(team, plan, task)).all_good()
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}

@@ -1,0 +1,176 @@
+//! Looks for the files a task owes and reads a bounded part of each.
+
+use super::is_absent;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use wavecrew_core::claim::{Debt, Debts, Findings, content_problems, shown};
+use wavecrew_core::team::{Content, Owed};
+
+/// No document that people read is longer.
+const MAX_BYTES: u64 = 8 << 20;
+/// Entries looked at for one pattern.
+const MAX_ENTRIES: usize = 100_000;
+
+pub(super) fn check(session_dir: &Path, debts: &Debts<'_>) -> Findings {
+    let mut findings = Findings::default();
+    for leaves in &debts.leaving {
+        let path = shown(&leaves.0);
+        findings.outside(format!(
+            "{path} would lie outside the session folder: the row's values lead there"
+        ));
+    }
+    if debts.of_worker.is_empty() {
+        return findings;
+    }
+    match session_dir.canonicalize() {
+        Ok(session) => {
+            for debt in &debts.of_worker {
+                findings.look();
+                check_debt(&session, debt, &mut findings);
+            }
+        }
+        Err(error) => {
+            let session = shown(&session_dir.to_string_lossy());
+            findings.missing(format!("the session folder {session} cannot be read: {error}"));
+        }
+    }
+    findings
+}
+
+fn check_debt(session: &Path, debt: &Debt<'_>, findings: &mut Findings) {
+    let mut found = Found::default();
+    let result = if debt.pattern.is_literal() {
+        found.add(session, debt.pattern.as_str().to_owned())
+    } else {
+        found.search(session, debt)
+    };
+    if let Err(error) = result {
+        let name = shown(debt.pattern.as_str());
+        findings.missing(format!("{name} cannot be looked for: {error}"));
+        return;
+    }
+    for name in found.outside {
+        let name = shown(&name);
+        findings.outside(format!("{name} is a link that leads out of the session folder"));
+    }
+    found.files.sort_unstable();
+    if let Some(problem) = debt.count_problem(found.files.len()) {
+        findings.missing(problem);
+    }
+    for (name, real) in &found.files {
+        for problem in file_problems(real, debt.owed) {
+            findings.missing(format!("{} {problem}", shown(name)));
+        }
+    }
+}
+
+/// Files of a session that a debt is about.
+#[derive(Default)]
+struct Found {
+    /// The name from the session folder, and where it really lies.
+    files: Vec<(String, PathBuf)>,
+    outside: Vec<String>,
+}
+
+impl Found {
+    /// Adds what is at a path, if anything is.
+    fn add(&mut self, session: &Path, name: String) -> io::Result<()> {
+        match session.join(&name).canonicalize() {
+            Ok(real) if real.starts_with(session) => self.files.push((name, real)),
+            Ok(_) => self.outside.push(name),
+            Err(error) if is_absent(&error) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Adds everything that matches. Linked folders are not entered: they may lead out or in circles.
+    fn search(&mut self, session: &Path, debt: &Debt<'_>) -> io::Result<()> {
+        let base = debt.pattern.base();
+        match session.join(&base).canonicalize() {
+            Ok(real) if real.starts_with(session) => {}
+            Ok(_) => {
+                self.outside.push(base);
+                return Ok(());
+            }
+            Err(error) if is_absent(&error) => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        let mut seen = 0;
+        let mut folders = vec![base];
+        while let Some(folder) = folders.pop() {
+            let entries = match fs::read_dir(session.join(&folder)) {
+                Ok(entries) => entries,
+                Err(error) if is_absent(&error) => continue,
+                Err(error) => return Err(error),
+            };
+            for entry in entries {
+                let entry = entry?;
+                seen += 1;
+                if seen > MAX_ENTRIES {
+                    return Err(io::Error::other(format!(
+                        "there are more than {MAX_ENTRIES} files"
+                    )));
+                }
+                // Patterns are text, so a name that is not cannot match.
+                let Ok(name) = entry.file_name().into_string() else {
+                    continue;
+                };
+                let name = if folder.is_empty() {
+                    name
+                } else {
+                    format!("{folder}/{name}")
+                };
+                let kind = entry.file_type()?;
+                if kind.is_dir() {
+                    if debt.leads_into(&name) {
+                        folders.push(name);
+                    }
+                } else if debt.is_paid_by(&name) && !(kind.is_symlink() && entry.path().is_dir()) {
+                    self.add(session, name)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with an owed file; each problem goes on from its name.
+fn file_problems(real: &Path, owed: &Owed) -> Vec<String> {
+    read(real, owed).unwrap_or_else(|error| vec![format!("cannot be read: {error}")])
+}
+
+fn read(real: &Path, owed: &Owed) -> io::Result<Vec<String>> {
+    // Opening a pipe that nobody writes to would wait for ever.
+    let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let file = File::options().read(true).custom_flags(nonblocking).open(real)?;
+    let about = file.metadata()?;
+    if about.is_dir() {
+        return Ok(vec!["is a folder, a file is needed".to_owned()]);
+    }
+    if !about.is_file() {
+        return Ok(vec!["is not a regular file".to_owned()]);
+    }
+    let (len, min) = (about.len(), u64::from(owed.min_bytes));
+    if len < min {
+        return Ok(vec![if len == 0 {
+            "is empty".to_owned()
+        } else {
+            format!("has {len} bytes, at least {min} are needed")
+        }]);
+    }
+    match &owed.content {
+        Content::Any => return Ok(vec![]),
+        Content::Markdown { .. } | Content::Json { .. } if len > MAX_BYTES => {
+            return Ok(vec![format!(
+                "has {len} bytes, at most {MAX_BYTES} are read: make it shorter"
+            )]);
+        }
+        Content::Markdown { .. } | Content::Json { .. } | Content::TestFile => {}
+    }
+    let mut bytes = vec![];
+    file.take(MAX_BYTES).read_to_end(&mut bytes)?;
+    Ok(content_problems(&owed.content, &bytes))
+}
