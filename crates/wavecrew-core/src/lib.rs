@@ -9,3 +9,4 @@ pub mod prompt;
 pub mod sheet;
 pub mod team;
 pub mod time;
+pub mod view;
