@@ -4,12 +4,12 @@ use super::{Mark, SessionMeta, Summary, count, duration, name, one_line};
 use crate::engine::{Ledger, TaskState};
 use crate::event::{Ending, Status, StopReason};
 use crate::id::TaskIx;
-use crate::time::{Timestamp, human};
+use crate::time::human;
 use std::fmt::Write as _;
 
-/// The report as Markdown. `now` is only used for what is still running.
-pub fn report_markdown(ledger: &Ledger, meta: &SessionMeta<'_>, now: Timestamp) -> String {
-    let summary = Summary::of(ledger, now);
+/// The report as Markdown.
+pub fn report_markdown(ledger: &Ledger, meta: &SessionMeta<'_>) -> String {
+    let summary = Summary::of(ledger);
     let mut text = String::with_capacity(4096);
     head(&mut text, ledger, meta, &summary);
     counts(&mut text, &summary);

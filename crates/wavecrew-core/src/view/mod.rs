@@ -47,28 +47,27 @@ pub struct Summary {
     pub counts: Counts,
     /// Counts of wave 1, 2, ...
     pub waves: Vec<Counts>,
-    /// How long at least one worker was at work; breaks between runs do not count.
+    /// How long at least one worker was at work, as far as they ended; breaks between runs do not count.
     pub elapsed: Duration,
 }
 
 impl Summary {
-    /// `now` is the end, so far, of what is still running.
-    pub fn of(ledger: &Ledger, now: Timestamp) -> Self {
+    pub fn of(ledger: &Ledger) -> Self {
         let waves = 1..=ledger.plan().waves();
         Self {
             counts: ledger.counts(),
             waves: waves.map(|wave| ledger.wave_counts(wave)).collect(),
-            elapsed: busy(ledger, now),
+            elapsed: busy(ledger),
         }
     }
 }
 
-/// The length of all attempts laid over each other.
-fn busy(ledger: &Ledger, now: Timestamp) -> Duration {
-    let spans = ledger
-        .plan()
-        .tasks()
-        .filter_map(|task| span(ledger.task(task), now));
+/// The length of all ended attempts laid over each other.
+fn busy(ledger: &Ledger) -> Duration {
+    let spans = ledger.plan().tasks().filter_map(|task| {
+        let state = ledger.task(task);
+        Some((state.started?, state.ended?))
+    });
     let mut spans: Vec<_> = spans.collect();
     spans.sort_unstable();
     let mut total = Duration::ZERO;
@@ -78,14 +77,6 @@ fn busy(ledger: &Ledger, now: Timestamp) -> Duration {
         until = until.max(end);
     }
     total
-}
-
-fn span(state: &TaskState, now: Timestamp) -> Option<(Timestamp, Timestamp)> {
-    let end = match state.progress {
-        Progress::Open { .. } => now,
-        Progress::Pending | Progress::Waiting { .. } | Progress::Done => state.ended?,
-    };
-    Some((state.started?, end))
 }
 
 /// How long the latest attempt took, for a task that is done.

@@ -4,15 +4,15 @@ use super::{Mark, SessionMeta, Summary, count, duration, name, one_line};
 use crate::engine::Ledger;
 use crate::event::{Ending, Status, StopReason};
 use crate::id::TaskIx;
-use crate::time::{Timestamp, human};
+use crate::time::human;
 use std::fmt::Write as _;
 
 /// A person reads the first few; `context.md` has them all.
 const LISTED: usize = 20;
 
 /// What a person wants to know when a run is over.
-pub fn report_terminal(ledger: &Ledger, meta: &SessionMeta<'_>, now: Timestamp) -> String {
-    let summary = Summary::of(ledger, now);
+pub fn report_terminal(ledger: &Ledger, meta: &SessionMeta<'_>) -> String {
+    let summary = Summary::of(ledger);
     let counts = &summary.counts;
     let mut text = headline(&summary);
     for (status, title) in [(Status::Failed, "Failed"), (Status::Skipped, "Skipped")] {
