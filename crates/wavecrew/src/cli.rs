@@ -1,6 +1,9 @@
 //! The command line: flags that every command has, and the way to each verb.
 
-use crate::cmd::{completions, plan, resume, retry, run, validate};
+use crate::cmd::{
+    archive, cancel, completions, discover, init, list, logs, msg, plan, report, resume, retry, run, show,
+    status, teams, validate, watch, wisdom,
+};
 use crate::exit::{Exit, Failure};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -68,7 +71,21 @@ enum Command {
     Retry(retry::Args),
     Plan(plan::Args),
     Validate(validate::Args),
+    List(list::Args),
+    #[command(visible_alias = "check")]
+    Status(status::Args),
+    Watch(watch::Args),
+    Logs(logs::Args),
+    Show(show::Args),
+    Cancel(cancel::Args),
+    Archive(archive::Args),
+    Teams(teams::Args),
+    Init(init::Args),
     Completions(completions::Args),
+    Report(report::Args),
+    Discover(discover::Args),
+    Msg(msg::Args),
+    Wisdom(wisdom::Args),
 }
 
 impl Cli {
@@ -84,7 +101,20 @@ impl Cli {
             Command::Retry(args) => args.run(&self.global),
             Command::Plan(args) => args.run(&self.global),
             Command::Validate(args) => args.run(&self.global),
+            Command::List(args) => args.run(&self.global),
+            Command::Status(args) => args.run(&self.global),
+            Command::Watch(args) => args.run(&self.global),
+            Command::Logs(args) => args.run(&self.global),
+            Command::Show(args) => args.run(&self.global),
+            Command::Cancel(args) => args.run(&self.global),
+            Command::Archive(args) => args.run(&self.global),
+            Command::Teams(args) => args.run(&self.global),
+            Command::Init(args) => args.run(&self.global),
             Command::Completions(args) => args.run(),
+            Command::Report(args) => args.run(&self.global),
+            Command::Discover(args) => args.run(&self.global),
+            Command::Msg(args) => args.run(&self.global),
+            Command::Wisdom(args) => args.run(&self.global),
         }
     }
 }

@@ -4,20 +4,33 @@ use crate::show;
 use std::fmt;
 use std::io;
 use std::process::ExitCode;
+use wavecrew_core::event::Ending;
+use wavecrew_store::StoreError;
 
 /// The program's exit codes, by name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {
     Done = 0,
-    /// Something failed or was skipped.
+    /// A task failed or was skipped, or what was asked for did not come about.
     TasksFailed = 1,
     BadInput = 2,
-    /// Stopped by a person, a gate or a budget.
+    /// By a person, a gate or a budget.
     Stopped = 3,
     Stalled = 4,
-    /// Disk, journal or lock.
     DiskFailure = 5,
     Interrupted = 130,
+}
+
+impl From<&Ending> for Exit {
+    fn from(ending: &Ending) -> Self {
+        match ending {
+            Ending::Completed => Self::Done,
+            Ending::Failed => Self::TasksFailed,
+            Ending::Interrupted => Self::Interrupted,
+            Ending::Cancelled => Self::Stopped,
+            Ending::Stalled { .. } => Self::Stalled,
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {
@@ -35,7 +48,9 @@ pub enum Failure {
     BadInput { message: String, help: Option<String> },
     /// The person said no.
     Declined,
-    /// The session's files cannot be read or written.
+    /// What was given is fine, and still it did not come about.
+    NotDone { message: String, help: String },
+    /// Disk, journal or lock.
     Disk { message: String, help: String },
     /// The output could not be written.
     Output(io::Error),
@@ -60,6 +75,7 @@ impl Failure {
         match self {
             Self::Refused | Self::BadInput { .. } => Exit::BadInput,
             Self::Declined => Exit::Stopped,
+            Self::NotDone { .. } => Exit::TasksFailed,
             Self::Disk { .. } => Exit::DiskFailure,
             // The reader went away, which is its good right: `plan | head`.
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
@@ -70,8 +86,10 @@ impl Failure {
     pub fn print(&self) {
         match self {
             Self::Refused | Self::Declined => {}
-            Self::Disk { message, help } => show::error(message, Some(help)),
             Self::BadInput { message, help } => show::error(message, help.as_deref()),
+            Self::NotDone { message, help } | Self::Disk { message, help } => {
+                show::error(message, Some(help))
+            }
             Self::Output(_) if self.exit() == Exit::Done => {}
             Self::Output(_) => show::error(&self.to_string(), None),
         }
@@ -83,7 +101,9 @@ impl fmt::Display for Failure {
         match self {
             Self::Refused => f.write_str("the input was refused"),
             Self::Declined => f.write_str("not confirmed"),
-            Self::BadInput { message, .. } | Self::Disk { message, .. } => f.write_str(message),
+            Self::BadInput { message, .. } | Self::NotDone { message, .. } | Self::Disk { message, .. } => {
+                f.write_str(message)
+            }
             Self::Output(error) => write!(f, "the output cannot be written: {error}"),
         }
     }
@@ -92,5 +112,30 @@ impl fmt::Display for Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::Output(error)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let (message, help) = (error.to_string(), error.help());
+        match error {
+            StoreError::NoSuchSession { .. }
+            | StoreError::BadName { .. }
+            | StoreError::OutsideProject { .. }
+            | StoreError::TooLarge { .. }
+            | StoreError::NotJson { .. }
+            | StoreError::NotOwner { .. }
+            | StoreError::UnknownField { .. }
+            | StoreError::NotCoordinator { .. } => Self::with_help(message, help),
+            StoreError::Io { .. }
+            | StoreError::Damaged { .. }
+            | StoreError::UnknownEvent { .. }
+            | StoreError::NewerFormat { .. }
+            | StoreError::Poisoned { .. }
+            | StoreError::Locked { .. }
+            | StoreError::Busy { .. }
+            | StoreError::Malformed { .. }
+            | StoreError::UnclaimedReport { .. } => Self::Disk { message, help },
+        }
     }
 }

@@ -8,7 +8,8 @@ use std::path::Path;
 use wavecrew_core::plan::did_you_mean;
 use wavecrew_core::team::Team;
 
-const FOLDER: &str = ".wavecrew/teams";
+/// Where a project keeps teams of its own.
+pub const FOLDER: &str = ".wavecrew/teams";
 
 /// A project's own team comes before a built-in one of the same name.
 pub fn find(name: &str) -> Result<Team, Failure> {
@@ -60,7 +61,8 @@ fn unknown(name: &str) -> Failure {
     Failure::with_help(format!("there is no team `{name}`"), help)
 }
 
-fn own_teams() -> Vec<String> {
+/// Names of the project's own teams.
+pub fn own_teams() -> Vec<String> {
     let Ok(folder) = fs::read_dir(FOLDER) else {
         return Vec::new();
     };

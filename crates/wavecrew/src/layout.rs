@@ -141,7 +141,7 @@ fn after(plan: &Plan, task: TaskIx, width: usize) -> String {
 }
 
 /// The text in exactly `width` columns: control characters out, cut with `…`, filled with spaces.
-fn fit(text: &str, width: usize) -> String {
+pub fn fit(text: &str, width: usize) -> String {
     let text = safe(text.lines().next().unwrap_or_default());
     let wide = text.width();
     if wide <= width {

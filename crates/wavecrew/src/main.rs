@@ -1,6 +1,7 @@
 //! Runs teams of coding agents in dependency waves.
 
 mod cli;
+mod clock;
 mod cmd;
 mod config;
 mod csv_file;
@@ -12,6 +13,7 @@ mod report;
 mod session_view;
 mod show;
 mod target;
+mod worker;
 
 use clap::Parser;
 use std::process::ExitCode;

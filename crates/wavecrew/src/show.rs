@@ -24,6 +24,15 @@ pub fn error(message: &str, help: Option<&str>) {
     });
 }
 
+pub fn warning(message: &str, help: Option<&str>) {
+    print(&Shown {
+        message: safe(message),
+        help: help.map(safe),
+        severity: Severity::Warning,
+        excerpt: None,
+    });
+}
+
 pub fn problems(file: &CsvFile, problems: &[Problem]) {
     list(file, problems, Severity::Error);
 }

@@ -51,7 +51,7 @@ impl Driver<'_> {
             Ending::Stalled { .. } => SessionState::Stalled,
         };
         atomic::write(&self.session.dir.results_csv(), &bytes)?;
-        let report = report_markdown(ledger, &self.session.meta(), self.clock.now());
+        let report = report_markdown(ledger, &self.session.meta());
         atomic::write(&self.session.dir.context_md(), report.as_bytes())?;
         self.session.dir.write_info(&self.session.info)?;
         Ok((ending, self.engine.into_ledger()))

@@ -1,8 +1,21 @@
 //! One file per verb. Each owns its flags and its `run`.
 
+pub mod archive;
+pub mod cancel;
 pub mod completions;
+pub mod discover;
+pub mod init;
+pub mod list;
+pub mod logs;
+pub mod msg;
 pub mod plan;
+pub mod report;
 pub mod resume;
 pub mod retry;
 pub mod run;
+pub mod show;
+pub mod status;
+pub mod teams;
 pub mod validate;
+pub mod watch;
+pub mod wisdom;

@@ -63,7 +63,11 @@ impl Args {
                     &self.flags,
                     global,
                     &config,
-                    &Changes { keep: self.keep, dry_run: self.dry_run, retry: None },
+                    &Changes {
+                        keep: self.keep,
+                        dry_run: self.dry_run,
+                        retry: None,
+                    },
                 )
             }
             None => self.start(&project, global, &config),
@@ -129,9 +133,7 @@ impl Args {
             concurrency: options.concurrency,
             extra: serde_json::Map::new(),
         };
-        let (mut session, ledger) = new
-            .create(info)
-            .map_err(|error| launch::session_failure(&error))?;
+        let (mut session, ledger) = new.create(info).map_err(launch::session_failure)?;
         session.log_bytes = config.limits.log_bytes;
         launch::introduce(&ledger, &session, &agent, why, global);
         launch::drive(session, Engine::new(ledger, options), &self.flags, global)
@@ -204,9 +206,7 @@ impl Args {
             .default(0)
             .interact();
         match choice {
-            Ok(0) => {
-                resume(project, dir, &self.flags, global, config, &Changes::default()).map(Some)
-            }
+            Ok(0) => resume(project, dir, &self.flags, global, config, &Changes::default()).map(Some),
             Ok(_) => Ok(None),
             Err(_) => Err(Failure::Declined),
         }
@@ -248,10 +248,10 @@ pub fn resume(
     config: &Config,
     changes: &Changes,
 ) -> Result<Exit, Failure> {
-    let info = dir.read_info().map_err(|error| launch::store_failure(&error))?;
+    let info = dir.read_info()?;
     let team = find_team::own(&info.team)?;
-    let (mut session, ledger) = OpenSession::take_up(project, dir, &launch::holder(), team)
-        .map_err(|error| launch::session_failure(&error))?;
+    let (mut session, ledger) =
+        OpenSession::take_up(project, dir, &launch::holder(), team).map_err(launch::session_failure)?;
     session.log_bytes = config.limits.log_bytes;
     let agent = flags
         .agent
@@ -278,10 +278,7 @@ pub fn resume(
     session.info.agents.clone_from(&options.agents.by_role);
     let mut engine = Engine::new(ledger, options);
     let now = now();
-    if let Some(bytes) = session
-        .edits_since()
-        .map_err(|error| launch::store_failure(&error))?
-    {
+    if let Some(bytes) = session.edits_since()? {
         if changes.dry_run {
             anstream::eprintln!("tasks.csv was edited; the edit is followed when the session continues");
         } else {
@@ -318,14 +315,9 @@ pub fn resume(
         }
     }
     let events = engine.reset(stale);
-    session
-        .record(&events)
-        .map_err(|error| launch::store_failure(&error))?;
+    session.record(&events)?;
     session.info.state = SessionState::Running;
-    session
-        .dir
-        .write_info(&session.info)
-        .map_err(|error| launch::store_failure(&error))?;
+    session.dir.write_info(&session.info)?;
     let agent = session.info.default_agent.clone();
     launch::introduce(engine.ledger(), &session, &agent, why, global);
     launch::drive(session, engine, flags, global)
@@ -339,7 +331,10 @@ fn add_retries(ledger: &Ledger, names: &[String], stale: &mut Vec<Stale>) -> Res
         let Some(task) = plan.find(name) else {
             let known = plan.tasks().map(|task| plan.id(task));
             let help = did_you_mean(name, known).unwrap_or_else(|| "see `wavecrew status`".to_owned());
-            return Err(Failure::with_help(format!("the session has no task `{name}`"), help));
+            return Err(Failure::with_help(
+                format!("the session has no task `{name}`"),
+                help,
+            ));
         };
         tasks.push(task);
     }
@@ -354,7 +349,10 @@ fn add_retries(ledger: &Ledger, names: &[String], stale: &mut Vec<Stale>) -> Res
     }
     for task in ledger.to_retry(&tasks) {
         if !stale.iter().any(|found| found.task == task) {
-            stale.push(Stale { task, why: "retry".to_owned() });
+            stale.push(Stale {
+                task,
+                why: "retry".to_owned(),
+            });
         }
     }
     Ok(())

@@ -13,10 +13,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use wavecrew_core::engine::{Answer, Asking, Engine, Ledger, Options, Question};
-use wavecrew_core::event::Ending;
 use wavecrew_run::driver::{Asker, DriveError, Driver, OpenSession, SessionError, Surface};
 use wavecrew_run::guardian::GuardianCommand;
-use wavecrew_store::{Holder, StoreError};
+use wavecrew_store::Holder;
 
 /// Flags that every run has.
 #[derive(clap::Args, Debug, Clone)]
@@ -108,7 +107,7 @@ pub fn drive(
     let (dir, info) = (session.dir.clone(), session.info.clone());
     let (ending, ledger) =
         Driver::run(session, engine, surface, guardian).map_err(|error| drive_failure(&error, dir.id()))?;
-    let exit = exit_for(&ending);
+    let exit = Exit::from(&ending);
     screen.end(&ending, &ledger, &dir, &info, exit);
     Ok(exit)
 }
@@ -119,16 +118,6 @@ fn path_with(program: &Path) -> Option<OsString> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).filter(|entry| !entry.as_os_str().is_empty());
     std::env::join_paths(folders.chain([folder])).ok()
-}
-
-fn exit_for(ending: &Ending) -> Exit {
-    match ending {
-        Ending::Completed => Exit::Done,
-        Ending::Failed => Exit::TasksFailed,
-        Ending::Interrupted => Exit::Interrupted,
-        Ending::Cancelled => Exit::Stopped,
-        Ending::Stalled { .. } => Exit::Stalled,
-    }
 }
 
 fn ask(question: &Question) -> Answer {
@@ -143,17 +132,9 @@ fn ask(question: &Question) -> Answer {
     }
 }
 
-pub fn store_failure(error: &StoreError) -> Failure {
-    let (message, help) = (error.to_string(), error.help());
+pub fn session_failure(error: SessionError) -> Failure {
     match error {
-        StoreError::NoSuchSession { .. } | StoreError::BadName { .. } => Failure::with_help(message, help),
-        _ => Failure::Disk { message, help },
-    }
-}
-
-pub fn session_failure(error: &SessionError) -> Failure {
-    match error {
-        SessionError::Store(error) => store_failure(error),
+        SessionError::Store(error) => error.into(),
         SessionError::Plan { path, problems } => {
             let lines: Vec<String> = problems
                 .iter()

@@ -1,0 +1,161 @@
+//! `context.md`: the whole report of a session.
+
+use super::{Mark, SessionMeta, Summary, count, duration, name, one_line};
+use crate::engine::{Ledger, TaskState};
+use crate::event::{Ending, Status, StopReason};
+use crate::id::TaskIx;
+use crate::time::human;
+use std::fmt::Write as _;
+
+/// The report as Markdown.
+pub fn report_markdown(ledger: &Ledger, meta: &SessionMeta<'_>) -> String {
+    let summary = Summary::of(ledger);
+    let mut text = String::with_capacity(4096);
+    head(&mut text, ledger, meta, &summary);
+    counts(&mut text, &summary);
+    for wave in 1..=ledger.plan().waves() {
+        let _ = writeln!(text, "\n## Wave {wave}\n");
+        for &task in ledger.plan().wave_tasks(wave) {
+            entry(&mut text, ledger, task);
+        }
+    }
+    next(&mut text, ledger, meta, &summary);
+    text
+}
+
+fn head(text: &mut String, ledger: &Ledger, meta: &SessionMeta<'_>, summary: &Summary) {
+    let team = &ledger.team;
+    let _ = writeln!(text, "# {}: report\n", one_line(&team.title));
+    let _ = writeln!(text, "- Session: `{}`", meta.id);
+    let _ = writeln!(text, "- Team: {}", team.name);
+    if let Some(pipeline) = meta.pipeline {
+        let _ = writeln!(text, "- Pipeline: {pipeline}");
+    }
+    let _ = writeln!(text, "- Started: {}", meta.started_at);
+    if !summary.elapsed.is_zero() {
+        let _ = writeln!(text, "- Working time: {}", human(summary.elapsed));
+    }
+    if !meta.request.is_empty() {
+        let _ = writeln!(text, "- Request: {}", one_line(meta.request));
+    }
+    if let Some(ending) = &ledger.ending {
+        let _ = writeln!(text, "- Ended: {}", one_line(&ending.to_string()));
+    }
+}
+
+fn counts(text: &mut String, summary: &Summary) {
+    let counts = &summary.counts;
+    text.push_str("\n## Summary\n\n| Status | Count |\n| --- | --- |\n");
+    for (status, number) in [
+        ("Completed", counts.completed),
+        ("Failed", counts.failed),
+        ("Skipped", counts.skipped),
+        ("Pending", counts.pending),
+        ("Running", counts.running),
+        ("Total", counts.total()),
+    ] {
+        // A finished run has nothing pending or running, and need not say so.
+        if number > 0 || !matches!(status, "Pending" | "Running") {
+            let _ = writeln!(text, "| {status} | {number} |");
+        }
+    }
+}
+
+fn entry(text: &mut String, ledger: &Ledger, task: TaskIx) {
+    let state = ledger.task(task);
+    let mark = Mark::of(state);
+    let role = ledger.plan().role(task);
+    let _ = write!(text, "- {} **{}**", mark.as_str(), name(ledger, task));
+    if !role.is_empty() {
+        let _ = write!(text, " ({})", one_line(role));
+    }
+    let facts = facts(state, mark);
+    if !facts.is_empty() {
+        let _ = write!(text, " · {}", facts.join(" · "));
+    }
+    text.push('\n');
+    let result = &state.result;
+    if !result.findings.is_empty() {
+        let _ = writeln!(text, "  - Findings: {}", one_line(&result.findings));
+    }
+    for (column, value) in &result.outputs {
+        let _ = writeln!(text, "  - {column}: {}", one_line(value));
+    }
+    if !result.error.is_empty() {
+        let _ = writeln!(text, "  - Error: {}", one_line(&result.error));
+    }
+}
+
+fn facts(state: &TaskState, mark: Mark) -> Vec<String> {
+    let mut facts = Vec::new();
+    match mark {
+        Mark::Done => facts.push(state.result.checked.as_str().to_owned()),
+        Mark::Fail => {
+            if state.result.checked == crate::event::Checked::Contradicted {
+                facts.push(state.result.checked.as_str().to_owned());
+            }
+            facts.extend(state.stop.map(|stop| format!("stopped: {}", stop.as_str())));
+        }
+        Mark::Pend => {
+            let stopped = state.stop.filter(|stop| *stop != StopReason::Ok);
+            facts.extend(stopped.map(|stop| format!("last attempt: {}", stop.as_str())));
+        }
+        Mark::Run => facts.push("running".to_owned()),
+        Mark::Skip => {}
+    }
+    if state.attempts > 1 {
+        facts.push(format!("{} attempts", state.attempts));
+    }
+    facts.extend(duration(state).map(human));
+    facts
+}
+
+fn next(text: &mut String, ledger: &Ledger, meta: &SessionMeta<'_>, summary: &Summary) {
+    let counts = &summary.counts;
+    text.push_str("\n## What to do next\n\n");
+    if let Some(Ending::Stalled { chain }) = &ledger.ending {
+        let _ = writeln!(
+            text,
+            "- Nothing can run while something is pending: {}. Change `tasks.csv`, then continue.",
+            one_line(chain)
+        );
+    }
+    if counts.pending + counts.running > 0 {
+        let _ = writeln!(
+            text,
+            "- {} left to do. Continue with `{}`.",
+            count(counts.pending + counts.running, "task"),
+            meta.continue_command()
+        );
+    }
+    if counts.failed > 0 {
+        let failed = count(counts.failed, "failed task");
+        let _ = writeln!(
+            text,
+            "- Run {failed} and what was skipped because of {} again with `{}`.",
+            if counts.failed == 1 { "it" } else { "them" },
+            meta.retry_command()
+        );
+        let first = ledger
+            .plan()
+            .tasks()
+            .find(|task| ledger.status(*task) == Status::Failed);
+        if let Some(task) = first {
+            let _ = writeln!(
+                text,
+                "- Read what a worker printed with `wavecrew logs {} {}`.",
+                meta.id,
+                ledger.plan().id(task)
+            );
+        }
+    } else if counts.skipped > 0 {
+        let _ = writeln!(text, "- Run what was skipped with `{}`.", meta.retry_command());
+    }
+    if counts.completed == counts.total() {
+        let _ = writeln!(
+            text,
+            "- Everything is done. Put the session away with `wavecrew archive {}`.",
+            meta.id
+        );
+    }
+}

@@ -1,0 +1,161 @@
+//! What people read, folded from a ledger: the summary, `context.md` and the report at the end of a run. Pure text:
+//! knows no files, no clock, no terminal. Text of workers comes out on one line and without control characters.
+
+mod markdown;
+mod terminal;
+#[cfg(test)]
+mod tests;
+
+pub use markdown::report_markdown;
+pub use terminal::{report_terminal, task_line};
+
+use crate::engine::{Counts, Ledger, Progress, TaskState};
+use crate::event::Status;
+use crate::id::TaskIx;
+use crate::time::Timestamp;
+use std::time::Duration;
+
+/// What a report says about the session itself.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SessionMeta<'a> {
+    pub id: &'a str,
+    /// The session folder, as a person would type it.
+    pub folder: &'a str,
+    pub pipeline: Option<&'a str>,
+    pub request: &'a str,
+    /// RFC 3339 in UTC.
+    pub started_at: &'a str,
+    /// What `wavecrew run` is given to continue it: the table it was started from, or its team.
+    pub target: &'a str,
+}
+
+impl SessionMeta<'_> {
+    /// The command that goes on where the session stopped.
+    pub fn continue_command(&self) -> String {
+        format!("wavecrew run {} --continue {}", shell_word(self.target), self.id)
+    }
+
+    /// The command that runs failed and skipped tasks again.
+    pub fn retry_command(&self) -> String {
+        format!("wavecrew retry {}", self.id)
+    }
+}
+
+/// A session in numbers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Summary {
+    pub counts: Counts,
+    /// Counts of wave 1, 2, ...
+    pub waves: Vec<Counts>,
+    /// How long at least one worker was at work, as far as they ended; breaks between runs do not count.
+    pub elapsed: Duration,
+}
+
+impl Summary {
+    pub fn of(ledger: &Ledger) -> Self {
+        let waves = 1..=ledger.plan().waves();
+        Self {
+            counts: ledger.counts(),
+            waves: waves.map(|wave| ledger.wave_counts(wave)).collect(),
+            elapsed: busy(ledger),
+        }
+    }
+}
+
+/// The length of all ended attempts laid over each other.
+fn busy(ledger: &Ledger) -> Duration {
+    let spans = ledger.plan().tasks().filter_map(|task| {
+        let state = ledger.task(task);
+        Some((state.started?, state.ended?))
+    });
+    let mut spans: Vec<_> = spans.collect();
+    spans.sort_unstable();
+    let mut total = Duration::ZERO;
+    let mut until = Timestamp::default();
+    for (start, end) in spans {
+        total += end.since(start.max(until));
+        until = until.max(end);
+    }
+    total
+}
+
+/// How long the latest attempt took, for a task that is done.
+pub fn duration(state: &TaskState) -> Option<Duration> {
+    match (state.progress, state.started, state.ended) {
+        (Progress::Done, Some(started), Some(ended)) => Some(ended.since(started)),
+        _ => None,
+    }
+}
+
+/// What a task's line starts with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mark {
+    Done,
+    Fail,
+    Skip,
+    Run,
+    Pend,
+}
+
+impl Mark {
+    pub fn of(state: &TaskState) -> Self {
+        match (state.result.status, state.progress) {
+            (Status::Pending, Progress::Open { .. }) => Self::Run,
+            (Status::Pending, Progress::Pending | Progress::Waiting { .. } | Progress::Done) => Self::Pend,
+            (Status::Completed, _) => Self::Done,
+            (Status::Failed, _) => Self::Fail,
+            (Status::Skipped, _) => Self::Skip,
+        }
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "[DONE]",
+            Self::Fail => "[FAIL]",
+            Self::Skip => "[SKIP]",
+            Self::Run => "[RUN]",
+            Self::Pend => "[PEND]",
+        }
+    }
+}
+
+/// `A-1: Title`, or the id alone for a task without a title.
+fn name(ledger: &Ledger, task: TaskIx) -> String {
+    let plan = ledger.plan();
+    let (id, title) = (plan.id(task), one_line(plan.title(task)));
+    if title == id {
+        title
+    } else {
+        format!("{id}: {title}")
+    }
+}
+
+/// The text on one line, without anything that a terminal obeys or that reorders what follows.
+pub fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for word in text.split(|c: char| c.is_whitespace() || c.is_control()) {
+        if !line.is_empty() && !word.is_empty() {
+            line.push(' ');
+        }
+        line.extend(word.chars().filter(|c| !reorders(*c)));
+    }
+    line
+}
+
+fn reorders(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// `3 tasks`, `1 wave`
+pub fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// A word that a shell takes as it is.
+fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@+,".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}

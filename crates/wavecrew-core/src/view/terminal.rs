@@ -1,0 +1,106 @@
+//! The short report at the end of a run, and the line of one finished task.
+
+use super::{Mark, SessionMeta, Summary, count, duration, name, one_line};
+use crate::engine::Ledger;
+use crate::event::{Ending, Status, StopReason};
+use crate::id::TaskIx;
+use crate::time::human;
+use std::fmt::Write as _;
+
+/// A person reads the first few; `context.md` has them all.
+const LISTED: usize = 20;
+
+/// What a person wants to know when a run is over.
+pub fn report_terminal(ledger: &Ledger, meta: &SessionMeta<'_>) -> String {
+    let summary = Summary::of(ledger);
+    let counts = &summary.counts;
+    let mut text = headline(&summary);
+    for (status, title) in [(Status::Failed, "Failed"), (Status::Skipped, "Skipped")] {
+        list(&mut text, ledger, status, title);
+    }
+    if let Some(Ending::Stalled { chain }) = &ledger.ending {
+        let _ = writeln!(
+            text,
+            "\nStalled: nothing can run and something is pending: {}",
+            one_line(chain)
+        );
+    }
+    let _ = writeln!(text, "\nSession  {}", meta.folder);
+    let _ = writeln!(text, "Report   {}/context.md", meta.folder);
+    if counts.pending + counts.running > 0 {
+        let _ = writeln!(text, "Go on    {}", meta.continue_command());
+    } else if counts.failed + counts.skipped > 0 {
+        let _ = writeln!(text, "Retry    {}", meta.retry_command());
+    }
+    text
+}
+
+/// `3 of 5 tasks completed, 1 failed, 1 skipped, in 1m 20s`
+fn headline(summary: &Summary) -> String {
+    let counts = &summary.counts;
+    let mut line = format!(
+        "{} of {} completed",
+        counts.completed,
+        count(counts.total(), "task")
+    );
+    for (number, what) in [
+        (counts.failed, "failed"),
+        (counts.skipped, "skipped"),
+        (counts.pending + counts.running, "left to do"),
+    ] {
+        if number > 0 {
+            let _ = write!(line, ", {number} {what}");
+        }
+    }
+    if !summary.elapsed.is_zero() {
+        let _ = write!(line, ", in {}", human(summary.elapsed));
+    }
+    line.push('\n');
+    line
+}
+
+fn list(text: &mut String, ledger: &Ledger, status: Status, title: &str) {
+    let mut tasks = ledger
+        .plan()
+        .tasks()
+        .filter(|task| ledger.status(*task) == status);
+    let shown: Vec<TaskIx> = tasks.by_ref().take(LISTED).collect();
+    if shown.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n{title}");
+    for task in shown {
+        let state = ledger.task(task);
+        let _ = write!(text, "  {}", name(ledger, task));
+        if let Some(stop) = state.stop.filter(|stop| *stop != StopReason::Ok) {
+            let _ = write!(text, " ({})", stop.as_str());
+        }
+        if !state.result.error.is_empty() {
+            let _ = write!(text, ": {}", one_line(&state.result.error));
+        }
+        text.push('\n');
+    }
+    let more = tasks.count();
+    if more > 0 {
+        let _ = writeln!(text, "  and {more} more");
+    }
+}
+
+/// `[DONE] A-1: Title · 12s`, with the reason when it is not done.
+pub fn task_line(ledger: &Ledger, task: TaskIx) -> String {
+    let state = ledger.task(task);
+    let mark = Mark::of(state);
+    let mut line = format!("{} {}", mark.as_str(), name(ledger, task));
+    if let Some(took) = duration(state).filter(|_| mark != Mark::Skip) {
+        let _ = write!(line, " · {}", human(took));
+    }
+    if mark == Mark::Fail
+        && let Some(stop) = state.stop.filter(|stop| *stop != StopReason::Ok)
+    {
+        let _ = write!(line, " · {}", stop.as_str());
+    }
+    if !state.result.error.is_empty() {
+        let _ = write!(line, " · {}", one_line(&state.result.error));
+    }
+    line
+}

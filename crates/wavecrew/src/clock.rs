@@ -1,0 +1,23 @@
+//! What time it is, for commands that write or show times.
+
+use std::time::Duration;
+use wavecrew_core::time::{Timestamp, human};
+
+pub fn now() -> Timestamp {
+    Timestamp(u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0))
+}
+
+/// A time as `session.json` holds it.
+pub fn parse(rfc3339: &str) -> Option<Timestamp> {
+    let at: jiff::Timestamp = rfc3339.parse().ok()?;
+    Some(Timestamp(u64::try_from(at.as_millisecond()).ok()?))
+}
+
+/// `12s ago`, `3h 05m ago`, `4d ago`
+pub fn ago(age: Duration) -> String {
+    const DAY: u64 = 24 * 60 * 60;
+    match age.as_secs() {
+        seconds if seconds >= 2 * DAY => format!("{}d ago", seconds / DAY),
+        _ => format!("{} ago", human(age)),
+    }
+}

@@ -1,0 +1,148 @@
+//! `wavecrew cancel`: stops a run in another process by leaving it a word, and waits for it to be gone.
+
+use super::archive::{StateFailure, set_state};
+use crate::cli::Global;
+use crate::exit::{Exit, Failure};
+use crate::session_view::find;
+use serde_json::json;
+use std::fs;
+use std::io::{Write, stdout};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use wavecrew_store::{SessionDir, SessionState, atomic, lock};
+
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Stop a session that runs in another process, or hold it for a while
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Examples:\n  wavecrew cancel run-tasks-20260308\n  wavecrew cancel run-tasks --pause    start nothing \
+    new\n  wavecrew cancel run-tasks --resume   go on"
+)]
+pub struct Args {
+    /// Its id, or the beginning of it
+    #[arg(value_name = "SESSION")]
+    session: String,
+    /// Start no new tasks; what runs goes on
+    #[arg(long, conflicts_with = "resume")]
+    pause: bool,
+    /// Go on after --pause
+    #[arg(long)]
+    resume: bool,
+    /// Seconds to wait for the run to follow
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    wait: u64,
+}
+
+/// What the run is told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Word {
+    Cancel,
+    Pause,
+    Resume,
+}
+
+impl Word {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Cancel => "cancel",
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+        }
+    }
+
+    /// The state when the run has followed.
+    fn state(self) -> &'static str {
+        match self {
+            Self::Cancel => "cancelled",
+            Self::Pause => "paused",
+            Self::Resume => "running",
+        }
+    }
+}
+
+impl Args {
+    pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
+        let word = match (self.pause, self.resume) {
+            (true, _) => Word::Pause,
+            (false, true) => Word::Resume,
+            (false, false) => Word::Cancel,
+        };
+        let dir = find(Path::new("."), &self.session)?;
+        if lock::holder(&dir.lock_file())?.is_some() {
+            self.tell(&dir, word)?;
+        } else {
+            idle(&dir, word)?;
+        }
+        let (id, state) = (dir.id(), word.state());
+        if global.json {
+            writeln!(stdout(), "{}", json!({"session": id, "state": state}))?;
+        } else {
+            match word {
+                Word::Cancel => writeln!(stdout(), "{id} is cancelled")?,
+                Word::Pause => writeln!(
+                    stdout(),
+                    "{id} starts nothing new until `wavecrew cancel {id} --resume`"
+                )?,
+                Word::Resume => writeln!(stdout(), "{id} goes on")?,
+            }
+        }
+        Ok(Exit::Done)
+    }
+
+    /// Leaves the word and waits until the run has followed it: it takes the word away, or ends.
+    fn tell(&self, dir: &SessionDir, word: Word) -> Result<(), Failure> {
+        let control = control_file(dir);
+        atomic::write_volatile(&control, word.as_str().as_bytes())?;
+        let until = Instant::now() + Duration::from_secs(self.wait);
+        loop {
+            let runs = lock::holder(&dir.lock_file())?;
+            let followed = match word {
+                Word::Cancel => runs.is_none(),
+                Word::Pause | Word::Resume => runs.is_none() || !control.exists(),
+            };
+            if followed {
+                break;
+            }
+            if Instant::now() >= until {
+                let who = runs.map(|holder| format!(" by {holder}")).unwrap_or_default();
+                return Err(Failure::NotDone {
+                    message: format!(
+                        "the session `{}` is still running{who} after {} s",
+                        dir.id(),
+                        self.wait
+                    ),
+                    help: "the word stays for it to find; give --wait more seconds, or end that process"
+                        .into(),
+                });
+            }
+            std::thread::sleep(LOOK);
+        }
+        // The run may have ended by itself before it read the word; the next one must not find it.
+        if lock::holder(&dir.lock_file())?.is_none() {
+            drop(fs::remove_file(&control));
+        }
+        Ok(())
+    }
+}
+
+/// Nobody runs the session: only its state can be changed.
+fn idle(dir: &SessionDir, word: Word) -> Result<(), Failure> {
+    if word != Word::Cancel {
+        return Err(Failure::with_help(
+            format!("nobody runs the session `{}`", dir.id()),
+            format!("continue it with `wavecrew run --continue {}`", dir.id()),
+        ));
+    }
+    set_state(dir, SessionState::Cancelled).map_err(|failure| match failure {
+        StateFailure::Runs(holder) => Failure::NotDone {
+            message: format!("the session `{}` was just started{holder}", dir.id()),
+            help: "give the command again to stop it".into(),
+        },
+        StateFailure::Other(failure) => failure,
+    })
+}
+
+fn control_file(dir: &SessionDir) -> PathBuf {
+    dir.run_folder().join("control")
+}

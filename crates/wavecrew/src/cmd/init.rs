@@ -1,0 +1,51 @@
+//! `wavecrew init`: writes a commented `wavecrew.toml`. Never overwrites.
+
+use crate::cli::Global;
+use crate::config;
+use crate::exit::{Exit, Failure};
+use crate::find_team;
+use serde_json::json;
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write, stdout};
+
+/// Write a wavecrew.toml with every setting and its default
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Examples:\n  wavecrew init\n  wavecrew init --teams   also make the folder for teams of your own"
+)]
+pub struct Args {
+    /// Also make the folder for teams of your own
+    #[arg(long)]
+    teams: bool,
+}
+
+impl Args {
+    pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
+        let file = OpenOptions::new().write(true).create_new(true).open(config::FILE);
+        let mut file = file.map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => Failure::with_help(
+                format!("{} is already there", config::FILE),
+                "edit it, or move it away first",
+            ),
+            _ => Failure::Disk {
+                message: format!("cannot write {}: {error}", config::FILE),
+                help: "check that you may write in this folder".into(),
+            },
+        })?;
+        file.write_all(config::TEMPLATE.as_bytes())?;
+        let mut written = vec![config::FILE];
+        if self.teams {
+            fs::create_dir_all(find_team::FOLDER).map_err(|error| Failure::Disk {
+                message: format!("cannot make {}: {error}", find_team::FOLDER),
+                help: "check that you may write in this folder".into(),
+            })?;
+            written.push(find_team::FOLDER);
+        }
+        if global.json {
+            writeln!(stdout(), "{}", json!({"written": written}))?;
+        } else {
+            writeln!(stdout(), "Wrote {}", written.join(" and "))?;
+        }
+        Ok(Exit::Done)
+    }
+}

@@ -1,0 +1,73 @@
+//! `wavecrew report`: a worker hands in its result.
+
+use crate::cli::Global;
+use crate::exit::{Exit, Failure};
+use crate::worker::Worker;
+use serde_json::json;
+use std::io::{Read, Write, stdin, stdout};
+use wavecrew_core::engine::{MAX_REPORT_BYTES, ReportReader};
+use wavecrew_store::{Submitted, submit};
+
+/// For workers: report the result of the task, once
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Examples:\n  wavecrew report '{\"id\": \"BUILD-1\", \"status\": \"completed\", \"findings\": \"...\"}'\n  \
+    wavecrew report - < report.json"
+)]
+pub struct Args {
+    /// The report as a JSON object, or `-` to read it from standard input
+    #[arg(value_name = "JSON")]
+    json: String,
+}
+
+impl Args {
+    pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
+        let worker = Worker::from_env()?;
+        let token = Worker::token()?;
+        let body = self.body()?;
+        let reader = ReportReader::new(&worker.team()?);
+        if let Err(reason) = reader.read(&worker.task, &body) {
+            return refused(global, &reason);
+        }
+        match submit(
+            &worker.session,
+            &worker.task,
+            worker.attempt,
+            &token,
+            body.as_bytes(),
+        )? {
+            Submitted::Accepted => {
+                if global.json {
+                    writeln!(stdout(), "{}", json!({"accepted": true}))?;
+                } else {
+                    writeln!(stdout(), "accepted")?;
+                }
+                Ok(Exit::Done)
+            }
+            Submitted::Refused(reason) => refused(global, &reason.to_string()),
+        }
+    }
+
+    fn body(&self) -> Result<String, Failure> {
+        if self.json != "-" {
+            return Ok(self.json.clone());
+        }
+        let mut body = Vec::new();
+        // One byte more than is taken, so that the reader can say that it is too long.
+        let most = MAX_REPORT_BYTES as u64 + 1;
+        let read = stdin().lock().take(most).read_to_end(&mut body);
+        read.map_err(|error| Failure::input(format!("standard input cannot be read: {error}")))?;
+        String::from_utf8(body).map_err(|_| Failure::input("the report is not UTF-8"))
+    }
+}
+
+fn refused(global: &Global, reason: &str) -> Result<Exit, Failure> {
+    if global.json {
+        writeln!(stdout(), "{}", json!({"accepted": false, "reason": reason}))?;
+        return Ok(Exit::TasksFailed);
+    }
+    Err(Failure::NotDone {
+        message: format!("refused: {reason}"),
+        help: "correct the report and hand it in again, if the task is still open".into(),
+    })
+}

@@ -1,0 +1,41 @@
+//! `wavecrew show`: a session's report, from what its journal says now.
+
+use crate::cli::Global;
+use crate::exit::{Exit, Failure};
+use crate::session_view::{SessionView, find, latest, meta, shown_folder};
+use serde_json::json;
+use std::io::{Write, stdout};
+use std::path::Path;
+use wavecrew_core::view::report_markdown;
+
+/// Print the report of a session
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:\n  wavecrew show run-tasks-20260308\n  wavecrew show | less")]
+pub struct Args {
+    /// Its id, or the beginning of it [default: the latest]
+    #[arg(value_name = "SESSION")]
+    session: Option<String>,
+}
+
+impl Args {
+    pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
+        let dir = match &self.session {
+            Some(name) => find(Path::new("."), name)?,
+            None => latest(Path::new("."))?,
+        };
+        let view = SessionView::load(dir)?;
+        let folder = shown_folder(&view.dir);
+        let report = report_markdown(&view.ledger, &meta(&folder, &view.dir, view.info.as_ref()));
+        if global.json {
+            let id = view.dir.id();
+            writeln!(
+                stdout(),
+                "{}",
+                json!({"session": id, "state": view.state(), "report": report})
+            )?;
+        } else {
+            stdout().write_all(report.as_bytes())?;
+        }
+        Ok(Exit::Done)
+    }
+}

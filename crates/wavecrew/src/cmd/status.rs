@@ -1,0 +1,171 @@
+//! `wavecrew status`: where a session stands, wave by wave.
+
+use crate::cli::Global;
+use crate::clock;
+use crate::exit::{Exit, Failure};
+use crate::layout::{fit, width};
+use crate::report::counts;
+use crate::session_view::{SessionView, find, latest};
+use crate::show::safe;
+use serde_json::{Map, Value, json};
+use std::io::{BufWriter, Write, stdout};
+use std::path::Path;
+use std::time::Duration;
+use wavecrew_core::engine::{Progress, TaskState};
+use wavecrew_core::event::Status;
+use wavecrew_core::id::TaskIx;
+use wavecrew_core::time::human;
+use wavecrew_core::view::{self, Mark, one_line};
+
+/// Show where a session stands: its waves, what runs, what failed
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Examples:\n  wavecrew status\n  wavecrew status run-tasks-20260308\n  wavecrew status --json | jq .counts"
+)]
+pub struct Args {
+    /// Its id, or the beginning of it [default: the latest]
+    #[arg(value_name = "SESSION")]
+    session: Option<String>,
+}
+
+impl Args {
+    pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
+        let project = Path::new(".");
+        let dir = match &self.session {
+            Some(name) => find(project, name)?,
+            None => latest(project)?,
+        };
+        let view = SessionView::load(dir)?;
+        for trouble in &view.troubles {
+            crate::show::error(trouble, None);
+        }
+        let mut out = BufWriter::new(stdout().lock());
+        if global.json {
+            writeln!(out, "{}", as_json(&view))?;
+        } else {
+            print(&view, width(), &mut out)?;
+        }
+        out.flush()?;
+        Ok(Exit::Done)
+    }
+}
+
+fn print(view: &SessionView, width: usize, out: &mut impl Write) -> std::io::Result<()> {
+    let counts = view.counts();
+    writeln!(
+        out,
+        "{} · team {} · {}",
+        view.dir.id(),
+        safe(view.team()),
+        view.state()
+    )?;
+    if let Some(holder) = &view.holder {
+        writeln!(out, "Run by {}", safe(&holder.to_string()))?;
+    }
+    if let Some(request) = view
+        .info
+        .as_ref()
+        .map(|info| one_line(&info.request))
+        .filter(|r| !r.is_empty())
+    {
+        writeln!(out, "Request: {request}")?;
+    }
+    writeln!(
+        out,
+        "{} of {} completed, {} failed, {} skipped, {} running, {} pending",
+        counts.completed,
+        counts.total(),
+        counts.failed,
+        counts.skipped,
+        counts.running,
+        counts.pending
+    )?;
+    let plan = view.ledger.plan();
+    let widest =
+        |most: usize, text: &dyn Fn(TaskIx) -> usize| plan.tasks().map(text).max().unwrap_or(0).min(most);
+    let id = widest(24, &|task| plan.id(task).len());
+    let role = widest(14, &|task| plan.role(task).chars().count());
+    for wave in 1..=plan.waves() {
+        writeln!(out, "\nWave {wave}")?;
+        for &task in plan.wave_tasks(wave) {
+            let state = view.ledger.task(task);
+            let mut line = format!("  {:<6} {}", Mark::of(state).as_str(), fit(plan.id(task), id));
+            if role > 0 {
+                line += &format!("  {}", fit(plan.role(task), role));
+            }
+            line += "  ";
+            line += &note(view, task);
+            writeln!(out, "{}", fit(&line, width).trim_end())?;
+        }
+    }
+    Ok(())
+}
+
+/// What there is to say of a task behind its name.
+fn note(view: &SessionView, task: TaskIx) -> String {
+    let state = view.ledger.task(task);
+    let title = match view.ledger.plan().title(task) {
+        title if title == view.ledger.plan().id(task) => String::new(),
+        title => one_line(title),
+    };
+    let mut parts = vec![title];
+    if let Progress::Waiting { until } = state.progress {
+        let left = until.since(clock::now());
+        parts.push(format!("is tried again in {}", human(left)));
+    } else if state.result.status == Status::Pending && state.stop.is_some() {
+        parts.extend(state.stop.map(|stop| stop.as_str().to_owned()));
+    }
+    if state.attempts > 1 {
+        parts.push(format!("attempt {}", state.attempts));
+    }
+    parts.extend(elapsed(state).map(human));
+    parts.push(one_line(&state.result.error));
+    parts.retain(|part| !part.is_empty());
+    parts.join(" · ")
+}
+
+/// How long a task ran, or has been running.
+fn elapsed(state: &TaskState) -> Option<Duration> {
+    match state.progress {
+        Progress::Open { .. } => Some(clock::now().since(state.started?)),
+        Progress::Pending | Progress::Waiting { .. } | Progress::Done => view::duration(state),
+    }
+}
+
+/// The session as one JSON document.
+pub fn as_json(view: &SessionView) -> Value {
+    let plan = view.ledger.plan();
+    let tasks: Vec<Value> = plan.tasks().map(|task| task_json(view, task)).collect();
+    let info = view.info.as_ref();
+    json!({
+        "session": view.dir.id(), "team": view.team(), "state": view.state(), "waves": plan.waves(),
+        "wave": view.ledger.wave, "counts": counts(&view.counts()), "tasks": tasks,
+        "dir": view.dir.path(), "request": info.map(|info| &info.request),
+        "started_at": info.map(|info| &info.started_at), "troubles": view.troubles,
+    })
+}
+
+fn task_json(view: &SessionView, task: TaskIx) -> Value {
+    let plan = view.ledger.plan();
+    let state = view.ledger.task(task);
+    let mut row = Map::new();
+    for column in plan.header() {
+        let cell = view.ledger.cell(task, column);
+        let cell = cell.unwrap_or_else(|| plan.session_cell(task, column));
+        row.insert(column.clone(), Value::String(cell.into_owned()));
+    }
+    row.insert("id".into(), plan.id(task).into());
+    row.insert("wave".into(), plan.wave(task).into());
+    if matches!(state.progress, Progress::Open { .. }) {
+        row.insert("status".into(), "running".into());
+    }
+    row.insert("attempts".into(), state.attempts.into());
+    row.insert("stop_reason".into(), state.stop.map(|stop| stop.as_str()).into());
+    if state.result.status == Status::Completed || state.result.status == Status::Failed {
+        row.insert("checked".into(), state.result.checked.as_str().into());
+    }
+    if let Some(elapsed) = elapsed(state) {
+        row.insert("elapsed_seconds".into(), elapsed.as_secs_f64().into());
+    }
+    Value::Object(row)
+}

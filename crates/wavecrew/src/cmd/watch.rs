@@ -1,0 +1,133 @@
+//! `wavecrew watch`: follows a run in another process, on its journal, with the same screen that `run` has.
+
+use crate::cli::Global;
+use crate::clock;
+use crate::exit::{Exit, Failure};
+use crate::report::{self, Screen};
+use crate::session_view::{SessionView, find, latest, meta, shown_folder};
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom, Write, stdout};
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime};
+use wavecrew_core::engine::Ledger;
+use wavecrew_core::event::{Ending, Event};
+use wavecrew_core::view::{one_line, report_terminal};
+use wavecrew_run::driver::Running;
+use wavecrew_store::{Journal, SessionDir, SessionInfo, lock, sanitise};
+
+const LOOK: Duration = Duration::from_millis(300);
+/// Bytes of a log that are looked at for its last line.
+const TAIL: u64 = 4 << 10;
+
+/// Follow a session until its run ends
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Examples:\n  wavecrew watch\n  wavecrew watch run-tasks-20260308\n  wavecrew watch --json | jq -c .event"
+)]
+pub struct Args {
+    /// Its id, or the beginning of it [default: the latest]
+    #[arg(value_name = "SESSION")]
+    session: Option<String>,
+}
+
+impl Args {
+    /// Exits as the run does.
+    pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
+        let dir = match &self.session {
+            Some(name) => find(Path::new("."), name)?,
+            None => latest(Path::new("."))?,
+        };
+        let view = SessionView::load(dir)?;
+        let Some(info) = view.info else {
+            return Err(Failure::input(view.troubles.join("; ")));
+        };
+        let ending = |ledger: &Ledger| ledger.ending.clone().unwrap_or(Ending::Interrupted);
+        if view.holder.is_none() && !global.json {
+            let folder = shown_folder(&view.dir);
+            let report = report_terminal(&view.ledger, &meta(&folder, &view.dir, Some(&info)));
+            write!(stdout(), "Nobody runs {}.\n{report}", view.dir.id())?;
+            return Ok(Exit::from(&ending(&view.ledger)));
+        }
+        let mut screen = report::for_run(global, &view.dir, &info);
+        let mut ledger = view.ledger;
+        if view.holder.is_some() {
+            follow(&view.dir, &mut ledger, view.events, screen.as_mut())?;
+        }
+        let ending = ending(&ledger);
+        let exit = Exit::from(&ending);
+        let info: SessionInfo = view.dir.read_info().unwrap_or(info);
+        screen.end(&ending, &ledger, &view.dir, &info, exit);
+        Ok(exit)
+    }
+}
+
+fn follow(
+    dir: &SessionDir,
+    ledger: &mut Ledger,
+    mut seen: usize,
+    screen: &mut dyn Screen,
+) -> Result<(), Failure> {
+    let journal = dir.journal_file();
+    let mut len = None;
+    loop {
+        // Looked at before the journal: what was recorded until the end is in it.
+        let runs = lock::holder(&dir.lock_file())?.is_some();
+        let began = Instant::now();
+        let now = fs::metadata(&journal).map(|meta| meta.len()).ok();
+        if now != len {
+            len = now;
+            let (events, _) = Journal::<Event>::read(&journal)?;
+            for event in events.iter().skip(seen) {
+                ledger.apply(event);
+                screen.event(event, ledger);
+            }
+            seen = seen.max(events.len());
+        }
+        let running = if screen.wants_running() {
+            running(dir, ledger)
+        } else {
+            Vec::new()
+        };
+        screen.tick(&running, ledger);
+        if !runs {
+            return Ok(());
+        }
+        // A large journal is read less often, so that watching stays cheap.
+        std::thread::sleep(LOOK.max(began.elapsed() * 10));
+    }
+}
+
+/// The workers as far as they can be seen from outside: by their logs.
+fn running(dir: &SessionDir, ledger: &Ledger) -> Vec<Running> {
+    let plan = ledger.plan();
+    let one = |(task, attempt)| {
+        let id = plan.id(task);
+        let started = ledger.task(task).started.unwrap_or_default();
+        let elapsed = clock::now().since(started);
+        let (silent, last_line) = last_words(&dir.log_file(id, attempt)).unwrap_or((elapsed, String::new()));
+        Running {
+            task: id.to_owned(),
+            role: plan.role(task).to_owned(),
+            attempt,
+            elapsed,
+            silent,
+            last_line,
+        }
+    };
+    ledger.open_attempts().map(one).collect()
+}
+
+/// How long ago a log was written to, and its last line.
+fn last_words(log: &Path) -> Option<(Duration, String)> {
+    let mut file = File::open(log).ok()?;
+    let meta = file.metadata().ok()?;
+    let silent = SystemTime::now()
+        .duration_since(meta.modified().ok()?)
+        .unwrap_or_default();
+    file.seek(SeekFrom::Start(meta.len().saturating_sub(TAIL))).ok()?;
+    let mut tail = Vec::new();
+    file.take(TAIL).read_to_end(&mut tail).ok()?;
+    let text = sanitise(&tail);
+    let line = text.lines().rev().find(|line| !line.trim().is_empty());
+    Some((silent, one_line(line.unwrap_or_default())))
+}

@@ -1,0 +1,265 @@
+//! `wavecrew.toml`: a project's settings. Refuses what it does not know, naming every mistake with its line.
+
+use crate::exit::Failure;
+use crate::show;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+use wavecrew_core::plan::did_you_mean;
+use wavecrew_core::team::TeamProblem;
+
+pub const FILE: &str = "wavecrew.toml";
+
+/// What `wavecrew init` writes: every setting, with its default.
+pub const TEMPLATE: &str = include_str!("../templates/wavecrew.toml");
+
+/// What the file says; what it leaves open is `None`.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Config {
+    /// The agent of every role that has none of its own.
+    pub agent: Option<String>,
+    pub role_agents: BTreeMap<String, String>,
+    /// Workers at the same time.
+    pub concurrency: Option<u32>,
+    /// Attempts at a task whose worker broke down.
+    pub attempts: Option<u32>,
+    pub limits: ConfigLimits,
+}
+
+/// Limits that replace those of every team.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ConfigLimits {
+    pub one_shot_seconds: Option<u64>,
+    pub interactive_seconds: Option<u64>,
+    pub idle_seconds: Option<u64>,
+    pub end_idle_seconds: Option<u64>,
+    pub kill_grace_seconds: Option<u64>,
+    pub log_bytes: Option<u64>,
+}
+
+impl Config {
+    /// Reads the project's file; without one, everything is left open.
+    pub fn load(project: &Path) -> Result<Self, Failure> {
+        let path = project.join(FILE);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => {
+                return Err(Failure::with_help(
+                    format!("{} cannot be read: {error}", path.display()),
+                    "mend it, or remove it to use the defaults",
+                ));
+            }
+        };
+        Self::parse(FILE, &text).map_err(|problems| {
+            show::team_problems(&text, &problems);
+            Failure::Refused
+        })
+    }
+
+    fn parse(file: &str, text: &str) -> Result<Self, Vec<TeamProblem>> {
+        let (root, errors) = DeTable::parse_recoverable(text);
+        let mut reader = Reader {
+            file,
+            text,
+            problems: Vec::new(),
+        };
+        for error in errors {
+            reader.problem(error.span().unwrap_or(0..0), error.message().to_owned(), None);
+        }
+        let mut config = Self::default();
+        if reader.problems.is_empty() {
+            config.fill(root.get_ref(), &mut reader);
+        }
+        if reader.problems.is_empty() {
+            return Ok(config);
+        }
+        reader.problems.sort_by_key(|problem| problem.span.start);
+        Err(reader.problems)
+    }
+
+    fn fill(&mut self, root: &DeTable<'_>, reader: &mut Reader<'_>) {
+        const KEYS: [&str; 5] = ["agent", "role_agents", "concurrency", "attempts", "limits"];
+        for (key, value) in root {
+            match &**key.get_ref() {
+                "agent" => self.agent = reader.text("agent", value),
+                "role_agents" => self.role_agents = reader.texts("role_agents", value),
+                "concurrency" => self.concurrency = reader.number("concurrency", value),
+                "attempts" => self.attempts = reader.number("attempts", value),
+                "limits" => match value.get_ref() {
+                    DeValue::Table(table) => self.limits.fill(table, reader),
+                    _ => reader.problem(
+                        value.span(),
+                        "`limits` must be a table".into(),
+                        Some("write [limits]".into()),
+                    ),
+                },
+                unknown => reader.unknown(key, unknown, "", &KEYS),
+            }
+        }
+    }
+}
+
+impl ConfigLimits {
+    fn fill(&mut self, table: &DeTable<'_>, reader: &mut Reader<'_>) {
+        let slots: [(&str, &mut Option<u64>); 6] = [
+            ("one_shot_seconds", &mut self.one_shot_seconds),
+            ("interactive_seconds", &mut self.interactive_seconds),
+            ("idle_seconds", &mut self.idle_seconds),
+            ("end_idle_seconds", &mut self.end_idle_seconds),
+            ("kill_grace_seconds", &mut self.kill_grace_seconds),
+            ("log_bytes", &mut self.log_bytes),
+        ];
+        let names = slots.each_ref().map(|(name, _)| *name);
+        for (name, slot) in slots {
+            if let Some(value) = table.get(name) {
+                *slot = reader.number(name, value).map(u64::from);
+            }
+        }
+        for (key, _) in table {
+            let name = &**key.get_ref();
+            if !names.contains(&name) {
+                reader.unknown(key, name, " in [limits]", &names);
+            }
+        }
+    }
+}
+
+/// Takes values out of the file and collects what is wrong with them.
+struct Reader<'t> {
+    file: &'t str,
+    text: &'t str,
+    problems: Vec<TeamProblem>,
+}
+
+impl Reader<'_> {
+    fn problem(&mut self, span: std::ops::Range<usize>, message: String, help: Option<String>) {
+        let start = span.start.min(self.text.len());
+        self.problems.push(TeamProblem {
+            file: self.file.to_owned(),
+            line: 1 + self.text.as_bytes()[..start]
+                .iter()
+                .filter(|b| **b == b'\n')
+                .count(),
+            span,
+            message,
+            help,
+        });
+    }
+
+    fn unknown<T>(&mut self, key: &Spanned<T>, name: &str, place: &str, known: &[&str]) {
+        let help = did_you_mean(name, known.iter().copied())
+            .unwrap_or_else(|| format!("known settings: {}", known.join(", ")));
+        self.problem(key.span(), format!("unknown setting `{name}`{place}"), Some(help));
+    }
+
+    fn text(&mut self, name: &str, value: &Spanned<DeValue<'_>>) -> Option<String> {
+        match value.get_ref() {
+            DeValue::String(text) if !text.trim().is_empty() => Some(text.to_string()),
+            DeValue::String(_) => {
+                self.problem(
+                    value.span(),
+                    format!("`{name}` is empty"),
+                    Some("leave it out instead".into()),
+                );
+                None
+            }
+            _ => {
+                let help = format!("write {name} = \"...\"");
+                self.problem(value.span(), format!("`{name}` must be text"), Some(help));
+                None
+            }
+        }
+    }
+
+    fn texts(&mut self, name: &str, value: &Spanned<DeValue<'_>>) -> BTreeMap<String, String> {
+        let DeValue::Table(table) = value.get_ref() else {
+            let help = format!("write [{name}] and below it role = \"agent\"");
+            self.problem(value.span(), format!("`{name}` must be a table"), Some(help));
+            return BTreeMap::new();
+        };
+        let entries = table.iter().filter_map(|(key, value)| {
+            let key = key.get_ref().to_string();
+            Some((key.clone(), self.text(&key, value)?))
+        });
+        entries.collect()
+    }
+
+    /// A whole number from 1.
+    fn number(&mut self, name: &str, value: &Spanned<DeValue<'_>>) -> Option<u32> {
+        let number = match value.get_ref() {
+            DeValue::Integer(digits) => i128::from_str_radix(digits.as_str(), digits.radix()).ok(),
+            _ => None,
+        };
+        let fits = number
+            .and_then(|number| u32::try_from(number).ok())
+            .filter(|n| *n > 0);
+        if fits.is_none() {
+            let message = format!("`{name}` must be a whole number from 1 to {}", u32::MAX);
+            self.problem(value.span(), message, None);
+        }
+        fits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_template_names_every_setting_with_a_value_that_is_allowed() {
+        let settings = TEMPLATE.lines().map(|line| match line.strip_prefix("# ") {
+            Some(setting)
+                if setting
+                    .split_once(" = ")
+                    .is_some_and(|(key, _)| !key.contains(' ')) =>
+            {
+                setting
+            }
+            _ => line,
+        });
+        let all: Vec<&str> = settings.collect();
+        let config = Config::parse(FILE, &all.join("\n")).expect("the template is valid");
+        assert_eq!(config.concurrency, Some(3));
+        assert_eq!(config.attempts, Some(1));
+        assert!(config.agent.is_some() && !config.role_agents.is_empty());
+        let limits = &config.limits;
+        let values = [
+            limits.one_shot_seconds,
+            limits.interactive_seconds,
+            limits.idle_seconds,
+            limits.end_idle_seconds,
+            limits.kill_grace_seconds,
+            limits.log_bytes,
+        ];
+        assert!(values.iter().all(Option::is_some), "{limits:?}");
+        assert_eq!(
+            Config::parse(FILE, TEMPLATE),
+            Ok(Config::default()),
+            "as written it changes nothing"
+        );
+    }
+
+    #[test]
+    fn every_mistake_is_named_with_its_line() {
+        let text = "agnet = \"codex\"\nconcurrency = 0\n[limits]\nidle_second = 3\nlog_bytes = \"much\"\n";
+        let problems = Config::parse(FILE, text).unwrap_err();
+        let said: Vec<String> = problems
+            .iter()
+            .map(|p| format!("{p}; {}", p.help.as_deref().unwrap_or("-")))
+            .collect();
+        assert_eq!(
+            said,
+            [
+                "wavecrew.toml:1: unknown setting `agnet`; did you mean `agent`?",
+                "wavecrew.toml:2: `concurrency` must be a whole number from 1 to 4294967295; -",
+                "wavecrew.toml:4: unknown setting `idle_second` in [limits]; did you mean `idle_seconds`?",
+                "wavecrew.toml:5: `log_bytes` must be a whole number from 1 to 4294967295; -",
+            ]
+        );
+        assert_eq!(Config::parse(FILE, "agent = \n").unwrap_err()[0].line, 1);
+    }
+}

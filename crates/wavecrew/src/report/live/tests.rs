@@ -1,0 +1,47 @@
+use super::*;
+use std::sync::Arc;
+use unicode_width::UnicodeWidthStr;
+use wavecrew_core::plan;
+use wavecrew_core::sheet::{Origin, Sheet};
+use wavecrew_core::team::Team;
+
+fn ledger() -> Ledger {
+    let rows: String = (0..30).map(|n| format!("T{n},d\n")).collect();
+    let team = Team::builtin("generic").unwrap();
+    let sheet = Sheet::read(format!("id,description\n{rows}").as_bytes(), Origin::User).unwrap();
+    let mut ledger = Ledger::new(Arc::new(team.clone()), plan::seal(sheet, &team).unwrap().0);
+    for n in 0..10 {
+        ledger.apply(&Event::MarkedDone {
+            task: format!("T{n}"),
+        });
+    }
+    ledger.apply(&Event::Skipped {
+        task: "T10".into(),
+        error: "no".into(),
+    });
+    ledger
+}
+
+fn running(count: u64) -> Vec<Running> {
+    let one = |n| Running {
+        task: format!("T{}", n + 11),
+        role: "writer".into(),
+        attempt: if n == 1 { 2 } else { 1 },
+        elapsed: Duration::from_secs(n * 61 + 3),
+        silent: Duration::from_secs(n * 40),
+        last_line: "reading 源代码 of the parser, which is a long story that does not end here".into(),
+    };
+    (0..count).map(one).collect()
+}
+
+#[test]
+fn a_wide_terminal() {
+    insta::assert_snapshot!(block(80, &running(3), &ledger()).join("\n"));
+}
+
+#[test]
+fn a_narrow_terminal_with_many_workers() {
+    let lines = block(40, &running(25), &ledger());
+    assert!(lines.iter().all(|line| line.width() < 40), "{lines:?}");
+    insta::assert_snapshot!(lines.join("\n"));
+}

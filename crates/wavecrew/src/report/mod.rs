@@ -1,0 +1,69 @@
+//! What a run shows while it goes on and when it ends: lines, a live view, or JSON. Looks and never fails a run:
+//! what cannot be written is lost.
+
+mod json;
+mod lines;
+mod live;
+mod words;
+
+pub use json::{Json, counts};
+pub use lines::Lines;
+pub use live::Live;
+
+use crate::cli::Global;
+use crate::exit::Exit;
+use crate::session_view::{meta, shown_folder};
+use std::io::{IsTerminal, Write};
+use wavecrew_core::engine::Ledger;
+use wavecrew_core::event::Ending;
+use wavecrew_core::view::report_terminal;
+use wavecrew_run::driver::Reporter;
+use wavecrew_store::{SessionDir, SessionInfo};
+
+/// A reporter that also has the last word.
+pub trait Screen: Reporter {
+    fn end(&mut self, ending: &Ending, ledger: &Ledger, dir: &SessionDir, info: &SessionInfo, exit: Exit);
+}
+
+/// How much is said.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Detail {
+    Quiet,
+    Normal,
+    Verbose,
+}
+
+impl Detail {
+    pub fn of(global: &Global) -> Self {
+        match (global.quiet, global.verbose) {
+            (true, _) => Self::Quiet,
+            (false, true) => Self::Verbose,
+            (false, false) => Self::Normal,
+        }
+    }
+}
+
+/// The reporter that fits the flags and the terminal.
+pub fn for_run(global: &Global, dir: &SessionDir, info: &SessionInfo) -> Box<dyn Screen> {
+    let detail = Detail::of(global);
+    let (out, err) = (std::io::stdout(), std::io::stderr());
+    if global.json {
+        return Box::new(Json::new(Box::new(out), dir, info));
+    }
+    if detail != Detail::Quiet && out.is_terminal() && err.is_terminal() {
+        return Box::new(Live::new(dir.id(), detail));
+    }
+    Box::new(Lines::new(
+        Box::new(anstream::AutoStream::auto(out)),
+        dir.id(),
+        detail,
+    ))
+}
+
+/// The report at the end.
+fn last_words(out: &mut dyn Write, ledger: &Ledger, dir: &SessionDir, info: &SessionInfo) {
+    let folder = shown_folder(dir);
+    let text = report_terminal(ledger, &meta(&folder, dir, Some(info)));
+    let _ = write!(out, "\n{text}");
+    let _ = out.flush();
+}

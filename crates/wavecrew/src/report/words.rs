@@ -1,0 +1,112 @@
+//! What happened, in a line each. Lines of workers come out inert.
+
+use std::fmt::Write as _;
+use wavecrew_core::engine::{Ledger, Notice};
+use wavecrew_core::event::{Event, Status};
+use wavecrew_core::time::human;
+use wavecrew_core::view::{count, one_line, task_line};
+
+/// How much a line matters, least first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Weight {
+    Detail,
+    Progress,
+    Milestone,
+    Trouble,
+}
+
+/// `Wave 1 done: 3 completed, 1 failed, 0 skipped`
+fn wave_done(ledger: &Ledger, wave: u32) -> String {
+    let counts = ledger.wave_counts(wave);
+    format!(
+        "Wave {wave} done: {} completed, {} failed, {} skipped",
+        counts.completed, counts.failed, counts.skipped
+    )
+}
+
+/// The line of an event that people should see.
+pub fn event(event: &Event, ledger: &Ledger) -> Option<(Weight, String)> {
+    let line = |id: &str| ledger.plan().find(id).map(|task| task_line(ledger, task));
+    Some(match event {
+        Event::Finished { task, result, .. } => {
+            let weight = if result.status == Status::Failed {
+                Weight::Trouble
+            } else {
+                Weight::Progress
+            };
+            (weight, line(task)?)
+        }
+        Event::Skipped { task, .. } => (Weight::Progress, line(task)?),
+        Event::AttemptStarted { task, attempt, .. } => {
+            let mut line = line(task)?;
+            if *attempt > 1 {
+                let _ = write!(line, " · attempt {attempt}");
+            }
+            (Weight::Detail, line)
+        }
+        Event::AttemptFailed {
+            at,
+            task,
+            stop,
+            error,
+            retry_at,
+            ..
+        } => (
+            Weight::Milestone,
+            format!(
+                "{task} is tried again in {}: {}: {}",
+                human(retry_at.since(*at)),
+                stop.as_str(),
+                one_line(error)
+            ),
+        ),
+        Event::SentBack { task, reason, .. } => (
+            Weight::Detail,
+            format!("{task} is asked to report again: {}", one_line(reason)),
+        ),
+        Event::Interrupted { task, .. } => (Weight::Detail, format!("{task} was cut off and will run again")),
+        Event::Reset { task, why } => (Weight::Milestone, format!("{task} runs again: {}", one_line(why))),
+        Event::MarkedDone { task } => (Weight::Milestone, format!("{task} was marked as done by hand")),
+        Event::WaveStarted { wave } => {
+            let tasks = ledger.plan().wave_tasks(*wave).len();
+            (Weight::Detail, format!("Wave {wave}: {}", count(tasks, "task")))
+        }
+        Event::WaveMerged { wave } => (Weight::Milestone, wave_done(ledger, *wave)),
+        Event::Edited { .. } => (
+            Weight::Milestone,
+            "tasks.csv was edited; the run follows".to_owned(),
+        ),
+        Event::EditRefused { problems, .. } => (
+            Weight::Trouble,
+            format!(
+                "an edit of tasks.csv was set aside: {}",
+                one_line(&problems.join("; "))
+            ),
+        ),
+        Event::RunStarted { .. }
+        | Event::Spawned { .. }
+        | Event::Asked { .. }
+        | Event::Answered { .. }
+        | Event::RunEnded { .. } => return None,
+    })
+}
+
+/// The line of a notice. Finished waves are told by their event.
+pub fn notice(notice: &Notice, session: &str) -> Option<(Weight, String)> {
+    Some(match notice {
+        Notice::WaveDone { .. } => return None,
+        Notice::Stalled { task, silent } => (
+            Weight::Trouble,
+            format!(
+                "{task} has been silent for {}; see `wavecrew logs {session} {task} -f`, or stop the run with \
+                 `wavecrew cancel {session}`",
+                human(*silent)
+            ),
+        ),
+        Notice::ReportIgnored { task, reason } => (
+            Weight::Milestone,
+            format!("a report of {task} did not count: {}", one_line(reason)),
+        ),
+        Notice::Note(text) => (Weight::Trouble, one_line(text)),
+    })
+}
