@@ -2,6 +2,10 @@
 //! Never recurses: a chain may be a million tasks long.
 
 use crate::id::TaskIx;
+use std::collections::HashSet;
+
+/// A list of so many is searched faster than hashed.
+const SHORT: usize = 16;
 
 /// Lists of tasks, one per task, in one array.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +32,28 @@ impl Lists {
     pub fn close(&mut self) {
         self.starts
             .push(u32::try_from(self.items.len()).expect("a 4 GiB table names fewer tasks"));
+    }
+
+    /// Ends the current list, after taking out what stands in it a second time.
+    pub fn close_unique(&mut self) {
+        let start = self.starts[self.len()] as usize;
+        if self.items.len() - start <= SHORT {
+            let mut kept = start;
+            for at in start..self.items.len() {
+                let item = self.items[at];
+                if !self.items[start..kept].contains(&item) {
+                    self.items[kept] = item;
+                    kept += 1;
+                }
+            }
+            self.items.truncate(kept);
+        } else {
+            let mut seen = HashSet::new();
+            let list = self.items.split_off(start);
+            self.items
+                .extend(list.into_iter().filter(|item| seen.insert(*item)));
+        }
+        self.close();
     }
 
     pub fn len(&self) -> usize {
@@ -65,8 +91,27 @@ pub(super) fn all(tasks: usize) -> impl Iterator<Item = TaskIx> + use<> {
     (0..u32::try_from(tasks).expect("a 4 GiB table has fewer rows")).map(TaskIx)
 }
 
-/// Kahn's algorithm by levels: the 1-based depth of every task, 0 for those in or behind a cycle.
-pub(super) fn levels(deps: &Lists, dependents: &Lists) -> Vec<u32> {
+/// The 1-based depth of every task, 0 for those in or behind a cycle.
+pub(super) fn levels(deps: &Lists) -> Vec<u32> {
+    levels_in_order(deps).unwrap_or_else(|| kahn(deps))
+}
+
+/// Most tables list tasks after what they depend on: then one look at each task is enough.
+fn levels_in_order(deps: &Lists) -> Option<Vec<u32>> {
+    let mut level: Vec<u32> = Vec::with_capacity(deps.len());
+    for task in all(deps.len()) {
+        let mut last = 0;
+        for dep in deps.of(task) {
+            last = last.max(*level.get(dep.index())?);
+        }
+        level.push(last + 1);
+    }
+    Some(level)
+}
+
+/// Kahn's algorithm by levels.
+fn kahn(deps: &Lists) -> Vec<u32> {
+    let dependents = deps.reversed();
     let mut open: Vec<u32> = deps.starts.windows(2).map(|ends| ends[1] - ends[0]).collect();
     let mut level = vec![0; deps.len()];
     let mut ready: Vec<TaskIx> = all(deps.len()).filter(|t| open[t.index()] == 0).collect();

@@ -20,6 +20,7 @@ use crate::id::{ExecMode, TaskIx};
 use crate::sheet::Sheet;
 use graph::Lists;
 use index::Index;
+use std::sync::OnceLock;
 
 /// A checked table with its dependency waves. Everything about tasks lies in flat arrays over the rows.
 #[derive(Clone, Debug)]
@@ -30,7 +31,8 @@ pub struct Plan {
     index: Index,
     modes: Vec<ExecMode>,
     deps: Lists,
-    dependents: Lists,
+    /// The other end of `deps`, worked out when somebody asks.
+    dependents: OnceLock<Lists>,
     context: Lists,
     wave: Vec<u32>,
     /// Tasks sorted by wave, then row; wave `w` is `by_wave[wave_starts[w - 1]..wave_starts[w]]`.
@@ -71,7 +73,7 @@ impl Plan {
     }
 
     pub fn find(&self, id: &str) -> Option<TaskIx> {
-        self.index.find(&self.sheet, self.places.id, id)
+        self.index.find(&self.sheet, id)
     }
 
     pub fn deps(&self, task: TaskIx) -> &[TaskIx] {
@@ -80,7 +82,7 @@ impl Plan {
 
     /// Who waits for this task, in row order.
     pub fn dependents(&self, task: TaskIx) -> &[TaskIx] {
-        self.dependents.of(task)
+        self.dependents.get_or_init(|| self.deps.reversed()).of(task)
     }
 
     /// Whose findings this task is given.

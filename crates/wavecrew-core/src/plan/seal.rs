@@ -1,11 +1,12 @@
 //! The one way to a `Plan`: checks a table against the common rules and the team's, and reports every mistake.
 
 use super::graph::{self, Lists, all};
-use super::index::Index;
+use super::index::{BATCH, Index, Link};
 use super::{Places, Plan, Problem, Warning};
 use crate::id::{ExecMode, TaskIx, check_task_id};
 use crate::sheet::{Sheet, closest};
 use crate::team::{RowRule, Team};
+use std::sync::OnceLock;
 
 mod cells;
 mod links;
@@ -23,11 +24,11 @@ pub fn seal(sheet: Sheet, team: &Team) -> Result<(Plan, Vec<Warning>), Vec<Probl
         problems: Vec::new(),
         warnings: Vec::new(),
     };
-    let index = report.ids();
-    let modes = report.cells(team);
+    let index = report.index();
+    let modes = report.rows();
+    report.team_cells(team);
     let deps = report.deps(&index);
-    let dependents = deps.reversed();
-    let wave = graph::levels(&deps, &dependents);
+    let wave = graph::levels(&deps);
     report.cycles(&deps, &wave);
     let context = report.context(&index, &wave);
     report.pairs(team, &deps);
@@ -43,12 +44,7 @@ pub fn seal(sheet: Sheet, team: &Team) -> Result<(Plan, Vec<Warning>), Vec<Probl
     }
     warnings.sort_by_key(|warning| warning.0.line);
     let header = session_header(sheet.header(), team);
-    let graph = Graph {
-        deps,
-        dependents,
-        context,
-        wave,
-    };
+    let graph = Graph { deps, context, wave };
     Ok((
         Plan::assemble_with(
             Parts {
@@ -176,7 +172,6 @@ impl Places {
 /// Who waits for whom, who reads from whom, and in which wave each runs.
 pub(super) struct Graph {
     pub deps: Lists,
-    pub dependents: Lists,
     pub context: Lists,
     pub wave: Vec<u32>,
 }
@@ -192,12 +187,9 @@ pub(super) struct Parts {
 impl Plan {
     /// Puts a plan together from checked parts.
     pub(super) fn assemble(parts: Parts) -> Plan {
-        let mut index = Index::with_capacity(parts.sheet.rows());
-        for row in all(parts.sheet.rows()) {
-            index
-                .insert(&parts.sheet, parts.places.id, row)
-                .expect("ids of a checked plan are unique");
-        }
+        let index = Index::of(&parts.sheet, parts.places.id, |_, _| {
+            unreachable!("ids of a checked plan are unique")
+        });
         Self::assemble_with(parts, index)
     }
 
@@ -209,12 +201,8 @@ impl Plan {
             modes,
             graph,
         } = parts;
-        let Graph {
-            deps,
-            dependents,
-            context,
-            wave,
-        } = graph;
+        let Graph { deps, context, wave } = graph;
+        let dependents = OnceLock::new();
         let waves = wave.iter().max().map_or(0, |w| *w as usize);
         let mut wave_starts = vec![0; waves + 1];
         for w in &wave {
@@ -260,6 +248,10 @@ impl<'a> Report<'a> {
         self.sheet.cell(task.index(), self.places.id)
     }
 
+    fn at(&self, task: TaskIx, column: Option<usize>) -> &'a str {
+        column.map_or("", |column| self.sheet.cell(task.index(), column))
+    }
+
     fn tasks(&self) -> impl Iterator<Item = TaskIx> + use<> {
         all(self.sheet.rows())
     }
@@ -275,31 +267,38 @@ impl<'a> Report<'a> {
             .at(&self.sheet.header()[column], text)
     }
 
-    /// Every id is a good file name, and stands once.
-    fn ids(&mut self) -> Index {
+    /// Every id stands once.
+    fn index(&mut self) -> Index {
         let column = self.places.id;
-        let mut index = Index::with_capacity(self.sheet.rows());
+        Index::of(self.sheet, column, |task, earlier| {
+            let first = self.sheet.cell_line(earlier.index(), column);
+            let problem = self.cell_problem(task, column, format!("Duplicate task ID: {}", self.id(task)));
+            self.problems
+                .push(problem.help(format!("line {first} has the same id")));
+        })
+    }
+
+    /// The common rules about single cells, all in one walk over the rows: a large table is read from memory once.
+    fn rows(&mut self) -> Vec<ExecMode> {
+        let mut modes = Vec::with_capacity(self.sheet.rows());
         for task in self.tasks() {
-            let id = self.id(task);
-            if let Err(why) = check_task_id(id) {
-                let message = format!("Invalid task ID: {}", id.escape_debug());
-                let problem = self
-                    .cell_problem(task, column, message)
-                    .help(format!("{why}; ids become part of file names"));
-                self.problems.push(problem);
-                if id.is_empty() {
-                    continue;
-                }
-            }
-            if let Err(earlier) = index.insert(self.sheet, column, task) {
-                let first = self.sheet.cell_line(earlier.index(), column);
-                let problem = self
-                    .cell_problem(task, column, format!("Duplicate task ID: {id}"))
-                    .help(format!("line {first} has the same id"));
-                self.problems.push(problem);
-            }
+            self.check_id(task);
+            self.check_description(task);
+            modes.push(self.check_mode(task));
+            self.check_status(task);
         }
-        index
+        modes
+    }
+
+    /// An id is a good file name.
+    fn check_id(&mut self, task: TaskIx) {
+        let id = self.id(task);
+        if let Err(why) = check_task_id(id) {
+            let message = format!("Invalid task ID: {}", id.escape_debug());
+            let problem = self.cell_problem(task, self.places.id, message);
+            self.problems
+                .push(problem.help(format!("{why}; ids become part of file names")));
+        }
     }
 
     fn printed_waves(&mut self, wave: &[u32]) {

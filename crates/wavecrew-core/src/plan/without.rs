@@ -101,15 +101,9 @@ impl Plan {
 
     fn rebuilt(&self, sheet: Sheet, kept: &[TaskIx], deps: Lists, context: Lists) -> Plan {
         let places = Places { ..self.places };
-        let dependents = deps.reversed();
-        let wave = levels(&deps, &dependents);
+        let wave = levels(&deps);
         let modes = kept.iter().map(|t| self.mode(*t)).collect();
-        let graph = Graph {
-            deps,
-            dependents,
-            context,
-            wave,
-        };
+        let graph = Graph { deps, context, wave };
         Plan::assemble(Parts {
             sheet,
             header: self.header.clone(),

@@ -3,7 +3,8 @@
 use super::Problem;
 use std::io::{self, Read};
 
-const MAX_FILE: u64 = u32::MAX as u64;
+/// Less one for the end that the last line may lack.
+const MAX_FILE: u64 = u32::MAX as u64 - 1;
 const CHUNK: usize = 256 << 10;
 
 /// A checked window on the input.
@@ -16,6 +17,8 @@ pub(super) struct Input<R> {
     filled: usize,
     total: u64,
     ended: bool,
+    /// Whether carriage returns are among the checked text.
+    returns: bool,
 }
 
 /// Why reading stops, and how far after the current position.
@@ -54,11 +57,21 @@ impl<R: Read> Input<R> {
             filled: 0,
             total: 0,
             ended: false,
+            returns: false,
         }
     }
 
     pub fn rest(&self) -> &[u8] {
         &self.buffer[self.at..self.valid]
+    }
+
+    /// The checked text again, unless it holds carriage returns: then its lines are not simply its lines.
+    pub fn plain(&self) -> Option<&str> {
+        if self.returns {
+            None
+        } else {
+            std::str::from_utf8(self.rest()).ok()
+        }
     }
 
     /// Whether the last chunk is there.
@@ -103,6 +116,7 @@ impl<R: Read> Input<R> {
                 lines: breaks(before),
             });
         }
+        self.returns = chunk.contains(&b'\r');
         self.valid = match std::str::from_utf8(chunk) {
             Ok(_) => self.filled,
             Err(e) if e.error_len().is_none() && !self.ended => e.valid_up_to(),

@@ -16,7 +16,8 @@ pub use problem::{Problem, Warning, closest, did_you_mean};
 pub use read::Origin;
 pub use write::TableWriter;
 
-/// An immutable table. All cells lie one after the other in one text; only their ends are stored.
+/// An immutable table. All cells lie one after the other in one text, each with one byte behind it that parts it
+/// from the next, so that plain lines of a file are taken over as they are; only the cells' ends are stored.
 #[derive(Clone, Debug)]
 pub struct Sheet {
     header: Vec<String>,
@@ -46,12 +47,24 @@ impl Sheet {
     pub fn cell(&self, row: usize, column: usize) -> &str {
         debug_assert!(column < self.columns());
         let at = row * self.header.len() + column;
-        let start = if at == 0 { 0 } else { self.ends[at - 1] as usize };
+        let start = if at == 0 {
+            0
+        } else {
+            self.ends[at - 1] as usize + 1
+        };
         &self.text[start..self.ends[at] as usize]
     }
 
     pub fn row(&self, row: usize) -> impl Iterator<Item = &str> {
         (0..self.columns()).map(move |column| self.cell(row, column))
+    }
+
+    /// Appends a cell. The bytes between cells are those of a plain file, whichever way a cell came in, so that
+    /// equal tables have equal texts.
+    fn push(&mut self, cell: &str, last: bool) {
+        self.text.push_str(cell);
+        self.ends.push(offset(self.text.len()));
+        self.text.push(if last { '\n' } else { ',' });
     }
 
     /// The source line on which the row starts, from 1.
@@ -65,6 +78,10 @@ impl Sheet {
         self.line(row)
             .saturating_add(u32::try_from(breaks).unwrap_or(u32::MAX))
     }
+}
+
+fn offset(at: usize) -> u32 {
+    u32::try_from(at).expect("cells are no longer than the file, which is at most 4 GiB")
 }
 
 /// Two tables are the same when their header and cells are; where they stood in a file does not matter.
@@ -96,19 +113,14 @@ impl SheetBuilder {
 
     /// Appends a row that says it stands on `line`.
     pub fn row<'a>(&mut self, line: u32, cells: impl IntoIterator<Item = &'a str>) {
-        let sheet = &mut self.sheet;
-        let before = sheet.ends.len();
+        let width = self.sheet.header.len();
+        let mut count = 0;
         for cell in cells {
-            sheet.text.push_str(cell);
-            let end = u32::try_from(sheet.text.len()).expect("a table is read from at most 4 GiB");
-            sheet.ends.push(end);
+            count += 1;
+            self.sheet.push(cell, count == width);
         }
-        assert_eq!(
-            sheet.ends.len() - before,
-            sheet.header.len(),
-            "a row has one cell per column"
-        );
-        sheet.lines.push(line);
+        assert_eq!(count, width, "a row has one cell per column");
+        self.sheet.lines.push(line);
     }
 
     pub fn finish(self) -> Sheet {

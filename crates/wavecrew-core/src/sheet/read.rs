@@ -1,7 +1,7 @@
 //! Bytes → `Sheet`, straight into the table's one text. Refuses what is not a table, with the line.
 
 use super::input::{Input, breaks};
-use super::{Problem, Sheet};
+use super::{Problem, Sheet, offset};
 use csv_core::{ReadRecordResult, Reader};
 use std::io::Read;
 
@@ -31,10 +31,16 @@ impl Sheet {
         };
         let mut problems = duplicates(&header);
         let width = header.len();
-        let mut text = Vec::new();
-        let mut ends: Vec<u32> = Vec::new();
-        let mut lines: Vec<u32> = Vec::new();
+        let mut sheet = Self {
+            header,
+            text: String::new(),
+            ends: Vec::new(),
+            lines: Vec::new(),
+        };
         loop {
+            if origin == Origin::User {
+                records.take_plain(&mut sheet);
+            }
             let record = match records.next() {
                 Ok(Some(record)) => record,
                 Ok(None) => break,
@@ -43,30 +49,23 @@ impl Sheet {
                     return Err(problems);
                 }
             };
-            if record.ends.len() != width {
+            if record.ends.len() == width {
+                record.append(origin, &mut sheet);
+            } else {
                 problems.push(ragged(&record, width));
-                continue;
             }
-            lines.push(record.line);
-            record.append(origin, &mut text, &mut ends);
         }
-        if lines.is_empty() && problems.is_empty() {
+        if sheet.lines.is_empty() && problems.is_empty() {
             problems.push(
                 Problem::new(1, "The file has a header and no tasks")
                     .help("add one row per task below the header"),
             );
         }
-        if !problems.is_empty() {
-            return Err(problems);
+        if problems.is_empty() {
+            Ok(sheet)
+        } else {
+            Err(problems)
         }
-        let text =
-            String::from_utf8(text).expect("every chunk was checked before it was split at ASCII bytes");
-        Ok(Self {
-            header,
-            text,
-            ends,
-            lines,
-        })
     }
 }
 
@@ -106,9 +105,9 @@ pub(super) fn is_formula_start(byte: u8) -> bool {
     matches!(byte, b'=' | b'+' | b'-' | b'@' | b'\t' | b'\r' | b'\'')
 }
 
-fn unguarded(field: &[u8], origin: Origin) -> &[u8] {
-    match (origin, field) {
-        (Origin::Session, [b'\'', rest @ ..]) if rest.first().is_some_and(|b| is_formula_start(*b)) => rest,
+fn unguarded(field: &str, origin: Origin) -> &str {
+    match (origin, field.strip_prefix('\'')) {
+        (Origin::Session, Some(rest)) if rest.bytes().next().is_some_and(is_formula_start) => rest,
         _ => field,
     }
 }
@@ -132,26 +131,20 @@ impl Record<'_> {
 
     fn names(&self, origin: Origin) -> Vec<String> {
         self.fields()
-            .map(|f| String::from_utf8_lossy(unguarded(f, origin)).into_owned())
+            .map(|f| unguarded(&String::from_utf8_lossy(f), origin).to_owned())
             .collect()
     }
 
-    fn append(&self, origin: Origin, text: &mut Vec<u8>, ends: &mut Vec<u32>) {
-        if origin == Origin::User || !self.text.contains(&b'\'') {
-            let base = text.len();
-            text.extend_from_slice(self.text);
-            ends.extend(self.ends.iter().map(|end| offset(base + end)));
-        } else {
-            for field in self.fields() {
-                text.extend_from_slice(unguarded(field, origin));
-                ends.push(offset(text.len()));
-            }
+    fn append(&self, origin: Origin, sheet: &mut Sheet) {
+        let text = std::str::from_utf8(self.text).expect("chunks are checked before they are split");
+        let mut start = 0;
+        for (n, &end) in self.ends.iter().enumerate() {
+            let field = unguarded(&text[start..end], origin);
+            sheet.push(field, n + 1 == self.ends.len());
+            start = end;
         }
+        sheet.lines.push(self.line);
     }
-}
-
-fn offset(at: usize) -> u32 {
-    u32::try_from(at).expect("cells are no longer than the file, which is at most 4 GiB")
 }
 
 /// Splits a byte stream into records. Every chunk is checked for NUL and UTF-8 before it is split: the bytes that
@@ -201,6 +194,33 @@ impl<R: Read> Records<R> {
             }
             self.refill()?;
         }
+    }
+
+    /// Takes over all plain lines that come next in the chunk at hand: without quotes, and with as many fields as
+    /// the header. The first other line stops it and is left to `next`, which knows all of the format.
+    fn take_plain(&mut self, sheet: &mut Sheet) {
+        let first = self.line();
+        let width = sheet.header.len();
+        let Some(text) = self.input.plain() else { return };
+        let base = offset(sheet.text.len());
+        let (mut taken, mut row) = (0, sheet.ends.len());
+        for at in memchr::memchr3_iter(b',', b'\n', b'"', text.as_bytes()) {
+            match text.as_bytes()[at] {
+                b',' => sheet.ends.push(base + offset(at)),
+                b'\n' if at > taken && sheet.ends.len() + 1 == row + width => {
+                    sheet.ends.push(base + offset(at));
+                    row += width;
+                    taken = at + 1;
+                }
+                _ => break,
+            }
+        }
+        sheet.ends.truncate(row);
+        sheet.text.push_str(&text[..taken]);
+        let rows = row / width - sheet.lines.len();
+        sheet.lines.extend((first..).take(rows));
+        self.input.consume(taken);
+        self.skipped_lines += rows as u64;
     }
 
     fn next(&mut self) -> Result<Option<Record<'_>>, Problem> {

@@ -8,10 +8,8 @@ use crate::team::{Column, ColumnCheck, Role, Team};
 const STATUSES: [&str; 4] = ["pending", "completed", "failed", "skipped"];
 
 impl Report<'_> {
-    /// Checks every cell that has a rule, and gives the tasks' modes.
-    pub(super) fn cells(&mut self, team: &Team) -> Vec<ExecMode> {
-        self.descriptions();
-        self.statuses();
+    /// The team's rules about single cells.
+    pub(super) fn team_cells(&mut self, team: &Team) {
         if !team.any_role {
             self.roles(team);
         }
@@ -22,56 +20,55 @@ impl Report<'_> {
                 }
             }
         }
-        self.modes()
     }
 
-    fn descriptions(&mut self) {
+    pub(super) fn check_description(&mut self, task: TaskIx) {
         let column = self.places.description;
-        for task in self.tasks() {
-            if self.sheet.cell(task.index(), column).trim().is_empty() {
-                let message = format!("Empty description for task: {}", self.id(task));
-                let problem = self.cell_problem(task, column, message);
-                self.problems
-                    .push(problem.help("say what is to be done, so that the row can be read alone"));
-            }
+        if self.sheet.cell(task.index(), column).trim_start().is_empty() {
+            let message = format!("Empty description for task: {}", self.id(task));
+            let problem = self.cell_problem(task, column, message);
+            self.problems
+                .push(problem.help("say what is to be done, so that the row can be read alone"));
         }
     }
 
-    fn modes(&mut self) -> Vec<ExecMode> {
-        let Some(column) = self.places.exec_mode else {
-            return vec![ExecMode::default(); self.sheet.rows()];
-        };
-        let mut modes = Vec::with_capacity(self.sheet.rows());
-        for task in self.tasks() {
-            let value = self.sheet.cell(task.index(), column);
-            let mode = if value.is_empty() {
-                Some(ExecMode::default())
-            } else {
-                ExecMode::parse(value)
-            };
-            modes.push(mode.unwrap_or_default());
-            if mode.is_none() {
-                let message = format!("Invalid exec_mode: {value}");
-                let help = did_you_mean(value, ["csv-wave", "interactive"])
-                    .unwrap_or_else(|| "use `csv-wave` or `interactive`".to_owned());
-                self.problems
-                    .push(self.cell_problem(task, column, message).help(help));
-            }
+    /// An empty cell means the default, as a missing column does.
+    pub(super) fn check_mode(&mut self, task: TaskIx) -> ExecMode {
+        let value = self.at(task, self.places.exec_mode);
+        if value.is_empty() {
+            return ExecMode::default();
         }
-        modes
+        ExecMode::parse(value).unwrap_or_else(|| {
+            let help = did_you_mean(value, ["csv-wave", "interactive"])
+                .unwrap_or_else(|| "use `csv-wave` or `interactive`".to_owned());
+            self.refuse(
+                task,
+                self.places.exec_mode,
+                format!("Invalid exec_mode: {value}"),
+                help,
+            );
+            ExecMode::default()
+        })
     }
 
-    fn statuses(&mut self) {
-        let Some(column) = self.places.status else { return };
-        for task in self.tasks() {
-            let status = self.sheet.cell(task.index(), column);
-            if !status.is_empty() && !STATUSES.contains(&status) {
-                let help = did_you_mean(status, STATUSES)
-                    .unwrap_or_else(|| format!("use one of {}", listed(STATUSES.iter().copied())));
-                let problem = self.cell_problem(task, column, format!("Invalid status: {status}"));
-                self.problems.push(problem.help(help));
-            }
+    pub(super) fn check_status(&mut self, task: TaskIx) {
+        let status = self.at(task, self.places.status);
+        if !status.is_empty() && !STATUSES.contains(&status) {
+            let help = did_you_mean(status, STATUSES)
+                .unwrap_or_else(|| format!("use one of {}", listed(STATUSES.iter().copied())));
+            self.refuse(
+                task,
+                self.places.status,
+                format!("Invalid status: {status}"),
+                help,
+            );
         }
+    }
+
+    fn refuse(&mut self, task: TaskIx, column: Option<usize>, message: String, help: String) {
+        let column = column.unwrap_or(self.places.id);
+        self.problems
+            .push(self.cell_problem(task, column, message).help(help));
     }
 
     fn roles(&mut self, team: &Team) {

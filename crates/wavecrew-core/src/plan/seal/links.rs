@@ -1,8 +1,9 @@
 //! Rules about ids that name other tasks: dependencies, context, cycles, pairs.
 
-use super::{Index, Lists, Report, filled, graph};
+use super::{BATCH, Index, Link, Lists, Places, Report, filled, graph};
 use crate::id::TaskIx;
 use crate::plan::did_you_mean;
+use crate::sheet::Sheet;
 use crate::team::{RowRule, Team};
 
 /// Looking for the closest of a million ids takes a while: the first few unknown ones get a suggestion.
@@ -15,81 +16,123 @@ fn listed(cell: &str) -> impl Iterator<Item = &str> {
     cell.split(';').map(str::trim).filter(|id| !id.is_empty())
 }
 
+/// Gives every id that stands in a column of ids, with the task it names, in the order of the table.
+fn each_link<'a>(
+    sheet: &'a Sheet,
+    places: Places,
+    column: usize,
+    index: &Index,
+    mut found: impl FnMut(Link<'a>),
+) {
+    let mut batch = Vec::with_capacity(BATCH);
+    let mut flush = |batch: &mut Vec<Link<'a>>| {
+        index.find_all(sheet, batch);
+        batch.drain(..).for_each(&mut found);
+    };
+    for task in graph::all(sheet.rows()) {
+        let own = sheet.cell(task.index(), places.id);
+        for id in listed(sheet.cell(task.index(), column)) {
+            batch.push(Link::new(task, own, id));
+            if batch.len() == BATCH {
+                flush(&mut batch);
+            }
+        }
+    }
+    flush(&mut batch);
+}
+
+/// Fills lists in row order, each task in a list once.
+struct Filling {
+    lists: Lists,
+    tasks: usize,
+}
+
+impl Filling {
+    fn new(tasks: usize) -> Self {
+        Self {
+            lists: Lists::with_capacity(tasks),
+            tasks,
+        }
+    }
+
+    fn add(&mut self, task: TaskIx, item: TaskIx) {
+        self.close_until(task.index());
+        self.lists.push(item);
+    }
+
+    fn close_until(&mut self, task: usize) {
+        while self.lists.len() < task {
+            self.lists.close_unique();
+        }
+    }
+
+    fn finish(mut self) -> Lists {
+        self.close_until(self.tasks);
+        self.lists
+    }
+}
+
 impl Report<'_> {
     pub(super) fn deps(&mut self, index: &Index) -> Lists {
-        let mut lists = Lists::with_capacity(self.sheet.rows());
-        let mut seen_by = vec![u32::MAX; self.sheet.rows()];
+        let mut lists = Filling::new(self.sheet.rows());
+        let Some(column) = self.places.deps else {
+            return lists.finish();
+        };
         let mut suggestions = SUGGESTIONS;
-        for task in self.tasks() {
-            let Some(column) = self.places.deps else {
-                lists.close();
-                continue;
-            };
-            for id in listed(self.sheet.cell(task.index(), column)) {
-                match index.find(self.sheet, self.places.id, id) {
-                    Some(dep) if dep == task => {
-                        let problem = self.text_problem(task, column, id, format!("Self-dependency: {id}"));
-                        self.problems
-                            .push(problem.help("a task cannot wait for itself; remove it from its own deps"));
-                    }
-                    Some(dep) => {
-                        let seen = &mut seen_by[dep.index()];
-                        if *seen != task.0 {
-                            *seen = task.0;
-                            lists.push(dep);
-                        }
-                    }
-                    None => {
-                        let help = self.suggest(id, &mut suggestions);
-                        let problem =
-                            self.text_problem(task, column, id, format!("Unknown dependency: {id}"));
-                        self.problems.push(problem.maybe_help(help));
-                    }
+        each_link(
+            self.sheet,
+            self.places,
+            column,
+            index,
+            |Link { task, id, row, .. }| match row {
+                Some(dep) if dep == task => {
+                    let problem = self.text_problem(task, column, id, format!("Self-dependency: {id}"));
+                    self.problems
+                        .push(problem.help("a task cannot wait for itself; remove it from its own deps"));
                 }
-            }
-            lists.close();
-        }
-        lists
+                Some(dep) => lists.add(task, dep),
+                None => {
+                    let help = self.suggest(id, &mut suggestions);
+                    let problem = self.text_problem(task, column, id, format!("Unknown dependency: {id}"));
+                    self.problems.push(problem.maybe_help(help));
+                }
+            },
+        );
+        lists.finish()
     }
 
     pub(super) fn context(&mut self, index: &Index, wave: &[u32]) -> Lists {
-        let mut lists = Lists::with_capacity(self.sheet.rows());
-        let mut seen_by = vec![u32::MAX; self.sheet.rows()];
+        let mut lists = Filling::new(self.sheet.rows());
+        let Some(column) = self.places.context_from else {
+            return lists.finish();
+        };
         let mut suggestions = SUGGESTIONS;
-        for task in self.tasks() {
-            let Some(column) = self.places.context_from else {
-                lists.close();
-                continue;
-            };
-            let own = wave[task.index()];
-            for id in listed(self.sheet.cell(task.index(), column)) {
-                let source = index.find(self.sheet, self.places.id, id);
-                let help = match source {
+        each_link(
+            self.sheet,
+            self.places,
+            column,
+            index,
+            |Link { task, id, row, .. }| {
+                let own = wave[task.index()];
+                let help = match row {
                     None => self
                         .suggest(id, &mut suggestions)
-                        .or_else(|| Some("there is no such task".to_owned())),
+                        .unwrap_or_else(|| "there is no such task".to_owned()),
                     Some(source) => {
                         let theirs = wave[source.index()];
                         // Tasks in or behind a cycle have no wave to compare; the cycle is reported.
                         if source != task && (own == 0 || theirs == 0 || theirs < own) {
-                            let seen = &mut seen_by[source.index()];
-                            if *seen != task.0 {
-                                *seen = task.0;
-                                lists.push(source);
-                            }
-                            continue;
+                            lists.add(task, source);
+                            return;
                         }
-                        Some(format!(
-                            "{id} runs in wave {theirs}, not before wave {own}; add it to deps"
-                        ))
+                        format!("{id} runs in wave {theirs}, not before wave {own}; add it to deps")
                     }
                 };
                 let problem = self.text_problem(task, column, id, format!("Invalid context_from: {id}"));
-                self.problems.push(problem.maybe_help(help));
-            }
-            lists.close();
-        }
-        lists
+                self.problems.push(problem.help(help));
+            },
+        );
+        lists.finish()
     }
 
     fn suggest(&self, unknown: &str, left: &mut usize) -> Option<String> {
