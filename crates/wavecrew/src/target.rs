@@ -6,7 +6,7 @@ use crate::{find_team, show};
 use std::path::{Path, PathBuf};
 use wavecrew_core::plan::{Plan, Problem, seal};
 use wavecrew_core::sheet::SheetBuilder;
-use wavecrew_core::team::Team;
+use wavecrew_core::team::{Switch, Team};
 
 /// A target, read and checked.
 pub struct Target {
@@ -20,48 +20,83 @@ pub struct Target {
 }
 
 /// The words that name a target.
-pub struct Words<'a> {
-    pub target: &'a str,
-    pub team: Option<&'a str>,
-    pub pipeline: Option<&'a str>,
-    pub request: &'a str,
-    /// Leave warnings out.
-    pub quiet: bool,
+#[derive(clap::Args, Debug)]
+pub struct Words {
+    /// A team (`testing`), a team file (`mine.toml`) or a table (`tasks.csv`)
+    #[arg(value_name = "TEAM|TEAM.toml|TASKS.csv")]
+    pub target: Option<String>,
+    /// What is wanted, in words
+    #[arg(value_name = "REQUEST")]
+    request: Vec<String>,
+    /// The team whose rules the table follows [default: generic]
+    #[arg(long, value_name = "TEAM")]
+    team: Option<String>,
+    /// The team's pipeline, in place of the one that fits the request
+    #[arg(long, value_name = "NAME")]
+    pipeline: Option<String>,
+    /// Turn on a switch of the team (`wavecrew teams NAME` lists them)
+    #[arg(long, value_name = "FLAG")]
+    switch: Vec<String>,
+    /// The same as `--switch no-supervision`
+    #[arg(long)]
+    no_supervision: bool,
 }
 
-impl Words<'_> {
-    pub fn read(&self) -> Result<Target, Failure> {
-        if self.is_table() {
-            self.read_table()
-        } else {
-            self.read_team()
-        }
+impl Words {
+    pub fn request(&self) -> String {
+        self.request.join(" ")
     }
 
-    /// A table is named by its ending, or is a file that is no team file.
-    fn is_table(&self) -> bool {
-        let path = Path::new(self.target);
-        let is = |ending: &str| {
-            path.extension()
-                .is_some_and(|found| found.eq_ignore_ascii_case(ending))
+    /// Reads and checks what is named; warnings are shown unless `quiet`.
+    pub fn read(&self, quiet: bool) -> Result<Target, Failure> {
+        let Some(name) = self.target.as_deref() else {
+            return Err(Failure::with_help(
+                "nothing to run was named",
+                "name a team or a table of tasks",
+            ));
         };
-        is("csv") || self.target == "-" || (!is("toml") && path.exists())
+        let target = if is_table(name) {
+            self.read_table(name, quiet)
+        } else {
+            self.read_team(name)
+        }?;
+        self.apply_switches(target)
     }
 
-    fn read_table(&self) -> Result<Target, Failure> {
+    fn apply_switches(&self, mut target: Target) -> Result<Target, Failure> {
+        let supervision = self.no_supervision.then_some("no-supervision");
+        for wanted in self.switch.iter().map(String::as_str).chain(supervision) {
+            let named = |Switch::RemoveRole { flag, .. }: &&Switch| flag == wanted;
+            let Some(Switch::RemoveRole { role, .. }) = target.team.switches.iter().find(named) else {
+                let flag = |Switch::RemoveRole { flag, .. }: &Switch| flag.clone();
+                let flags: Vec<String> = target.team.switches.iter().map(flag).collect();
+                let help = match flags.as_slice() {
+                    [] => "it has no switches".to_owned(),
+                    flags => format!("it has: {}", flags.join(", ")),
+                };
+                let message = format!("the team `{}` has no switch `{wanted}`", target.team.name);
+                return Err(Failure::with_help(message, help));
+            };
+            let plan = target.plan.without_where(|task| target.plan.role(task) == role);
+            target.plan = plan;
+        }
+        Ok(target)
+    }
+
+    fn read_table(&self, name: &str, quiet: bool) -> Result<Target, Failure> {
         if self.pipeline.is_some() {
             return Err(Failure::with_help(
                 "a table of your own has no pipelines",
                 "leave --pipeline out, or name a team instead of the table",
             ));
         }
-        let team = find_team::find(self.team.unwrap_or("generic"))?;
-        let file = CsvFile::open(Path::new(self.target))?;
+        let team = find_team::find(self.team.as_deref().unwrap_or("generic"))?;
+        let file = CsvFile::open(Path::new(name))?;
         let (plan, warnings) = file.plan(&team).map_err(|problems| {
             show::problems(&file, &problems);
             Failure::Refused
         })?;
-        if !self.quiet {
+        if !quiet {
             let warnings: Vec<Problem> = warnings.into_iter().map(|warning| warning.0).collect();
             show::warnings(&file, &warnings);
         }
@@ -70,31 +105,30 @@ impl Words<'_> {
             plan,
             pipeline: None,
             reason: None,
-            file: Some(PathBuf::from(self.target)),
+            file: Some(PathBuf::from(name)),
         })
     }
 
-    fn read_team(&self) -> Result<Target, Failure> {
-        if let Some(other) = self.team {
+    fn read_team(&self, target: &str) -> Result<Target, Failure> {
+        if let Some(other) = &self.team {
             return Err(Failure::with_help(
                 format!(
-                    "`{}` is a team itself, and --team names another one: `{other}`",
-                    self.target
-                ),
+                    "`{target}` is a team itself, and --team names another one: `{other}`"),
                 "give --team only with a table",
             ));
         }
-        let team = find_team::find(self.target)?;
+        let team = find_team::find(target)?;
         let none = || {
             Failure::with_help(
                 format!("the team `{}` has no pipelines", team.name),
                 "give it a table: `wavecrew run TASKS.csv --team NAME`",
             )
         };
-        let (name, reason) = match self.pipeline {
-            Some(name) => (name.to_owned(), "chosen by --pipeline".to_owned()),
+        let request = self.request();
+        let (name, reason) = match &self.pipeline {
+            Some(name) => (name.clone(), "chosen by --pipeline".to_owned()),
             None => {
-                let choice = team.choose(self.request, None).ok_or_else(none)?;
+                let choice = team.choose(&request, None).ok_or_else(none)?;
                 (choice.pipeline, choice.reason)
             }
         };
@@ -109,7 +143,7 @@ impl Words<'_> {
             let message = format!("the team `{}` has no pipeline `{name}`", team.name);
             return Err(Failure::with_help(message, help));
         };
-        let (header, rows) = pipeline.for_request(self.request).to_csv_rows(&team);
+        let (header, rows) = pipeline.for_request(&request).to_csv_rows(&team);
         let mut sheet = SheetBuilder::new(header);
         for (line, row) in (2..).zip(&rows) {
             sheet.row(line, row.iter().map(String::as_str));
@@ -131,4 +165,19 @@ impl Words<'_> {
             file: None,
         })
     }
+}
+
+/// A table is named by its ending, or is a file that is no team file.
+fn is_table(name: &str) -> bool {
+    let path = Path::new(name);
+    let is = |ending: &str| {
+        path.extension()
+            .is_some_and(|found| found.eq_ignore_ascii_case(ending))
+    };
+    is("csv") || (!is("toml") && path.exists() && !is_team(name))
+}
+
+/// A folder that happens to be called like a team does not hide the team.
+fn is_team(name: &str) -> bool {
+    Team::builtin_names().contains(&name)
 }

@@ -1,28 +1,23 @@
 //! `wavecrew plan`: shows what would run, wave by wave. Asks nothing, writes nothing.
 
 use crate::cli::Global;
-use crate::csv_file::CsvFile;
 use crate::exit::{Exit, Failure};
+use crate::launch::RunFlags;
 use crate::layout::{self, PlanJson};
-use crate::{find_team, show};
+use crate::target::{Target, Words};
 use clap::ValueEnum;
 use std::io::{BufWriter, Write, stdout};
-use std::path::PathBuf;
-use wavecrew_core::plan::{self, Detail, Plan, Problem};
+use wavecrew_core::plan::{self, Detail, Plan};
 
-/// Show the waves of a table of tasks; run nothing, write nothing
+/// Show the waves of a team or a table of tasks; run nothing, write nothing
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Examples:\n  wavecrew plan tasks.csv\n  wavecrew plan tasks.csv --team testing --json\n  \
     wavecrew plan tasks.csv --graph\n  wavecrew plan tasks.csv --graph=dot | dot -Tsvg > plan.svg"
 )]
 pub struct Args {
-    /// The table to plan
-    #[arg(value_name = "TASKS.csv")]
-    table: PathBuf,
-    /// Whose rules apply: a team's name or its file
-    #[arg(long, default_value = "generic")]
-    team: String,
+    #[command(flatten)]
+    words: Words,
     /// Show who waits for whom instead of the table
     #[arg(
         long,
@@ -34,6 +29,9 @@ pub struct Args {
         conflicts_with = "json"
     )]
     graph: Option<Graph>,
+    // The same words as `run` takes; they change nothing here.
+    #[command(flatten)]
+    _flags: RunFlags,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -48,23 +46,20 @@ enum Graph {
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
-        let team = find_team::find(&self.team)?;
-        let file = CsvFile::open(&self.table)?;
-        let (plan, warnings) = file.plan(&team).map_err(|problems| {
-            show::problems(&file, &problems);
-            Failure::Refused
-        })?;
-        if !global.quiet {
-            let warnings: Vec<Problem> = warnings.into_iter().map(|w| w.0).collect();
-            show::warnings(&file, &warnings);
-        }
+        let Target {
+            team,
+            plan,
+            pipeline,
+            reason,
+            ..
+        } = self.words.read(global.quiet)?;
         let mut out = BufWriter::with_capacity(64 << 10, stdout().lock());
         if global.json {
             serde_json::to_writer(
                 &mut out,
                 &PlanJson {
                     team: &team.name,
-                    pipeline: None,
+                    pipeline: pipeline.as_deref(),
                     plan: &plan,
                 },
             )
@@ -74,6 +69,9 @@ impl Args {
             graph.write(&plan, &mut out)?;
         } else {
             layout::table(&plan, &team.name, layout::width(), &mut out)?;
+            if let (Some(pipeline), Some(reason)) = (pipeline, reason) {
+                writeln!(out, "\nPipeline {pipeline}: {reason}")?;
+            }
         }
         out.flush()?;
         // The process ends here: giving back a large plan piece by piece is work for nobody.

@@ -18,18 +18,8 @@ use wavecrew_store::{SESSION_FORMAT, SessionDir, SessionInfo, SessionState, sess
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// A team (`testing`), a team file (`mine.toml`) or a table (`tasks.csv`)
-    #[arg(value_name = "TEAM|TEAM.toml|TASKS.csv", required_unless_present = "resume")]
-    target: Option<String>,
-    /// What is wanted, in words
-    #[arg(value_name = "REQUEST")]
-    request: Vec<String>,
-    /// The team whose rules the table follows [default: generic]
-    #[arg(long, value_name = "TEAM")]
-    team: Option<String>,
-    /// The team's pipeline, in place of the one that fits the request
-    #[arg(long, value_name = "NAME")]
-    pipeline: Option<String>,
+    #[command(flatten)]
+    words: Words,
     /// Go on with a session: the named one, or the latest unfinished one
     #[arg(long = "continue", visible_alias = "resume", id = "resume", value_name = "SESSION", num_args = 0..=1)]
     resume: Option<Option<String>>,
@@ -75,16 +65,8 @@ impl Args {
     }
 
     fn start(&self, project: &Path, global: &Global, config: &Config) -> Result<Exit, Failure> {
-        let target = self.target.as_deref().unwrap_or_default();
-        let request = self.request.join(" ");
-        let words = Words {
-            target,
-            team: self.team.as_deref(),
-            pipeline: self.pipeline.as_deref(),
-            request: &request,
-            quiet: global.quiet,
-        };
-        let target = words.read()?;
+        let target = self.words.read(global.quiet)?;
+        let request = self.words.request();
         let chosen = agents::choose(
             &target.team,
             config,
@@ -217,8 +199,12 @@ impl Args {
         if let Some(name) = name {
             return session_view::find(project, name);
         }
-        let file = self.target.as_deref().map(|target| absolute(Path::new(target)));
-        let team = self.target.as_deref();
+        let file = self
+            .words
+            .target
+            .as_deref()
+            .map(|target| absolute(Path::new(target)));
+        let team = self.words.target.as_deref();
         let fits = |info: &SessionInfo| match (&file, team) {
             (Some(file), Some(team)) => info.source_file.as_ref() == Some(file) || info.team == team,
             _ => true,
