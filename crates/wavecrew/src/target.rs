@@ -112,8 +112,7 @@ impl Words {
     fn read_team(&self, target: &str) -> Result<Target, Failure> {
         if let Some(other) = &self.team {
             return Err(Failure::with_help(
-                format!(
-                    "`{target}` is a team itself, and --team names another one: `{other}`"),
+                format!("`{target}` is a team itself, and --team names another one: `{other}`"),
                 "give --team only with a table",
             ));
         }

@@ -20,7 +20,10 @@ struct Project {
 impl Project {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        copy(&root().join("examples/tour"), &folder.path().join("examples/tour"));
+        copy(
+            &root().join("examples/tour"),
+            &folder.path().join("examples/tour"),
+        );
         Self { folder }
     }
 

@@ -296,6 +296,7 @@ impl Engine {
         for worker in workers {
             self.look_at_clocks(worker);
         }
+        self.look_at_question();
     }
 
     fn look_at_clocks(&mut self, worker: WorkerId) {

@@ -186,11 +186,10 @@ impl Ledger {
         text
     }
 
-    /// Whether the row's claim turned out to be false; what such a task wrote on the board does not count.
-    pub fn is_contradicted(&self, id: &str) -> bool {
-        self.plan
-            .find(id)
-            .is_some_and(|task| self.task(task).result.checked == Checked::Contradicted)
+    /// Whether the claim of a task that has its result was compared with the facts.
+    pub fn checked(&self, id: &str) -> Option<Checked> {
+        let state = self.task(self.plan.find(id)?);
+        (state.progress == Progress::Done).then_some(state.result.checked)
     }
 
     /// Takes in one event. Events of tasks that are no longer in the plan are history and change nothing.

@@ -97,6 +97,7 @@ enum Mode {
     /// Waits for an answer.
     Asking {
         question: u32,
+        since: Timestamp,
     },
     Over,
 }

@@ -379,6 +379,20 @@ fn when_a_whole_wave_failed_the_person_may_try_again() {
     assert_eq!(rig.error("B"), "Dependency failed: A");
 }
 
+#[test]
+fn a_question_that_nobody_answers_gets_its_default() {
+    let options = Options {
+        asking: Asking::Person,
+        ..Options::default()
+    };
+    let mut rig = Rig::with(CHAIN, options);
+    rig.spawned(1).ends(1, Exit::Code(1), "").closed(1);
+    rig.pass(24 * 3600 - 1);
+    assert!(!rig.said().contains("finish"));
+    rig.pass(1);
+    assert!(rig.said().ends_with("finish failed"));
+}
+
 fn replay(csv: &str, events: &[Event]) -> Ledger {
     let mut ledger = Ledger::new(Arc::new(Team::builtin("generic").expect("built in")), table(csv));
     for event in events {

@@ -201,7 +201,10 @@ impl Engine {
                 question,
                 text: text.clone(),
             });
-            self.mode = Mode::Asking { question };
+            self.mode = Mode::Asking {
+                question,
+                since: self.now,
+            };
             self.out.push(Action::Ask(Question { id: question, text }));
             return;
         }
@@ -228,7 +231,7 @@ impl Engine {
     }
 
     pub(super) fn answered(&mut self, question: u32, answer: Answer) {
-        if self.mode != (Mode::Asking { question }) {
+        if !matches!(self.mode, Mode::Asking { question: asked, .. } if asked == question) {
             return;
         }
         self.mode = Mode::Running;
@@ -254,6 +257,15 @@ impl Engine {
                 }
             }
             Answer::Abort => self.merge(),
+        }
+    }
+
+    /// Nobody answered in time: the default it is.
+    pub(super) fn look_at_question(&mut self) {
+        if let Mode::Asking { question, since } = self.mode
+            && self.now.since(since) >= self.ledger.team.limits.person
+        {
+            self.answered(question, Answer::Abort);
         }
     }
 

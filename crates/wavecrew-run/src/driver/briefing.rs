@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use wavecrew_core::engine::Ledger;
+use wavecrew_core::event::Checked;
 use wavecrew_core::team::Team;
 use wavecrew_store::{SessionDir, WisdomFile};
 
@@ -60,11 +61,15 @@ fn discoveries(session: &SessionDir, team: &Team, ledger: &Ledger) -> Vec<String
     let keys = |kind: &str| keys.get(kind).map(Vec::as_slice);
     let mut lines = Vec::new();
     let mut bytes = 0;
-    for entry in found.dedup(keys).entries.iter().rev() {
-        if ledger.is_contradicted(&entry.worker) {
+    for mut entry in found.dedup(keys).entries.into_iter().rev() {
+        let checked = ledger.checked(&entry.worker);
+        if checked == Some(Checked::Contradicted) {
             continue;
         }
-        let Ok(line) = serde_json::to_string(entry) else {
+        if let Some(checked) = checked {
+            entry.extra.insert("task".to_owned(), checked.as_str().into());
+        }
+        let Ok(line) = serde_json::to_string(&entry) else {
             continue;
         };
         bytes += line.len();

@@ -4,6 +4,7 @@ mod briefing;
 pub mod claims;
 mod edits;
 mod finish;
+mod messages;
 mod output;
 mod perform;
 mod reporter;
@@ -356,6 +357,7 @@ impl<'a> Driver<'a> {
             ) {
                 self.table.mark_dirty();
             }
+            self.announce(&event);
             self.surface.reporter.event(&event, self.engine.ledger());
         }
         Ok(())

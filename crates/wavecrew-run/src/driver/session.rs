@@ -120,6 +120,14 @@ impl OpenSession {
             let (journal, events, _) = Journal::<Event>::open(&dir.journal_file())?;
             (journal, events)
         } else {
+            // Without its memory the session is what its table says.
+            let table = dir.tasks_csv();
+            let unreadable = |source| StoreError::Io {
+                operation: "read",
+                path: table.clone(),
+                source,
+            };
+            atomic::write(&plan_file(&dir), &fs::read(&table).map_err(unreadable)?)?;
             (Journal::create(&dir.journal_file())?, Vec::new())
         };
         let guardian = read_guardian(&dir);

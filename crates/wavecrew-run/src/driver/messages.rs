@@ -1,0 +1,30 @@
+//! What the coordinator says on the message bus, for people and workers who follow it. A bus that cannot be written
+//! stops nothing.
+
+use super::Driver;
+use wavecrew_core::event::{Event, Status};
+use wavecrew_store::Message;
+use wavecrew_store::bus::COORDINATOR;
+
+impl Driver<'_> {
+    pub(super) fn announce(&self, event: &Event) {
+        let (kind, summary) = match event {
+            Event::RunStarted { .. } => {
+                let info = &self.session.info;
+                let what = info.pipeline.as_deref().unwrap_or("the table as it is");
+                ("pipeline_selected", format!("{what}, team {}", info.team))
+            }
+            Event::WaveStarted { wave } => {
+                let tasks = self.engine.ledger().plan().wave_tasks(*wave).len();
+                ("task_unblocked", format!("wave {wave}: {tasks} tasks"))
+            }
+            Event::Finished { task, result, .. } if result.status == Status::Failed => {
+                ("error", format!("{task} failed: {}", result.error))
+            }
+            Event::RunEnded { ending, .. } => ("shutdown", format!("the run ended: {ending}")),
+            _ => return,
+        };
+        let message = Message::new(&self.clock.now().to_string(), COORDINATOR, kind, &summary);
+        let _ = self.session.dir.bus().post(message);
+    }
+}
