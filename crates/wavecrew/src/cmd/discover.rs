@@ -22,7 +22,7 @@ pub struct Args {
     kind: String,
     /// Its fields, as a JSON object
     #[arg(value_name = "JSON")]
-    json: String,
+    fields: String,
 }
 
 impl Args {
@@ -51,7 +51,7 @@ impl Args {
 
     fn data(&self) -> Result<Map<String, Value>, Failure> {
         let help = "write it as one argument: '{\"field\": \"value\"}'";
-        match serde_json::from_str(&self.json) {
+        match serde_json::from_str(&self.fields) {
             Ok(Value::Object(data)) => Ok(data),
             Ok(_) => Err(Failure::with_help("the discovery is not a JSON object", help)),
             Err(error) => Err(Failure::with_help(

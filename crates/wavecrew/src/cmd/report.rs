@@ -17,14 +17,14 @@ use wavecrew_store::{Submitted, submit};
 pub struct Args {
     /// The report as a JSON object, or `-` to read it from standard input
     #[arg(value_name = "JSON")]
-    json: String,
+    body: String,
 }
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
         let worker = Worker::from_env()?;
         let token = Worker::token()?;
-        let body = self.body()?;
+        let body = self.text()?;
         let reader = ReportReader::new(&worker.team()?);
         if let Err(reason) = reader.read(&worker.task, &body) {
             return refused(global, &reason);
@@ -48,9 +48,9 @@ impl Args {
         }
     }
 
-    fn body(&self) -> Result<String, Failure> {
-        if self.json != "-" {
-            return Ok(self.json.clone());
+    fn text(&self) -> Result<String, Failure> {
+        if self.body != "-" {
+            return Ok(self.body.clone());
         }
         let mut body = Vec::new();
         // One byte more than is taken, so that the reader can say that it is too long.

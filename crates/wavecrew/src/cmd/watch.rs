@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::{Ending, Event};
-use wavecrew_core::view::{one_line, report_terminal};
+use wavecrew_core::view::{count, one_line, report_terminal};
 use wavecrew_run::driver::Running;
 use wavecrew_store::{Journal, SessionDir, SessionInfo, lock, sanitise};
 
@@ -47,6 +47,11 @@ impl Args {
             let report = report_terminal(&view.ledger, &meta(&folder, &view.dir, Some(&info)));
             write!(stdout(), "Nobody runs {}.\n{report}", view.dir.id())?;
             return Ok(Exit::from(&ending(&view.ledger)));
+        }
+        if !global.json && !global.quiet {
+            let counts = view.ledger.counts();
+            let (done, all) = (counts.completed, count(counts.total(), "task"));
+            writeln!(stdout(), "Watching {}: {done} of {all} completed", view.dir.id())?;
         }
         let mut screen = report::for_run(global, &view.dir, &info);
         let mut ledger = view.ledger;
