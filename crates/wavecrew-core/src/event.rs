@@ -33,6 +33,25 @@ pub enum Event {
         turn: u32,
         process: ProcessId,
     },
+    /// The agent named its conversation, which a later attempt may resume.
+    Conversing {
+        task: String,
+        attempt: u32,
+        conversation: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+        /// Of the agent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        version: Option<String>,
+    },
+    /// What one turn of an attempt used.
+    Usage {
+        task: String,
+        attempt: u32,
+        turn: u32,
+        #[serde(flatten)]
+        spent: Spent,
+    },
     /// A report was refused and the worker was asked again in the same conversation.
     SentBack {
         task: String,
@@ -109,6 +128,36 @@ pub struct Fingerprint {
     pub row: u64,
     pub instruction: u64,
     pub upstream: u64,
+}
+
+/// Tokens and money that a worker used, as far as its agent tells.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Spent {
+    /// With what came from the service's cache.
+    pub input: u64,
+    pub cached: u64,
+    pub output: u64,
+    /// In US dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+}
+
+impl Spent {
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl std::ops::AddAssign for Spent {
+    fn add_assign(&mut self, other: Self) {
+        self.input += other.input;
+        self.cached += other.cached;
+        self.output += other.output;
+        self.cost = match (self.cost, other.cost) {
+            (Some(a), Some(b)) => Some(a + b),
+            (cost, None) | (None, cost) => cost,
+        };
+    }
 }
 
 /// A process that cannot be mistaken for another one that got the same pid later.

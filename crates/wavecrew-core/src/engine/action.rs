@@ -2,7 +2,7 @@
 //! journal.
 
 use super::input::WorkerId;
-use crate::event::{Ending, Event};
+use crate::event::{Ending, Event, Spent};
 use crate::id::{ExecMode, TaskIx};
 use std::time::Duration;
 
@@ -72,6 +72,16 @@ pub struct Assignment {
     pub mode: ExecMode,
     pub agent: String,
     pub prev_context: String,
+    /// The conversation of an attempt that was cut off, to go on with.
+    pub resume: Option<Resume>,
+}
+
+/// A conversation that a former attempt began.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Resume {
+    pub conversation: String,
+    /// What is on record of it: agents count on from there.
+    pub spent: Spent,
 }
 
 #[derive(Clone, Debug)]

@@ -2,9 +2,9 @@
 
 use super::Engine;
 use super::action::{Action, Assignment, Notice};
-use super::input::{Exit, SpawnError, TurnEnd, Verdict, WorkerId};
+use super::input::{Exit, SpawnError, TurnEnd, Verdict, Voice, WorkerId};
 use super::report::Report;
-use crate::event::{Checked, Event, ProcessId, Status, StopReason, TaskResult};
+use crate::event::{Checked, Event, ProcessId, Spent, Status, StopReason, TaskResult};
 use crate::id::{ExecMode, TaskIx};
 use crate::team::Limits;
 use crate::time::{Timestamp, human};
@@ -24,6 +24,8 @@ pub(super) struct Attempt {
     repairs: u32,
     started: Timestamp,
     last_activity: Timestamp,
+    /// Until when the turn must have given a sign of life, for workers that do from the start.
+    first_word_by: Option<Timestamp>,
     stall_shown: bool,
     /// Set once its time was up and it was asked to finish.
     finish_by: Option<Timestamp>,
@@ -75,8 +77,9 @@ impl Engine {
             role: plan.role(task).to_owned(),
             attempt: number,
             mode: plan.mode(task),
-            agent: agent.clone(),
             prev_context,
+            resume: self.ledger.task(task).resume(&agent),
+            agent: agent.clone(),
         };
         let print = self
             .prints
@@ -98,6 +101,7 @@ impl Engine {
                 repairs: 0,
                 started: self.now,
                 last_activity: self.now,
+                first_word_by: None,
                 stall_shown: false,
                 finish_by: None,
                 ending: Ending::No,
@@ -107,16 +111,22 @@ impl Engine {
         self.out.push(Action::Spawn(Box::new(assignment)));
     }
 
-    pub(super) fn spawned(&mut self, worker: WorkerId, process: ProcessId) {
+    pub(super) fn spawned(&mut self, worker: WorkerId, process: ProcessId, voice: Voice) {
         let now = self.now;
-        let Some(attempt) = self.live.get_mut(&worker) else {
+        let Some(task) = self.live.get(&worker).map(|attempt| attempt.task) else {
             return;
         };
+        let first_word_by = match voice {
+            Voice::Telling => Some(now.plus(self.limits(task).first_event)),
+            Voice::Quiet => None,
+        };
+        let attempt = self.live.get_mut(&worker).expect("looked up above");
         attempt.last_activity = now;
+        attempt.first_word_by = first_word_by;
         if matches!(attempt.stage, Stage::Starting) {
             attempt.stage = Stage::Working;
         }
-        let (turn, number, task) = (attempt.turn, attempt.number, attempt.task);
+        let (turn, number) = (attempt.turn, attempt.number);
         let task = self.ledger.plan().id(task).to_owned();
         self.record(Event::Spawned {
             task,
@@ -142,8 +152,43 @@ impl Engine {
         let now = self.now;
         if let Some(attempt) = self.live.get_mut(&worker) {
             attempt.last_activity = now;
+            attempt.first_word_by = None;
             attempt.stall_shown = false;
         }
+    }
+
+    pub(super) fn conversing(
+        &mut self,
+        worker: WorkerId,
+        conversation: String,
+        model: Option<String>,
+        version: Option<String>,
+    ) {
+        let Some(attempt) = self.live.get(&worker) else {
+            return;
+        };
+        let (task, attempt) = (self.ledger.plan().id(attempt.task).to_owned(), attempt.number);
+        self.record(Event::Conversing {
+            task,
+            attempt,
+            conversation,
+            model,
+            version,
+        });
+    }
+
+    fn note_usage(&mut self, worker: WorkerId, spent: Spent) {
+        let Some(attempt) = self.live.get(&worker).filter(|_| !spent.is_nothing()) else {
+            return;
+        };
+        let (task, turn) = (self.ledger.plan().id(attempt.task).to_owned(), attempt.turn);
+        let attempt = attempt.number;
+        self.record(Event::Usage {
+            task,
+            attempt,
+            turn,
+            spent,
+        });
     }
 
     pub(super) fn reported(&mut self, worker: WorkerId, body: &str) {
@@ -171,18 +216,27 @@ impl Engine {
 
     pub(super) fn turn_ended(&mut self, worker: WorkerId, end: &TurnEnd) {
         let now = self.now;
+        self.note_usage(worker, end.spent);
         let Some(attempt) = self.live.get_mut(&worker) else {
             return;
         };
         attempt.last_activity = now;
         let task = attempt.task;
-        let being_ended = match &attempt.stage {
+        let being_ended = match &mut attempt.stage {
             Stage::Reported { report, .. } => {
                 let report = report.clone();
                 return self.accept(worker, report);
             }
             Stage::Checking { .. } | Stage::Recorded => return,
-            Stage::Expired { .. } | Stage::Stopped => true,
+            Stage::Expired { stop, error } => {
+                // It ran out of time for a reason of its own, such as a service that it could not reach.
+                if let Exit::Reason(known) = end.exit {
+                    *stop = known;
+                    *error = with_last_words(std::mem::take(error), &end.last_words);
+                }
+                true
+            }
+            Stage::Stopped => true,
             Stage::Starting | Stage::Working => false,
         };
         let mut refused = None;
@@ -196,19 +250,26 @@ impl Engine {
             return;
         }
         let (stop, error, retry) = match (refused, end.exit) {
-            (_, Exit::Reason(stop)) => (
-                stop,
-                format!("The agent stopped ({})", stop.as_str()),
-                Retry::IfBroken,
-            ),
-            (Some(reason), Exit::Code(_) | Exit::Signal(_)) => {
+            (
+                Some(reason),
+                exit @ (Exit::Code(_) | Exit::Signal(_) | Exit::Reason(StopReason::PermissionBlocked)),
+            ) => {
                 if !self.send_back(worker, &reason) {
                     let rounds = self.limits(task).max_repairs;
                     let error = format!("The report was not valid after {rounds} corrections: {reason}");
-                    self.conclude(worker, StopReason::SchemaInvalid, failed(error), Retry::Never);
+                    let stop = match exit {
+                        Exit::Reason(stop) => stop,
+                        Exit::Code(_) | Exit::Signal(_) => StopReason::SchemaInvalid,
+                    };
+                    self.conclude(worker, stop, failed(error), Retry::Never);
                 }
                 return;
             }
+            (_, Exit::Reason(stop)) => (
+                stop,
+                format!("The agent stopped ({})", stop.as_str()),
+                Retry::after_stop(stop, end.retry_after),
+            ),
             (None, Exit::Code(0)) => (
                 StopReason::NoReport,
                 "The worker ended without a report".to_owned(),
@@ -310,6 +371,7 @@ impl Engine {
             limits.one_shot
         });
         let silent = now.since(attempt.last_activity);
+        let dumb = attempt.first_word_by.is_some_and(|by| now >= by);
         match &attempt.stage {
             Stage::Reported { report, until } => {
                 if now >= *until {
@@ -331,6 +393,10 @@ impl Engine {
                 None if now.since(attempt.started) >= wall => {
                     let error = format!("Timed out after {}", human(wall));
                     self.expire(worker, StopReason::Timeout, error);
+                }
+                Some(_) | None if dumb => {
+                    let error = format!("Said nothing for {} from its start", human(limits.first_event));
+                    self.expire(worker, StopReason::Idle, error);
                 }
                 Some(_) | None => self.look_for_silence(worker, silent, limits.idle),
             },
@@ -428,11 +494,15 @@ impl Engine {
         let again = result.status == Status::Failed
             && match retry {
                 Retry::Never => false,
-                Retry::IfBroken => number < self.options.max_attempts,
+                Retry::IfBroken | Retry::After(_) => number < self.options.max_attempts,
                 Retry::Shortage => number < self.options.max_attempts + SHORTAGE_ATTEMPTS,
             };
         if again {
             let wait = self.options.backoff * 2u32.saturating_pow(number.min(8) - 1);
+            let wait = match retry {
+                Retry::After(told) => wait.max(told),
+                Retry::Never | Retry::IfBroken | Retry::Shortage => wait,
+            };
             let (error, retry_at) = (result.error, at.plus(wait));
             self.record(Event::AttemptFailed {
                 at,
@@ -524,7 +594,28 @@ const SHORTAGE_ATTEMPTS: u32 = 5;
 enum Retry {
     Never,
     IfBroken,
+    /// As above, and not before the service wants to be asked again.
+    After(Duration),
     Shortage,
+}
+
+impl Retry {
+    fn after_stop(stop: StopReason, wait: Option<Duration>) -> Self {
+        match stop {
+            // The next attempt would meet the same wall.
+            StopReason::Auth | StopReason::Quota | StopReason::PermissionBlocked => Self::Never,
+            StopReason::Ok
+            | StopReason::NoReport
+            | StopReason::SchemaInvalid
+            | StopReason::RateLimited
+            | StopReason::Timeout
+            | StopReason::Idle
+            | StopReason::Crashed
+            | StopReason::Refused
+            | StopReason::Cancelled
+            | StopReason::Interrupted => wait.map_or(Self::IfBroken, Self::After),
+        }
+    }
 }
 
 fn failed(error: String) -> TaskResult {

@@ -1,8 +1,9 @@
 //! What the engine is told. Everything that happens outside reaches it as one of these.
 
-use crate::event::{Checked, ProcessId, StopReason};
+use crate::event::{Checked, ProcessId, Spent, StopReason};
 use crate::plan::Plan;
 use crate::sheet::Patch;
+use std::time::Duration;
 
 /// One worker: one attempt at one task. Never reused within a run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -19,6 +20,7 @@ pub enum Input {
     Spawned {
         worker: WorkerId,
         process: ProcessId,
+        voice: Voice,
     },
     SpawnFailed {
         worker: WorkerId,
@@ -27,6 +29,13 @@ pub enum Input {
     /// The worker showed a sign of life.
     Activity {
         worker: WorkerId,
+    },
+    /// The agent named its conversation.
+    Conversing {
+        worker: WorkerId,
+        conversation: String,
+        model: Option<String>,
+        version: Option<String>,
     },
     /// A report arrived while the worker's turn is still under way.
     Reported {
@@ -68,6 +77,15 @@ pub enum Input {
     Resume,
 }
 
+/// What the silence of a worker that has just been started means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Voice {
+    /// It tells of what it does from the start: one that says nothing hangs.
+    Telling,
+    /// It may work without a word.
+    Quiet,
+}
+
 #[derive(Clone, Debug)]
 pub struct RecoveredReport {
     pub task: String,
@@ -91,6 +109,10 @@ pub struct TurnEnd {
     pub reports: Vec<String>,
     /// The last words of the worker, for the error text.
     pub last_words: String,
+    /// What the turn used.
+    pub spent: Spent,
+    /// When the service wants to be asked again.
+    pub retry_after: Option<Duration>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

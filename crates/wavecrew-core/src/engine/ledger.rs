@@ -1,6 +1,7 @@
 //! The durable state of a session: a fold over its events, and nothing else. Holds no clock and decides nothing.
 
-use crate::event::{Checked, Event, Fingerprint, Status, StopReason, TaskResult};
+use super::action::Resume;
+use crate::event::{Checked, Event, Fingerprint, Spent, Status, StopReason, TaskResult};
 use crate::id::TaskIx;
 use crate::plan::{self, Plan};
 use crate::team::Team;
@@ -21,6 +22,29 @@ pub struct TaskState {
     pub made_from: Option<(Fingerprint, Arc<str>)>,
     pub started: Option<Timestamp>,
     pub ended: Option<Timestamp>,
+    /// What all attempts at it used.
+    pub spent: Spent,
+    /// The conversation of the latest attempt, while it has no end of its own.
+    pub talk: Option<Box<Talk>>,
+}
+
+/// A conversation between a worker and its model.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Talk {
+    pub id: String,
+    pub agent: Arc<str>,
+    pub spent: Spent,
+}
+
+impl TaskState {
+    /// What another attempt by this agent may go on with.
+    pub(super) fn resume(&self, agent: &str) -> Option<Resume> {
+        let talk = self.talk.as_ref().filter(|talk| *talk.agent == *agent)?;
+        Some(Resume {
+            conversation: talk.id.clone(),
+            spent: talk.spent,
+        })
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -227,6 +251,7 @@ impl Ledger {
                 state.result.clone_from(result);
                 state.stop = Some(*stop);
                 state.ended = Some(*at);
+                state.talk = None;
             }),
             Event::AttemptFailed {
                 at,
@@ -238,6 +263,25 @@ impl Ledger {
                 state.progress = Progress::Waiting { until: *retry_at };
                 state.stop = Some(*stop);
                 state.ended = Some(*at);
+                state.talk = None;
+            }),
+            Event::Conversing {
+                task, conversation, ..
+            } => self.change(task, |state| {
+                let known = state.talk.as_ref().is_some_and(|talk| talk.id == *conversation);
+                if let Some((_, agent)) = state.made_from.as_ref().filter(|_| !known) {
+                    state.talk = Some(Box::new(Talk {
+                        id: conversation.clone(),
+                        agent: Arc::clone(agent),
+                        spent: Spent::default(),
+                    }));
+                }
+            }),
+            Event::Usage { task, spent, .. } => self.change(task, |state| {
+                state.spent += *spent;
+                if let Some(talk) = &mut state.talk {
+                    talk.spent += *spent;
+                }
             }),
             Event::Interrupted { at, task, .. } => self.change(task, |state| {
                 state.progress = Progress::Pending;
@@ -257,6 +301,7 @@ impl Ledger {
                 state.result = TaskResult::default();
                 state.made_from = None;
                 state.stop = None;
+                state.talk = None;
             }),
             Event::MarkedDone { task } => self.change(task, |state| {
                 state.progress = Progress::Done;

@@ -13,10 +13,12 @@ mod report;
 mod resume;
 mod wave;
 
-pub use action::{Action, Assignment, Notice, Question};
+pub use action::{Action, Assignment, Notice, Question, Resume};
 pub use fingerprint::{Fingerprinter, is_engine_column};
-pub use input::{Answer, Exit, Input, RecoveredReport, SpawnError, StopKind, TurnEnd, Verdict, WorkerId};
-pub use ledger::{Counts, Ledger, Progress, TaskState};
+pub use input::{
+    Answer, Exit, Input, RecoveredReport, SpawnError, StopKind, TurnEnd, Verdict, Voice, WorkerId,
+};
+pub use ledger::{Counts, Ledger, Progress, Talk, TaskState};
 pub use report::{MAX_REPORT_BYTES, Report, ReportReader, final_object};
 pub use resume::{Stale, Standing};
 
@@ -151,9 +153,19 @@ impl Engine {
         match input {
             Input::Begin { recovered } => self.begin(&recovered),
             Input::Tick => self.tick(),
-            Input::Spawned { worker, process } => self.spawned(worker, process),
+            Input::Spawned {
+                worker,
+                process,
+                voice,
+            } => self.spawned(worker, process, voice),
             Input::SpawnFailed { worker, error } => self.spawn_failed(worker, error),
             Input::Activity { worker } => self.activity(worker),
+            Input::Conversing {
+                worker,
+                conversation,
+                model,
+                version,
+            } => self.conversing(worker, conversation, model, version),
             Input::Reported { worker, body } => self.reported(worker, &body),
             Input::TurnEnded { worker, end } => self.turn_ended(worker, &end),
             Input::ClaimChecked { worker, verdict } => self.claim_checked(worker, verdict),

@@ -1,11 +1,13 @@
 //! The engine as data: inputs in, actions out.
 
 use super::*;
-use crate::event::{Ending, ProcessId, Status, StopReason};
+use crate::event::{Ending, ProcessId, Spent, Status, StopReason};
 use crate::plan::Plan;
 use crate::sheet::{Origin, Sheet};
 use crate::team::Team;
 use std::sync::Arc;
+
+mod agents;
 
 fn table(csv: &str) -> Plan {
     let sheet = Sheet::read(csv.as_bytes(), Origin::User).expect("a table");
@@ -85,6 +87,7 @@ impl Rig {
         self.put(Input::Spawned {
             worker: WorkerId(worker),
             process,
+            voice: Voice::Quiet,
         })
     }
 
@@ -98,6 +101,8 @@ impl Rig {
             exit,
             reports,
             last_words: String::new(),
+            spent: Spent::default(),
+            retry_after: None,
         };
         self.put(Input::TurnEnded {
             worker: WorkerId(worker),

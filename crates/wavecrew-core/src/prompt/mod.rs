@@ -91,6 +91,15 @@ pub fn first_message(briefing: &Briefing<'_>) -> String {
     text
 }
 
+/// What a worker is told when it goes on in the conversation of an attempt that was cut off. The whole task comes
+/// again: an agent that lost the conversation begins a new one without a word.
+pub fn resumed_message(first: &str) -> String {
+    format!(
+        "You were cut off while you worked on the task below. What you said and did before is kept: look at what is \
+         there, go on from it, do nothing twice, and report.\n\n{first}"
+    )
+}
+
 fn put_role<'a>(text: &mut String, role: &Role, column: &impl Fn(&str) -> Option<&'a str>) {
     let _ = writeln!(
         text,

@@ -1,8 +1,8 @@
 //! Workers of the simulation: what they do next, from fast and honest to hung and lying.
 
 use crate::rng::Rng;
-use wavecrew_core::engine::{Exit, Input, SpawnError, TurnEnd, WorkerId};
-use wavecrew_core::event::ProcessId;
+use wavecrew_core::engine::{Exit, Input, SpawnError, TurnEnd, Voice, WorkerId};
+use wavecrew_core::event::{ProcessId, Spent};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Habit {
@@ -99,7 +99,12 @@ impl Worker {
                         start_time: worker.0,
                         boot_id: String::new(),
                     };
-                    return Some(Input::Spawned { worker, process });
+                    let voice = Voice::Quiet;
+                    return Some(Input::Spawned {
+                        worker,
+                        process,
+                        voice,
+                    });
                 }
             };
             return Some(Input::SpawnFailed { worker, error });
@@ -151,6 +156,8 @@ impl Worker {
                 exit,
                 reports,
                 last_words: String::new(),
+                spent: Spent::default(),
+                retry_after: None,
             },
         }
     }

@@ -1,14 +1,11 @@
-//! Agents by name: what is started for a worker. Knows command lines, starts nothing.
+//! Agents by name. Starts nothing and looks for nothing on the machine.
 
-use std::ffi::OsString;
+use std::rc::Rc;
+
 use wavecrew_core::team::Role;
 
-/// A program that does tasks.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Agent {
-    /// `command:COMMAND`: any program, split into shell words, run without a shell.
-    Command { words: Vec<String> },
-}
+use super::Cli;
+use super::adapter::{Adapter, Command};
 
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
@@ -20,23 +17,19 @@ pub enum AgentError {
     BadQuotes(String),
 }
 
-impl Agent {
-    pub fn parse(name: &str) -> Result<Self, AgentError> {
-        let Some(command) = name.strip_prefix("command:") else {
-            return Err(AgentError::Unknown(name.to_owned()));
-        };
-        let words = shlex::split(command).ok_or_else(|| AgentError::BadQuotes(command.to_owned()))?;
-        if words.is_empty() {
-            return Err(AgentError::EmptyCommand);
-        }
-        Ok(Self::Command { words })
+/// The agent of this name: `codex` and its kin, or `command:COMMAND`.
+pub fn by_name(name: &str) -> Result<Rc<dyn Adapter>, AgentError> {
+    if let Some(cli) = Cli::by_name(name) {
+        return Ok(Rc::new(cli));
     }
-
-    pub fn program(&self) -> (OsString, Vec<OsString>) {
-        let Self::Command { words } = self;
-        let mut words = words.iter().map(OsString::from);
-        (words.next().unwrap_or_default(), words.collect())
-    }
+    let Some(command) = name.strip_prefix("command:") else {
+        return Err(AgentError::Unknown(name.to_owned()));
+    };
+    let words = shlex::split(command).ok_or_else(|| AgentError::BadQuotes(command.to_owned()))?;
+    let mut words = words.into_iter();
+    let program = words.next().ok_or(AgentError::EmptyCommand)?;
+    let args = words.collect();
+    Ok(Rc::new(Command { program, args }))
 }
 
 /// The first of a role's preferred agents that this version can start.
@@ -44,19 +37,46 @@ pub fn preferred(role: &Role) -> Option<&str> {
     role.agents
         .iter()
         .map(String::as_str)
-        .find(|name| Agent::parse(name).is_ok())
+        .find(|name| by_name(name).is_ok())
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::launch::{Conversation, Request};
     use super::*;
+    use std::path::Path;
+    use wavecrew_core::team::Access;
+
+    fn request(prompt: &str) -> Request<'_> {
+        Request {
+            prompt,
+            access: Access::Source,
+            model: None,
+            mcp: None,
+            schema: None,
+            conversation: Conversation::New { id: "" },
+            scratch: Path::new("/scratch"),
+            folders: &[],
+            extra: &[],
+        }
+    }
 
     #[test]
     fn a_command_is_split_into_words_without_a_shell() {
-        let agent = Agent::parse("command:./a.sh 'two words' $HOME").unwrap();
-        let (program, args) = agent.program();
-        assert_eq!(program, "./a.sh");
-        assert_eq!(args, ["two words", "$HOME"]);
+        let agent = by_name("command:./a.sh 'two words' $HOME").unwrap();
+        let launch = agent.launch(&request("do it"));
+        assert_eq!(launch.program, "./a.sh");
+        assert_eq!(launch.args, ["two words", "$HOME"]);
+        assert_eq!(launch.stdin, "do it");
+        assert!(agent.listener(super::super::stream::Usage::NONE).is_none());
+    }
+
+    #[test]
+    fn known_agents_go_by_their_name() {
+        for cli in Cli::ALL {
+            let agent = by_name(cli.name()).unwrap();
+            assert_eq!(agent.launch(&request("")).program, cli.name());
+        }
     }
 
     #[test]
@@ -67,7 +87,7 @@ mod tests {
             ("command:a 'b", "quote is not closed"),
             ("gpt", "not an agent"),
         ] {
-            let error = Agent::parse(name).unwrap_err().to_string();
+            let error = by_name(name).unwrap_err().to_string();
             assert!(error.contains(why), "{name}: {error}");
         }
     }

@@ -1,10 +1,17 @@
 //! What differs between agent command lines: how each is started and what its output means. Starts nothing itself.
 
+mod adapter;
 mod choice;
 pub mod launch;
+mod listen;
+pub mod machine;
+mod redact;
 pub mod stream;
 
-pub use choice::{Agent, AgentError, preferred};
+pub use adapter::{Adapter, Command, Memory};
+pub use choice::{AgentError, by_name, preferred};
+pub use listen::Listener;
+pub use redact::{Redactor, settled};
 
 /// An agent command line that is known by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

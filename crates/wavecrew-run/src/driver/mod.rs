@@ -10,19 +10,21 @@ mod perform;
 mod reporter;
 mod session;
 mod table;
+mod turn;
 mod worker;
 
 pub use edits::follow_edit;
 pub use reporter::{Reporter, Running};
 pub use session::{NewSession, OpenSession, SessionError, replay};
 
-use crate::agent::Agent;
+use crate::agent::{Adapter, Redactor};
 use crate::guardian::{Guardian, GuardianCommand};
 use crate::process::{Notice as ProcessNotice, ProcessError, SpawnFailure};
 use briefing::Surroundings;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::mpsc as std_mpsc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use table::{TableKeeper, TableNews};
@@ -60,6 +62,8 @@ pub struct Surface<'a> {
     pub asker: Option<Asker>,
     /// An instruction for all rows that the person gave.
     pub instruction: Option<String>,
+    /// The words of the command that gives workers their tools over MCP.
+    pub worker_tools: Option<Vec<String>>,
 }
 
 pub struct Driver<'a> {
@@ -67,7 +71,8 @@ pub struct Driver<'a> {
     engine: Engine,
     surface: Surface<'a>,
     clock: Clock,
-    agents: BTreeMap<String, Agent>,
+    agents: BTreeMap<String, Rc<dyn Adapter>>,
+    redactor: Rc<Redactor>,
     guardian: Guardian,
     workers: BTreeMap<WorkerId, Worker>,
     /// Which worker a process belongs to, and what tells its pumps that it is gone.
@@ -169,6 +174,7 @@ impl<'a> Driver<'a> {
             surface,
             clock: Clock::start(),
             agents: BTreeMap::new(),
+            redactor: Rc::new(Redactor::new(std::env::vars_os())),
             guardian,
             workers: BTreeMap::new(),
             processes: HashMap::new(),
@@ -201,7 +207,10 @@ impl<'a> Driver<'a> {
         let mut hangup = signal(SignalKind::hangup()).map_err(signal_error)?;
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let recovered = self.session.take_recovered();
+        let mut recovered = self.session.take_recovered();
+        for report in &mut recovered {
+            report.body = self.redactor.text(&report.body);
+        }
         self.inputs.push_back(Input::Begin { recovered });
         loop {
             while let Some(input) = self.inputs.pop_front() {
@@ -249,10 +258,13 @@ impl<'a> Driver<'a> {
     fn hear(&mut self, notice: ProcessNotice) -> Result<(), DriveError> {
         match notice {
             ProcessNotice::Spawned { key, process } => {
-                if let Some((worker, _)) = self.processes.get(&key) {
+                if let Some((worker, _)) = self.processes.get(&key)
+                    && let Some(state) = self.workers.get(worker)
+                {
                     self.inputs.push_back(Input::Spawned {
                         worker: *worker,
                         process,
+                        voice: state.output.voice(),
                     });
                 }
             }
@@ -288,6 +300,7 @@ impl<'a> Driver<'a> {
 
     fn tick(&mut self) -> Result<(), DriveError> {
         self.look_for_reports()?;
+        self.note_conversations();
         self.look_for_words();
         self.inputs.push_back(Input::Tick);
         let ledger = self.engine.ledger();

@@ -1,18 +1,27 @@
-//! What a worker prints: a bounded log on disk, and in memory only its end, where a report may stand.
+//! What a worker prints: a bounded log on disk without secrets, its events if it tells any, and in memory only its
+//! end, where a report may stand.
 
+use crate::agent::stream::{End, Expects, Outcome};
+use crate::agent::{Listener, Redactor, settled};
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
-use wavecrew_core::engine::MAX_REPORT_BYTES;
+use std::rc::Rc;
+use wavecrew_core::engine::{MAX_REPORT_BYTES, Voice, final_object};
+use wavecrew_core::event::Spent;
 use wavecrew_store::{BoundedLog, sanitise};
 
 /// Shown of a worker's last words.
 const LAST_WORDS: usize = 300;
+/// Enough for the last words.
+const SHORT_TAIL: usize = 4 << 10;
 
 /// The output of one worker, written by the pumps of its processes.
 pub(super) struct Output {
     log: RefCell<Option<BoundedLog>>,
     stdout: RefCell<Tail>,
     stderr: RefCell<Tail>,
+    listener: Option<RefCell<Listener>>,
+    redactor: Rc<Redactor>,
     active: Cell<bool>,
 }
 
@@ -26,9 +35,19 @@ pub(super) enum Stream {
 struct Tail {
     bytes: Vec<u8>,
     limit: usize,
+    /// A word that is not in the log yet, for its rest may make it a secret.
+    held: Vec<u8>,
 }
 
 impl Tail {
+    fn new(limit: usize) -> RefCell<Self> {
+        RefCell::new(Self {
+            bytes: Vec::new(),
+            limit,
+            held: Vec::new(),
+        })
+    }
+
     fn push(&mut self, chunk: &[u8]) {
         self.bytes.extend_from_slice(chunk);
         // Twice the limit before anything is moved, so that moving stays cheap.
@@ -44,52 +63,156 @@ impl Tail {
 }
 
 impl Output {
-    pub fn new(log: PathBuf, limit: u64) -> Self {
-        let tail = |limit| {
-            RefCell::new(Tail {
-                bytes: Vec::new(),
-                limit,
-            })
+    pub fn new(log: PathBuf, limit: u64, listener: Option<Listener>, redactor: Rc<Redactor>) -> Self {
+        // A report that ends the output is looked for only where no listener knows better.
+        let tail = if listener.is_some() {
+            SHORT_TAIL
+        } else {
+            MAX_REPORT_BYTES + (64 << 10)
         };
         Self {
             log: RefCell::new(Some(BoundedLog::create(log, limit))),
-            stdout: tail(MAX_REPORT_BYTES + (64 << 10)),
-            stderr: tail(4 << 10),
+            stdout: Tail::new(tail),
+            stderr: Tail::new(SHORT_TAIL),
+            listener: listener.map(RefCell::new),
+            redactor,
             active: Cell::new(false),
         }
     }
 
-    pub fn take_in(&self, stream: Stream, chunk: &[u8]) {
-        self.active.set(true);
-        let mut log = self.log.borrow_mut();
-        // A log that cannot be written costs the log, not the run; the journal speaks up when the disk is full.
-        if log.as_mut().is_some_and(|log| log.write(chunk).is_err()) {
-            *log = None;
-        }
-        match stream {
-            Stream::Stdout => self.stdout.borrow_mut().push(chunk),
-            Stream::Stderr => self.stderr.borrow_mut().push(chunk),
+    pub fn voice(&self) -> Voice {
+        match self.listener {
+            Some(_) => Voice::Telling,
+            None => Voice::Quiet,
         }
     }
 
-    /// Whether there was output since the last look.
-    pub fn was_active(&self) -> bool {
-        self.active.replace(false)
+    pub fn take_in(&self, stream: Stream, chunk: &[u8]) {
+        let mut tail = self.tail(stream).borrow_mut();
+        tail.push(chunk);
+        self.log(&mut tail.held, chunk);
+        match (stream, &self.listener) {
+            (_, None) => self.active.set(true),
+            // Only events are signs of life: warnings of a hanging agent are none.
+            (Stream::Stdout, Some(listener)) => {
+                if listener.borrow_mut().hear(chunk) {
+                    self.active.set(true);
+                }
+            }
+            (Stream::Stderr, Some(_)) => {}
+        }
+    }
+
+    fn tail(&self, stream: Stream) -> &RefCell<Tail> {
+        match stream {
+            Stream::Stdout => &self.stdout,
+            Stream::Stderr => &self.stderr,
+        }
+    }
+
+    fn log(&self, held: &mut Vec<u8>, chunk: &[u8]) {
+        let whole = settled(chunk);
+        if held.is_empty() {
+            self.write_log(&chunk[..whole]);
+        } else {
+            held.extend_from_slice(&chunk[..whole]);
+            // A word that began in an earlier chunk goes on until there is something to end it.
+            if whole > 0 {
+                self.write_log(held);
+                held.clear();
+            }
+        }
+        held.extend_from_slice(&chunk[whole..]);
+        if settled(held) == held.len() {
+            self.write_log(held);
+            held.clear();
+        }
+    }
+
+    fn write_log(&self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        let mut log = self.log.borrow_mut();
+        // A log that cannot be written costs the log, not the run; the journal speaks up when the disk is full.
+        if log
+            .as_mut()
+            .is_some_and(|log| log.write(&self.redactor.bytes(bytes)).is_err())
+        {
+            *log = None;
+        }
+    }
+
+    /// A process has ended: there is nothing more to wait for in what it printed.
+    pub fn end_turn(&self) {
+        for stream in [Stream::Stdout, Stream::Stderr] {
+            let held = std::mem::take(&mut self.tail(stream).borrow_mut().held);
+            self.write_log(&held);
+        }
+        if let Some(listener) = &self.listener {
+            listener.borrow_mut().end_turn();
+        }
     }
 
     /// A new turn begins: what was printed before is no report any more.
     pub fn new_turn(&self) {
         self.stdout.borrow_mut().bytes.clear();
         self.stderr.borrow_mut().bytes.clear();
+        if let Some(listener) = &self.listener {
+            listener.borrow_mut().next_turn();
+        }
     }
 
-    pub fn with_stdout<T>(&self, look: impl FnOnce(&str) -> T) -> T {
-        look(&String::from_utf8_lossy(&self.stdout.borrow().bytes))
+    /// Whether there was a sign of life since the last look, or a tool is at work, which may take its time.
+    pub fn was_active(&self) -> Activity {
+        if self.active.replace(false) {
+            return Activity::Output;
+        }
+        let at_work = |listener: &RefCell<Listener>| listener.borrow().tally().open_tools > 0;
+        if self.listener.as_ref().is_some_and(at_work) {
+            Activity::ToolOpen
+        } else {
+            Activity::None
+        }
+    }
+
+    /// What stands in the output in place of a report.
+    pub fn answer(&self) -> Option<String> {
+        let answer = match &self.listener {
+            Some(listener) => listener.borrow().answer(),
+            None => {
+                let stdout = self.stdout.borrow();
+                final_object(&String::from_utf8_lossy(&stdout.bytes)).map(str::to_owned)
+            }
+        };
+        answer.map(|text| self.redactor.text(&text))
+    }
+
+    /// The conversation, the model and the version, once the agent has named the conversation.
+    pub fn conversation(&self) -> Option<(String, Option<String>, Option<String>)> {
+        let listener = self.listener.as_ref()?.borrow();
+        let tally = listener.tally();
+        let conversation = tally.conversation.clone()?;
+        Some((conversation, tally.model.clone(), tally.version.clone()))
+    }
+
+    /// Why the turn ended, if its agent tells.
+    pub fn outcome(&self, end: End, expects: Expects) -> Option<Outcome> {
+        let listener = self.listener.as_ref()?.borrow();
+        let stderr = self.stderr.borrow();
+        let stderr = String::from_utf8_lossy(stderr.end(SHORT_TAIL));
+        Some(listener.outcome(end, expects, &stderr))
+    }
+
+    /// What was used since this was asked last.
+    pub fn take_spent(&self) -> Spent {
+        let listener = self.listener.as_ref();
+        listener.map_or_else(Spent::default, |listener| listener.borrow_mut().take_spent())
     }
 
     /// The last line of complaint, or else of output, made safe to show.
     pub fn last_words(&self) -> String {
-        let stderr = last_line(self.stderr.borrow().end(4 << 10));
+        let stderr = self.shown(self.stderr.borrow().end(SHORT_TAIL));
         if stderr.is_empty() {
             self.last_line()
         } else {
@@ -98,15 +221,33 @@ impl Output {
     }
 
     pub fn last_line(&self) -> String {
-        last_line(self.stdout.borrow().end(4 << 10))
+        match &self.listener {
+            Some(listener) => self.shown(listener.borrow().latest().as_bytes()),
+            None => self.shown(self.stdout.borrow().end(SHORT_TAIL)),
+        }
+    }
+
+    /// The last line, without secrets and safe to show.
+    pub fn shown(&self, bytes: &[u8]) -> String {
+        last_line(&self.redactor.bytes(bytes))
     }
 
     pub fn finish(&self) {
+        self.end_turn();
         if let Some(log) = self.log.borrow_mut().take() {
             // As above: a log that cannot be finished is no reason to fail anything.
             let _ = log.finish();
         }
     }
+}
+
+/// A sign of life.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Activity {
+    None,
+    Output,
+    /// Silent, because a tool works.
+    ToolOpen,
 }
 
 fn last_line(bytes: &[u8]) -> String {
@@ -118,4 +259,28 @@ fn last_line(bytes: &[u8]) -> String {
         .find(|line| !line.is_empty())
         .unwrap_or_default();
     line.chars().take(LAST_WORDS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_in_pieces_does_not_reach_the_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let secret = "one-time-s3cret";
+        let text = format!("before KEY={secret} after\n{secret}");
+        for size in 1..text.len() {
+            let path = folder.path().join(format!("{size}.log"));
+            let redactor = Redactor::new([("MY_TOKEN".into(), secret.into())]);
+            let output = Output::new(path.clone(), 1 << 20, None, Rc::new(redactor));
+            for chunk in text.as_bytes().chunks(size) {
+                output.take_in(Stream::Stderr, chunk);
+            }
+            assert_eq!(output.last_words(), "[redacted]");
+            output.finish();
+            let log = std::fs::read_to_string(path).unwrap();
+            assert_eq!(log, "before KEY=[redacted] after\n[redacted]", "{size}");
+        }
+    }
 }

@@ -1,6 +1,8 @@
 //! One worker as the driver sees it: its processes, its output, its report channel.
 
 use super::output::{Output, Stream};
+use crate::agent::launch::Conversation;
+use crate::agent::{Adapter, Memory};
 use crate::process::{Exit, output_pipe, pump};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -27,10 +29,66 @@ pub(super) struct Worker {
     pub result_file: PathBuf,
     /// Keys of processes that live or are being started.
     pub alive: Vec<u64>,
+    pub agent: Rc<dyn Adapter>,
+    pub talk: Talk,
+    /// What is to be said once the turn under way is over.
+    pub unsaid: Option<Unsaid>,
     /// A report of the channel was handed to the engine and not refused.
     pub report_seen: bool,
     /// The engine wants it ended.
     pub closing: Option<Closed>,
+}
+
+/// A message for the next turn.
+pub(super) struct Unsaid {
+    pub turn: u32,
+    pub text: String,
+    /// It answers a report, so that whatever else this turn says is no report.
+    pub answers_report: bool,
+}
+
+/// The worker's conversation with its agent.
+pub(super) struct Talk {
+    /// For a conversation that is yet to begin.
+    fresh: String,
+    /// The one to go on with.
+    known: Option<String>,
+    /// It was begun by a former attempt, and may be lost.
+    pub inherited: bool,
+    /// Its id is on record.
+    pub told: bool,
+}
+
+impl Talk {
+    pub fn new(fresh: String, resume: Option<String>) -> Self {
+        Self {
+            fresh,
+            inherited: resume.is_some(),
+            known: resume,
+            told: false,
+        }
+    }
+
+    pub fn next_turn(&self) -> Conversation<'_> {
+        match &self.known {
+            Some(id) => Conversation::Resume { id },
+            None => Conversation::New { id: &self.fresh },
+        }
+    }
+
+    /// What the agent said its conversation is, or what it was told to call it.
+    pub fn begun(&mut self, memory: Memory, told: Option<&str>) {
+        match (told, memory) {
+            (Some(id), Memory::Named | Memory::Own) => self.known = Some(id.to_owned()),
+            (None, Memory::Named) if self.known.is_none() => self.known = Some(self.fresh.clone()),
+            (_, Memory::None) | (None, Memory::Named | Memory::Own) => {}
+        }
+    }
+
+    /// The conversation to resume is not there: begin one.
+    pub fn lost(&mut self) {
+        (self.known, self.inherited, self.told) = (None, false, false);
+    }
 }
 
 /// The ends of a new process's output, and what tells its pumps that it is gone.

@@ -76,7 +76,8 @@ impl Request<'_> {
 /// Everything needed to start a process. Its stdin gets `stdin` and is then closed: agents wait on an open one for ever.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
-    pub program: &'static str,
+    /// A path, or a name that is looked up on `PATH`.
+    pub program: String,
     pub args: Vec<String>,
     /// Added to the inherited environment, from which [`OUTER_MARKERS`] are taken.
     pub env: Vec<(String, String)>,
@@ -89,7 +90,7 @@ pub struct Launch {
 #[must_use]
 pub fn launch(cli: Cli, request: &Request) -> Launch {
     let mut launch = Launch {
-        program: cli.name(),
+        program: cli.name().to_owned(),
         args: Vec::new(),
         env: Vec::new(),
         files: Vec::new(),

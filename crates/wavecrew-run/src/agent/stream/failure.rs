@@ -25,6 +25,8 @@ pub enum FailKind {
     Declined,
     /// The answer is not in the schema that was asked for.
     Schema,
+    /// The conversation to resume is not there.
+    NoConversation,
     /// The agent's own clock ran out.
     OutOfTime,
     /// Something else.
@@ -110,6 +112,10 @@ const WORDS: &[(&str, FailKind)] = &[
     ("premature close", FailKind::Cut),
     ("socket hang up", FailKind::Cut),
     ("required by --json-schema", FailKind::Schema),
+    ("no conversation found", FailKind::NoConversation),
+    ("error resuming session", FailKind::NoConversation),
+    ("no saved session found", FailKind::NoConversation),
+    ("session not found", FailKind::NoConversation),
     ("invalid_request_error", FailKind::BadRequest),
     ("invalid_argument", FailKind::BadRequest),
 ];

@@ -90,6 +90,13 @@ impl Meter {
         }
     }
 
+    /// What was used since this was asked last, or since the start.
+    pub fn take(&mut self) -> Usage {
+        let spent = self.spent();
+        self.before = self.now;
+        spent
+    }
+
     /// What the conversation used so far; kept for the attempt that resumes it.
     pub fn conversation(&self) -> Usage {
         Usage {

@@ -1,0 +1,74 @@
+//! The one interface to everything that does tasks: how a turn is started, how what it prints is understood, and
+//! how the next turn finds the conversation again. What differs between agents is behind it and nowhere else.
+
+use super::Cli;
+use super::launch::{Launch, Request, launch};
+use super::listen::Listener;
+use super::stream::Usage;
+
+/// A kind of agent.
+pub trait Adapter: std::fmt::Debug {
+    /// How one turn is started.
+    fn launch(&self, request: &Request<'_>) -> Launch;
+
+    /// Understands what the worker prints, turn after turn. `None` for programs that print what they like and speak
+    /// by their exit code. `before` is what the conversation had used when this worker took it up.
+    fn listener(&self, before: Usage) -> Option<Listener>;
+
+    fn memory(&self) -> Memory;
+}
+
+/// What an agent remembers from turn to turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Memory {
+    /// Every turn is a new start, and may begin before the last one ended.
+    None,
+    /// A conversation, under the id that we give it.
+    Named,
+    /// A conversation, under an id that it tells.
+    Own,
+}
+
+/// `command:COMMAND`: any program, split into shell words, run without a shell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    pub program: String,
+    pub args: Vec<String>,
+}
+
+impl Adapter for Command {
+    fn launch(&self, request: &Request<'_>) -> Launch {
+        Launch {
+            program: self.program.clone(),
+            args: self.args.clone(),
+            env: Vec::new(),
+            files: Vec::new(),
+            stdin: request.prompt.to_owned(),
+        }
+    }
+
+    fn listener(&self, _before: Usage) -> Option<Listener> {
+        None
+    }
+
+    fn memory(&self) -> Memory {
+        Memory::None
+    }
+}
+
+impl Adapter for Cli {
+    fn launch(&self, request: &Request<'_>) -> Launch {
+        launch(*self, request)
+    }
+
+    fn listener(&self, before: Usage) -> Option<Listener> {
+        Some(Listener::new(*self, before))
+    }
+
+    fn memory(&self) -> Memory {
+        match self {
+            Self::Codex | Self::Opencode => Memory::Own,
+            Self::Claude | Self::Gemini | Self::Qwen | Self::Goose => Memory::Named,
+        }
+    }
+}

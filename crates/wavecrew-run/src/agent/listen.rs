@@ -1,0 +1,212 @@
+//! Listens to a worker: cuts what it prints into lines, has them read, and remembers what they amount to. Lines of
+//! any length pass through memory that is bounded.
+
+use memchr::{memchr, memrchr};
+use wavecrew_core::engine::final_object;
+use wavecrew_core::event::Spent;
+
+use super::Cli;
+use super::stream::{AgentEvent, End, Expects, Meter, Outcome, Stream, Tally, Usage, outcome};
+
+/// Longer lines are dropped and counted. They hold whole files that a tool read; what matters is never so long.
+const MAX_LINE: usize = 8 << 20;
+
+#[derive(Debug)]
+pub struct Listener {
+    cli: Cli,
+    stream: Stream,
+    partial: Partial,
+    tally: Tally,
+    meter: Meter,
+    latest: String,
+    /// Lines that were too long to be read.
+    pub dropped: u64,
+}
+
+/// The beginning of a line whose end has not come yet.
+#[derive(Debug)]
+enum Partial {
+    Kept(Vec<u8>),
+    TooLong,
+}
+
+impl Listener {
+    pub(super) fn new(cli: Cli, before: Usage) -> Self {
+        Self {
+            cli,
+            stream: Stream::new(cli),
+            partial: Partial::Kept(Vec::new()),
+            tally: Tally::default(),
+            meter: Meter::new(before),
+            latest: String::new(),
+            dropped: 0,
+        }
+    }
+
+    /// Takes in output as it comes. Whether it held an event.
+    pub fn hear(&mut self, chunk: &[u8]) -> bool {
+        let Some(first) = memchr(b'\n', chunk) else {
+            self.keep(chunk);
+            return false;
+        };
+        let last = memrchr(b'\n', chunk).unwrap_or(first);
+        self.keep(&chunk[..first]);
+        let mut heard = self.end_line();
+        if first < last {
+            for line in chunk[first + 1..last].split(|byte| *byte == b'\n') {
+                heard |= self.line(line);
+            }
+        }
+        self.keep(&chunk[last + 1..]);
+        heard
+    }
+
+    /// The turn is over: what has no line break at its end is a line too.
+    pub fn end_turn(&mut self) {
+        self.end_line();
+    }
+
+    /// Another turn begins.
+    pub fn next_turn(&mut self) {
+        self.stream = Stream::new(self.cli);
+        self.tally.next_turn();
+    }
+
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// What it does right now, in a line.
+    pub fn latest(&self) -> &str {
+        &self.latest
+    }
+
+    /// What was used since this was asked last.
+    pub fn take_spent(&mut self) -> Spent {
+        let used = self.meter.take();
+        Spent {
+            input: used.input,
+            cached: used.cached,
+            output: used.output,
+            cost: used.cost,
+        }
+    }
+
+    /// Why the turn ended.
+    pub fn outcome(&self, end: End, expects: Expects, stderr: &str) -> Outcome {
+        outcome(self.cli, &self.tally, end, expects, stderr)
+    }
+
+    /// The answer that ended the turn, as a report: the object that it is or ends with, else all of it, so that an
+    /// agent that answers with prose is told what is wrong with it.
+    pub fn answer(&self) -> Option<String> {
+        let (text, structured) = self.tally.answer.as_ref()?;
+        if let Some(object) = structured {
+            return Some(object.to_string());
+        }
+        let text = text.trim();
+        (!text.is_empty()).then(|| final_object(text).unwrap_or(text).to_owned())
+    }
+
+    fn keep(&mut self, piece: &[u8]) {
+        if let Partial::Kept(kept) = &mut self.partial {
+            if kept.len() + piece.len() > MAX_LINE {
+                self.partial = Partial::TooLong;
+            } else {
+                kept.extend_from_slice(piece);
+            }
+        }
+    }
+
+    fn end_line(&mut self) -> bool {
+        match std::mem::replace(&mut self.partial, Partial::Kept(Vec::new())) {
+            Partial::Kept(line) => self.line(&line),
+            Partial::TooLong => {
+                self.dropped += 1;
+                true
+            }
+        }
+    }
+
+    fn line(&mut self, line: &[u8]) -> bool {
+        let events = self.stream.line(&String::from_utf8_lossy(line));
+        for event in &events {
+            self.tally.on(event);
+            self.meter.on(event);
+            match event {
+                AgentEvent::Text(text) => first_line(text).clone_into(&mut self.latest),
+                AgentEvent::ToolStart { name, summary, .. } => self.latest = format!("{name}: {summary}"),
+                AgentEvent::Retrying(failure) | AgentEvent::Failed(failure) => {
+                    first_line(&failure.message).clone_into(&mut self.latest);
+                }
+                AgentEvent::Started { .. }
+                | AgentEvent::ToolEnd { .. }
+                | AgentEvent::FileChange { .. }
+                | AgentEvent::Usage(_)
+                | AgentEvent::Final { .. }
+                | AgentEvent::PermissionDenied { .. }
+                | AgentEvent::Question { .. }
+                | AgentEvent::Unknown { .. } => {}
+            }
+        }
+        !events.is_empty()
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAID: &str = concat!(
+        r#"{"type":"thread.started","thread_id":"t-1"}"#,
+        "\n",
+        r#"{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"done:\n{\"id\":\"ü\"}"}}"#,
+        "\n\n",
+        r#"{"type":"turn.completed","usage":{"input_tokens":7,"cached_input_tokens":2,"output_tokens":3}}"#,
+    );
+
+    #[test]
+    fn lines_are_whole_however_they_arrive() {
+        for size in [1, 2, 3, 7, 50, 1000] {
+            let mut listener = Listener::new(Cli::Codex, Usage::NONE);
+            for chunk in SAID.as_bytes().chunks(size) {
+                listener.hear(chunk);
+            }
+            assert_eq!(listener.answer(), None, "the last line has no end yet");
+            listener.end_turn();
+            assert_eq!(listener.answer().as_deref(), Some(r#"{"id":"ü"}"#), "{size}");
+            assert_eq!(listener.tally().conversation.as_deref(), Some("t-1"));
+            assert_eq!(listener.tally().unknown, 0);
+            assert_eq!(listener.take_spent().output, 3);
+            assert_eq!(listener.take_spent(), Spent::default());
+        }
+    }
+
+    #[test]
+    fn a_line_without_end_is_dropped_and_the_next_one_is_read() {
+        let mut listener = Listener::new(Cli::Codex, Usage::NONE);
+        for _ in 0..9 {
+            assert!(!listener.hear(&vec![b'x'; 1 << 20]));
+        }
+        assert!(listener.hear(b"tail\n"), "it is a sign of life");
+        assert!(listener.hear(SAID.as_bytes()));
+        listener.end_turn();
+        assert_eq!((listener.dropped, listener.tally().unknown), (1, 0));
+        assert!(listener.answer().is_some());
+    }
+
+    #[test]
+    fn prose_is_handed_on_as_it_is() {
+        let mut listener = Listener::new(Cli::Claude, Usage::NONE);
+        listener.hear(b"{\"type\":\"result\",\"is_error\":false,\"result\":\" All done. \"}\n");
+        assert_eq!(listener.answer().as_deref(), Some("All done."));
+        listener.next_turn();
+        assert_eq!(listener.answer(), None);
+    }
+}
