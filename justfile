@@ -21,6 +21,7 @@ fmt:
 # The figures of the README
 bench:
     cargo bench -p wavecrew --bench plan
+    cargo bench -p wavecrew --bench run
     cargo bench -p wavecrew-run --bench spawn
     cargo bench -p wavecrew-store --bench store
 

@@ -33,17 +33,6 @@ impl Project {
         paths.filter(|path| path.is_dir()).collect()
     }
 
-    /// The command with the name that its session has today.
-    fn today(&self, command: &str) -> String {
-        let session = self.sessions().into_iter().next();
-        match (session, named_session(command)) {
-            (Some(session), Some(shown)) => {
-                command.replace(&shown, session.file_name().unwrap().to_str().unwrap())
-            }
-            _ => command.to_owned(),
-        }
-    }
-
     /// Everything that the command prints, as if the reader had typed it.
     fn run(&self, command: &str) -> String {
         let output = match command.strip_prefix("timeout -s KILL 2.5 ") {
@@ -112,10 +101,10 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The name of the session in a command of the README.
-fn named_session(command: &str) -> Option<String> {
-    let from = command.find("run-tasks-")?;
-    let name = &command[from..];
+/// The name of a session, which ends with the date.
+fn named_session(word: &str) -> Option<String> {
+    let from = word.find("run-tasks-")?;
+    let name = &word[from..];
     let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
     Some(name[..end.unwrap_or(name.len())].to_owned())
 }
@@ -127,8 +116,7 @@ fn rerun(readme: &str) -> String {
     let mut in_block = false;
     for line in readme.lines() {
         if let Some(command) = line.strip_prefix("$ ").filter(|_| in_block) {
-            let command = project.today(command);
-            real += &format!("$ {command}\n{}", project.run(&command));
+            real += &format!("{line}\n{}", project.run(command));
             continue;
         }
         if line.starts_with("```") {
