@@ -6,8 +6,8 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::{Event, Fingerprint, Status, StopReason, TaskResult};
@@ -20,7 +20,10 @@ use wavecrew_store::{Journal, SessionDir};
 const WAVECREW: &str = env!("CARGO_BIN_EXE_wavecrew");
 
 fn main() {
-    let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    let wanted: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|word| !word.starts_with("--"))
+        .collect();
     let agent = fake_agent();
     for (name, bench) in [
         ("throughput", throughput as fn(&Path)),
@@ -39,8 +42,13 @@ fn main() {
 /// The no-op worker, built as this bench is.
 fn fake_agent() -> PathBuf {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let built = Command::new(cargo).args(["build", "--release", "-q", "-p", "wavecrew-fake-agent"]).status();
-    assert!(built.is_ok_and(|status| status.success()), "the fake agent does not build");
+    let built = Command::new(cargo)
+        .args(["build", "--release", "-q", "-p", "wavecrew-fake-agent"])
+        .status();
+    assert!(
+        built.is_ok_and(|status| status.success()),
+        "the fake agent does not build"
+    );
     Path::new(WAVECREW).with_file_name("wavecrew-fake-agent")
 }
 
@@ -80,16 +88,33 @@ fn throughput(agent: &Path) {
     let bare = rate(COUNT, bare_spawns(agent, COUNT, 8));
     let ours = rate(COUNT, wavecrew(folder.path(), agent, "noop", 8));
     println!("bare posix_spawn, 8 threads  {bare:8.0}/s");
-    println!("wavecrew -c 8                {ours:8.0}/s   {:.2}x of bare", ours / bare);
+    println!(
+        "wavecrew -c 8                {ours:8.0}/s   {:.2}x of bare",
+        ours / bare
+    );
     let numbers: String = (0..COUNT).fold(String::new(), |text, n| text + &format!("{n}\n"));
-    let xargs = [("xargs", vec!["-P8", "-n1", agent.to_str().expect("text"), "noop"], COUNT)];
-    let parallel = [("parallel", vec!["-j8", agent.to_str().expect("text"), "noop"], 1000)];
+    let xargs = [(
+        "xargs",
+        vec!["-P8", "-n1", agent.to_str().expect("text"), "noop"],
+        COUNT,
+    )];
+    let parallel = [(
+        "parallel",
+        vec!["-j8", agent.to_str().expect("text"), "noop"],
+        1000,
+    )];
     for (program, args, count) in xargs.into_iter().chain(parallel) {
-        let input: String = numbers.lines().take(count).fold(String::new(), |text, line| text + line + "\n");
+        let input: String = numbers
+            .lines()
+            .take(count)
+            .fold(String::new(), |text, line| text + line + "\n");
         match piped(program, &args, &input) {
             Some(took) => {
                 let theirs = rate(count, took);
-                println!("{program:<28} {theirs:8.0}/s   wavecrew is {:.1}x as fast", ours / theirs);
+                println!(
+                    "{program:<28} {theirs:8.0}/s   wavecrew is {:.1}x as fast",
+                    ours / theirs
+                );
             }
             None => println!("{program:<28} not installed"),
         }
@@ -145,9 +170,20 @@ fn pueue(agent: &Path, ours: f64) {
     );
     fs::write(&config, text).expect("a file");
     let call = |args: &[&str]| {
-        Command::new("pueue").arg("-c").arg(&config).args(args).stdout(Stdio::null()).stderr(Stdio::null()).status()
+        Command::new("pueue")
+            .arg("-c")
+            .arg(&config)
+            .args(args)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
     };
-    let Ok(mut daemon) = Command::new("pueued").arg("-c").arg(&config).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+    let Ok(mut daemon) = Command::new("pueued")
+        .arg("-c")
+        .arg(&config)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
     else {
         println!("pueue                        not installed (cargo install pueue)");
         return;
@@ -164,14 +200,23 @@ fn pueue(agent: &Path, ours: f64) {
     let theirs = rate(COUNT, start.elapsed());
     let _ = call(&["shutdown"]);
     let _ = daemon.wait();
-    println!("pueue, 8 parallel            {theirs:8.0}/s   wavecrew is {:.1}x as fast", ours / theirs);
+    println!(
+        "pueue, 8 parallel            {theirs:8.0}/s   wavecrew is {:.1}x as fast",
+        ours / theirs
+    );
 }
 
 /// A chain of 1,000 waves of one task, beside a bare spawn and three fsyncs each.
 fn chain(agent: &Path) {
     const COUNT: usize = 1000;
     let folder = tempfile::tempdir().expect("a folder");
-    table(folder.path(), COUNT, |at| if at == 0 { String::new() } else { format!("T{}", at - 1) });
+    table(folder.path(), COUNT, |at| {
+        if at == 0 {
+            String::new()
+        } else {
+            format!("T{}", at - 1)
+        }
+    });
     let mut file = File::create(folder.path().join("synced")).expect("a file");
     let start = Instant::now();
     for _ in 0..COUNT {
@@ -184,7 +229,10 @@ fn chain(agent: &Path) {
     let bare = start.elapsed() / 1000;
     let ours = wavecrew(folder.path(), agent, "noop", 1) / 1000;
     println!("bare spawn + 3 fsyncs  {bare:>10.2?} a wave");
-    println!("wavecrew               {ours:>10.2?} a wave   {:.2}x", ours.as_secs_f64() / bare.as_secs_f64());
+    println!(
+        "wavecrew               {ours:>10.2?} a wave   {:.2}x",
+        ours.as_secs_f64() / bare.as_secs_f64()
+    );
 }
 
 /// 1,000 workers asleep at once: what the coordinator and its guardian hold in memory.
@@ -196,7 +244,10 @@ fn sleepers(agent: &Path) {
     let mut child = Command::new(WAVECREW)
         .current_dir(folder.path())
         .args(["run", "tasks.csv", "-y", "-q", "-c", "1000"])
-        .args(["--agent", &format!("command:{} append={} hang", agent.display(), up.display())])
+        .args([
+            "--agent",
+            &format!("command:{} append={} hang", agent.display(), up.display()),
+        ])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -206,7 +257,10 @@ fn sleepers(agent: &Path) {
     }
     let guardian = children(child.id()).first().copied().unwrap_or(0);
     let (ours, theirs) = (resident(child.id()), resident(guardian));
-    println!("coordinator {ours:.1} MB, guardian {theirs:.1} MB, together {:.1} MB resident", ours + theirs);
+    println!(
+        "coordinator {ours:.1} MB, guardian {theirs:.1} MB, together {:.1} MB resident",
+        ours + theirs
+    );
     child.kill().expect("it runs");
     let _ = child.wait();
 }
@@ -217,14 +271,23 @@ fn lines(path: &Path) -> usize {
 
 fn children(pid: u32) -> Vec<u32> {
     let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+    text.split_whitespace()
+        .filter_map(|pid| pid.parse().ok())
+        .collect()
 }
 
 /// Megabytes of resident memory.
 fn resident(pid: u32) -> f64 {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = text.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
-    line.split_whitespace().nth(1).and_then(|kb| kb.parse::<f64>().ok()).unwrap_or(0.0) / 1024.0
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("VmRSS:"))
+        .unwrap_or_default();
+    line.split_whitespace()
+        .nth(1)
+        .and_then(|kb| kb.parse::<f64>().ok())
+        .unwrap_or(0.0)
+        / 1024.0
 }
 
 /// A session of 100,000 tasks with 10 left: from the start of the program to the first worker.
@@ -249,7 +312,11 @@ fn continuing(agent: &Path) {
     child.kill().expect("it runs");
     let _ = child.wait();
     let name = fs::read_dir(folder.path().join(".workflow/.csv-wave")).expect("sessions");
-    let name = name.flatten().find(|entry| entry.path().is_dir()).expect("a session").file_name();
+    let name = name
+        .flatten()
+        .find(|entry| entry.path().is_dir())
+        .expect("a session")
+        .file_name();
     let session = SessionDir::open(folder.path(), &name.to_string_lossy()).expect("a session");
     write_history(&session, &words, COUNT - LEFT);
     fs::remove_file(&up).expect("the marks of the first run");
@@ -262,7 +329,11 @@ fn continuing(agent: &Path) {
         .expect("wavecrew runs");
     assert!(status.success(), "{status}");
     let (events, _) = Journal::<Event>::read(&session.journal_file()).expect("a journal");
-    let first = events.iter().rev().take_while(|event| !matches!(event, Event::RunStarted { .. })).last();
+    let first = events
+        .iter()
+        .rev()
+        .take_while(|event| !matches!(event, Event::RunStarted { .. }))
+        .last();
     let begun = events.iter().rev().find_map(|event| match event {
         Event::RunStarted { at, .. } => Some(*at),
         _ => None,
@@ -277,24 +348,57 @@ fn continuing(agent: &Path) {
 fn write_history(session: &SessionDir, agent: &str, done: usize) {
     let team = Arc::new(Team::builtin("generic").expect("built in"));
     let file = File::open(session.run_folder().join("plan.csv")).expect("the plan");
-    let plan = seal(Sheet::read(file, Origin::Session).expect("a table"), &team).expect("a plan").0;
+    let plan = seal(Sheet::read(file, Origin::Session).expect("a table"), &team)
+        .expect("a plan")
+        .0;
     let ledger = Ledger::new(team, plan);
     let mut text = Vec::new();
-    File::open(session.journal_file()).expect("a journal").read_to_end(&mut text).expect("text");
+    File::open(session.journal_file())
+        .expect("a journal")
+        .read_to_end(&mut text)
+        .expect("text");
     fs::remove_file(session.journal_file()).expect("a journal");
     let mut journal = Journal::<Event>::create(&session.journal_file()).expect("a journal");
     let at = Timestamp(1_700_000_000_000);
-    let mut events = vec![Event::RunStarted { at, concurrency: 3 }, Event::WaveStarted { wave: 1 }];
+    let mut events = vec![
+        Event::RunStarted { at, concurrency: 3 },
+        Event::WaveStarted { wave: 1 },
+    ];
     let prints = wavecrew_core::engine::Fingerprinter::new(ledger.plan(), &ledger.team);
     for task in ledger.plan().tasks().take(done) {
         let id = ledger.plan().id(task).to_owned();
         let print: Fingerprint = prints.of(ledger.plan(), &ledger.team, task, "");
         let agent = agent.to_owned();
-        events.push(Event::AttemptStarted { at, task: id.clone(), attempt: 1, print, agent });
-        let process = wavecrew_core::event::ProcessId { pid: 1, start_time: 1, boot_id: "0".repeat(36) };
-        events.push(Event::Spawned { task: id.clone(), attempt: 1, turn: 1, process });
-        let result = TaskResult { status: Status::Completed, findings: format!("{id} is done"), ..TaskResult::default() };
-        events.push(Event::Finished { at, task: id, attempt: 1, stop: StopReason::Ok, result });
+        events.push(Event::AttemptStarted {
+            at,
+            task: id.clone(),
+            attempt: 1,
+            print,
+            agent,
+        });
+        let process = wavecrew_core::event::ProcessId {
+            pid: 1,
+            start_time: 1,
+            boot_id: "0".repeat(36),
+        };
+        events.push(Event::Spawned {
+            task: id.clone(),
+            attempt: 1,
+            turn: 1,
+            process,
+        });
+        let result = TaskResult {
+            status: Status::Completed,
+            findings: format!("{id} is done"),
+            ..TaskResult::default()
+        };
+        events.push(Event::Finished {
+            at,
+            task: id,
+            attempt: 1,
+            stop: StopReason::Ok,
+            result,
+        });
     }
     journal.append(&events).expect("a journal");
     journal.sync().expect("a journal");
@@ -309,6 +413,9 @@ fn growth(agent: &Path) {
         let took = wavecrew(folder.path(), agent, "noop", 8);
         let each = took.as_secs_f64() * 1e6 / count as f64;
         let first = *first.get_or_insert(each);
-        println!("{count:>7} tasks  {each:6.0} µs a task   {:.2}x of the smallest", each / first);
+        println!(
+            "{count:>7} tasks  {each:6.0} µs a task   {:.2}x of the smallest",
+            each / first
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! The command line: flags that every command has, and the way to each verb.
 
-use crate::cmd::{completions, plan, resume, retry, run, validate};
+use crate::cmd::{completions, mcp, plan, resume, retry, run, validate};
 use crate::exit::{Exit, Failure};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -68,6 +68,7 @@ enum Command {
     Retry(retry::Args),
     Plan(plan::Args),
     Validate(validate::Args),
+    Mcp(mcp::Args),
     Completions(completions::Args),
 }
 
@@ -84,6 +85,7 @@ impl Cli {
             Command::Retry(args) => args.run(&self.global),
             Command::Plan(args) => args.run(&self.global),
             Command::Validate(args) => args.run(&self.global),
+            Command::Mcp(args) => args.run(),
             Command::Completions(args) => args.run(),
         }
     }

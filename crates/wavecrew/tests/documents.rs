@@ -34,7 +34,10 @@ fn every_dependency_has_its_reason_and_every_reason_its_dependency() {
     let missing: Vec<_> = declared.difference(&listed).collect();
     let stale: Vec<_> = listed.difference(&declared).collect();
     assert!(missing.is_empty(), "not in docs/dependencies.md: {missing:?}");
-    assert!(stale.is_empty(), "in docs/dependencies.md but not used: {stale:?}");
+    assert!(
+        stale.is_empty(),
+        "in docs/dependencies.md but not used: {stale:?}"
+    );
 }
 
 #[test]

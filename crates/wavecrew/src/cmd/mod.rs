@@ -1,6 +1,7 @@
 //! One file per verb. Each owns its flags and its `run`.
 
 pub mod completions;
+pub mod mcp;
 pub mod plan;
 pub mod resume;
 pub mod retry;

@@ -32,7 +32,11 @@ impl Args {
                 None => return Err(session_view::none_to_continue(&project)),
             },
         };
-        let changes = Changes { keep: self.keep, dry_run: self.dry_run, retry: None };
+        let changes = Changes {
+            keep: self.keep,
+            dry_run: self.dry_run,
+            retry: None,
+        };
         run::resume(&project, dir, &self.flags, global, &config, &changes)
     }
 }

@@ -23,7 +23,10 @@ impl Args {
         let project = std::env::current_dir().map_err(Failure::Output)?;
         let config = Config::load(&project)?;
         let dir = session_view::find(&project, &self.session)?;
-        let changes = Changes { retry: Some(self.tasks.clone()), ..Changes::default() };
+        let changes = Changes {
+            retry: Some(self.tasks.clone()),
+            ..Changes::default()
+        };
         resume(&project, dir, &self.flags, global, &config, &changes)
     }
 }

@@ -63,7 +63,11 @@ impl Args {
                     &self.flags,
                     global,
                     &config,
-                    &Changes { keep: self.keep, dry_run: self.dry_run, retry: None },
+                    &Changes {
+                        keep: self.keep,
+                        dry_run: self.dry_run,
+                        retry: None,
+                    },
                 )
             }
             None => self.start(&project, global, &config),
@@ -204,9 +208,7 @@ impl Args {
             .default(0)
             .interact();
         match choice {
-            Ok(0) => {
-                resume(project, dir, &self.flags, global, config, &Changes::default()).map(Some)
-            }
+            Ok(0) => resume(project, dir, &self.flags, global, config, &Changes::default()).map(Some),
             Ok(_) => Ok(None),
             Err(_) => Err(Failure::Declined),
         }
@@ -339,7 +341,10 @@ fn add_retries(ledger: &Ledger, names: &[String], stale: &mut Vec<Stale>) -> Res
         let Some(task) = plan.find(name) else {
             let known = plan.tasks().map(|task| plan.id(task));
             let help = did_you_mean(name, known).unwrap_or_else(|| "see `wavecrew status`".to_owned());
-            return Err(Failure::with_help(format!("the session has no task `{name}`"), help));
+            return Err(Failure::with_help(
+                format!("the session has no task `{name}`"),
+                help,
+            ));
         };
         tasks.push(task);
     }
@@ -354,7 +359,10 @@ fn add_retries(ledger: &Ledger, names: &[String], stale: &mut Vec<Stale>) -> Res
     }
     for task in ledger.to_retry(&tasks) {
         if !stale.iter().any(|found| found.task == task) {
-            stale.push(Stale { task, why: "retry".to_owned() });
+            stale.push(Stale {
+                task,
+                why: "retry".to_owned(),
+            });
         }
     }
     Ok(())
