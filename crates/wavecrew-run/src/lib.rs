@@ -4,3 +4,4 @@ pub mod agent;
 pub mod driver;
 pub mod guardian;
 pub mod process;
+pub mod worker_side;

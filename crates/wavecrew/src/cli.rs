@@ -1,7 +1,7 @@
 //! The command line: flags that every command has, and the way to each verb.
 
 use crate::cmd::{
-    archive, cancel, completions, discover, init, list, logs, msg, plan, report, resume, retry, run, show,
+    archive, cancel, completions, discover, init, list, logs, mcp, msg, plan, report, resume, retry, run, show,
     status, teams, validate, watch, wisdom,
 };
 use crate::exit::{Exit, Failure};
@@ -81,6 +81,7 @@ enum Command {
     Archive(archive::Args),
     Teams(teams::Args),
     Init(init::Args),
+    Mcp(mcp::Args),
     Completions(completions::Args),
     Report(report::Args),
     Discover(discover::Args),
@@ -110,6 +111,7 @@ impl Cli {
             Command::Archive(args) => args.run(&self.global),
             Command::Teams(args) => args.run(&self.global),
             Command::Init(args) => args.run(&self.global),
+            Command::Mcp(args) => args.run(),
             Command::Completions(args) => args.run(),
             Command::Report(args) => args.run(&self.global),
             Command::Discover(args) => args.run(&self.global),

@@ -2,7 +2,7 @@
 
 use crate::event::Status;
 use crate::team::Team;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub const MAX_FINDINGS: usize = 500;
 pub const MAX_REPORT_BYTES: usize = 1 << 20;
@@ -21,6 +21,8 @@ pub struct Report {
 /// Reads reports of one team; compiles the team's schema once.
 pub struct ReportReader {
     schema: jsonschema::Validator,
+    /// Of the team's results, if they have one.
+    result: Option<jsonschema::Validator>,
     outputs: Vec<String>,
 }
 
@@ -28,10 +30,11 @@ impl ReportReader {
     /// # Panics
     /// When the team's own schema is not a JSON Schema, which its parser rules out.
     pub fn new(team: &Team) -> Self {
-        let schema =
-            jsonschema::validator_for(&team.report_schema()).expect("a team's report schema is well-formed");
+        let compiled =
+            |schema: &Value| jsonschema::validator_for(schema).expect("a team's schemas are well-formed");
         Self {
-            schema,
+            schema: compiled(&team.envelope_schema()),
+            result: team.result_schema.as_ref().map(|schema| compiled(&schema.0)),
             outputs: team.output_columns().map(|column| column.name.clone()).collect(),
         }
     }
@@ -46,9 +49,11 @@ impl ReportReader {
         }
         let value: Value = serde_json::from_str(body)
             .map_err(|error| format!("the report is not a JSON object: {error}"))?;
-        let Value::Object(fields) = &value else {
+        let Value::Object(fields) = value else {
             return Err("the report is not a JSON object".to_owned());
         };
+        let value = Value::Object(self.usual_shape(task, fields));
+        let fields = value.as_object().expect("just made");
         if let Some(id) = fields.get("id").and_then(Value::as_str)
             && id != task
         {
@@ -61,6 +66,7 @@ impl ReportReader {
             .iter_errors(&value)
             .take(5)
             .map(|e| describe(&e))
+            .chain(self.problems_of_result(fields))
             .collect();
         if !problems.is_empty() {
             return Err(problems.join("; "));
@@ -85,6 +91,52 @@ impl ReportReader {
             outputs: outputs.collect(),
             error: text("error"),
         })
+    }
+}
+
+impl ReportReader {
+    /// Agents know other shapes too: `{job_id, item_id, result, stop}`, and, where results have a schema, the result
+    /// and nothing around it.
+    fn usual_shape(&self, task: &str, mut fields: Map<String, Value>) -> Map<String, Value> {
+        let says_failed = |fields: &Map<String, Value>| fields.get("status") == Some(&"failed".into());
+        if let Some(item) = fields.remove("item_id") {
+            fields.remove("job_id");
+            match fields.remove("result") {
+                Some(Value::Object(result)) if self.result.is_none() => fields.extend(result),
+                Some(result) => drop(fields.insert("result".into(), result)),
+                None => {}
+            }
+            fields.insert("id".into(), item);
+            fields.entry("status").or_insert_with(|| "completed".into());
+        } else if self.result.is_some() && !fields.contains_key("result") && !says_failed(&fields) {
+            let bare = std::mem::take(&mut fields);
+            fields.insert("id".into(), task.into());
+            fields.insert("status".into(), "completed".into());
+            fields.insert("result".into(), Value::Object(bare));
+        }
+        match fields.get("stop") {
+            Some(Value::Bool(true)) => drop(fields.insert("stop".into(), "true".into())),
+            Some(Value::Bool(false) | Value::Null) => drop(fields.remove("stop")),
+            Some(_) | None => {}
+        }
+        fields
+    }
+
+    fn problems_of_result(&self, fields: &Map<String, Value>) -> Vec<String> {
+        let Some(schema) = &self.result else {
+            return Vec::new();
+        };
+        match fields.get("result") {
+            Some(result) => {
+                let place =
+                    |e: &jsonschema::ValidationError<'_>| format!("at /result{}: {e}", e.instance_path());
+                schema.iter_errors(result).take(5).map(|e| place(&e)).collect()
+            }
+            None if fields.get("status") == Some(&"completed".into()) => {
+                vec!["\"result\" is a required property".to_owned()]
+            }
+            None => Vec::new(),
+        }
     }
 }
 
@@ -178,6 +230,75 @@ mod tests {
                 .unwrap_err()
                 .contains("bytes")
         );
+    }
+
+    #[test]
+    fn the_shape_with_an_item_is_a_report_too() {
+        let read = |body: &str| reader().read("A", body);
+        let report =
+            read(r#"{"job_id":"J","item_id":"A","result":{"pass_rate":1,"findings":"f"},"stop":false}"#)
+                .unwrap();
+        assert_eq!(
+            (report.status, report.findings.as_str()),
+            (Status::Completed, "f")
+        );
+        assert_eq!(report.outputs, [("pass_rate".into(), "1".into())]);
+        let failed = read(r#"{"item_id":"A","result":{"status":"failed","error":"e"}}"#).unwrap();
+        assert_eq!((failed.status, failed.error.as_str()), (Status::Failed, "e"));
+        assert!(
+            read(r#"{"item_id":"B","result":{}}"#)
+                .unwrap_err()
+                .contains("`B`")
+        );
+    }
+
+    fn with_results() -> ReportReader {
+        let mut team = Team::builtin("generic").expect("built in");
+        let column = |name: &str| crate::team::Column {
+            name: name.to_owned(),
+            kind: crate::team::ColumnKind::Output,
+            ..team.columns[0].clone()
+        };
+        team.columns.extend(["result", "stop"].map(column));
+        let schema = r##"{"type":"object","properties":{"n":{"$ref":"#/$defs/count"}},"required":["n"],
+            "$defs":{"count":{"type":"integer"}}}"##;
+        team.result_schema = Some(schema.to_owned().try_into().unwrap());
+        assert!(team.report_schema()["properties"]["result"]["required"].is_array());
+        ReportReader::new(&team)
+    }
+
+    #[test]
+    fn a_result_has_to_follow_its_schema_in_whatever_shape_it_comes() {
+        let reader = with_results();
+        let result = ("result".to_owned(), r#"{"n":3}"#.to_owned());
+        for body in [
+            r#"{"id":"A","status":"completed","result":{"n":3}}"#,
+            r#"{"job_id":"J","item_id":"A","result":{"n":3}}"#,
+            r#"{"n":3}"#,
+        ] {
+            assert_eq!(
+                reader.read("A", body).unwrap().outputs,
+                [result.clone()],
+                "{body}"
+            );
+        }
+        let stopping = reader
+            .read("A", r#"{"item_id":"A","result":{"n":3},"stop":true}"#)
+            .unwrap();
+        assert_eq!(stopping.outputs, [result, ("stop".into(), "true".into())]);
+        for (body, why) in [
+            (r#"{"item_id":"A","result":{"n":"3"}}"#, "at /result/n: "),
+            (r#"{"item_id":"A"}"#, "\"result\" is a required property"),
+            (r#"{"m":3}"#, "at /result: "),
+            (r#"{"item_id":"A","result":[3]}"#, "at /result: "),
+        ] {
+            let error = reader.read("A", body).unwrap_err();
+            assert!(error.contains(why), "{body}: {error}");
+        }
+        let failed = reader
+            .read("A", r#"{"id":"A","status":"failed","error":"e"}"#)
+            .unwrap();
+        assert_eq!(failed.status, Status::Failed);
     }
 
     #[test]

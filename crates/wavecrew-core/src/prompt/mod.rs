@@ -169,11 +169,25 @@ fn put_reporting(text: &mut String, team: &Team, id: &str) {
         "\n# How to report\n\nWhen you are done, report once, as a JSON object:\n\n\
          {{\"id\": \"{id}\", \"status\": \"completed\" or \"failed\", \"findings\": \"what matters, at most 500 characters\""
     );
+    let results = team.result_schema.as_ref();
     for column in team.output_columns() {
-        let _ = write!(text, ", \"{}\": \"\"", column.name);
+        let value = match column.name.as_str() {
+            "result" if results.is_some() => "{...}",
+            "stop" if results.is_some() => "true, only to end the whole run early",
+            _ => "\"\"",
+        };
+        let _ = write!(text, ", \"{}\": {value}", column.name);
+    }
+    text.push_str(", \"error\": \"why, if failed\"}\n\n");
+    if let Some(schema) = results {
+        let _ = writeln!(
+            text,
+            "`result` is a JSON object that follows this JSON Schema:\n\n```json\n{}\n```\n",
+            schema.0
+        );
     }
     text.push_str(
-        ", \"error\": \"why, if failed\"}\n\nUse the first of these that you can: the tool `report_agent_job_result`; \
+        "Use the first of these that you can: the tool `report_agent_job_result`; \
          the command `wavecrew report JSON`; the file named by $WAVECREW_RESULT_FILE; or end your answer with that \
          object and nothing after it. What you report is checked against the facts.\n",
     );

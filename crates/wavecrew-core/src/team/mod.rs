@@ -44,6 +44,10 @@ pub struct Team {
     /// Any role is accepted, also one that is not listed.
     #[serde(default)]
     pub any_role: bool,
+    /// JSON Schema of the `result` that each completed report carries, as JSON text. Left out, a report carries the
+    /// output columns alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result_schema: Option<JsonSchemaText>,
     /// Folders made in every session.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub folders: Vec<String>,
@@ -212,5 +216,10 @@ impl Team {
     /// JSON Schema of a worker's report.
     pub fn report_schema(&self) -> serde_json::Value {
         schema::report_schema(self)
+    }
+
+    /// The same without the schema of `result`.
+    pub(crate) fn envelope_schema(&self) -> serde_json::Value {
+        schema::envelope_schema(self)
     }
 }

@@ -8,6 +8,7 @@ pub mod init;
 pub mod list;
 pub mod logs;
 pub mod msg;
+pub mod mcp;
 pub mod plan;
 pub mod report;
 pub mod resume;

@@ -1,0 +1,27 @@
+//! wavecrew over the Model Context Protocol, on stdin and stdout only: `worker` serves the tools of one worker,
+//! `server` those of any client, `job` is the process that runs a client's table.
+//!
+//! Owns names, arguments and answers of the tools. What they do is done by the crates below it.
+
+mod answer;
+pub mod worker;
+
+use rmcp::{ServerHandler, ServiceExt};
+use std::io;
+
+/// Serves until the client goes away.
+fn serve(server: impl ServerHandler) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        // A client that leaves before it has introduced itself wanted nothing.
+        let Ok(running) = server.serve(rmcp::transport::stdio()).await else {
+            return Ok(());
+        };
+        running.waiting().await.map(drop).map_err(io::Error::other)
+    })?;
+    // A read of stdin that is still under way must not hold up the end.
+    runtime.shutdown_background();
+    Ok(())
+}

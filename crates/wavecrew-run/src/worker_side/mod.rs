@@ -1,0 +1,113 @@
+//! What a worker may do in its session, whichever way it asks: report, discover, send messages, write down wisdom.
+//! Scoped by the environment that the run gave it. Reads no journal and no table, so that it starts fast. Refuses
+//! what is not the worker's: other tasks, other roles' state, talk between workers.
+
+mod board;
+mod identity;
+mod speech;
+
+pub use identity::Identity;
+pub use speech::STATE_UPDATE;
+
+use serde_json::{Map, Value};
+use std::fs;
+use std::time::{SystemTime, UNIX_EPOCH};
+use wavecrew_core::engine::ReportReader;
+use wavecrew_core::team::Team;
+use wavecrew_core::time::Timestamp;
+use wavecrew_store::{StoreError, Submitted, submit};
+
+/// Why a worker's wish was not granted, in words that can be sent back to it.
+#[derive(Debug, thiserror::Error)]
+pub enum Refused {
+    /// The wish itself is wrong; another one may be granted.
+    #[error("{message}")]
+    Wish { message: String, help: String },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Refused {
+    fn wish(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::Wish {
+            message: message.into(),
+            help: help.into(),
+        }
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> String {
+        match self {
+            Self::Wish { help, .. } => help.clone(),
+            Self::Store(error) => error.help(),
+        }
+    }
+}
+
+/// A worker's place in its session.
+pub struct WorkerSide {
+    pub who: Identity,
+    pub team: Team,
+}
+
+impl WorkerSide {
+    /// Reads the team as it was when the session began.
+    pub fn open(who: Identity) -> Result<Self, Refused> {
+        let path = who.session.run_folder().join("team.toml");
+        let shown = path.display().to_string();
+        let team = match fs::read_to_string(&path) {
+            Ok(text) => Team::parse(&shown, &text).map_err(|problems| {
+                let first = problems.first().map(ToString::to_string);
+                Refused::wish(
+                    first.unwrap_or_else(|| format!("{shown} is damaged")),
+                    "the session's team file was changed; tell the person who runs it",
+                )
+            })?,
+            Err(error) => {
+                let info = who.session.read_info()?;
+                Team::builtin(&info.team).ok_or_else(|| {
+                    Refused::wish(
+                        format!("cannot read {shown}: {error}"),
+                        "the session is not complete; tell the person who runs it",
+                    )
+                })?
+            }
+        };
+        Ok(Self { who, team })
+    }
+
+    /// Hands in the report, once. What is wrong with it is found before it is handed in, so that the worker can mend
+    /// it at once.
+    pub fn report(&self, body: &str) -> Result<(), Refused> {
+        let again = "correct the report and hand it in again, if the task is still open";
+        if let Some(job) = job_named_in(body).filter(|job| job != self.who.session.id()) {
+            let message = format!(
+                "the report is for job `{job}`, but this worker belongs to `{}`",
+                self.who.session.id()
+            );
+            return Err(Refused::wish(message, again));
+        }
+        ReportReader::new(&self.team)
+            .read(&self.who.task, body)
+            .map_err(|reason| Refused::wish(reason, again))?;
+        let who = &self.who;
+        let token = who.token()?;
+        match submit(&who.session, &who.task, who.attempt, token, body.as_bytes())? {
+            Submitted::Accepted => Ok(()),
+            Submitted::Refused(refusal) => Err(Refused::wish(refusal.to_string(), again)),
+        }
+    }
+}
+
+fn job_named_in(body: &str) -> Option<String> {
+    let fields: Map<String, Value> = serde_json::from_str(body).ok()?;
+    fields.get("job_id").and_then(Value::as_str).map(str::to_owned)
+}
+
+fn now() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX)).to_string()
+}
+
+#[cfg(test)]
+mod tests;
