@@ -1,6 +1,6 @@
 //! A model service for tests and examples, on loopback only. The prompt scripts what it answers ([`script`]), the
 //! first element of the URL's path says how it fails ([`mode`]); it speaks four dialects ([`dialect`]).
-//! It never thinks, never reads keys and keeps nothing but counters.
+//! [`client`] points agents at it. It never thinks, never reads keys and keeps nothing but counters.
 //!
 //! ```no_run
 //! let model = wavecrew_fake_model::FakeModel::start()?;
@@ -8,6 +8,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+pub mod client;
 pub mod dialect;
 pub mod mode;
 pub mod script;

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! @@tool NAME {json}   call this tool, one line per request of the turn
+//! @@shell COMMAND      run this by whatever tool runs commands among those offered
 //! @@custom NAME text   call a free-form tool (`\n` is a line break); other dialects see a tool with one `input`
 //! @@final TEXT         the answer that ends the turn; without one it is "done"
 //! @@next               what follows is for the next turn, when its message brings no script of its own
@@ -46,6 +47,24 @@ pub enum Step {
     Final(String),
 }
 
+/// A call as the script has it.
+#[derive(Debug)]
+enum Call {
+    Step(Step),
+    /// A command line, for a tool that is yet to be chosen.
+    Shell(String),
+}
+
+/// Tools that run commands, and the argument that takes the command.
+const SHELLS: &[(&str, &str)] = &[
+    ("exec_command", "cmd"),
+    ("Bash", "command"),
+    ("run_shell_command", "command"),
+    ("bash", "command"),
+    ("shell", "command"),
+    ("developer__shell", "command"),
+];
+
 impl Step {
     /// Name and arguments as JSON for dialects that know only one kind of call.
     pub fn as_call(&self) -> Option<(&str, Value)> {
@@ -67,9 +86,31 @@ impl Step {
     }
 }
 
+impl Call {
+    /// The call, of one of these tools if it is a command that any may run.
+    fn of(&self, tools: &[String]) -> Step {
+        let command = match self {
+            Self::Step(step) => return step.clone(),
+            Self::Shell(command) => command,
+        };
+        let offered = |(name, _): &&(&str, &str)| tools.iter().any(|tool| tool == name);
+        let (name, argument) = SHELLS.iter().find(offered).unwrap_or(&SHELLS[0]);
+        let mut arguments = json!({ *argument: command });
+        match *name {
+            "Bash" | "bash" => arguments["description"] = "as told".into(),
+            "run_shell_command" => arguments["is_background"] = false.into(),
+            _ => {}
+        }
+        Step::Tool {
+            name: (*name).to_owned(),
+            arguments: arguments.to_string(),
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 struct Turn {
-    calls: Vec<Step>,
+    calls: Vec<Call>,
     answer: Option<String>,
 }
 
@@ -97,11 +138,14 @@ pub fn next_step(conversation: &Conversation) -> Step {
     } else {
         turn.calls.get(results)
     };
-    let Some((call, name)) = call.and_then(|call| call.tool_name().map(|name| (call, name))) else {
+    let Some(call) = call.map(|call| call.of(&conversation.tools)) else {
+        return final_step();
+    };
+    let Some(name) = call.tool_name() else {
         return final_step();
     };
     if conversation.open_tools || conversation.tools.iter().any(|tool| tool == name) {
-        call.clone()
+        call
     } else if conversation.tools.is_empty() {
         // Requests on the side, such as one for a title, carry the prompt and no tools.
         final_step()
@@ -123,12 +167,14 @@ fn read(text: &str) -> Vec<Turn> {
         }
         let turn = turns.last_mut().expect("starts with one turn");
         if let Some((name, arguments)) = words(line, "@@tool ") {
-            turn.calls.push(Step::Tool { name, arguments });
+            turn.calls.push(Call::Step(Step::Tool { name, arguments }));
         } else if let Some((name, text)) = words(line, "@@custom ") {
-            turn.calls.push(Step::Custom {
+            turn.calls.push(Call::Step(Step::Custom {
                 name,
                 input: text.replace("\\n", "\n"),
-            });
+            }));
+        } else if let Some(command) = line.strip_prefix("@@shell ") {
+            turn.calls.push(Call::Shell(command.to_owned()));
         } else if let Some(answer) = line.strip_prefix("@@final ") {
             turn.answer = Some(answer.to_owned());
         }
@@ -173,6 +219,28 @@ mod tests {
         assert_eq!(step(&[script.clone(), Said::ToolResult]), tool("sh", "{}"));
         let end = [script, Said::ToolResult, user("<reminder/>"), Said::ToolResult];
         assert_eq!(step(&end), Step::Final("all done".into()));
+    }
+
+    #[test]
+    fn a_command_goes_to_the_tool_that_runs_commands() {
+        let with = |tools: &[&str]| {
+            let said = vec![user("@@shell echo hi")];
+            let tools = tools.iter().map(|&tool| tool.to_owned()).collect();
+            next_step(&Conversation {
+                said,
+                tools,
+                ..Conversation::default()
+            })
+        };
+        assert_eq!(
+            with(&["Read", "exec_command"]),
+            tool("exec_command", r#"{"cmd":"echo hi"}"#)
+        );
+        assert_eq!(
+            with(&["Bash"]),
+            tool("Bash", r#"{"command":"echo hi","description":"as told"}"#)
+        );
+        assert!(matches!(with(&["Read"]), Step::Final(text) if text.contains("not among those offered")));
     }
 
     #[test]

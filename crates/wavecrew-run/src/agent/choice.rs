@@ -1,5 +1,6 @@
 //! Agents by name. Starts nothing and looks for nothing on the machine.
 
+use std::ffi::OsStr;
 use std::rc::Rc;
 
 use wavecrew_core::team::Role;
@@ -32,12 +33,13 @@ pub fn by_name(name: &str) -> Result<Rc<dyn Adapter>, AgentError> {
     Ok(Rc::new(Command { program, args }))
 }
 
-/// The first of a role's preferred agents that this version can start.
-pub fn preferred(role: &Role) -> Option<&str> {
-    role.agents
-        .iter()
-        .map(String::as_str)
-        .find(|name| by_name(name).is_ok())
+/// The first of a role's preferred agents that can be started here.
+pub fn preferred<'a>(role: &'a Role, path: &OsStr) -> Option<&'a str> {
+    let here = |name: &&str| match Cli::by_name(name) {
+        Some(cli) => cli.find(path).is_some(),
+        None => by_name(name).is_ok(),
+    };
+    role.agents.iter().map(String::as_str).find(here)
 }
 
 #[cfg(test)]

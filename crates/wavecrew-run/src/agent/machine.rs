@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::Cli;
 
 /// How long a program may take to say its version.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// How an agent is paid for or let in, as far as can be told without asking it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -154,6 +154,8 @@ pub fn installed(path: &OsStr) -> Vec<Cli> {
 pub fn version(program: &Path) -> Result<String, String> {
     let mut child = Command::new(program)
         .arg("--version")
+        // gemini would start itself a second time, which is slow and leaves two to end.
+        .env("GEMINI_CLI_NO_RELAUNCH", "true")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

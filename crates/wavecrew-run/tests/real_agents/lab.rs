@@ -5,11 +5,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use serde_json::{Value, json};
 use tempfile::TempDir;
 use wavecrew_core::event::StopReason;
 use wavecrew_core::team::Access;
 use wavecrew_fake_model::FakeModel;
+use wavecrew_fake_model::client::point;
 use wavecrew_run::agent::Cli;
 use wavecrew_run::agent::launch::{Conversation, Launch, Request, launch};
 use wavecrew_run::agent::stream::{
@@ -78,96 +78,14 @@ impl Lab {
         self.path("project").join(name)
     }
 
-    /// How a user would point this agent at a service of their own.
-    fn service(&self, command: &mut Command, base: &str) -> Vec<String> {
-        let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
-        match self.cli {
-            Cli::Codex => {
-                let home = self.path("home/.codex");
-                std::fs::create_dir_all(&home).unwrap();
-                let config = format!(
-                    "model = \"fake-1\"\nmodel_provider = \"fake\"\ncheck_for_update_on_startup = false\n\
-                     [analytics]\nenabled = false\n[model_providers.fake]\nname = \"fake\"\n\
-                     base_url = \"{base}/v1\"\nwire_api = \"responses\"\nenv_key = \"FAKE_KEY\"\n\
-                     request_max_retries = 1\nstream_max_retries = 1\n"
-                );
-                std::fs::write(home.join("config.toml"), config).unwrap();
-                command.env("FAKE_KEY", "dummy");
-                Vec::new()
-            }
-            Cli::Claude => {
-                command
-                    .env("ANTHROPIC_BASE_URL", base)
-                    .env("ANTHROPIC_API_KEY", "dummy");
-                command
-                    .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
-                    .env("CLAUDE_CODE_MAX_RETRIES", "1");
-                Vec::new()
-            }
-            Cli::Gemini => {
-                command
-                    .env("GEMINI_API_KEY", "dummy")
-                    .env("GOOGLE_GEMINI_BASE_URL", base);
-                let settings = json!({
-                    "security": { "auth": { "selectedType": "gemini-api-key" } },
-                    "privacy": { "usageStatisticsEnabled": false },
-                    "general": { "maxAttempts": 2 },
-                });
-                self.settings("home/.gemini/settings.json", &settings);
-                Vec::new()
-            }
-            Cli::Qwen => {
-                command
-                    .env("OPENAI_API_KEY", "dummy")
-                    .env("OPENAI_BASE_URL", format!("{base}/v1"));
-                command.env("OPENAI_MODEL", "fake-1");
-                let settings = json!({
-                    "memory": { "enableManagedAutoMemory": false, "enableManagedAutoDream": false },
-                    "privacy": { "usageStatisticsEnabled": false },
-                    "general": { "enableAutoUpdate": false },
-                    "model": { "generationConfig": { "maxRetries": 1 } },
-                    "$version": 4,
-                });
-                self.settings("home/.qwen/settings.json", &settings);
-                words(&["--auth-type", "openai"])
-            }
-            Cli::Opencode => {
-                let model = json!({ "name": "fake-1", "tool_call": true, "limit": { "context": 100_000, "output": 8000 } });
-                let provider = json!({
-                    "npm": "@ai-sdk/openai-compatible", "name": "fake", "models": { "fake-1": model },
-                    "options": { "baseURL": format!("{base}/v1"), "apiKey": "dummy" },
-                });
-                let config = json!({ "model": "fake/fake-1", "small_model": "fake/fake-1", "provider": { "fake": provider } });
-                self.settings("home/.config/opencode/opencode.json", &config);
-                command
-                    .env("OPENCODE_DISABLE_MODELS_FETCH", "1")
-                    .env("OPENCODE_DISABLE_DEFAULT_PLUGINS", "1");
-                Vec::new()
-            }
-            Cli::Goose => unreachable!("not among the installed agents"),
-        }
-    }
-
-    fn settings(&self, name: &str, value: &Value) {
-        let path = self.path(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, value.to_string()).unwrap();
-    }
-
     pub fn run(&self, mode: &str, request: Request) -> Ran {
         self.run_at(&self.model.base(mode), request)
     }
 
     pub fn run_at(&self, base: &str, request: Request) -> Ran {
         let mut command = Command::new(self.bin.join(self.cli.name()));
-        let extra = self.service(&mut command, base);
-        let launch = launch(
-            self.cli,
-            &Request {
-                extra: &extra,
-                ..request
-            },
-        );
+        command.envs(point(self.cli.name(), base, &self.path("home")).unwrap());
+        let launch = launch(self.cli, &request);
         let output = start(&mut command, &launch, self.root.path());
         let mut stream = Stream::new(self.cli);
         let lines = String::from_utf8(output.stdout).unwrap();

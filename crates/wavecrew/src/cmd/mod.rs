@@ -1,5 +1,6 @@
 //! One file per verb. Each owns its flags and its `run`.
 
+pub mod agents;
 pub mod archive;
 pub mod cancel;
 pub mod completions;

@@ -1,11 +1,13 @@
-//! Which agent does which role: what was asked for, else what the team or the project prefers.
+//! Which agent does which role: what was asked for, else what the team or the project prefers, else what is installed.
 
 use crate::config::Config;
 use crate::exit::Failure;
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use wavecrew_core::engine::AgentChoice;
 use wavecrew_core::team::Team;
-use wavecrew_run::agent::{Agent, AgentError, preferred};
+use wavecrew_run::agent::machine::installed;
+use wavecrew_run::agent::{AgentError, Cli, by_name, preferred};
 
 /// An agent, and why it was chosen.
 pub struct Chosen {
@@ -19,10 +21,11 @@ pub fn choose(
     agent: Option<&str>,
     role_agents: &[String],
 ) -> Result<Chosen, Failure> {
+    let path = search_path();
     let mut by_role: BTreeMap<String, String> = BTreeMap::new();
     for role in &team.roles {
         if agent.is_none()
-            && let Some(name) = preferred(role)
+            && let Some(name) = preferred(role, &path)
         {
             by_role.insert(role.name.clone(), name.to_owned());
         }
@@ -48,19 +51,22 @@ pub fn choose(
         {
             (String::new(), "every role has its own")
         }
-        (None, None) => {
-            return Err(Failure::with_help(
-                "no agent was chosen",
-                "say which program does the tasks, for example `--agent 'command:./agent.sh'`, or set `agent` in \
-                 wavecrew.toml (`wavecrew init` writes one)",
-            ));
-        }
+        (None, None) => match installed(&path).first() {
+            Some(cli) => (cli.name().to_owned(), "the first one found on PATH"),
+            None => {
+                return Err(Failure::with_help(
+                    "no agent was chosen, and none is installed",
+                    "install one (`wavecrew agents` says how), or say which program does the tasks, for example \
+                     `--agent 'command:./agent.sh'`, or set `agent` in wavecrew.toml (`wavecrew init` writes one)",
+                ));
+            }
+        },
     };
     for name in by_role
         .values()
         .chain(Some(&default).filter(|name| !name.is_empty()))
     {
-        Agent::parse(name).map_err(|error| bad_agent(&error))?;
+        check(name, &path)?;
     }
     Ok(Chosen {
         choice: AgentChoice { default, by_role },
@@ -68,8 +74,36 @@ pub fn choose(
     })
 }
 
+/// Where programs are looked for.
+pub fn search_path() -> OsString {
+    std::env::var_os("PATH").unwrap_or_default()
+}
+
+/// Makes sure that an agent can be started here, before anything runs.
+pub fn check(name: &str, path: &OsStr) -> Result<(), Failure> {
+    by_name(name).map_err(|error| bad_agent(&error))?;
+    match Cli::by_name(name) {
+        Some(cli) if cli.find(path).is_none() => Err(not_installed(cli, path)),
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn not_installed(cli: Cli, path: &OsStr) -> Failure {
+    let here: Vec<&str> = installed(path).into_iter().map(Cli::name).collect();
+    let others = if here.is_empty() {
+        "no other agent is installed".to_owned()
+    } else {
+        format!("installed here: {}", here.join(", "))
+    };
+    Failure::with_help(
+        format!("the agent `{}` is not installed", cli.name()),
+        format!("{}; {others}", cli.how_to_install()),
+    )
+}
+
 fn bad_agent(error: &AgentError) -> Failure {
-    let help = "this version runs any program: `--agent 'command:PROGRAM ARGS'`";
+    let names = Cli::ALL.map(Cli::name).join(", ");
+    let help = format!("agents by name: {names}; any other program: `--agent 'command:PROGRAM ARGS'`");
     Failure::with_help(error.to_string(), help)
 }
 

@@ -26,7 +26,7 @@ pub struct RunFlags {
     /// Workers at the same time [default: 3]
     #[arg(short = 'c', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub concurrency: Option<u32>,
-    /// The program that does the tasks, for example `command:./agent.sh`
+    /// Who does the tasks: codex, claude, gemini, qwen, opencode, goose or `command:./agent.sh`
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
     /// Another agent for one role
@@ -91,6 +91,7 @@ pub fn drive(
     let mut screen = report::for_run(global, &session.dir, &session.info);
     let person = !flags.yes && !global.json && is_terminal();
     let program = std::env::current_exe().map_err(Failure::Output)?;
+    let worker_tools = [program.to_string_lossy().into_owned(), "mcp".into(), "--worker".into()];
     let guardian = GuardianCommand {
         env: path_with(&program)
             .map(|path| ("PATH".into(), path))
@@ -103,6 +104,7 @@ pub fn drive(
         reporter: screen.as_mut(),
         asker: person.then(|| Arc::new(ask) as Asker),
         instruction: flags.instruction.clone(),
+        worker_tools: Some(worker_tools.to_vec()),
     };
     let (dir, info) = (session.dir.clone(), session.info.clone());
     let (ending, ledger) =

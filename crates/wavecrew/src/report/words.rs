@@ -85,6 +85,8 @@ pub fn event(event: &Event, ledger: &Ledger) -> Option<(Weight, String)> {
         ),
         Event::RunStarted { .. }
         | Event::Spawned { .. }
+        | Event::Conversing { .. }
+        | Event::Usage { .. }
         | Event::Asked { .. }
         | Event::Answered { .. }
         | Event::RunEnded { .. } => return None,

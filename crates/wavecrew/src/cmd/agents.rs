@@ -1,0 +1,233 @@
+//! `agents`: which agents are here and what they can do; `agents test` has one of them do a tiny task.
+
+use crate::cli::Global;
+use crate::exit::{Exit, Failure};
+use crate::launch::agents::{check, search_path};
+use crate::layout::fit;
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{Write, stdout};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use wavecrew_core::sheet::{Origin, Sheet};
+use wavecrew_run::agent::Cli;
+use wavecrew_run::agent::machine::{Features, Login, version};
+use wavecrew_store::{Listed, list as list_sessions};
+
+/// List the agents: what is installed, logged in or not, and what to do about the rest
+#[derive(clap::Args, Debug)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:\n  wavecrew agents\n  wavecrew agents --json\n  wavecrew agents test codex"
+)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum Action {
+    Test(TestArgs),
+}
+
+/// Have an agent do a tiny task in a folder of its own
+#[derive(clap::Args, Debug)]
+struct TestArgs {
+    /// An agent's name, or `command:PROGRAM`
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// What it is to do, in place of writing one file
+    #[arg(long, value_name = "TEXT")]
+    task: Option<String>,
+    /// Seconds it may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 180, value_parser = clap::value_parser!(u64).range(1..))]
+    timeout: u64,
+}
+
+/// One known agent on this machine.
+struct Found {
+    cli: Cli,
+    program: Option<PathBuf>,
+    version: Result<String, String>,
+    login: Login,
+}
+
+impl Args {
+    pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
+        match &self.action {
+            Some(Action::Test(args)) => args.run(global),
+            None => list(global),
+        }
+    }
+}
+
+fn list(global: &Global) -> Result<Exit, Failure> {
+    let found = look();
+    let mut out = stdout().lock();
+    if global.json {
+        let agents: Vec<Value> = found.iter().map(Found::json).collect();
+        writeln!(out, "{:#}", json!({ "agents": agents }))?;
+    } else {
+        for agent in &found {
+            agent.print(&mut out)?;
+        }
+        writeln!(
+            out,
+            "\nAny other program: --agent 'command:PROGRAM ARGS'. Try one with `wavecrew agents test NAME`."
+        )?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Asks all programs for their versions at the same time: some take seconds to start.
+fn look() -> Vec<Found> {
+    let path = search_path();
+    let asked: Vec<_> = Cli::ALL
+        .into_iter()
+        .map(|cli| {
+            let program = cli.find(&path);
+            let asked = program
+                .clone()
+                .map(|program| std::thread::spawn(move || version(&program)));
+            (cli, program, asked)
+        })
+        .collect();
+    let told = asked.into_iter().map(|(cli, program, asked)| Found {
+        cli,
+        program,
+        version: match asked.map(std::thread::JoinHandle::join) {
+            Some(Ok(version)) => version,
+            Some(Err(_)) => Err("its version could not be asked for".to_owned()),
+            None => Err("not installed".to_owned()),
+        },
+        login: cli.login(|name| std::env::var_os(name)),
+    });
+    told.collect()
+}
+
+impl Found {
+    fn advice(&self) -> Option<&'static str> {
+        match (&self.program, &self.login) {
+            (None, _) => Some(self.cli.how_to_install()),
+            (Some(_), Login::NotFound) => Some(self.cli.how_to_log_in()),
+            (Some(_), Login::Variable(_) | Login::File(_)) => None,
+        }
+    }
+
+    fn print(&self, out: &mut impl Write) -> std::io::Result<()> {
+        let name = fit(self.cli.name(), 8);
+        let Some(program) = &self.program else {
+            return writeln!(out, "{name}  not installed: {}", self.cli.how_to_install());
+        };
+        let version = match &self.version {
+            Ok(version) => version.clone(),
+            Err(why) => format!("version unknown: {why}"),
+        };
+        writeln!(out, "{name}  {version} · {}", program.display())?;
+        let login = match &self.login {
+            Login::Variable(name) => format!("logged in: {name} is set"),
+            Login::File(path) => format!("logged in: {} is there", path.display()),
+            Login::NotFound => format!(
+                "no login found (one in the system's key ring is not seen): {}",
+                self.cli.how_to_log_in()
+            ),
+        };
+        writeln!(out, "          {login}")?;
+        writeln!(out, "          {}", features(self.cli.features()).join(", "))
+    }
+
+    fn json(&self) -> Value {
+        let (login, by) = match &self.login {
+            Login::Variable(name) => (Some(true), Some((*name).to_owned())),
+            Login::File(path) => (Some(true), Some(path.display().to_string())),
+            // A key ring may hold one.
+            Login::NotFound => (None, None),
+        };
+        json!({
+            "name": self.cli.name(),
+            "installed": self.program.is_some(),
+            "path": self.program,
+            "version": self.version.as_ref().ok(),
+            "logged_in": login,
+            "logged_in_by": by,
+            "features": features(self.cli.features()),
+            "advice": self.advice(),
+        })
+    }
+}
+
+fn features(features: Features) -> Vec<&'static str> {
+    let optional = [
+        (features.resume, "interactive"),
+        (features.mcp, "mcp"),
+        (features.schema, "schema"),
+        (features.usage, "usage"),
+        (features.cost, "cost"),
+        (features.read_only, "read-only roles"),
+    ];
+    let has = optional.into_iter().filter(|(has, _)| *has).map(|(_, name)| name);
+    ["one-shot"].into_iter().chain(has).collect()
+}
+
+/// What `agents test` has done when nothing else is asked for.
+const TASK: &str = "Create the file hello.txt in the working folder. It holds one line with the word hello. Change \
+                    nothing else.";
+
+impl TestArgs {
+    fn run(&self, global: &Global) -> Result<Exit, Failure> {
+        check(&self.name, &search_path())?;
+        let folder = tempfile::Builder::new()
+            .prefix("wavecrew-agents-test-")
+            .tempdir()?;
+        let task = self.task.as_deref().unwrap_or(TASK).replace('"', "\"\"");
+        fs::write(
+            folder.path().join("tasks.csv"),
+            format!("\"id\",\"description\"\n\"TEST\",\"{task}\"\n"),
+        )?;
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("-C").arg(folder.path());
+        if global.quiet {
+            command.arg("--quiet");
+        }
+        command.args(["run", "tasks.csv", "-y", "--agent", &self.name]);
+        command.args(["--timeout", &self.timeout.to_string()]);
+        // Its events are not this command's answer.
+        let ended = command.stdin(Stdio::null()).stdout(Stdio::null()).status()?;
+        let wrote = self.task.is_some() || folder.path().join("hello.txt").is_file();
+        let works = ended.success() && wrote;
+        let kept = (!works).then(|| folder.keep());
+        let why = if works {
+            None
+        } else if ended.success() {
+            Some("it reported success, but hello.txt is not there".to_owned())
+        } else {
+            kept.as_deref().and_then(error_of)
+        };
+        let mut out = stdout().lock();
+        if global.json {
+            let answer = json!({ "name": self.name, "works": works, "error": why, "folder": kept });
+            writeln!(out, "{answer:#}")?;
+        } else if let Some(folder) = &kept {
+            writeln!(out, "{} does not work: {}", self.name, why.unwrap_or_default())?;
+            writeln!(out, "Everything about it is kept in {}", folder.display())?;
+        } else {
+            writeln!(out, "{} works", self.name)?;
+        }
+        Ok(if works { Exit::Done } else { Exit::TasksFailed })
+    }
+}
+
+/// The `error` that the session's table ends up with.
+fn error_of(folder: &Path) -> Option<String> {
+    let session = list_sessions(folder)
+        .ok()?
+        .into_iter()
+        .find_map(|listed| match listed {
+            Listed::Session(dir, _) => Some(dir),
+            Listed::Broken { .. } => None,
+        })?;
+    let table = fs::read(session.results_csv()).ok()?;
+    let sheet = Sheet::read(table.as_slice(), Origin::Session).ok()?;
+    let column = sheet.column("error").filter(|_| sheet.rows() > 0)?;
+    Some(sheet.cell(0, column).to_owned()).filter(|error| !error.is_empty())
+}
