@@ -337,7 +337,7 @@ fn parse_numbered(name: &str) -> Option<(&str, u32)> {
 fn is_of_an_attempt(name: &str) -> bool {
     let name = name.strip_suffix(".reason").unwrap_or(name);
     let numbered = match name.rsplit_once('.') {
-        Some((rest, last)) if last == "report" || last.starts_with("rejected-") => rest,
+        Some((rest, last)) if matches!(last, "report" | "result") || last.starts_with("rejected-") => rest,
         _ => name,
     };
     parse_numbered(numbered).is_some()

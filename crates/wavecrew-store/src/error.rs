@@ -29,8 +29,12 @@ pub enum StoreError {
     },
     #[error("`{}` has format {found}, and this version of wavecrew reads up to {known}", path.display())]
     NewerFormat { path: PathBuf, found: u32, known: u32 },
-    #[error("the journal `{}` takes no more events after an earlier failure", path.display())]
-    Poisoned { path: PathBuf },
+    #[error("`{}` takes no more events since the run failed to {operation} it: {cause}", path.display())]
+    Poisoned {
+        path: PathBuf,
+        operation: &'static str,
+        cause: io::Error,
+    },
     #[error("the session `{}` is in use{}", path.display(), by(holder.as_deref()))]
     Locked {
         path: PathBuf,
@@ -83,7 +87,7 @@ impl StoreError {
     /// The system's error number, when the system refused.
     pub fn errno(&self) -> Option<i32> {
         match self {
-            Self::Io { source, .. } => source.raw_os_error(),
+            Self::Io { source, .. } | Self::Poisoned { cause: source, .. } => source.raw_os_error(),
             _ => None,
         }
     }
@@ -91,7 +95,7 @@ impl StoreError {
     /// What a person can do about it, in one or two sentences.
     pub fn help(&self) -> String {
         match self {
-            Self::Io { source, .. } => io_help(source).to_owned(),
+            Self::Io { source, .. } | Self::Poisoned { cause: source, .. } => io_help(source).to_owned(),
             Self::Damaged { path, line, .. } => format!(
                 "good lines follow the damaged one, so nothing was cut. Restore the file from a backup, or \
                  keep a copy and give up everything from that line on: \
@@ -101,9 +105,6 @@ impl StoreError {
             ),
             Self::UnknownEvent { .. } | Self::NewerFormat { .. } => {
                 "it was written by a newer wavecrew: continue it with that version, or update this one".into()
-            }
-            Self::Poisoned { .. } => {
-                "fix the cause that was reported first, then continue the session".into()
             }
             Self::Locked { .. } => {
                 "wait for that run, or stop it with `wavecrew cancel`; `wavecrew status` works meanwhile"

@@ -1,12 +1,12 @@
 //! Taking up a session again, and following a person's edits: what is kept, what runs again, and why.
 
-use super::action::Notice;
+use super::action::{Action, Notice};
 use super::fingerprint::Fingerprinter;
 use super::input::RecoveredReport;
 use super::ledger::{Ledger, Progress};
 use super::{AgentChoice, Engine, Mode};
 use crate::event::{Checked, Event, Status, StopReason, TaskResult};
-use crate::id::TaskIx;
+use crate::id::{ExecMode, TaskIx};
 use crate::plan::Plan;
 use crate::sheet::Patch;
 use std::collections::BTreeMap;
@@ -109,6 +109,9 @@ impl Engine {
         match report {
             // What a role owes is checked while its worker can still be asked; the new worker finds it there.
             Some(report) if report.status == Status::Failed || !owes => {
+                if let Some(text) = report.whole_findings {
+                    self.out.push(Action::KeepFindings { task, attempt, text });
+                }
                 let result = TaskResult {
                     status: report.status,
                     findings: report.findings,
@@ -123,6 +126,9 @@ impl Engine {
                     stop: StopReason::Ok,
                     result,
                 });
+                if self.ledger.plan().mode(task) == ExecMode::Interactive {
+                    self.out.push(Action::WriteInteractive { task });
+                }
             }
             Some(_) | None => self.record(Event::Interrupted {
                 at: self.now,
@@ -163,7 +169,7 @@ impl Engine {
                 .expect("rows of running tasks cannot be removed");
             self.live.get_mut(&worker).expect("taken from the map").task = task;
         }
-        self.out.push(super::Action::Record(Event::Edited { patch }));
+        self.out.push(Action::Record(Event::Edited { patch }));
         for (id, status) in wanted {
             self.set_status(&id, status);
         }

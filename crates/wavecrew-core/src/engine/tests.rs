@@ -444,6 +444,28 @@ fn continue_takes_a_report_that_got_in_before_the_crash() {
 }
 
 #[test]
+fn a_report_from_before_the_crash_gets_all_its_files() {
+    let table = "id,description,exec_mode\nA,a,interactive\n";
+    let mut rig = Rig::new(table);
+    rig.spawned(1);
+    let mut again = Engine::new(replay(table, &rig.events), Options::default());
+    let findings = "f".repeat(600);
+    let recovered = vec![RecoveredReport {
+        task: "A".to_owned(),
+        attempt: 1,
+        body: format!(r#"{{"id":"A","status":"completed","findings":"{findings}"}}"#),
+    }];
+    let actions = again.step(Timestamp(9), Input::Begin { recovered });
+    let kept = actions
+        .iter()
+        .any(|action| matches!(action, Action::KeepFindings { text, .. } if *text == findings));
+    let written = actions
+        .iter()
+        .any(|action| matches!(action, Action::WriteInteractive { .. }));
+    assert!(kept && written, "{actions:?}");
+}
+
+#[test]
 fn a_result_is_stale_when_what_it_was_made_from_changed() {
     let mut rig = Rig::new(CHAIN);
     rig.completes(1, "A").completes(2, "B");

@@ -19,7 +19,7 @@ pub use session::{NewSession, OpenSession, SessionError, replay};
 
 use crate::agent::{Adapter, Redactor};
 use crate::guardian::{Guardian, GuardianCommand};
-use crate::process::{Notice as ProcessNotice, ProcessError, SpawnFailure};
+use crate::process::{Notice as ProcessNotice, ProcessError, SpawnFailure, check_open_files_limit};
 use briefing::Surroundings;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs;
@@ -144,11 +144,15 @@ impl<'a> Driver<'a> {
         surface: Surface<'a>,
         guardian: GuardianCommand,
     ) -> Result<(Ending, Ledger), DriveError> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|source| ProcessError::System {
+        let failed = |source| ProcessError::System {
             what: "start the event loop",
             source,
-        })?;
+        };
+        check_open_files_limit().map_err(failed)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(failed)?;
         let local = tokio::task::LocalSet::new();
         local.block_on(&runtime, Self::drive(session, engine, surface, guardian))
     }

@@ -8,9 +8,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use wavecrew_core::engine::{Ledger, RecoveredReport};
-use wavecrew_core::event::Event;
-use wavecrew_core::id::TaskIx;
+use wavecrew_core::engine::{Ledger, Progress, RecoveredReport};
+use wavecrew_core::event::{Event, Status};
+use wavecrew_core::id::{ExecMode, TaskIx};
 use wavecrew_core::plan::{Plan, Problem, seal};
 use wavecrew_core::sheet::{Origin, Sheet};
 use wavecrew_core::team::{Team, TeamProblem};
@@ -128,6 +128,8 @@ impl OpenSession {
                 source,
             };
             atomic::write(&plan_file(&dir), &fs::read(&table).map_err(unreadable)?)?;
+            // Attempts are counted anew, and must not meet reports of the old ones.
+            dir.attempts().sweep()?;
             (Journal::create(&dir.journal_file())?, Vec::new())
         };
         let guardian = read_guardian(&dir);
@@ -145,6 +147,7 @@ impl OpenSession {
             });
         let recovered = recovered.collect();
         let ledger = replay(&dir, &info, current_team, &events)?;
+        mend_interactive(&dir, &ledger)?;
         let table = TableFile::open(&dir, Duration::ZERO)?;
         let session = Self {
             dir,
@@ -253,12 +256,31 @@ pub(super) fn render(ledger: &Ledger) -> Vec<u8> {
     bytes
 }
 
-/// `interactive/{id}-result.json`.
-pub(super) fn write_interactive(
-    session: &OpenSession,
-    ledger: &Ledger,
-    task: TaskIx,
-) -> Result<(), StoreError> {
+/// Writes `interactive/{id}-result.json`.
+pub(super) fn write_interactive(dir: &SessionDir, ledger: &Ledger, task: TaskIx) -> Result<(), StoreError> {
+    let path = dir.interactive_result(ledger.plan().id(task));
+    atomic::write(&path, &interactive_result(ledger, task))
+}
+
+/// Writes the results of interactive tasks that a crash cut off between the journal and the file.
+fn mend_interactive(dir: &SessionDir, ledger: &Ledger) -> Result<(), StoreError> {
+    let plan = ledger.plan();
+    for task in plan.tasks() {
+        let state = ledger.task(task);
+        // Without a stop reason no worker of ours made the result.
+        let ours = state.progress == Progress::Done && state.stop.is_some();
+        if plan.mode(task) != ExecMode::Interactive || !ours || state.result.status == Status::Skipped {
+            continue;
+        }
+        let there = fs::read(dir.interactive_result(plan.id(task))).unwrap_or_default();
+        if there != interactive_result(ledger, task) {
+            write_interactive(dir, ledger, task)?;
+        }
+    }
+    Ok(())
+}
+
+fn interactive_result(ledger: &Ledger, task: TaskIx) -> Vec<u8> {
     let (id, state) = (ledger.plan().id(task), ledger.task(task));
     let mut result = serde_json::json!({
         "task_id": id,
@@ -273,7 +295,7 @@ pub(super) fn write_interactive(
     }
     let mut text = serde_json::to_vec_pretty(&result).expect("plain data");
     text.push(b'\n');
-    atomic::write(&session.dir.interactive_result(id), &text)
+    text
 }
 
 fn plan_file(dir: &SessionDir) -> PathBuf {

@@ -7,6 +7,8 @@ use crate::agent::Memory;
 use crate::agent::launch::{McpServer, Request};
 use crate::agent::stream::{End, Expects, FailKind, Outcome, Stopped};
 use crate::process::{Exit as ProcessExit, Spawn};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
@@ -221,7 +223,7 @@ impl Driver<'_> {
             state.report_seen = true;
             reports.push(self.redactor.text(&String::from_utf8_lossy(&report)));
         }
-        if let Some(report) = read_result_file(&state.result_file) {
+        if let Some(report) = read_result_file(&state.result_file)? {
             reports.push(self.redactor.text(&report));
         }
         reports.extend(state.output.answer());
@@ -376,14 +378,38 @@ fn write_prompt(path: &Path, message: &str) -> Result<OwnedFd, StoreError> {
 }
 
 /// The result file, if the worker wrote one; taken away so that the next turn starts without it.
-fn read_result_file(path: &Path) -> Option<String> {
-    let file = File::open(path).ok()?;
-    let mut bytes = Vec::new();
-    // One more than is taken, so that too much is noticed.
-    file.take(MAX_REPORT_BYTES as u64 + 1)
-        .read_to_end(&mut bytes)
-        .ok()?;
+///
+/// A shortage of the machine must not cost a report, and what a worker may make of the name (a folder, a pipe that
+/// nobody writes to) must not cost the run.
+fn read_result_file(path: &Path) -> Result<Option<String>, StoreError> {
+    let read = || -> io::Result<Option<Vec<u8>>> {
+        let file = File::options()
+            .read(true)
+            .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
+            .open(path)?;
+        if !file.metadata()?.is_file() {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        // One more than is taken, so that too much is noticed.
+        file.take(MAX_REPORT_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+        Ok(Some(bytes))
+    };
+    let bytes = match read() {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return Ok(None),
+        Err(error) => match Errno::from_io_error(&error) {
+            Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::IO) => {
+                return Err(StoreError::Io {
+                    operation: "read",
+                    path: path.to_owned(),
+                    source: error,
+                });
+            }
+            _ => return Ok(None),
+        },
+    };
     let _ = fs::remove_file(path);
     let text = String::from_utf8_lossy(&bytes).trim().to_owned();
-    (!text.is_empty()).then_some(text)
+    Ok((!text.is_empty()).then_some(text))
 }

@@ -20,7 +20,7 @@ pub(crate) use ending::{KILL_PAUSE, end, freeze_and_kill, signal};
 pub use environment::{WORKER_VARIABLE, outer_agent_markers};
 pub(crate) use identity::process_id;
 pub use identity::{Leftovers, current, end_leftovers, is_alive};
-pub use limits::raise_open_files_limit;
+pub use limits::{check_open_files_limit, raise_open_files_limit};
 pub use pipes::{input_pipe, no_input, output_pipe, pump};
 pub use wavecrew_core::event::ProcessId;
 
@@ -118,13 +118,13 @@ impl SpawnFailure {
 /// Why processes cannot be managed at all.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
-    #[error("cannot start the guardian process `{program}`")]
+    #[error("cannot start the guardian process `{program}`: {source}")]
     Start { program: String, source: io::Error },
     #[error("the guardian process `{program}` did not get ready: {reason}")]
     NotReady { program: String, reason: String },
     #[error("the guardian process is gone")]
     GuardianGone,
-    #[error("cannot {what}")]
+    #[error("cannot {what}: {source}")]
     System { what: &'static str, source: io::Error },
 }
 

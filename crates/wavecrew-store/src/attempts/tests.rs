@@ -233,7 +233,7 @@ fn a_sweep_leaves_other_files_alone() {
         fs::write(fixture.session.run_folder().join(name), "x").unwrap();
     }
     fixture.attempts().sweep().unwrap();
-    assert_eq!(fixture.files(), ["A-1.1.result", "notes", "tasks.published"]);
+    assert_eq!(fixture.files(), ["notes", "tasks.published"]);
 }
 
 #[test]

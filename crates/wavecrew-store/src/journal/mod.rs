@@ -7,14 +7,14 @@ mod recover;
 
 use crate::atomic::{folder_of, sync_folder};
 use crate::error::{At, StoreError};
+use rustix::io::Errno;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 pub use recover::Recovery;
 
@@ -31,16 +31,19 @@ pub struct Journal<E> {
     /// Where the last whole batch ends: what a failed write is cut back to.
     len: u64,
     buffer: Vec<u8>,
-    poisoned: Arc<AtomicBool>,
+    poisoned: Poison,
     events: PhantomData<fn(&E)>,
 }
+
+/// The system's first refusal. Whoever writes or syncs after it is told of it, because it may reach the person first.
+type Poison = Arc<OnceLock<(&'static str, i32)>>;
 
 /// Syncs a journal from another thread while its owner goes on appending.
 #[derive(Clone, Debug)]
 pub struct Syncer {
     file: Arc<File>,
     path: PathBuf,
-    poisoned: Arc<AtomicBool>,
+    poisoned: Poison,
 }
 
 impl<E: Serialize + DeserializeOwned> Journal<E> {
@@ -83,11 +86,7 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
     /// Adds a batch in one write. It is durable after the next [`sync`](Self::sync), whole or not at all only
     /// then.
     pub fn append(&mut self, events: &[E]) -> Result<(), StoreError> {
-        if self.poisoned.load(Ordering::Acquire) {
-            return Err(StoreError::Poisoned {
-                path: self.path.clone(),
-            });
-        }
+        check(&self.poisoned, &self.path)?;
         self.buffer.clear();
         for event in events {
             push_line(&mut self.buffer, event)?;
@@ -150,7 +149,7 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
                 Ok(())
             }
             Err(error) => {
-                self.poisoned.store(true, Ordering::Release);
+                poison(&self.poisoned, "append to", &error);
                 // When this fails too, the torn tail is cut by the next open.
                 let _ = self.file.set_len(self.len);
                 Err(error).at("append to", &self.path)
@@ -165,16 +164,31 @@ impl Syncer {
     }
 }
 
-fn sync(file: &File, path: &Path, poisoned: &AtomicBool) -> Result<(), StoreError> {
+fn sync(file: &File, path: &Path, poisoned: &Poison) -> Result<(), StoreError> {
     // A failed sync is never tried again: the kernel may have dropped the pages, and a second one would lie.
-    if poisoned.load(Ordering::Acquire) {
-        return Err(StoreError::Poisoned {
-            path: path.to_owned(),
-        });
-    }
+    check(poisoned, path)?;
     file.sync_data()
-        .inspect_err(|_| poisoned.store(true, Ordering::Release))
+        .inspect_err(|error| poison(poisoned, "sync", error))
         .at("sync", path)
+}
+
+fn check(poisoned: &Poison, path: &Path) -> Result<(), StoreError> {
+    match poisoned.get() {
+        None => Ok(()),
+        Some((operation, errno)) => Err(StoreError::Poisoned {
+            path: path.to_owned(),
+            operation,
+            cause: io::Error::from_raw_os_error(*errno),
+        }),
+    }
+}
+
+fn poison(poisoned: &Poison, operation: &'static str, error: &io::Error) {
+    // Of two failures at the same time one is enough.
+    let _ = poisoned.set((
+        operation,
+        error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()),
+    ));
 }
 
 fn options() -> OpenOptions {

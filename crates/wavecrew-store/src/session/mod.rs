@@ -106,7 +106,7 @@ impl SessionDir {
             };
             for entry in entries {
                 let entry = entry.at("list", &folder)?;
-                if entry.file_name().to_string_lossy().starts_with(TEMP_PREFIX) {
+                if is_unfinished(&entry.file_name().to_string_lossy()) {
                     fs::remove_file(entry.path()).at("remove", &entry.path())?;
                     swept += 1;
                 }
@@ -219,18 +219,31 @@ fn make_parent(parent: &Path) -> Result<(), StoreError> {
     }
     let above = atomic::folder_of(parent);
     fs::create_dir_all(above).at("create the folder", above)?;
+    match put_parent(above, parent) {
+        Ok(()) => sync_folder(above),
+        // Somebody else was faster, and may have taken our draft for a forgotten one.
+        Err(_) if parent.is_dir() => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+fn put_parent(above: &Path, parent: &Path) -> Result<(), StoreError> {
     let draft = tempfile::Builder::new()
         .prefix(TEMP_PREFIX)
         .permissions(Permissions::from_mode(0o777))
         .tempdir_in(above)
         .at("create a folder in", above)?;
     write_new(&draft.path().join(".gitignore"), "*\n")?;
-    match fs::rename(draft.path(), parent) {
-        Ok(()) => sync_folder(above),
-        // Somebody else was faster.
-        Err(error) if parent.is_dir() && error.kind() == ErrorKind::DirectoryNotEmpty => Ok(()),
-        Err(error) => Err(error).at("create the folder", parent),
+    fs::rename(draft.path(), parent).at("create the folder", parent)?;
+    // Drafts of runs that were killed before they got here. From now on nobody makes another.
+    for entry in fs::read_dir(above).at("list", above)? {
+        let entry = entry.at("list", above)?;
+        if entry.file_name().to_string_lossy().starts_with(TEMP_PREFIX) {
+            // A nuisance at most: no reason to fail a run.
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
+    Ok(())
 }
 
 fn claim(parent: &Path, id_base: &str) -> Result<SessionDir, StoreError> {
@@ -283,6 +296,15 @@ fn check_name(id: &str) -> Result<(), StoreError> {
         value: id.to_owned(),
         reason: reason.to_owned(),
     })
+}
+
+/// Names of files that live only as long as something is under way: a write, or a wave.
+fn is_unfinished(name: &str) -> bool {
+    let wave = name
+        .strip_prefix("wave-")
+        .and_then(|rest| rest.strip_suffix(".csv"));
+    name.starts_with(TEMP_PREFIX)
+        || wave.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
 fn write_new(path: &Path, text: &str) -> Result<(), StoreError> {

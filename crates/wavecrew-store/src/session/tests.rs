@@ -220,7 +220,23 @@ fn one_writer_at_a_time_and_its_leftovers_are_swept() {
     assert!(matches!(session.lock(&me), Err(StoreError::Locked { .. })));
     fs::write(session.run_folder().join(".tmp-x"), "").unwrap();
     fs::write(session.path().join(".tmp-y"), "").unwrap();
-    assert_eq!(session.sweep().unwrap(), 2);
+    fs::write(session.wave_csv(12), "").unwrap();
+    fs::write(session.path().join("wave-mine.csv"), "").unwrap();
+    assert_eq!(session.sweep().unwrap(), 3);
     assert_eq!(session.sweep().unwrap(), 0);
     assert!(session.meta_file().exists());
+    assert!(session.path().join("wave-mine.csv").exists());
+}
+
+#[test]
+fn the_drafts_of_killed_runs_are_cleared_away() {
+    let root = project();
+    fs::create_dir_all(root.path().join(".workflow/.tmp-draft")).unwrap();
+    fs::write(root.path().join(".workflow/.tmp-draft/.gitignore"), "*\n").unwrap();
+    SessionDir::create(root.path(), "a", &[]).unwrap();
+    let names: Vec<_> = fs::read_dir(root.path().join(".workflow"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(names, [".csv-wave"]);
 }

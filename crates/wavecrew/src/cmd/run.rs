@@ -276,6 +276,7 @@ pub fn resume(
         }
     }
     let base = base::moved(project, info.base_commit.as_deref());
+    let moved = base.is_some() && !changes.keep;
     let mut stale = if changes.keep {
         Vec::new()
     } else {
@@ -302,6 +303,10 @@ pub fn resume(
     }
     let events = engine.reset(stale);
     session.record(&events)?;
+    if moved {
+        // Nothing made on the old commit is left: from now on results stand on this one.
+        session.info.base_commit = base::head(project);
+    }
     session.info.state = SessionState::Running;
     session.dir.write_info(&session.info)?;
     let agent = session.info.default_agent.clone();

@@ -1,0 +1,10 @@
+//! `run` and `--continue` through the program itself, with scripted workers.
+
+mod edits;
+mod hostile;
+mod reports;
+mod resume;
+mod sandbox;
+mod sessions;
+mod signals;
+mod waves;
