@@ -25,14 +25,12 @@ pub struct SessionMeta<'a> {
     pub request: &'a str,
     /// RFC 3339 in UTC.
     pub started_at: &'a str,
-    /// What `wavecrew run` is given to continue it: the table it was started from, or its team.
-    pub target: &'a str,
 }
 
 impl SessionMeta<'_> {
     /// The command that goes on where the session stopped.
     pub fn continue_command(&self) -> String {
-        format!("wavecrew run {} --continue {}", shell_word(self.target), self.id)
+        format!("wavecrew resume {}", self.id)
     }
 
     /// The command that runs failed and skipped tasks again.
@@ -133,11 +131,24 @@ fn name(ledger: &Ledger, task: TaskIx) -> String {
 /// The text on one line, without anything that a terminal obeys or that reorders what follows.
 pub fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
-    for word in text.split(|c: char| c.is_whitespace() || c.is_control()) {
-        if !line.is_empty() && !word.is_empty() {
-            line.push(' ');
+    let mut gap = false;
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c == '\u{1b}' && chars.as_str().starts_with('[') {
+            // A colour or a movement: gone up to its last character.
+            let rest = chars.as_str()[1..].trim_start_matches(|c| matches!(c, ' '..='?'));
+            chars = rest
+                .strip_prefix(|c| matches!(c, '@'..='~'))
+                .unwrap_or(rest)
+                .chars();
+        } else if c.is_whitespace() || c.is_control() {
+            gap = !line.is_empty();
+        } else if !reorders(c) {
+            if std::mem::take(&mut gap) {
+                line.push(' ');
+            }
+            line.push(c);
         }
-        line.extend(word.chars().filter(|c| !reorders(*c)));
     }
     line
 }
@@ -149,13 +160,4 @@ fn reorders(c: char) -> bool {
 /// `3 tasks`, `1 wave`
 pub fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
-}
-
-/// A word that a shell takes as it is.
-fn shell_word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@+,".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
 }

@@ -11,7 +11,6 @@ const META: SessionMeta<'_> = SessionMeta {
     pipeline: None,
     request: "Tidy up\nthe parser",
     started_at: "2026-11-15T10:00:00Z",
-    target: "my tasks.csv",
 };
 
 const TABLE: &str = "id,title,description,role,deps\n\
@@ -162,5 +161,5 @@ fn a_task_line_says_what_became_of_it() {
 #[test]
 fn text_of_workers_stays_on_one_line_and_is_inert() {
     assert_eq!(one_line("a\u{1b}]0;t\u{7}\r\nb\t\u{202e}c"), "a ]0;t b c");
-    assert_eq!(shell_word("it's here.csv"), r"'it'\''s here.csv'");
+    assert_eq!(one_line("\u{1b}[1;31mred\u{1b}[0m \u{1b}["), "red");
 }

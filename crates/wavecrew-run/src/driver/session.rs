@@ -213,11 +213,6 @@ pub fn meta<'a>(dir: &'a SessionDir, info: &'a SessionInfo) -> SessionMeta<'a> {
         pipeline: info.pipeline.as_deref(),
         request: &info.request,
         started_at: &info.started_at,
-        target: info
-            .source_file
-            .as_deref()
-            .and_then(Path::to_str)
-            .unwrap_or(&info.team),
     }
 }
 

@@ -131,7 +131,7 @@ fn idle(dir: &SessionDir, word: Word) -> Result<(), Failure> {
     if word != Word::Cancel {
         return Err(Failure::with_help(
             format!("nobody runs the session `{}`", dir.id()),
-            format!("continue it with `wavecrew run --continue {}`", dir.id()),
+            format!("go on with it by `wavecrew resume {}`", dir.id()),
         ));
     }
     set_state(dir, SessionState::Cancelled).map_err(|failure| match failure {

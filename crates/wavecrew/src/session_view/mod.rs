@@ -112,15 +112,12 @@ pub fn state_word(state: SessionState) -> &'static str {
 
 /// What reports say about a session; `folder` is [`shown_folder`].
 pub fn meta<'a>(folder: &'a str, dir: &'a SessionDir, info: Option<&'a SessionInfo>) -> SessionMeta<'a> {
-    let file = info.and_then(|info| info.source_file.as_deref()?.to_str());
-    let target = file.or(info.map(|info| info.team.as_str()));
     SessionMeta {
         id: dir.id(),
         folder,
         pipeline: info.and_then(|info| info.pipeline.as_deref()),
         request: info.map_or("", |info| &info.request),
         started_at: info.map_or("unknown", |info| &info.started_at),
-        target: target.unwrap_or("generic"),
     }
 }
 

@@ -66,7 +66,7 @@ fn a_session_that_nobody_runs_gets_its_state() {
     let session = project.session("run-x-20260308", "generic", TABLE);
     project
         .run(&["cancel", "run-x", "--pause"])
-        .refused(2, &["nobody runs the session", "--continue run-x-20260308"]);
+        .refused(2, &["nobody runs the session", "wavecrew resume run-x-20260308"]);
     assert_eq!(
         project.run(&["cancel", "run-x"]).ok(),
         "run-x-20260308 is cancelled\n"

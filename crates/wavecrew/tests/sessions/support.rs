@@ -205,21 +205,21 @@ impl Said {
 
 /// Times that pass while a test runs, as fixed text.
 pub fn timeless(text: &str) -> String {
-    let words = text.split_inclusive([' ', '\n']);
     let is_time = |word: &str| {
-        let word = word.trim_end();
         let digits = word.trim_end_matches(['h', 'm', 's', 'd']);
-        digits.len() < word.len()
-            && digits.chars().all(|c| c.is_ascii_digit() || c == '.')
-            && !digits.is_empty()
+        let number = !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit() || c == '.');
+        number && digits.len() < word.len()
     };
-    words
-        .map(|word| {
-            if is_time(word) {
-                word.replace(word.trim_end(), "TIME")
-            } else {
-                word.to_owned()
-            }
-        })
-        .collect()
+    let word = |word: &str| {
+        if is_time(word) {
+            "TIME".to_owned()
+        } else {
+            word.to_owned()
+        }
+    };
+    let line = |line: &str| {
+        let words: Vec<String> = line.split(' ').map(word).collect();
+        words.join(" ").replace("TIME TIME", "TIME")
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
