@@ -294,7 +294,7 @@ fn what_cannot_be_read() {
 fn a_file_without_permission() {
     let sandbox = Sandbox::new().file("keep.bin", "x");
     let file = sandbox.session().join("keep.bin");
-    fs::set_permissions(&file, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o000)).unwrap();
     // Permissions do not bind the superuser.
     let expected = match File::open(&file) {
         Ok(_) => "verified".to_owned(),
