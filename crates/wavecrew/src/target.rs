@@ -51,8 +51,8 @@ impl Words {
     pub fn read(&self, quiet: bool) -> Result<Target, Failure> {
         let Some(name) = self.target.as_deref() else {
             return Err(Failure::with_help(
-                "nothing to run was named",
-                "name a team or a table of tasks",
+                "nothing was named",
+                "name a team (`wavecrew teams` lists them) or a table: TASKS.csv",
             ));
         };
         let target = if is_table(name) {

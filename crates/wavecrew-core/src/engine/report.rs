@@ -316,7 +316,7 @@ mod tests {
         ] {
             assert_eq!(final_object(text), object, "{text}");
         }
-        assert_eq!(final_object(&format!("{}}}", "{".repeat(100_000))), None);
+        assert_eq!(final_object(&format!("{}x}}", "{".repeat(100_000))), None);
     }
 
     #[test]

@@ -102,7 +102,9 @@ impl Redactor {
             Some((at, at + value.len()))
         });
         let by_shape = SHAPES.iter().filter_map(|shape| find_shape(word, glued, *shape));
-        by_value.chain(by_shape).min()
+        by_value
+            .chain(by_shape)
+            .min_by_key(|(start, stop)| (*start, std::cmp::Reverse(*stop)))
     }
 }
 

@@ -13,7 +13,7 @@ mod table;
 mod turn;
 mod worker;
 
-pub use edits::follow_edit;
+pub use edits::{Edit, Moment, follow_edit, read_edit};
 pub use reporter::{Reporter, Running};
 pub use session::{NewSession, OpenSession, SessionError, replay};
 

@@ -7,11 +7,11 @@ use crate::launch::{self, RunFlags, agents, base};
 use crate::target::{Target, Words};
 use crate::{find_team, session_view};
 use std::path::{Path, PathBuf};
-use wavecrew_core::engine::{Engine, Ledger, Stale, Standing};
+use wavecrew_core::engine::{Engine, Input, Ledger, Stale, Standing};
 use wavecrew_core::event::Status;
 use wavecrew_core::plan::did_you_mean;
 use wavecrew_core::time::Timestamp;
-use wavecrew_run::driver::{NewSession, OpenSession, follow_edit};
+use wavecrew_run::driver::{Edit, Moment, NewSession, OpenSession, follow_edit, read_edit};
 use wavecrew_store::{SESSION_FORMAT, SessionDir, SessionInfo, SessionState, session_id};
 
 /// Run a team or a table of tasks, or continue a session
@@ -266,7 +266,7 @@ pub fn resume(
     let now = now();
     if let Some(bytes) = session.edits_since()? {
         if changes.dry_run {
-            anstream::eprintln!("tasks.csv was edited; the edit is followed when the session continues");
+            preview_edit(&mut engine, now, &bytes);
         } else {
             let told = follow_edit(&mut session, &mut engine, now, &bytes)
                 .map_err(|error| launch::drive_failure(&error, session.dir.id()))?;
@@ -312,6 +312,19 @@ pub fn resume(
     let agent = session.info.default_agent.clone();
     launch::introduce(engine.ledger(), &session, &agent, why, global);
     launch::drive(session, engine, flags, global)
+}
+
+/// Follows an edit in memory only, so that a dry run says what it would lead to.
+fn preview_edit(engine: &mut Engine, now: Timestamp, bytes: &[u8]) {
+    match read_edit(engine.ledger(), bytes, Moment::Between) {
+        Edit::Nothing => {}
+        Edit::Change { patch, plan } => drop(engine.step(now, Input::Edited { patch, plan })),
+        Edit::Refused(problems) => {
+            for problem in problems {
+                anstream::eprintln!("The edit of tasks.csv would be set aside: {problem}");
+            }
+        }
+    }
 }
 
 /// The named tasks, or all that failed, with what was skipped because of them.
