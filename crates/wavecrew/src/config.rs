@@ -140,10 +140,7 @@ impl Reader<'_> {
         let start = span.start.min(self.text.len());
         self.problems.push(TeamProblem {
             file: self.file.to_owned(),
-            line: 1 + self.text.as_bytes()[..start]
-                .iter()
-                .filter(|b| **b == b'\n')
-                .count(),
+            line: 1 + self.text.get(..start).unwrap_or(self.text).matches('\n').count(),
             span,
             message,
             help,

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 use wavecrew_core::event::Ending;
+use wavecrew_run::worker_side::Refused;
 use wavecrew_store::StoreError;
 
 /// The program's exit codes, by name.
@@ -76,10 +77,9 @@ impl Failure {
             Self::Refused | Self::BadInput { .. } => Exit::BadInput,
             Self::Declined => Exit::Stopped,
             Self::NotDone { .. } => Exit::TasksFailed,
-            Self::Disk { .. } => Exit::DiskFailure,
             // The reader went away, which is its good right: `plan | head`.
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
-            Self::Output(_) => Exit::DiskFailure,
+            Self::Disk { .. } | Self::Output(_) => Exit::DiskFailure,
         }
     }
 
@@ -88,7 +88,7 @@ impl Failure {
             Self::Refused | Self::Declined => {}
             Self::BadInput { message, help } => show::error(message, help.as_deref()),
             Self::NotDone { message, help } | Self::Disk { message, help } => {
-                show::error(message, Some(help))
+                show::error(message, Some(help));
             }
             Self::Output(_) if self.exit() == Exit::Done => {}
             Self::Output(_) => show::error(&self.to_string(), None),
@@ -136,6 +136,15 @@ impl From<StoreError> for Failure {
             | StoreError::Busy { .. }
             | StoreError::Malformed { .. }
             | StoreError::UnclaimedReport { .. } => Self::Disk { message, help },
+        }
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Wish { message, help } => Self::with_help(message, help),
+            Refused::Store(error) => error.into(),
         }
     }
 }

@@ -13,7 +13,6 @@ mod report;
 mod session_view;
 mod show;
 mod target;
-mod worker;
 
 use clap::Parser;
 use std::process::ExitCode;

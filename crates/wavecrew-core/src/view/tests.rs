@@ -136,7 +136,8 @@ fn breaks_and_overlaps_do_not_count_as_work() {
 
 #[test]
 fn long_lists_are_counted() {
-    let rows: String = (0..30).map(|n| format!("T{n},d\n")).collect();
+    let rows: Vec<String> = (0..30).map(|n| format!("T{n},d")).collect();
+    let rows = rows.join("\n");
     let team = Team::builtin("generic").expect("built in");
     let sheet = Sheet::read(format!("id,description\n{rows}").as_bytes(), Origin::User).expect("a table");
     let (plan, _) = plan::seal(sheet, &team).expect("a plan");

@@ -1,7 +1,7 @@
 //! `mcp`: the tools of a worker over the Model Context Protocol, on stdin and stdout.
 
 use crate::exit::{Exit, Failure};
-use wavecrew_run::worker_side::{Identity, Refused, WorkerSide};
+use wavecrew_run::worker_side::{Identity, WorkerSide};
 
 /// Serve tools over the Model Context Protocol (stdin and stdout)
 #[derive(clap::Args, Debug)]
@@ -13,12 +13,8 @@ pub struct Args {
 
 impl Args {
     pub fn run(&self) -> Result<Exit, Failure> {
-        let worker = Identity::from_env().and_then(WorkerSide::open).map_err(refused)?;
+        let worker = WorkerSide::open(Identity::from_env()?)?;
         wavecrew_mcp::worker::serve(worker)?;
         Ok(Exit::Done)
     }
-}
-
-fn refused(error: Refused) -> Failure {
-    Failure::with_help(error.to_string(), error.help())
 }

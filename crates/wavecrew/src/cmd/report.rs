@@ -2,11 +2,10 @@
 
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
-use crate::worker::Worker;
 use serde_json::json;
 use std::io::{Read, Write, stdin, stdout};
-use wavecrew_core::engine::{MAX_REPORT_BYTES, ReportReader};
-use wavecrew_store::{Submitted, submit};
+use wavecrew_core::engine::MAX_REPORT_BYTES;
+use wavecrew_run::worker_side::{Identity, Refused, WorkerSide};
 
 /// For workers: report the result of the task, once
 #[derive(clap::Args, Debug)]
@@ -22,21 +21,9 @@ pub struct Args {
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
-        let worker = Worker::from_env()?;
-        let token = Worker::token()?;
-        let body = self.text()?;
-        let reader = ReportReader::new(&worker.team()?);
-        if let Err(reason) = reader.read(&worker.task, &body) {
-            return refused(global, &reason);
-        }
-        match submit(
-            &worker.session,
-            &worker.task,
-            worker.attempt,
-            &token,
-            body.as_bytes(),
-        )? {
-            Submitted::Accepted => {
+        let worker = WorkerSide::open(Identity::from_env()?)?;
+        match worker.report(&self.text()?) {
+            Ok(()) => {
                 if global.json {
                     writeln!(stdout(), "{}", json!({"accepted": true}))?;
                 } else {
@@ -44,7 +31,8 @@ impl Args {
                 }
                 Ok(Exit::Done)
             }
-            Submitted::Refused(reason) => refused(global, &reason.to_string()),
+            Err(Refused::Wish { message, help }) => refused(global, &message, help),
+            Err(refused @ Refused::Store(_)) => Err(refused.into()),
         }
     }
 
@@ -61,13 +49,13 @@ impl Args {
     }
 }
 
-fn refused(global: &Global, reason: &str) -> Result<Exit, Failure> {
+fn refused(global: &Global, reason: &str, help: String) -> Result<Exit, Failure> {
     if global.json {
         writeln!(stdout(), "{}", json!({"accepted": false, "reason": reason}))?;
         return Ok(Exit::TasksFailed);
     }
     Err(Failure::NotDone {
         message: format!("refused: {reason}"),
-        help: "correct the report and hand it in again, if the task is still open".into(),
+        help,
     })
 }

@@ -12,7 +12,7 @@ use std::io::{BufWriter, Write, stdout};
 use std::path::Path;
 use std::time::Duration;
 use wavecrew_core::engine::{Progress, TaskState};
-use wavecrew_core::event::Status;
+use wavecrew_core::event::{Status, StopReason};
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::time::human;
 use wavecrew_core::view::{self, Mark, one_line};
@@ -91,7 +91,8 @@ fn print(view: &SessionView, width: usize, out: &mut impl Write) -> std::io::Res
             let state = view.ledger.task(task);
             let mut line = format!("  {:<6} {}", Mark::of(state).as_str(), fit(plan.id(task), id));
             if role > 0 {
-                line += &format!("  {}", fit(plan.role(task), role));
+                line += "  ";
+                line += &fit(plan.role(task), role);
             }
             line += "  ";
             line += &note(view, task);
@@ -160,7 +161,7 @@ fn task_json(view: &SessionView, task: TaskIx) -> Value {
         row.insert("status".into(), "running".into());
     }
     row.insert("attempts".into(), state.attempts.into());
-    row.insert("stop_reason".into(), state.stop.map(|stop| stop.as_str()).into());
+    row.insert("stop_reason".into(), state.stop.map(StopReason::as_str).into());
     if state.result.status == Status::Completed || state.result.status == Status::Failed {
         row.insert("checked".into(), state.result.checked.as_str().into());
     }

@@ -31,7 +31,8 @@ impl Args {
         let mut out = stdout().lock();
         match &self.name {
             None if global.json => {
-                writeln!(out, "{}", Value::Array(all().iter().map(Listed::json).collect()))?
+                let teams: Vec<Value> = all().iter().map(Listed::json).collect();
+                writeln!(out, "{}", Value::Array(teams))?;
             }
             None => list(&all(), &mut out)?,
             Some(name) if self.source => out.write_all(source(name)?.as_bytes())?,

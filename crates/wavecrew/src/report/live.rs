@@ -19,7 +19,7 @@ const SHOWN: usize = 10;
 /// Drawn at most so often.
 const PAUSE: Duration = Duration::from_millis(200);
 /// A worker that says nothing for so long is shown as silent.
-const SILENT: Duration = Duration::from_secs(60);
+const SILENT: Duration = Duration::from_mins(1);
 const BAR: usize = 24;
 
 pub struct Live {

@@ -11,7 +11,7 @@ use wavecrew_store::SessionState;
 /// Waits until the program has left its word, as a run looks for it.
 fn take_word(session: &Session) -> String {
     let control = session.dir.run_folder().join("control");
-    let until = Instant::now() + Duration::from_secs(60);
+    let until = Instant::now() + Duration::from_mins(1);
     loop {
         if let Ok(word) = fs::read_to_string(&control) {
             fs::remove_file(&control).expect("the word is taken");

@@ -18,12 +18,12 @@ impl Bench {
     fn new(team: &str) -> Self {
         let project = Project::new();
         let session = project.session("tst-x-20260308", team, ROWS);
-        let token = Token::random().unwrap();
+        let token = Token::random().expect("a token");
         session
             .dir
             .attempts()
             .open_attempt("STRATEGY-001", 1, &token)
-            .unwrap();
+            .expect("the attempt is open");
         Self {
             project,
             session,
@@ -33,7 +33,7 @@ impl Bench {
 
     /// Runs a command as the worker on the first task.
     fn worker(&self, args: &[&str]) -> Said {
-        said(self.worker_command(args).output().unwrap())
+        said(self.worker_command(args).output().expect("the program starts"))
     }
 
     fn worker_command(&self, args: &[&str]) -> std::process::Command {
@@ -120,10 +120,9 @@ fn people_are_told_that_a_command_is_for_workers() {
         &["msg", "--type", "error"],
         &["wisdom", "issues", "x"],
     ] {
-        project.run(args).refused(
-            2,
-            &["this command is for workers", "$WAVECREW_SESSION_DIR is not set"],
-        );
+        project
+            .run(args)
+            .refused(2, &["this is for workers", "$WAVECREW_SESSION_DIR is not set"]);
     }
     let gone = project
         .command(&["wisdom", "issues", "x"])
@@ -166,7 +165,7 @@ fn a_discovery_that_does_not_fit_is_explained() {
     ]);
     assert_eq!(odd.code, Some(0), "{}", odd.err);
     assert!(odd.err.contains("`files` is usually a list"), "{}", odd.err);
-    assert!(odd.err.contains("did you mean `description`?"), "{}", odd.err);
+    assert!(odd.err.contains("no field `descripton`"), "{}", odd.err);
     let strict = Bench::new("testing");
     strict
         .worker(&["discover", "rumour", "{}"])

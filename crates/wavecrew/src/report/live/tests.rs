@@ -6,7 +6,8 @@ use wavecrew_core::sheet::{Origin, Sheet};
 use wavecrew_core::team::Team;
 
 fn ledger() -> Ledger {
-    let rows: String = (0..30).map(|n| format!("T{n},d\n")).collect();
+    let rows: Vec<String> = (0..30).map(|n| format!("T{n},d")).collect();
+    let rows = rows.join("\n");
     let team = Team::builtin("generic").unwrap();
     let sheet = Sheet::read(format!("id,description\n{rows}").as_bytes(), Origin::User).unwrap();
     let mut ledger = Ledger::new(Arc::new(team.clone()), plan::seal(sheet, &team).unwrap().0);
