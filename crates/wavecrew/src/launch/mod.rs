@@ -91,7 +91,11 @@ pub fn drive(
     let mut screen = report::for_run(global, &session.dir, &session.info);
     let person = !flags.yes && !global.json && is_terminal();
     let program = std::env::current_exe().map_err(Failure::Output)?;
-    let worker_tools = [program.to_string_lossy().into_owned(), "mcp".into(), "--worker".into()];
+    let worker_tools = [
+        program.to_string_lossy().into_owned(),
+        "mcp".into(),
+        "--worker".into(),
+    ];
     let guardian = GuardianCommand {
         env: path_with(&program)
             .map(|path| ("PATH".into(), path))

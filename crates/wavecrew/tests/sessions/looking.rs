@@ -110,9 +110,13 @@ fn a_damaged_session_shows_what_is_left_and_says_what_is_not() {
     );
     fs::write(session.dir.run_folder().join("plan.csv"), "id\n").unwrap();
     fs::write(session.dir.tasks_csv(), "nothing\n").unwrap();
-    project
-        .run(&["status", "run-x"])
-        .refused(2, &["cannot be read", "tasks.csv:1: The file has a header and no tasks"]);
+    project.run(&["status", "run-x"]).refused(
+        2,
+        &[
+            "cannot be read",
+            "tasks.csv:1: The file has a header and no tasks",
+        ],
+    );
 }
 
 #[test]
