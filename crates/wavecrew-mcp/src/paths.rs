@@ -68,12 +68,24 @@ mod tests {
         assert!(root.existing("in.csv").is_ok());
         assert!(root.new_file("./out.csv").is_ok());
         for path in ["../secret.csv", "up/secret.csv"] {
-            assert!(root.existing(path).unwrap_err().contains("outside of the project"));
-            assert!(root.new_file(path).unwrap_err().contains("outside of the project"));
+            assert!(
+                root.existing(path)
+                    .unwrap_err()
+                    .contains("outside of the project")
+            );
+            assert!(
+                root.new_file(path)
+                    .unwrap_err()
+                    .contains("outside of the project")
+            );
         }
         let absolute = outer.path().join("secret.csv");
         assert!(root.existing(absolute.to_str().unwrap()).is_err());
         assert!(root.new_file("up").is_err());
-        assert!(root.existing("missing.csv").unwrap_err().starts_with("failed to read csv missing.csv: "));
+        assert!(
+            root.existing("missing.csv")
+                .unwrap_err()
+                .starts_with("failed to read csv missing.csv: ")
+        );
     }
 }

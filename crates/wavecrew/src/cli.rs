@@ -1,8 +1,8 @@
 //! The command line: flags that every command has, and the way to each verb.
 
 use crate::cmd::{
-    agents, archive, cancel, completions, discover, init, list, logs, mcp, msg, plan, report, resume, retry, run,
-    show, status, teams, validate, watch, wisdom,
+    agents, archive, cancel, completions, discover, init, list, logs, mcp, msg, plan, report, resume, retry,
+    run, show, status, teams, validate, watch, wisdom,
 };
 use crate::exit::{Exit, Failure};
 use clap::{Args, Parser, Subcommand, ValueEnum};

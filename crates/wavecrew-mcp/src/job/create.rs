@@ -26,7 +26,11 @@ pub fn create(root: &Root, agent: Option<&str>, call: &SpawnOnCsv) -> Result<Ses
     let (concurrency, runtime_seconds) = (call.concurrency()?, call.runtime_seconds()?);
     let result_schema = call.result_schema()?;
     let csv = root.existing(&call.csv_path)?;
-    let output = call.output_csv_path.as_deref().map(|path| root.new_file(path)).transpose()?;
+    let output = call
+        .output_csv_path
+        .as_deref()
+        .map(|path| root.new_file(path))
+        .transpose()?;
     let bytes = fs::read(&csv).map_err(|error| format!("failed to read csv {}: {error}", call.csv_path))?;
     let input = InputTable::read(&bytes, call.id_column.as_deref())?;
     let allow_stop = call.allow_stop.unwrap_or(true);
@@ -35,7 +39,12 @@ pub fn create(root: &Root, agent: Option<&str>, call: &SpawnOnCsv) -> Result<Ses
 
     let stem = csv.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let now = jiff::Timestamp::now();
-    let id_base = session_id(&team.prefix, &stem, team.slug_len, &now.strftime("%Y%m%d").to_string());
+    let id_base = session_id(
+        &team.prefix,
+        &stem,
+        team.slug_len,
+        &now.strftime("%Y%m%d").to_string(),
+    );
     let started_at = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let team_text = toml::to_string(&team).map_err(|error| error.to_string())?;
     let new = NewSession {
@@ -127,7 +136,9 @@ pub(super) fn descriptions(csv: &str, instruction: &str) -> Vec<String> {
     let input = InputTable::read(csv.as_bytes(), None).unwrap();
     let team = team(&serde_json::json!({"type": "object"}), true);
     let plan = plan(&team, &input, instruction).unwrap();
-    plan.tasks().map(|task| plan.description(task).to_owned()).collect()
+    plan.tasks()
+        .map(|task| plan.description(task).to_owned())
+        .collect()
 }
 
 #[cfg(test)]
@@ -136,10 +147,16 @@ mod tests {
 
     #[test]
     fn the_instruction_is_filled_by_the_row() {
-        let filled = descriptions("path,two words\na.rs,2\nb.rs,{path}\n", "Look at {path} ({two words}), {{x}}, {other}");
+        let filled = descriptions(
+            "path,two words\na.rs,2\nb.rs,{path}\n",
+            "Look at {path} ({two words}), {{x}}, {other}",
+        );
         assert_eq!(
             filled,
-            ["Look at a.rs (2), {x}, {other}", "Look at b.rs ({path}), {x}, {other}"]
+            [
+                "Look at a.rs (2), {x}, {other}",
+                "Look at b.rs ({path}), {x}, {other}"
+            ]
         );
     }
 
@@ -154,9 +171,17 @@ mod tests {
             ..SpawnOnCsv::default()
         };
         for (call, agent, message) in [
-            (call("in.csv", " "), Some("command:true"), "instruction must be non-empty"),
+            (
+                call("in.csv", " "),
+                Some("command:true"),
+                "instruction must be non-empty",
+            ),
             (call("in.csv", "do"), None, "no agent was chosen"),
-            (call("none.csv", "do"), Some("command:true"), "failed to read csv none.csv"),
+            (
+                call("none.csv", "do"),
+                Some("command:true"),
+                "failed to read csv none.csv",
+            ),
             (call("in.csv", "{a} {b}"), Some("nonsense"), "nonsense"),
         ] {
             let error = create(&root, agent, &call).unwrap_err();

@@ -45,7 +45,11 @@ pub fn render(job_id: &str, spec: &JobSpec, input: &InputTable, ledger: &Ledger)
     for (index, item) in input.items.iter().enumerate() {
         let row = Row::new(job_id, index, item, ledger);
         let given = input.header.iter().zip(&item.cells).map(|(name, cell)| {
-            match properties.contains(&name.as_str()).then(|| row.property(name)).flatten() {
+            match properties
+                .contains(&name.as_str())
+                .then(|| row.property(name))
+                .flatten()
+            {
                 Some(value) => value,
                 None => Cow::Borrowed(cell.as_str()),
             }

@@ -38,8 +38,8 @@ pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
     }
     let dir = SessionDir::open(project, id).map_err(|error| error.to_string())?;
     let (spec, input) = read(&dir)?;
-    let (mut session, ledger) = OpenSession::take_up(project, dir.clone(), &place.holder, None)
-        .map_err(|error| described(&error))?;
+    let (mut session, ledger) =
+        OpenSession::take_up(project, dir.clone(), &place.holder, None).map_err(|error| described(&error))?;
     session.info.state = SessionState::Running;
     let mut status = JobStatus::starting(id, &spec.output_csv, input.items.len());
     status.status = JobState::Running;

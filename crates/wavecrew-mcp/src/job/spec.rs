@@ -96,7 +96,11 @@ impl JobSpec {
 /// The generic team, with results of this schema.
 pub fn team(schema: &Value, allow_stop: bool) -> Team {
     let mut team = Team::builtin("generic").expect("built in");
-    let own: &[&str] = if allow_stop { &["result", "stop"] } else { &["result"] };
+    let own: &[&str] = if allow_stop {
+        &["result", "stop"]
+    } else {
+        &["result"]
+    };
     let at = team.columns.iter().position(|column| column.name == "error");
     let at = at.unwrap_or(team.columns.len());
     for name in own.iter().rev() {
@@ -131,20 +135,39 @@ mod tests {
         let call = SpawnOnCsv::default();
         assert_eq!(call.concurrency(), Ok(16));
         assert_eq!(call.runtime_seconds(), Ok(1800));
-        let call = SpawnOnCsv { max_workers: Some(3), max_runtime_seconds: Some(0), ..call };
+        let call = SpawnOnCsv {
+            max_workers: Some(3),
+            max_runtime_seconds: Some(0),
+            ..call
+        };
         assert_eq!(call.concurrency(), Ok(3));
-        assert_eq!(call.runtime_seconds().unwrap_err(), "max_runtime_seconds must be >= 1");
+        assert_eq!(
+            call.runtime_seconds().unwrap_err(),
+            "max_runtime_seconds must be >= 1"
+        );
     }
 
     #[test]
     fn a_schema_that_is_none_is_refused() {
-        let with = |schema: Value| SpawnOnCsv { output_schema: Some(schema), ..SpawnOnCsv::default() };
-        assert_eq!(with(json!({"properties": {}})).result_schema().unwrap()["type"], "object");
-        assert_eq!(with(json!(r#"{"type":"object"}"#)).result_schema().unwrap()["type"], "object");
+        let with = |schema: Value| SpawnOnCsv {
+            output_schema: Some(schema),
+            ..SpawnOnCsv::default()
+        };
+        assert_eq!(
+            with(json!({"properties": {}})).result_schema().unwrap()["type"],
+            "object"
+        );
+        assert_eq!(
+            with(json!(r#"{"type":"object"}"#)).result_schema().unwrap()["type"],
+            "object"
+        );
         for (schema, why) in [
             (json!([1]), "must be a JSON object"),
             (json!({"type": "array"}), "must describe an object"),
-            (json!({"type": "object", "properties": {"a": {"type": "nonsense"}}}), "is not a JSON Schema"),
+            (
+                json!({"type": "object", "properties": {"a": {"type": "nonsense"}}}),
+                "is not a JSON Schema",
+            ),
         ] {
             let error = with(schema).result_schema().unwrap_err();
             assert!(error.contains(why), "{error}");
@@ -153,7 +176,10 @@ mod tests {
 
     #[test]
     fn the_team_of_a_job_survives_its_file() {
-        let made = team(&json!({"type": "object", "properties": {"n": {"type": "integer"}}}), true);
+        let made = team(
+            &json!({"type": "object", "properties": {"n": {"type": "integer"}}}),
+            true,
+        );
         let text = toml::to_string(&made).unwrap();
         assert_eq!(Team::parse("team.toml", &text).unwrap(), made);
     }

@@ -31,7 +31,11 @@ impl InputTable {
             .from_reader(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
         let mut records = reader.records();
         let header: Vec<String> = match records.next() {
-            Some(record) => record.map_err(|error| not_csv(&error))?.iter().map(str::to_owned).collect(),
+            Some(record) => record
+                .map_err(|error| not_csv(&error))?
+                .iter()
+                .map(str::to_owned)
+                .collect(),
             None => return Err("csv input must include a header row".to_owned()),
         };
         check_header(&header)?;
@@ -115,7 +119,11 @@ impl Ids {
     fn next(&mut self, source: Option<&str>, row: usize) -> (String, String) {
         let of_row = format!("row-{row}");
         let item = first_free(&mut self.items, source.unwrap_or(&of_row));
-        let wanted = if check_task_id(&item).is_ok() { &item } else { &of_row };
+        let wanted = if check_task_id(&item).is_ok() {
+            &item
+        } else {
+            &of_row
+        };
         let task = first_free(&mut self.tasks, wanted);
         (item, task)
     }
@@ -138,7 +146,11 @@ mod tests {
 
     fn ids(text: &str, column: Option<&str>) -> Vec<(String, String)> {
         let table = InputTable::read(text.as_bytes(), column).unwrap();
-        table.items.into_iter().map(|item| (item.item_id, item.task_id)).collect()
+        table
+            .items
+            .into_iter()
+            .map(|item| (item.item_id, item.task_id))
+            .collect()
     }
 
     #[test]
@@ -162,7 +174,11 @@ mod tests {
             ("a,a\n1,2\n", None, "csv header a is duplicated"),
             ("a,b\n1,2\n3\n", None, "csv row 3 has 1 fields but header has 2"),
             ("a,b\n1,2,3\n", None, "csv row 2 has 3 fields but header has 2"),
-            ("a,b\n1,2\n", Some("id"), "id_column id was not found in csv headers"),
+            (
+                "a,b\n1,2\n",
+                Some("id"),
+                "id_column id was not found in csv headers",
+            ),
             ("a,b\n", None, "csv input has no rows below its header"),
         ] {
             assert_eq!(InputTable::read(text.as_bytes(), column).unwrap_err(), message);

@@ -28,7 +28,11 @@ impl Jobs {
         Self { root, setup }
     }
 
-    pub async fn spawn(&self, call: SpawnOnCsv, context: &RequestContext<RoleServer>) -> Result<Value, String> {
+    pub async fn spawn(
+        &self,
+        call: SpawnOnCsv,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Value, String> {
         let background = call.background;
         let dir = match call.resume_job_id.as_deref() {
             Some(id) => self.to_resume(id)?,
