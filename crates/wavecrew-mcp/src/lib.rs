@@ -4,6 +4,9 @@
 //! Owns names, arguments and answers of the tools. What they do is done by the crates below it.
 
 mod answer;
+pub mod job;
+mod paths;
+pub mod server;
 pub mod worker;
 
 use rmcp::{ServerHandler, ServiceExt};

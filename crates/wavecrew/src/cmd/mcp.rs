@@ -1,20 +1,73 @@
-//! `mcp`: the tools of a worker over the Model Context Protocol, on stdin and stdout.
+//! `mcp`: tools over the Model Context Protocol, on stdin and stdout, for clients and for the workers of a run.
 
+use crate::config::Config;
 use crate::exit::{Exit, Failure};
-use wavecrew_run::worker_side::{Identity, WorkerSide};
+use crate::launch;
+use std::path::Path;
+use wavecrew_mcp::job::Place;
+use wavecrew_mcp::server::Setup;
+use wavecrew_run::worker_side::{Identity, Refused, WorkerSide};
 
 /// Serve tools over the Model Context Protocol (stdin and stdout)
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Serve the worker whose environment this is
-    #[arg(long, required = true)]
+    #[arg(long, conflicts_with = "agent")]
     worker: bool,
+    /// The agent of calls that name none
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Run the job that a server has prepared
+    #[arg(long, value_name = "JOB", hide = true, conflicts_with_all = ["worker", "agent"])]
+    job: Option<String>,
+    /// With --job: end when stdin does
+    #[arg(long, hide = true, requires = "job")]
+    attached: bool,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  wavecrew mcp                         serve the project in this folder
+  wavecrew -C DIR mcp --agent codex    serve another one; codex does the rows of calls that name no agent";
 
 impl Args {
     pub fn run(&self) -> Result<Exit, Failure> {
-        let worker = WorkerSide::open(Identity::from_env()?)?;
-        wavecrew_mcp::worker::serve(worker)?;
+        let project = std::env::current_dir().map_err(Failure::Output)?;
+        if let Some(job) = &self.job {
+            return self.run_job(&project, job);
+        }
+        // Within a worker there is only the worker: it must not start teams of its own.
+        if self.worker || Identity::is_given() {
+            let worker = Identity::from_env().and_then(WorkerSide::open).map_err(refused)?;
+            wavecrew_mcp::worker::serve(worker)?;
+            return Ok(Exit::Done);
+        }
+        let agent = match &self.agent {
+            Some(name) => Some(name.clone()),
+            None => Config::load(&project)?.agent,
+        };
+        let setup = Setup {
+            program: std::env::current_exe().map_err(Failure::Output)?,
+            agent,
+        };
+        wavecrew_mcp::server::serve(&project, setup)?;
         Ok(Exit::Done)
     }
+
+    fn run_job(&self, project: &Path, job: &str) -> Result<Exit, Failure> {
+        let (guardian, worker_tools) = launch::own_commands()?;
+        let place = Place {
+            guardian,
+            worker_tools: Some(worker_tools),
+            holder: launch::holder(),
+            attached: self.attached,
+        };
+        wavecrew_mcp::job::run(project, job, place).map_err(Failure::input)?;
+        Ok(Exit::Done)
+    }
+}
+
+fn refused(error: Refused) -> Failure {
+    Failure::with_help(error.to_string(), error.help())
 }

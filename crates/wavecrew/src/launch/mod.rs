@@ -90,6 +90,23 @@ pub fn drive(
 ) -> Result<Exit, Failure> {
     let mut screen = report::for_run(global, &session.dir, &session.info);
     let person = !flags.yes && !global.json && is_terminal();
+    let (guardian, worker_tools) = own_commands()?;
+    let surface = Surface {
+        reporter: screen.as_mut(),
+        asker: person.then(|| Arc::new(ask) as Asker),
+        instruction: flags.instruction.clone(),
+        worker_tools: Some(worker_tools),
+    };
+    let (dir, info) = (session.dir.clone(), session.info.clone());
+    let (ending, ledger) =
+        Driver::run(session, engine, surface, guardian).map_err(|error| drive_failure(&error, dir.id()))?;
+    let exit = Exit::from(&ending);
+    screen.end(&ending, &ledger, &dir, &info, exit);
+    Ok(exit)
+}
+
+/// The parts of this program that a run starts as processes of their own: the guardian, and the tools of a worker.
+pub fn own_commands() -> Result<(GuardianCommand, Vec<String>), Failure> {
     let program = std::env::current_exe().map_err(Failure::Output)?;
     let worker_tools = [
         program.to_string_lossy().into_owned(),
@@ -104,18 +121,7 @@ pub fn drive(
         program: program.into_os_string(),
         args: vec!["__guardian".into()],
     };
-    let surface = Surface {
-        reporter: screen.as_mut(),
-        asker: person.then(|| Arc::new(ask) as Asker),
-        instruction: flags.instruction.clone(),
-        worker_tools: Some(worker_tools.to_vec()),
-    };
-    let (dir, info) = (session.dir.clone(), session.info.clone());
-    let (ending, ledger) =
-        Driver::run(session, engine, surface, guardian).map_err(|error| drive_failure(&error, dir.id()))?;
-    let exit = Exit::from(&ending);
-    screen.end(&ending, &ledger, &dir, &info, exit);
-    Ok(exit)
+    Ok((guardian, worker_tools.to_vec()))
 }
 
 /// PATH for workers, so that `wavecrew report` is found in their shells; behind everything that is there already.

@@ -1,0 +1,35 @@
+//! A caller's table as a session: made by the server, run by a process of its own, so that it may outlive the caller.
+
+mod create;
+mod output;
+mod run;
+mod spec;
+mod status;
+mod table;
+
+pub use create::create;
+pub use run::{Place, run};
+pub use spec::SpawnOnCsv;
+pub use status::{JobState, JobStatus, held};
+
+use std::path::PathBuf;
+use wavecrew_store::SessionDir;
+
+fn spec_file(dir: &SessionDir) -> PathBuf {
+    dir.run_folder().join("job.json")
+}
+
+/// The caller's table as it was when the job began.
+fn input_file(dir: &SessionDir) -> PathBuf {
+    dir.run_folder().join("job-input.csv")
+}
+
+/// Where the process of the job leaves its complaints.
+pub fn complaints_file(dir: &SessionDir) -> PathBuf {
+    dir.run_folder().join("job-stderr.txt")
+}
+
+/// Whether a session was made for a job.
+pub fn is_job(dir: &SessionDir) -> bool {
+    spec_file(dir).exists()
+}

@@ -1,0 +1,130 @@
+//! The caller's output table: their columns, the job's, and one per property of the schema.
+
+use super::spec::JobSpec;
+use super::table::{InputTable, Item};
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+use wavecrew_core::engine::{Ledger, Progress, TaskState};
+use wavecrew_core::event::{Status, StopReason};
+
+/// What a job says about each row.
+const JOB_COLUMNS: [&str; 10] = [
+    "job_id",
+    "item_id",
+    "row_index",
+    "source_id",
+    "status",
+    "attempt_count",
+    "last_error",
+    "result_json",
+    "reported_at",
+    "completed_at",
+];
+
+/// The table as it stands.
+pub fn render(job_id: &str, spec: &JobSpec, input: &InputTable, ledger: &Ledger) -> Vec<u8> {
+    let properties = spec.properties();
+    let own: Vec<&str> = properties
+        .iter()
+        .copied()
+        .filter(|name| !input.header.iter().any(|column| column == name))
+        .collect();
+    let is_taken = |name: &str| own.contains(&name) || input.header.iter().any(|column| column == name);
+    let job_names = JOB_COLUMNS.map(|name| match is_taken(name) {
+        true => Cow::Owned(format!("job_{name}")),
+        false => Cow::Borrowed(name),
+    });
+    let mut out = csv::Writer::from_writer(Vec::new());
+    let header = input
+        .header
+        .iter()
+        .map(String::as_str)
+        .chain(job_names.iter().map(AsRef::as_ref))
+        .chain(own.iter().copied());
+    out.write_record(header).expect("writing to memory");
+    for (index, item) in input.items.iter().enumerate() {
+        let row = Row::new(job_id, index, item, ledger);
+        let given = input.header.iter().zip(&item.cells).map(|(name, cell)| {
+            match properties
+                .contains(&name.as_str())
+                .then(|| row.property(name))
+                .flatten()
+            {
+                Some(value) => value,
+                None => Cow::Borrowed(cell.as_str()),
+            }
+        });
+        let job = row.job.iter().map(|cell| Cow::Borrowed(cell.as_str()));
+        let results = own.iter().map(|name| row.property(name).unwrap_or_default());
+        for cell in given.chain(job).chain(results) {
+            out.write_field(cell.as_bytes()).expect("writing to memory");
+        }
+        out.write_record(None::<&[u8]>).expect("writing to memory");
+    }
+    out.into_inner().expect("writing to memory")
+}
+
+/// What became of one row.
+struct Row {
+    job: [String; 10],
+    result: Option<Map<String, Value>>,
+}
+
+impl Row {
+    fn new(job_id: &str, index: usize, item: &Item, ledger: &Ledger) -> Self {
+        let nothing = TaskState::default();
+        let state = ledger.plan().find(&item.task_id).map(|task| ledger.task(task));
+        let state = state.unwrap_or(&nothing);
+        let result_json = output(state, "result");
+        let ended = state.ended.map(|at| at.to_string());
+        let over = matches!(state.progress, Progress::Done);
+        let when = |shown: bool| ended.clone().filter(|_| shown).unwrap_or_default();
+        Self {
+            result: serde_json::from_str(result_json).ok(),
+            job: [
+                job_id.to_owned(),
+                item.item_id.clone(),
+                index.to_string(),
+                item.source_id.clone().unwrap_or_default(),
+                status(state).to_owned(),
+                state.attempts.to_string(),
+                state.result.error.clone(),
+                result_json.to_owned(),
+                when(over && state.stop == Some(StopReason::Ok)),
+                when(over),
+            ],
+        }
+    }
+
+    /// A property's value. One that is named like a column of the job has the job's value where there is no result, so
+    /// that whoever reads `status` by name reads it for every row.
+    fn property(&self, name: &str) -> Option<Cow<'_, str>> {
+        match &self.result {
+            Some(result) => match result.get(name)? {
+                Value::String(text) => Some(Cow::Borrowed(text)),
+                Value::Null => Some(Cow::Borrowed("")),
+                other => Some(Cow::Owned(other.to_string())),
+            },
+            None => {
+                let at = JOB_COLUMNS.iter().position(|column| *column == name)?;
+                Some(Cow::Borrowed(&self.job[at]))
+            }
+        }
+    }
+}
+
+pub(super) fn output<'a>(state: &'a TaskState, name: &str) -> &'a str {
+    let outputs = state.result.outputs.iter();
+    outputs
+        .filter(|(column, _)| column == name)
+        .map(|(_, value)| value.as_str())
+        .next()
+        .unwrap_or_default()
+}
+
+fn status(state: &TaskState) -> &'static str {
+    match (state.progress, state.result.status) {
+        (Progress::Open { .. }, Status::Pending) => "running",
+        (_, status) => status.as_str(),
+    }
+}

@@ -1,0 +1,183 @@
+//! The process of a job: drives its session and keeps the caller's output table current.
+
+use super::create::described;
+use super::output::{output, render};
+use super::spec::JobSpec;
+use super::status::{JobState, JobStatus};
+use super::table::InputTable;
+use super::{input_file, spec_file};
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use wavecrew_core::engine::{AgentChoice, Engine, Ledger, Notice, Options};
+use wavecrew_core::event::{Ending, Event};
+use wavecrew_run::driver::{Driver, OpenSession, Reporter, Running, Surface};
+use wavecrew_run::guardian::GuardianCommand;
+use wavecrew_store::{Holder, SessionDir, SessionState, StoreError, atomic};
+
+/// The files of a job are refreshed so often, and in no more than a twentieth of the time.
+const PAUSE: Duration = Duration::from_millis(200);
+const SHARE: u32 = 20;
+
+/// What the process needs of the program it is a part of.
+pub struct Place {
+    pub guardian: GuardianCommand,
+    pub worker_tools: Option<Vec<String>>,
+    pub holder: Holder,
+    /// End with the process that started it, which holds the other end of stdin.
+    pub attached: bool,
+}
+
+/// Runs the job to its end.
+pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
+    // What ends the caller's terminal or process group is not meant for the job.
+    let _ = rustix::process::setsid();
+    if place.attached {
+        end_with_stdin();
+    }
+    let dir = SessionDir::open(project, id).map_err(|error| error.to_string())?;
+    let (spec, input) = read(&dir)?;
+    let (mut session, ledger) =
+        OpenSession::take_up(project, dir.clone(), &place.holder, None).map_err(|error| described(&error))?;
+    session.info.state = SessionState::Running;
+    let mut status = JobStatus::starting(id, &spec.output_csv, input.items.len());
+    status.status = JobState::Running;
+    let options = Options {
+        concurrency: spec.concurrency,
+        agents: AgentChoice {
+            default: spec.agent.clone(),
+            by_role: std::collections::BTreeMap::new(),
+        },
+        wall: Some(Duration::from_secs(spec.runtime_seconds)),
+        ..Options::default()
+    };
+    let mut keeper = Keeper {
+        dir,
+        spec,
+        input,
+        status,
+        dirty: true,
+        not_before: Instant::now(),
+        stopped_by: None,
+    };
+    keeper.publish(&ledger).map_err(|error| error.to_string())?;
+    let surface = Surface {
+        reporter: &mut keeper,
+        asker: None,
+        instruction: None,
+        worker_tools: place.worker_tools,
+    };
+    let outcome = Driver::run(session, Engine::new(ledger, options), surface, place.guardian);
+    match outcome {
+        Ok((ending, ledger)) => keeper.end(&ending, &ledger).map_err(|error| error.to_string()),
+        Err(error) => {
+            keeper.status.status = JobState::Failed;
+            keeper.status.job_error = Some(error.to_string());
+            keeper.status.running_items = 0;
+            // The failure itself is what has to be told.
+            let _ = keeper.status.write(&keeper.dir);
+            Err(error.to_string())
+        }
+    }
+}
+
+fn read(dir: &SessionDir) -> Result<(JobSpec, InputTable), String> {
+    let bytes = fs::read(spec_file(dir)).map_err(|_| format!("there is no job {}", dir.id()))?;
+    let spec: JobSpec = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
+    let bytes = fs::read(input_file(dir)).map_err(|error| error.to_string())?;
+    let input = InputTable::read(&bytes, spec.id_column.as_deref())?;
+    Ok((spec, input))
+}
+
+/// When the other end of stdin is gone, so is whoever wanted the result: stop as if told to.
+fn end_with_stdin() {
+    std::thread::spawn(|| {
+        let _ = std::io::stdin().lock().read_to_end(&mut Vec::new());
+        let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TERM);
+    });
+}
+
+/// Keeps the output table and the status current while the job runs.
+struct Keeper {
+    dir: SessionDir,
+    spec: JobSpec,
+    input: InputTable,
+    status: JobStatus,
+    dirty: bool,
+    not_before: Instant,
+    /// The item whose worker wanted the job to stop.
+    stopped_by: Option<String>,
+}
+
+impl Keeper {
+    fn publish(&mut self, ledger: &Ledger) -> Result<(), StoreError> {
+        let from = Instant::now();
+        self.status.update(&self.input, ledger);
+        let bytes = render(self.dir.id(), &self.spec, &self.input, ledger);
+        atomic::write_volatile(&self.spec.output_csv, &bytes)?;
+        self.status.write(&self.dir)?;
+        self.dirty = false;
+        self.not_before = Instant::now() + PAUSE.max(from.elapsed() * SHARE);
+        Ok(())
+    }
+
+    fn end(&mut self, ending: &Ending, ledger: &Ledger) -> Result<(), StoreError> {
+        let (state, error) = match ending {
+            Ending::Completed | Ending::Failed => (JobState::Completed, None),
+            Ending::Cancelled => (JobState::Cancelled, None),
+            Ending::Interrupted => match &self.stopped_by {
+                Some(item) => (
+                    JobState::Cancelled,
+                    Some(format!("the worker of {item} stopped the job")),
+                ),
+                None => (
+                    JobState::Stopped,
+                    Some(format!("interrupted; go on with resume_job_id {}", self.dir.id())),
+                ),
+            },
+            Ending::Stalled { chain } => (JobState::Failed, Some(format!("stalled: {chain}"))),
+        };
+        self.status.status = state;
+        self.status.job_error = error;
+        self.status.update(&self.input, ledger);
+        let bytes = render(self.dir.id(), &self.spec, &self.input, ledger);
+        atomic::write(&self.spec.output_csv, &bytes)?;
+        self.status.write(&self.dir)
+    }
+
+    /// A worker asked for the end of the whole job, and the caller allows that.
+    fn stop(&mut self, item: &str) {
+        if self.stopped_by.is_none() {
+            self.stopped_by = Some(item.to_owned());
+            // Nothing new starts, what runs may finish. If the word cannot be left, the job goes on to its end.
+            let _ = atomic::write_volatile(&self.dir.run_folder().join("control"), b"drain");
+        }
+    }
+}
+
+impl Reporter for Keeper {
+    fn event(&mut self, event: &Event, ledger: &Ledger) {
+        self.dirty = true;
+        if let Event::Finished { task, .. } = event
+            && self.spec.allow_stop
+            && let Some(found) = ledger.plan().find(task)
+            && output(ledger.task(found), "stop") == "true"
+        {
+            self.stop(task);
+        }
+    }
+
+    fn notice(&mut self, _: &Notice) {}
+
+    fn tick(&mut self, _: &[Running], ledger: &Ledger) {
+        if self.dirty && Instant::now() >= self.not_before {
+            // A table that cannot be written now may be writable later; the end of the job says it aloud.
+            let _ = self.publish(ledger);
+        }
+    }
+
+    fn wants_running(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,186 @@
+//! What a caller wants done with a table: the arguments of the tool, checked, and kept with the session.
+
+use crate::paths::Root;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use wavecrew_core::team::{Column, ColumnKind, ColumnType, JsonSchemaText, Team};
+
+pub const DEFAULT_CONCURRENCY: usize = 16;
+pub const DEFAULT_RUNTIME_SECONDS: u64 = 1800;
+
+/// The arguments of `spawn_agents_on_csv`.
+#[derive(Deserialize, Debug, Default)]
+#[serde(deny_unknown_fields)]
+pub struct SpawnOnCsv {
+    #[serde(default)]
+    pub csv_path: String,
+    #[serde(default)]
+    pub instruction: String,
+    pub id_column: Option<String>,
+    pub output_csv_path: Option<String>,
+    pub output_schema: Option<Value>,
+    pub max_concurrency: Option<usize>,
+    pub max_workers: Option<usize>,
+    pub max_runtime_seconds: Option<u64>,
+    pub agent: Option<String>,
+    pub resume_job_id: Option<String>,
+    #[serde(default)]
+    pub background: bool,
+    pub allow_stop: Option<bool>,
+}
+
+impl SpawnOnCsv {
+    pub fn concurrency(&self) -> Result<usize, String> {
+        match self.max_concurrency.or(self.max_workers) {
+            Some(0) => Err("max_concurrency must be >= 1".to_owned()),
+            Some(count) => Ok(count),
+            None => Ok(DEFAULT_CONCURRENCY),
+        }
+    }
+
+    pub fn runtime_seconds(&self) -> Result<u64, String> {
+        match self.max_runtime_seconds {
+            Some(0) => Err("max_runtime_seconds must be >= 1".to_owned()),
+            Some(seconds) => Ok(seconds),
+            None => Ok(DEFAULT_RUNTIME_SECONDS),
+        }
+    }
+
+    /// The schema that results follow: what was asked for, and always an object.
+    pub fn result_schema(&self) -> Result<Value, String> {
+        let mut schema = match &self.output_schema {
+            None => json!({}),
+            Some(schema @ Value::Object(_)) => schema.clone(),
+            // Some models write objects as text.
+            Some(Value::String(text)) => serde_json::from_str(text)
+                .ok()
+                .filter(Value::is_object)
+                .ok_or("output_schema must be a JSON object")?,
+            Some(_) => return Err("output_schema must be a JSON object".to_owned()),
+        };
+        if schema.get("type").is_none() {
+            schema["type"] = "object".into();
+        }
+        if schema["type"] != "object" {
+            return Err("output_schema must describe an object: its type is not `object`".to_owned());
+        }
+        jsonschema::validator_for(&schema)
+            .map_err(|error| format!("output_schema is not a JSON Schema: {error}"))?;
+        Ok(schema)
+    }
+}
+
+/// A job as its process finds it, in the session's folder.
+#[derive(Serialize, Deserialize, Debug, Clone)]
+pub struct JobSpec {
+    pub output_csv: PathBuf,
+    pub id_column: Option<String>,
+    pub result_schema: Value,
+    pub concurrency: usize,
+    pub runtime_seconds: u64,
+    pub agent: String,
+    pub allow_stop: bool,
+}
+
+impl JobSpec {
+    /// Names of the schema's properties, which become columns.
+    pub fn properties(&self) -> Vec<&str> {
+        let properties = self.result_schema.get("properties").and_then(Value::as_object);
+        properties
+            .map(|known| known.keys().map(String::as_str).collect())
+            .unwrap_or_default()
+    }
+}
+
+/// The generic team, with results of this schema.
+pub fn team(schema: &Value, allow_stop: bool) -> Team {
+    let mut team = Team::builtin("generic").expect("built in");
+    let own: &[&str] = if allow_stop {
+        &["result", "stop"]
+    } else {
+        &["result"]
+    };
+    let at = team.columns.iter().position(|column| column.name == "error");
+    let at = at.unwrap_or(team.columns.len());
+    for name in own.iter().rev() {
+        let column = Column {
+            name: (*name).to_owned(),
+            kind: ColumnKind::Output,
+            type_: ColumnType::Text,
+            values: Vec::new(),
+            required: false,
+            about: String::new(),
+            checks: Vec::new(),
+        };
+        team.columns.insert(at, column);
+    }
+    team.result_schema = Some(JsonSchemaText(schema.clone()));
+    team
+}
+
+/// Where results go when the caller does not say: beside the input, named after the job.
+pub fn default_output(root: &Root, input: &Path, job_id: &str) -> Result<PathBuf, String> {
+    let stem = input.file_stem().unwrap_or_default().to_string_lossy();
+    let name = format!("{stem}.agent-job-{:08x}.csv", crc32fast::hash(job_id.as_bytes()));
+    root.new_file(&input.with_file_name(name).to_string_lossy())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_have_their_defaults_and_their_bounds() {
+        let call = SpawnOnCsv::default();
+        assert_eq!(call.concurrency(), Ok(16));
+        assert_eq!(call.runtime_seconds(), Ok(1800));
+        let call = SpawnOnCsv {
+            max_workers: Some(3),
+            max_runtime_seconds: Some(0),
+            ..call
+        };
+        assert_eq!(call.concurrency(), Ok(3));
+        assert_eq!(
+            call.runtime_seconds().unwrap_err(),
+            "max_runtime_seconds must be >= 1"
+        );
+    }
+
+    #[test]
+    fn a_schema_that_is_none_is_refused() {
+        let with = |schema: Value| SpawnOnCsv {
+            output_schema: Some(schema),
+            ..SpawnOnCsv::default()
+        };
+        assert_eq!(
+            with(json!({"properties": {}})).result_schema().unwrap()["type"],
+            "object"
+        );
+        assert_eq!(
+            with(json!(r#"{"type":"object"}"#)).result_schema().unwrap()["type"],
+            "object"
+        );
+        for (schema, why) in [
+            (json!([1]), "must be a JSON object"),
+            (json!({"type": "array"}), "must describe an object"),
+            (
+                json!({"type": "object", "properties": {"a": {"type": "nonsense"}}}),
+                "is not a JSON Schema",
+            ),
+        ] {
+            let error = with(schema).result_schema().unwrap_err();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_team_of_a_job_survives_its_file() {
+        let made = team(
+            &json!({"type": "object", "properties": {"n": {"type": "integer"}}}),
+            true,
+        );
+        let text = toml::to_string(&made).unwrap();
+        assert_eq!(Team::parse("team.toml", &text).unwrap(), made);
+    }
+}

@@ -1,0 +1,143 @@
+//! How a job stands, in the words of the tool's answer; kept in the session's folder for whoever asks.
+
+use super::table::InputTable;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+use wavecrew_core::engine::Ledger;
+use wavecrew_core::event::Status;
+use wavecrew_store::{SessionDir, StoreError, atomic, lock};
+
+/// Failed items that an answer names.
+const SHOWN_ERRORS: usize = 5;
+/// A process that was started takes its session within this time.
+const START: Duration = Duration::from_secs(10);
+
+#[derive(Serialize, Deserialize, Clone, PartialEq, Debug)]
+pub struct JobStatus {
+    pub job_id: String,
+    pub status: JobState,
+    pub output_csv_path: PathBuf,
+    pub total_items: usize,
+    pub completed_items: usize,
+    pub failed_items: usize,
+    pub job_error: Option<String>,
+    pub failed_item_errors: Vec<ItemError>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub running_items: usize,
+}
+
+#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "snake_case")]
+pub enum JobState {
+    /// Its process is on its way.
+    Starting,
+    Running,
+    /// Every row has its result, good or bad.
+    Completed,
+    Cancelled,
+    /// Its process ended before its rows; `resume_job_id` goes on.
+    Stopped,
+    Failed,
+}
+
+impl JobState {
+    pub fn is_over(self) -> bool {
+        match self {
+            Self::Starting | Self::Running => false,
+            Self::Completed | Self::Cancelled | Self::Stopped | Self::Failed => true,
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
+pub struct ItemError {
+    pub item_id: String,
+    pub source_id: Option<String>,
+    pub last_error: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+impl JobStatus {
+    pub fn starting(job_id: &str, output_csv: &Path, total: usize) -> Self {
+        Self {
+            job_id: job_id.to_owned(),
+            status: JobState::Starting,
+            output_csv_path: output_csv.to_owned(),
+            total_items: total,
+            completed_items: 0,
+            failed_items: 0,
+            job_error: None,
+            failed_item_errors: Vec::new(),
+            running_items: 0,
+        }
+    }
+
+    /// Takes the figures from the ledger.
+    pub fn update(&mut self, input: &InputTable, ledger: &Ledger) {
+        let counts = ledger.counts();
+        self.completed_items = counts.completed;
+        self.failed_items = counts.failed;
+        self.running_items = counts.running;
+        let failed = input.items.iter().filter_map(|item| {
+            let task = ledger.plan().find(&item.task_id)?;
+            (ledger.status(task) == Status::Failed).then(|| ItemError {
+                item_id: item.item_id.clone(),
+                source_id: item.source_id.clone(),
+                last_error: ledger.task(task).result.error.clone(),
+            })
+        });
+        self.failed_item_errors = failed.take(SHOWN_ERRORS).collect();
+    }
+
+    pub fn write(&self, dir: &SessionDir) -> Result<(), StoreError> {
+        let text = serde_json::to_vec(self).expect("plain data");
+        atomic::write_volatile(&file(dir), &text)
+    }
+
+    /// How the job stands now; one that says it runs though nobody runs it was stopped.
+    pub fn read(dir: &SessionDir) -> Result<Self, String> {
+        let none = |_| format!("there is no job {}", dir.id());
+        let bytes = fs::read(file(dir)).map_err(none)?;
+        let mut found: Self = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
+        if found.status.is_over() || held(dir)? {
+            return Ok(found);
+        }
+        // It may have come to its end between the two looks.
+        let again = fs::read(file(dir)).map_err(|error| error.to_string())?;
+        if again != bytes {
+            return serde_json::from_slice(&again).map_err(|error| error.to_string());
+        }
+        if found.status == JobState::Starting && age(&file(dir)) < START {
+            return Ok(found);
+        }
+        found.status = JobState::Stopped;
+        found.running_items = 0;
+        found.job_error = Some(format!(
+            "the process of the job ended before its rows; go on with resume_job_id {}",
+            dir.id()
+        ));
+        Ok(found)
+    }
+}
+
+/// Whether a process works on the session.
+pub fn held(dir: &SessionDir) -> Result<bool, String> {
+    let holder = lock::holder(&dir.lock_file()).map_err(|error| error.to_string())?;
+    Ok(holder.is_some())
+}
+
+fn file(dir: &SessionDir) -> PathBuf {
+    dir.run_folder().join("job-status.json")
+}
+
+fn age(path: &Path) -> Duration {
+    let changed = fs::metadata(path).and_then(|found| found.modified());
+    let changed = changed.unwrap_or(SystemTime::UNIX_EPOCH);
+    changed.elapsed().unwrap_or_default()
+}

@@ -1,0 +1,91 @@
+//! The project folder of a server: nothing outside of it is read or written through a tool.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, Debug)]
+pub struct Root(PathBuf);
+
+impl Root {
+    pub fn new(folder: &Path) -> io::Result<Self> {
+        folder.canonicalize().map(Self)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// A file that is there.
+    pub fn existing(&self, path: &str) -> Result<PathBuf, String> {
+        let found = self
+            .0
+            .join(path)
+            .canonicalize()
+            .map_err(|error| format!("failed to read csv {path}: {error}"))?;
+        self.inside(path, found)
+    }
+
+    /// A file that may have to be made, in a folder that is there.
+    pub fn new_file(&self, path: &str) -> Result<PathBuf, String> {
+        let full = self.0.join(path);
+        let (Some(folder), Some(name)) = (full.parent(), full.file_name()) else {
+            return Err(format!("{path} is not the name of a file"));
+        };
+        if full.is_dir() {
+            return Err(format!("{path} is a folder"));
+        }
+        let folder = folder
+            .canonicalize()
+            .map_err(|error| format!("the folder of {path} cannot be used: {error}"))?;
+        self.inside(path, folder.join(name))
+    }
+
+    fn inside(&self, given: &str, found: PathBuf) -> Result<PathBuf, String> {
+        if found.starts_with(&self.0) {
+            return Ok(found);
+        }
+        Err(format!(
+            "{given} is outside of the project folder {}; start the server with -C in a folder that holds it",
+            self.0.display()
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn what_leads_out_of_the_project_is_refused() {
+        let outer = tempfile::tempdir().unwrap();
+        let project = outer.path().join("project");
+        fs::create_dir(&project).unwrap();
+        fs::write(outer.path().join("secret.csv"), "a\n1\n").unwrap();
+        fs::write(project.join("in.csv"), "a\n1\n").unwrap();
+        std::os::unix::fs::symlink(outer.path(), project.join("up")).unwrap();
+        let root = Root::new(&project).unwrap();
+        assert!(root.existing("in.csv").is_ok());
+        assert!(root.new_file("./out.csv").is_ok());
+        for path in ["../secret.csv", "up/secret.csv"] {
+            assert!(
+                root.existing(path)
+                    .unwrap_err()
+                    .contains("outside of the project")
+            );
+            assert!(
+                root.new_file(path)
+                    .unwrap_err()
+                    .contains("outside of the project")
+            );
+        }
+        let absolute = outer.path().join("secret.csv");
+        assert!(root.existing(absolute.to_str().unwrap()).is_err());
+        assert!(root.new_file("up").is_err());
+        assert!(
+            root.existing("missing.csv")
+                .unwrap_err()
+                .starts_with("failed to read csv missing.csv: ")
+        );
+    }
+}

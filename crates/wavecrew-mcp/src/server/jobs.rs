@@ -1,0 +1,210 @@
+//! Jobs as the server sees them: processes that it starts, and files that they leave.
+
+use super::Setup;
+use crate::job::{self, JobState, JobStatus, SpawnOnCsv};
+use crate::paths::Root;
+use rmcp::RoleServer;
+use rmcp::model::{ProgressNotificationParam, ProgressToken};
+use rmcp::service::RequestContext;
+use serde_json::{Value, json};
+use std::fs::{self, File};
+use std::process::Stdio;
+use std::time::Duration;
+use tokio::process::{Child, Command};
+use tokio::time::{Instant, sleep};
+use wavecrew_store::{SessionDir, atomic};
+
+const POLL: Duration = Duration::from_millis(100);
+/// A job that was told to end takes at most this long: its workers have a few seconds.
+const CANCEL: Duration = Duration::from_secs(20);
+
+pub(super) struct Jobs {
+    root: Root,
+    setup: Setup,
+}
+
+impl Jobs {
+    pub fn new(root: Root, setup: Setup) -> Self {
+        Self { root, setup }
+    }
+
+    pub async fn spawn(
+        &self,
+        call: SpawnOnCsv,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Value, String> {
+        let background = call.background;
+        let dir = match call.resume_job_id.as_deref() {
+            Some(id) => self.to_resume(id)?,
+            None => self.create(call).await?,
+        };
+        let child = self.start(&dir, background)?;
+        if !background {
+            return attend(child, &dir, context).await;
+        }
+        let mut child = child;
+        // Only so that it does not stay a zombie; it goes on without us.
+        tokio::spawn(async move { child.wait().await });
+        Ok(json!(JobStatus::read(&dir)?))
+    }
+
+    async fn create(&self, call: SpawnOnCsv) -> Result<SessionDir, String> {
+        let (root, agent) = (self.root.clone(), self.setup.agent.clone());
+        // Large tables take a while; other calls go on meanwhile.
+        let made = tokio::task::spawn_blocking(move || job::create(&root, agent.as_deref(), &call));
+        made.await.map_err(|error| error.to_string())?
+    }
+
+    fn to_resume(&self, id: &str) -> Result<SessionDir, String> {
+        let dir = self.find(id)?;
+        if job::held(&dir)? {
+            return Err(format!("job {id} is running; ask with wait_agent_job"));
+        }
+        let mut status = JobStatus::read(&dir)?;
+        status.status = JobState::Starting;
+        status.job_error = None;
+        status.write(&dir).map_err(|error| error.to_string())?;
+        Ok(dir)
+    }
+
+    fn find(&self, id: &str) -> Result<SessionDir, String> {
+        let dir = SessionDir::open(self.root.path(), id).ok().filter(job::is_job);
+        dir.ok_or_else(|| format!("there is no job {id}"))
+    }
+
+    /// Starts the process of a job. One that is attached ends when we drop its stdin, or end ourselves.
+    fn start(&self, dir: &SessionDir, background: bool) -> Result<Child, String> {
+        let failed = |error: std::io::Error| format!("the job could not be started: {error}");
+        let complaints = File::create(job::complaints_file(dir)).map_err(failed)?;
+        let mut command = Command::new(&self.setup.program);
+        command
+            .args(["mcp", "--job", dir.id()])
+            .current_dir(self.root.path())
+            .stdout(Stdio::null())
+            .stderr(complaints)
+            .stdin(if background { Stdio::null() } else { Stdio::piped() });
+        if !background {
+            command.arg("--attached");
+        }
+        command.spawn().map_err(failed)
+    }
+
+    pub async fn wait(
+        &self,
+        id: &str,
+        patience: Duration,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Value, String> {
+        let dir = self.find(id)?;
+        let until = Instant::now() + patience;
+        let mut progress = Progress::of(context);
+        loop {
+            let status = JobStatus::read(&dir)?;
+            progress.tell(&status, context).await;
+            let timed_out = !status.status.is_over();
+            if !timed_out || Instant::now() >= until || context.ct.is_cancelled() {
+                let mut answer = json!(status);
+                answer["timed_out"] = timed_out.into();
+                return Ok(answer);
+            }
+            sleep(POLL).await;
+        }
+    }
+
+    pub async fn cancel(&self, id: &str) -> Result<Value, String> {
+        let dir = self.find(id)?;
+        let until = Instant::now() + CANCEL;
+        let word = dir.run_folder().join("control");
+        let mut asked = false;
+        loop {
+            let status = JobStatus::read(&dir)?;
+            if status.status.is_over() || Instant::now() >= until {
+                return Ok(json!(status));
+            }
+            if !asked && job::held(&dir)? {
+                asked = true;
+                atomic::write_volatile(&word, b"cancel").map_err(|error| error.to_string())?;
+            }
+            sleep(POLL).await;
+        }
+    }
+}
+
+/// Stays with a job until it ends; the job ends when the call is taken back.
+async fn attend(
+    mut child: Child,
+    dir: &SessionDir,
+    context: &RequestContext<RoleServer>,
+) -> Result<Value, String> {
+    let mut progress = Progress::of(context);
+    loop {
+        tokio::select! {
+            ended = child.wait() => {
+                let code = ended.map_err(|error| error.to_string())?;
+                let mut status = JobStatus::read(dir)?;
+                if !code.success() {
+                    status.status = JobState::Failed;
+                    status.job_error = Some(complaint(dir));
+                }
+                progress.tell(&status, context).await;
+                return Ok(json!(status));
+            }
+            () = context.ct.cancelled() => {
+                drop(child.stdin.take());
+                let _ = child.wait().await;
+                return Err(format!("the call was taken back; go on with resume_job_id {}", dir.id()));
+            }
+            () = sleep(POLL) => {
+                if let Ok(status) = JobStatus::read(dir) {
+                    progress.tell(&status, context).await;
+                }
+            }
+        }
+    }
+}
+
+/// The last thing that the process of a job said.
+fn complaint(dir: &SessionDir) -> String {
+    let text = fs::read_to_string(job::complaints_file(dir)).unwrap_or_default();
+    let text = text.trim();
+    if text.is_empty() {
+        "the process of the job was killed".to_owned()
+    } else {
+        text.to_owned()
+    }
+}
+
+/// Tells the client how far a job is, if it wants to know.
+struct Progress {
+    token: Option<ProgressToken>,
+    told: Option<(usize, usize)>,
+}
+
+impl Progress {
+    fn of(context: &RequestContext<RoleServer>) -> Self {
+        Self {
+            token: context.meta.get_progress_token(),
+            told: None,
+        }
+    }
+
+    async fn tell(&mut self, status: &JobStatus, context: &RequestContext<RoleServer>) {
+        let done = status.completed_items + status.failed_items;
+        let now = Some((done, status.running_items));
+        let Some(token) = self.token.clone().filter(|_| self.told != now) else {
+            return;
+        };
+        self.told = now;
+        let message = format!(
+            "{done} of {} done ({} failed), {} running",
+            status.total_items, status.failed_items, status.running_items
+        );
+        #[expect(clippy::cast_precision_loss, reason = "tables are shorter than 2^52 rows")]
+        let (done, total) = (done as f64, status.total_items as f64);
+        let note = ProgressNotificationParam::new(token, done)
+            .with_total(total)
+            .with_message(message);
+        // A client that does not listen any more has missed nothing but this.
+        let _ = context.peer.notify_progress(note).await;
+    }
+}

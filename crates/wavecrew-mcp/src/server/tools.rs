@@ -1,0 +1,49 @@
+//! Names, words and arguments of the tools.
+
+use crate::answer::tool;
+use rmcp::model::Tool;
+use serde_json::json;
+
+pub(super) fn all() -> Vec<Tool> {
+    let job_id = json!({"type": "string", "description": "as spawn_agents_on_csv gave it"});
+    vec![
+        tool(
+            "spawn_agents_on_csv",
+            "Process a CSV file with one worker agent per row. The instruction is a template: {column} is replaced by \
+             the row's value. Blocks until all rows are done and returns the path of a CSV with the results; with \
+             background it returns a job_id at once.",
+            json!({
+                "type": "object",
+                "properties": {
+                    "csv_path": {"type": "string", "description": "the input, with a header row"},
+                    "instruction": {"type": "string", "description": "what each worker is to do; {column} is filled from its row, {{ and }} are braces"},
+                    "id_column": {"type": "string", "description": "the column with the rows' ids; without it they are row-1, row-2, ..."},
+                    "output_csv_path": {"type": "string", "description": "where results go; default: beside the input"},
+                    "output_schema": {"type": "object", "description": "JSON Schema of each worker's result; enforced, and its properties become columns"},
+                    "max_concurrency": {"type": "integer", "minimum": 1, "description": "workers at the same time (16)"},
+                    "max_workers": {"type": "integer", "minimum": 1, "description": "the same as max_concurrency"},
+                    "max_runtime_seconds": {"type": "integer", "minimum": 1, "description": "limit for each worker (1800)"},
+                    "agent": {"type": "string", "description": "which agent does the rows, such as codex, claude or command:PROGRAM; default: the server's"},
+                    "resume_job_id": {"type": "string", "description": "go on with this job instead of beginning one; everything else but background is then as it was"},
+                    "background": {"type": "boolean", "description": "return at once; ask with wait_agent_job"},
+                    "allow_stop": {"type": "boolean", "description": "whether a worker may end the whole job (true)"},
+                },
+                "required": ["csv_path", "instruction"],
+            }),
+        ),
+        tool(
+            "wait_agent_job",
+            "Wait for a job that runs in the background, at most timeout_ms (30000), and say how it stands.",
+            json!({
+                "type": "object",
+                "properties": {"job_id": job_id, "timeout_ms": {"type": "integer", "minimum": 0}},
+                "required": ["job_id"],
+            }),
+        ),
+        tool(
+            "cancel_agent_job",
+            "End a job and its workers. Finished rows keep their results.",
+            json!({"type": "object", "properties": {"job_id": job_id}, "required": ["job_id"]}),
+        ),
+    ]
+}
