@@ -37,6 +37,30 @@ pub struct Talk {
 }
 
 impl TaskState {
+    fn skip(&mut self, error: &str) {
+        self.progress = Progress::Done;
+        self.result = TaskResult {
+            status: Status::Skipped,
+            error: error.to_owned(),
+            ..TaskResult::default()
+        };
+    }
+
+    fn reset(&mut self) {
+        self.progress = Progress::Pending;
+        self.result = TaskResult::default();
+        self.made_from = None;
+        self.stop = None;
+        self.talk = None;
+    }
+
+    fn mark_done(&mut self) {
+        self.progress = Progress::Done;
+        self.result.status = Status::Completed;
+        self.result.error.clear();
+        self.result.checked = Checked::Unverified;
+    }
+
     /// What another attempt by this agent may go on with.
     pub(super) fn resume(&self, agent: &str) -> Option<Resume> {
         let talk = self.talk.as_ref().filter(|talk| *talk.agent == *agent)?;
@@ -288,30 +312,9 @@ impl Ledger {
                 state.stop = Some(StopReason::Interrupted);
                 state.ended = Some(*at);
             }),
-            Event::Skipped { task, error } => self.change(task, |state| {
-                state.progress = Progress::Done;
-                state.result = TaskResult {
-                    status: Status::Skipped,
-                    error: error.clone(),
-                    ..TaskResult::default()
-                };
-            }),
-            Event::Reset { task, .. } => self.change(task, |state| {
-                state.progress = Progress::Pending;
-                state.result = TaskResult::default();
-                state.made_from = None;
-                state.stop = None;
-                state.talk = None;
-            }),
-            Event::MarkedDone { task } => self.change(task, |state| {
-                state.progress = Progress::Done;
-                state.result = TaskResult {
-                    status: Status::Completed,
-                    error: String::new(),
-                    checked: Checked::Unverified,
-                    ..std::mem::take(&mut state.result)
-                };
-            }),
+            Event::Skipped { task, error } => self.change(task, |state| state.skip(error)),
+            Event::Reset { task, .. } => self.change(task, TaskState::reset),
+            Event::MarkedDone { task } => self.change(task, TaskState::mark_done),
             Event::Edited { patch } => {
                 // A patch in the journal was sealed when it was recorded, so it seals again.
                 if let Ok((plan, _)) = plan::seal(self.plan.sheet().apply(patch), &self.team) {
