@@ -1,6 +1,8 @@
 //! How fast runs are, beside named peers in the same run of this program. Run by hand:
 //! `cargo bench -p wavecrew --bench run [-- throughput chain sleepers continue growth]`.
 
+#![expect(clippy::cast_precision_loss, reason = "counts far below 2^52")]
+
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -339,7 +341,7 @@ fn continuing(agent: &Path) {
         _ => None,
     });
     let start = start.duration_since(UNIX_EPOCH).expect("after 1970").as_millis();
-    let until = begun.expect("a run").0 as u128 - start;
+    let until = u128::from(begun.expect("a run").0) - start;
     assert_eq!(lines(&up), LEFT, "exactly what was left is run, {first:?}");
     println!("{COUNT} tasks, {LEFT} left: first spawn after {until} ms");
 }

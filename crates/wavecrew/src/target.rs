@@ -124,12 +124,11 @@ impl Words {
             )
         };
         let request = self.request();
-        let (name, reason) = match &self.pipeline {
-            Some(name) => (name.clone(), "chosen by --pipeline".to_owned()),
-            None => {
-                let choice = team.choose(&request, None).ok_or_else(none)?;
-                (choice.pipeline, choice.reason)
-            }
+        let (name, reason) = if let Some(name) = &self.pipeline {
+            (name.clone(), "chosen by --pipeline".to_owned())
+        } else {
+            let choice = team.choose(&request, None).ok_or_else(none)?;
+            (choice.pipeline, choice.reason)
         };
         let Some(pipeline) = team.pipeline(&name) else {
             let names: Vec<&str> = team

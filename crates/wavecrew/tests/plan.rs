@@ -189,7 +189,7 @@ fn unreadable_table() {
     use std::os::unix::fs::PermissionsExt;
     let sandbox = Sandbox::with("id,description\na,x\n");
     let path = sandbox.path("tasks.csv");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).expect("own file");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o0)).expect("own file");
     if fs::read(&path).is_ok() {
         // The superuser reads everything; a link to itself is what even they cannot read.
         fs::remove_file(&path).expect("own file");

@@ -35,12 +35,11 @@ impl Project {
 
     /// Everything that the command prints, as if the reader had typed it.
     fn run(&self, command: &str) -> String {
-        let output = match command.strip_prefix("timeout -s KILL 2.5 ") {
-            Some(command) => self.kill_midway(command),
-            None => {
-                let output = self.shell(command).output().unwrap();
-                String::from_utf8(output.stdout).unwrap()
-            }
+        let output = if let Some(command) = command.strip_prefix("timeout -s KILL 2.5 ") {
+            self.kill_midway(command)
+        } else {
+            let output = self.shell(command).output().unwrap();
+            String::from_utf8(output.stdout).unwrap()
         };
         let folder = self.folder.path().canonicalize().unwrap();
         output.replace(folder.to_str().unwrap(), PROJECT)
@@ -67,7 +66,7 @@ impl Project {
             .stdout(File::create(&printed).unwrap())
             .spawn()
             .unwrap();
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_mins(1);
         loop {
             let third = |session: &PathBuf| session.join("prompts/READ-salad.1.1.md").exists();
             let told = fs::read_to_string(&printed).unwrap();

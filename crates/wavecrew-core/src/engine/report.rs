@@ -278,7 +278,7 @@ mod tests {
         ] {
             assert_eq!(
                 reader.read("A", body).unwrap().outputs,
-                [result.clone()],
+                std::slice::from_ref(&result),
                 "{body}"
             );
         }

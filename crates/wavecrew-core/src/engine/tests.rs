@@ -261,7 +261,7 @@ fn silence_is_shown_once_and_ended_only_when_asked_for() {
     rig.spawned(1).pass(301).pass(1);
     assert_eq!(rig.said().matches("stalled A").count(), 1);
     let options = Options {
-        end_idle: Some(Duration::from_secs(60)),
+        end_idle: Some(Duration::from_mins(1)),
         ..Options::default()
     };
     let mut rig = Rig::with("id,description\nA,a\n", options);

@@ -219,7 +219,7 @@ mod tests {
         let ids = ["T-1", "T-2", "T-5", "T-06", "U-08", long].map(str::to_owned);
         let sheet = sheet(&ids);
         let index = Index::of(&sheet, 0, |_, _| panic!("all are different"));
-        for own in 0..ids.len() {
+        for (own, own_id) in (0u32..).zip(&ids) {
             let names = [
                 "T-1",
                 "T-2",
@@ -234,7 +234,7 @@ mod tests {
                 "9",
                 "a-very-long-prefix-instead-7",
             ];
-            let mut links = names.map(|id| Link::new(TaskIx(own as u32), &ids[own], id));
+            let mut links = names.map(|id| Link::new(TaskIx(own), own_id, id));
             index.find_all(&sheet, &mut links);
             let found: Vec<_> = links.iter().map(|link| link.row.map(|row| row.0)).collect();
             let expected = [
@@ -251,7 +251,7 @@ mod tests {
                 None,
                 None,
             ];
-            assert_eq!(found, expected, "from {}", ids[own]);
+            assert_eq!(found, expected, "from {own_id}");
         }
     }
 

@@ -30,9 +30,12 @@ pub fn render(job_id: &str, spec: &JobSpec, input: &InputTable, ledger: &Ledger)
         .filter(|name| !input.header.iter().any(|column| column == name))
         .collect();
     let is_taken = |name: &str| own.contains(&name) || input.header.iter().any(|column| column == name);
-    let job_names = JOB_COLUMNS.map(|name| match is_taken(name) {
-        true => Cow::Owned(format!("job_{name}")),
-        false => Cow::Borrowed(name),
+    let job_names = JOB_COLUMNS.map(|name| {
+        if is_taken(name) {
+            Cow::Owned(format!("job_{name}"))
+        } else {
+            Cow::Borrowed(name)
+        }
     });
     let mut out = csv::Writer::from_writer(Vec::new());
     let header = input
@@ -99,16 +102,15 @@ impl Row {
     /// A property's value. One that is named like a column of the job has the job's value where there is no result, so
     /// that whoever reads `status` by name reads it for every row.
     fn property(&self, name: &str) -> Option<Cow<'_, str>> {
-        match &self.result {
-            Some(result) => match result.get(name)? {
+        if let Some(result) = &self.result {
+            match result.get(name)? {
                 Value::String(text) => Some(Cow::Borrowed(text)),
                 Value::Null => Some(Cow::Borrowed("")),
                 other => Some(Cow::Owned(other.to_string())),
-            },
-            None => {
-                let at = JOB_COLUMNS.iter().position(|column| *column == name)?;
-                Some(Cow::Borrowed(&self.job[at]))
             }
+        } else {
+            let at = JOB_COLUMNS.iter().position(|column| *column == name)?;
+            Some(Cow::Borrowed(&self.job[at]))
         }
     }
 }

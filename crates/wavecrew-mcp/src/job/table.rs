@@ -13,6 +13,7 @@ pub struct InputTable {
 
 /// One row.
 #[derive(Debug, PartialEq)]
+#[expect(clippy::struct_field_names, reason = "the names that callers know")]
 pub struct Item {
     /// What the caller knows it by.
     pub item_id: String,

@@ -26,6 +26,7 @@ pub enum Login {
 
 /// What a person can do with an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "a row of a table of yes and no")]
 pub struct Features {
     pub resume: bool,
     pub mcp: bool,

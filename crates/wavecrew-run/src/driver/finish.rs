@@ -38,9 +38,8 @@ impl Driver<'_> {
         if let Some(mut table) = table {
             for _ in 0..TRIES {
                 match table.publish(&bytes)? {
-                    Publish::Published => break,
-                    // Stays where it is: the next run finds it and follows it.
-                    Publish::HandEdit(_) => break,
+                    // An edit stays where it is: the next run finds it and follows it.
+                    Publish::Published | Publish::HandEdit(_) => break,
                     Publish::Unsettled => tokio::time::sleep(super::TICK).await,
                 }
             }

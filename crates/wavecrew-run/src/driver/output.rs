@@ -178,12 +178,11 @@ impl Output {
 
     /// What stands in the output in place of a report.
     pub fn answer(&self) -> Option<String> {
-        let answer = match &self.listener {
-            Some(listener) => listener.borrow().answer(),
-            None => {
-                let stdout = self.stdout.borrow();
-                final_object(&String::from_utf8_lossy(&stdout.bytes)).map(str::to_owned)
-            }
+        let answer = if let Some(listener) = &self.listener {
+            listener.borrow().answer()
+        } else {
+            let stdout = self.stdout.borrow();
+            final_object(&String::from_utf8_lossy(&stdout.bytes)).map(str::to_owned)
         };
         answer.map(|text| self.redactor.text(&text))
     }

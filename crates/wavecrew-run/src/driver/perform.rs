@@ -61,7 +61,7 @@ impl Driver<'_> {
                 atomic::write(&self.session.dir.full_findings(id), text.as_bytes())?;
             }
             Action::WriteInteractive { task } => {
-                session::write_interactive(&self.session.dir, self.engine.ledger(), task)?
+                session::write_interactive(&self.session.dir, self.engine.ledger(), task)?;
             }
             Action::Merged { wave } => self.merged(wave)?,
             Action::Ask(question) => {

@@ -67,8 +67,8 @@ impl Driver<'_> {
             variable("WAVECREW_RESULT_FILE", &state.result_file),
             variable("WAVECREW_TASK", id),
             variable("WAVECREW_ROLE", &state.assignment.role),
-            variable("WAVECREW_ATTEMPT", &attempt.to_string()),
-            variable("WAVECREW_TURN", &turn.to_string()),
+            variable("WAVECREW_ATTEMPT", attempt.to_string()),
+            variable("WAVECREW_TURN", turn.to_string()),
             variable("WAVECREW_TOKEN", state.token.as_str()),
         ];
         let tools = self.surface.worker_tools.as_ref().map(|words| tools(words, &env));

@@ -121,7 +121,9 @@ fn a_conversation_that_was_cut_off_is_gone_on_with_and_counted_on() {
     let after = |events: &[Event]| {
         let team = Arc::new(Team::builtin("generic").expect("built in"));
         let mut ledger = Ledger::new(team, table(ONE));
-        events.iter().for_each(|event| ledger.apply(event));
+        for event in events {
+            ledger.apply(event);
+        }
         ledger
     };
     // As the journal of a coordinator that was killed has it.
