@@ -1,6 +1,11 @@
 //! A deterministic simulator: random plans, random workers, crashes at random points, all from one seed. A failure
 //! prints its seed; `WAVECREW_SIM_SEED=N cargo nextest run -p wavecrew-core simulation` repeats it alone.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a person chooses the seed and the number of runs"
+)]
+
 mod rng;
 mod workers;
 mod world;
@@ -19,7 +24,7 @@ fn runs() -> u64 {
         .unwrap_or(RUNS)
 }
 
-fn shard(number: u64) {
+fn shard(shard: u64) {
     if let Some(seed) = std::env::var("WAVECREW_SIM_SEED")
         .ok()
         .and_then(|seed| seed.parse().ok())
@@ -28,16 +33,15 @@ fn shard(number: u64) {
     }
     let mut totals = world::Seen::default();
     for run in 0..runs() {
-        let seed = number * RUNS + run;
+        let number = shard * RUNS + run;
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            let mut world = World::new(Rng::new(seed));
+            let mut world = World::new(Rng::new(number));
             world.run_to_the_end();
             world.seen
         }));
-        match outcome {
-            Ok(seen) => totals.add(&seen),
-            Err(_) => panic!("simulation failed; repeat it with WAVECREW_SIM_SEED={seed}"),
-        }
+        let seen = outcome
+            .unwrap_or_else(|_| panic!("simulation failed; repeat it with WAVECREW_SIM_SEED={number}"));
+        totals.add(&seen);
     }
     totals.assert_everything_happened(runs());
 }

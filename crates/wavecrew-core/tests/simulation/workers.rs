@@ -123,11 +123,12 @@ impl Worker {
                 self.left = Some(body.clone());
                 Some(Input::Reported { worker, body })
             }
-            Habit::Twice => Some(self.exit(worker, Exit::Code(0), vec![report(&self.task, "failed")])),
             Habit::Fast | Habit::Slow => {
                 Some(self.exit(worker, Exit::Code(0), vec![report(&self.task, "completed")]))
             }
-            Habit::Fail => Some(self.exit(worker, Exit::Code(0), vec![report(&self.task, "failed")])),
+            Habit::Twice | Habit::Fail => {
+                Some(self.exit(worker, Exit::Code(0), vec![report(&self.task, "failed")]))
+            }
             Habit::Die => Some(self.exit(worker, Exit::Signal(11), vec![])),
             Habit::LieThenMend if self.turn > 1 => {
                 Some(self.exit(worker, Exit::Code(0), vec![report(&self.task, "completed")]))

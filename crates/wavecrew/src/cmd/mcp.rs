@@ -6,7 +6,7 @@ use crate::launch;
 use std::path::Path;
 use wavecrew_mcp::job::Place;
 use wavecrew_mcp::server::Setup;
-use wavecrew_run::worker_side::{Identity, Refused, WorkerSide};
+use wavecrew_run::worker_side::{Identity, WorkerSide};
 
 /// Serve tools over the Model Context Protocol (stdin and stdout)
 #[derive(clap::Args, Debug)]
@@ -39,7 +39,7 @@ impl Args {
         }
         // Within a worker there is only the worker: it must not start teams of its own.
         if self.worker || Identity::is_given() {
-            let worker = Identity::from_env().and_then(WorkerSide::open).map_err(refused)?;
+            let worker = WorkerSide::open(Identity::from_env()?)?;
             wavecrew_mcp::worker::serve(worker)?;
             return Ok(Exit::Done);
         }
@@ -66,8 +66,4 @@ impl Args {
         wavecrew_mcp::job::run(project, job, place).map_err(Failure::input)?;
         Ok(Exit::Done)
     }
-}
-
-fn refused(error: Refused) -> Failure {
-    Failure::with_help(error.to_string(), error.help())
 }

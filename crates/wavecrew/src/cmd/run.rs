@@ -22,6 +22,7 @@ pub struct Args {
     words: Words,
     /// Go on with a session: the named one, or the latest unfinished one
     #[arg(long = "continue", visible_alias = "resume", id = "resume", value_name = "SESSION", num_args = 0..=1)]
+    #[expect(clippy::option_option, reason = "absent, bare, or with a name")]
     resume: Option<Option<String>>,
     /// With --continue: keep completed results even if they were made from something else
     #[arg(long, requires = "resume")]

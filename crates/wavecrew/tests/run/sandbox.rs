@@ -287,9 +287,9 @@ impl Going {
         self.ended(status)
     }
 
-    /// What it has said on stderr so far.
-    pub fn err(&self) -> String {
-        self.said("err")
+    /// What it has said on stdout so far.
+    pub fn out(&self) -> String {
+        self.said("out")
     }
 
     fn said(&self, name: &str) -> String {

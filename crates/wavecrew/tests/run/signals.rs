@@ -17,7 +17,7 @@ fn the_first_interrupt_lets_workers_finish_and_starts_nothing_new() {
     let going = sandbox.start();
     wait_until("the worker", || sandbox.path("up").exists());
     going.signal(Signal::INT);
-    wait_until("the run to notice", || going.err().contains("Stopping"));
+    wait_until("the run to notice", || going.out().contains("Stopping"));
     fs::write(sandbox.path("go"), "").expect("the sign is written");
     going.wait().expect_exit(130);
     assert_eq!(sandbox.statuses(), "a completed, b pending");
@@ -31,7 +31,7 @@ fn the_second_interrupt_ends_the_workers() {
     let going = sandbox.start();
     wait_until("the worker", || sandbox.path("up").exists());
     going.signal(Signal::INT);
-    wait_until("the run to notice", || going.err().contains("Stopping"));
+    wait_until("the run to notice", || going.out().contains("Stopping"));
     going.signal(Signal::INT);
     going.wait().expect_exit(130);
     sandbox.expect_nothing_alive();
