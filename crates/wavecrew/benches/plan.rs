@@ -2,6 +2,9 @@
 //!
 //! `cargo bench -p wavecrew --bench plan`; needs `python3` on the PATH for the last comparison.
 
+#![expect(clippy::cast_precision_loss, reason = "sizes far below 2^52")]
+#![expect(clippy::cast_possible_truncation, reason = "a remainder of a u32")]
+
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::hint::black_box;
