@@ -124,7 +124,7 @@ fn a_session_that_leads_out_of_the_project_is_refused() {
     symlink(&away, sandbox.path(".workflow/.csv-wave/run-tasks-1")).expect("a link");
     sandbox
         .go_on()
-        .expect_exit(5)
+        .expect_exit(2)
         .expect_says("leads out of the project");
     assert_eq!(sandbox.ran("b"), 1);
 }
