@@ -46,9 +46,12 @@ const NAMES: &[&str] = &[
     "_CREDENTIALS",
 ];
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Redactor {
     values: Vec<Vec<u8>>,
+    /// Everything that a secret holds or begins with. Looked for in whole pieces first: a worker may print a
+    /// gigabyte, and hardly any of it is worth a look at each word.
+    hints: Vec<memmem::Finder<'static>>,
 }
 
 impl Redactor {
@@ -63,11 +66,17 @@ impl Redactor {
         let mut values: Vec<_> = variables.into_iter().filter_map(secret).collect();
         // The longest first, should one be part of another.
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
-        Self { values }
+        let known = values.iter().map(Vec::as_slice);
+        let hints = known.chain(SHAPES.iter().map(|(prefix, _)| *prefix));
+        let hints = hints.map(|hint| memmem::Finder::new(hint).into_owned()).collect();
+        Self { values, hints }
     }
 
     /// The bytes without secrets; borrowed when there are none.
     pub fn bytes<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+        if !self.hints.iter().any(|hint| hint.find(bytes).is_some()) {
+            return Cow::Borrowed(bytes);
+        }
         let mut out: Vec<u8> = Vec::new();
         let (mut at, mut written) = (0, 0);
         while at < bytes.len() {

@@ -136,7 +136,7 @@ impl Sandbox {
         if !words.contains(&"--agent") {
             command.arg("--agent").arg(agent());
         }
-        command.current_dir(self.folder());
+        command.current_dir(self.folder()).env("RUST_BACKTRACE", "0");
     }
 
     pub fn spawn(&self, command: &mut Command) -> Going {
