@@ -6,6 +6,7 @@ use super::spec::JobSpec;
 use super::status::{JobState, JobStatus};
 use super::table::InputTable;
 use super::{input_file, spec_file};
+use rustix::process::Signal;
 use std::fs;
 use std::io::Read;
 use std::path::Path;
@@ -94,8 +95,13 @@ fn read(dir: &SessionDir) -> Result<(JobSpec, InputTable), String> {
 fn end_with_stdin() {
     std::thread::spawn(|| {
         let _ = std::io::stdin().lock().read_to_end(&mut Vec::new());
-        let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TERM);
+        signal_self(Signal::TERM);
     });
+}
+
+fn signal_self(signal: Signal) {
+    // Nobody but the kernel is asked, and it knows this process.
+    let _ = rustix::process::kill_process(rustix::process::getpid(), signal);
 }
 
 /// Keeps the output table and the status current while the job runs.
@@ -150,8 +156,8 @@ impl Keeper {
     fn stop(&mut self, item: &str) {
         if self.stopped_by.is_none() {
             self.stopped_by = Some(item.to_owned());
-            // Nothing new starts, what runs may finish. If the word cannot be left, the job goes on to its end.
-            let _ = atomic::write_volatile(&self.dir.run_folder().join("control"), b"drain");
+            // As if a person had pressed Ctrl-C once: nothing new starts, what runs may finish.
+            signal_self(Signal::INT);
         }
     }
 }

@@ -137,6 +137,8 @@ async fn attend(
     context: &RequestContext<RoleServer>,
 ) -> Result<Value, String> {
     let mut progress = Progress::of(context);
+    // Out of the child's hands: waiting for it would close its stdin.
+    let mut lifeline = child.stdin.take();
     loop {
         tokio::select! {
             ended = child.wait() => {
@@ -150,7 +152,7 @@ async fn attend(
                 return Ok(json!(status));
             }
             () = context.ct.cancelled() => {
-                drop(child.stdin.take());
+                drop(lifeline.take());
                 let _ = child.wait().await;
                 return Err(format!("the call was taken back; go on with resume_job_id {}", dir.id()));
             }

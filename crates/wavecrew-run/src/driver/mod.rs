@@ -342,7 +342,6 @@ impl<'a> Driver<'a> {
             "cancel" => self.inputs.push_back(Input::Stop(StopKind::Cancel)),
             "pause" => self.inputs.push_back(Input::Pause),
             "resume" => self.inputs.push_back(Input::Resume),
-            "drain" => self.inputs.push_back(Input::Drain),
             _ => {}
         }
     }
