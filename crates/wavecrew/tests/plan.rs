@@ -210,7 +210,7 @@ fn every_problem_is_shown_at_once_with_its_text_marked() {
 
 #[test]
 fn a_long_list_of_problems_is_cut() {
-    let rows: String = (0..80).map(|n| format!("t{n},\n")).collect();
+    let rows = (0..80).fold(String::new(), |rows, n| format!("{rows}t{n},\n"));
     let said = Sandbox::with(format!("id,description\n{rows}")).run(&["plan", "tasks.csv"]);
     said.refused(&["Empty description for task: t49", "and 30 more"]);
     assert!(!said.err.contains("task: t50"));

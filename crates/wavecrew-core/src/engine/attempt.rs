@@ -365,11 +365,11 @@ impl Engine {
         let (task, now) = (attempt.task, self.now);
         let limits = self.limits(task);
         let interactive = self.ledger.plan().mode(task) == ExecMode::Interactive;
-        let wall = self.options.wall.unwrap_or(if interactive {
-            limits.interactive
+        let wall = if interactive {
+            self.options.interactive.unwrap_or(limits.interactive)
         } else {
-            limits.one_shot
-        });
+            self.options.one_shot.unwrap_or(limits.one_shot)
+        };
         let silent = now.since(attempt.last_activity);
         let dumb = attempt.first_word_by.is_some_and(|by| now >= by);
         match &attempt.stage {

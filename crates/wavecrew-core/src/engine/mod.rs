@@ -40,8 +40,10 @@ pub struct Options {
     pub max_attempts: u32,
     /// First wait before another attempt; doubles each time.
     pub backoff: Duration,
-    /// Replaces the team's limit for one-shot and interactive work.
-    pub wall: Option<Duration>,
+    /// Replaces the team's limit for one-shot work.
+    pub one_shot: Option<Duration>,
+    /// Replaces the team's limit for interactive work, before it is asked to finish.
+    pub interactive: Option<Duration>,
     /// Ends a worker that was silent for so long; without it, silence is only shown.
     pub end_idle: Option<Duration>,
     /// Replaces the team's limit after which a silent worker is shown as stalled.
@@ -58,7 +60,8 @@ impl Default for Options {
             agents: AgentChoice::default(),
             max_attempts: 1,
             backoff: Duration::from_secs(2),
-            wall: None,
+            one_shot: None,
+            interactive: None,
             end_idle: None,
             idle: None,
             kill_grace: Duration::from_secs(5),

@@ -50,7 +50,7 @@ pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
             default: spec.agent.clone(),
             by_role: std::collections::BTreeMap::new(),
         },
-        wall: Some(Duration::from_secs(spec.runtime_seconds)),
+        one_shot: Some(Duration::from_secs(spec.runtime_seconds)),
         ..Options::default()
     };
     let mut keeper = Keeper {
