@@ -1,0 +1,279 @@
+//! A place for one real agent: a home, a project, a model service of its own, and `wavecrew` to run it.
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use wavecrew_fake_model::FakeModel;
+use wavecrew_fake_model::client::point;
+
+/// A value that must never be written down.
+pub const SECRET: &str = "for-nobodys-eyes-4711";
+/// Nothing here takes this long unless something hangs.
+const PATIENCE: Duration = Duration::from_mins(4);
+
+pub struct Lab {
+    pub agent: &'static str,
+    pub model: FakeModel,
+    bin: PathBuf,
+    root: TempDir,
+}
+
+/// One run of `wavecrew` on a table of one task.
+pub struct Ran {
+    pub code: Option<i32>,
+    pub said: String,
+    pub events: Vec<Value>,
+    session: PathBuf,
+}
+
+/// The folder of the installed commands, or `None` when these tests are to be passed over.
+fn installed() -> Option<PathBuf> {
+    if std::env::var_os("WAVECREW_SKIP_AGENTS").is_some_and(|value| value == "1") {
+        eprintln!("passed over: WAVECREW_SKIP_AGENTS=1");
+        return None;
+    }
+    let folder = std::env::var_os("WAVECREW_AGENTS_DIR").map_or_else(
+        || PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache/wavecrew/agents"),
+        PathBuf::from,
+    );
+    let bin = folder.join("bin");
+    if bin.join("codex").exists() {
+        return Some(bin);
+    }
+    assert!(
+        std::env::var_os("WAVECREW_AGENTS_TESTS").is_none(),
+        "no agents in {}: run scripts/install-agents.sh",
+        bin.display()
+    );
+    eprintln!("passed over: no agents in {}", bin.display());
+    None
+}
+
+impl Lab {
+    pub fn new(agent: &'static str) -> Option<Self> {
+        let bin = installed()?;
+        // Not in the folder for temporary files: gemini reads no settings below a folder that others may write.
+        let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        for folder in ["home", "tmp"] {
+            fs::create_dir(root.path().join(folder)).unwrap();
+        }
+        Some(Self {
+            agent,
+            model: FakeModel::start().unwrap(),
+            bin,
+            root,
+        })
+    }
+
+    /// A project of its own, made when first asked for.
+    pub fn project(&self, name: &str) -> PathBuf {
+        let folder = self.root.path().join(name);
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    /// `wavecrew` in a project, with the agent pointed at `base` and nothing inherited but what a shell needs.
+    pub fn wavecrew(&self, project: &str, base: &str) -> Command {
+        let home = self.root.path().join("home");
+        let mut path = vec![self.bin.clone()];
+        path.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap()));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wavecrew"));
+        command
+            .env_clear()
+            .env("PATH", std::env::join_paths(path).unwrap())
+            .env("HOME", &home)
+            .env("TMPDIR", self.root.path().join("tmp"))
+            .env("LANG", "C.UTF-8")
+            .env("PROBE_API_KEY", SECRET)
+            .envs(point(self.agent, base, &home).unwrap())
+            .current_dir(self.project(project))
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// A run of one task, ready to start.
+    pub fn command(&self, project: &str, base: &str, row: &Row, words: &[&str]) -> Command {
+        let quoted = row.description.replace('"', "\"\"");
+        let table = format!("id,description,exec_mode\nA,\"{quoted}\",{}\n", row.mode);
+        fs::write(self.project(project).join("tasks.csv"), table).unwrap();
+        let mut command = self.wavecrew(project, base);
+        command
+            .args(["run", "tasks.csv", "-y", "--agent", self.agent])
+            .args(words);
+        command
+    }
+
+    pub fn run(&self, project: &str, base: &str, row: &Row, words: &[&str]) -> Ran {
+        self.finish(project, self.command(project, base, row, words))
+    }
+
+    /// Runs to the end; then nothing may be left of it.
+    pub fn finish(&self, project: &str, mut command: Command) -> Ran {
+        let output = command.output().unwrap();
+        self.nothing_runs();
+        Ran {
+            code: output.status.code(),
+            said: String::from_utf8_lossy(&output.stderr).into_owned(),
+            events: self.journal(project),
+            session: self.session(project).expect("a session"),
+        }
+    }
+
+    /// Kills the coordinator alone, as the system would when it runs out of memory.
+    pub fn kill(&self, mut child: Child) {
+        child.kill().unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(9));
+        self.until("everything is ended", || self.running().is_empty());
+    }
+
+    pub fn journal(&self, project: &str) -> Vec<Value> {
+        let file = self
+            .session(project)
+            .map(|session| session.join("journal.ndjson"));
+        let text = file
+            .and_then(|file| fs::read_to_string(file).ok())
+            .unwrap_or_default();
+        let lines = text.lines().filter_map(|line| line.split_once(' '));
+        lines
+            .filter_map(|(_, json)| serde_json::from_str(json).ok())
+            .collect()
+    }
+
+    fn session(&self, project: &str) -> Option<PathBuf> {
+        let sessions = fs::read_dir(self.project(project).join(".workflow/.csv-wave")).ok()?;
+        sessions
+            .flatten()
+            .map(|entry| entry.path())
+            .find(|path| path.is_dir())
+    }
+
+    pub fn until(&self, what: &str, mut holds: impl FnMut() -> bool) {
+        let started = Instant::now();
+        while !holds() {
+            assert!(
+                started.elapsed() < PATIENCE,
+                "{}: waited too long until {what}",
+                self.agent
+            );
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    pub fn nothing_runs(&self) {
+        let left = self.running();
+        assert!(left.is_empty(), "{} left behind: {left:#?}", self.agent);
+    }
+
+    /// Processes that have this lab's home in their environment.
+    fn running(&self) -> Vec<String> {
+        let home = format!("HOME={}", self.root.path().join("home").display());
+        let pids = fs::read_dir("/proc").unwrap().flatten();
+        let pids = pids.filter(|entry| entry.file_name().as_encoded_bytes()[0].is_ascii_digit());
+        let ours = pids.filter(|entry| {
+            let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+            environment
+                .split(|byte| *byte == 0)
+                .any(|variable| variable == home.as_bytes())
+        });
+        ours.map(|entry| {
+            fs::read_to_string(entry.path().join("cmdline"))
+                .unwrap_or_default()
+                .replace('\0', " ")
+        })
+        .collect()
+    }
+
+    /// Notes what was seen, for the table in the documentation.
+    pub fn note(&self, cell: &str, seen: &str) {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join("seen")
+            .join(self.agent);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join(cell), format!("{seen}\n")).unwrap();
+    }
+}
+
+/// The one task of a run.
+pub struct Row {
+    pub description: String,
+    pub mode: &'static str,
+}
+
+impl Row {
+    pub fn one_shot(description: impl Into<String>) -> Self {
+        Self {
+            description: description.into(),
+            mode: "csv-wave",
+        }
+    }
+
+    pub fn interactive(description: impl Into<String>) -> Self {
+        Self {
+            description: description.into(),
+            mode: "interactive",
+        }
+    }
+}
+
+impl Ran {
+    /// The events of one kind.
+    pub fn events<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Value> {
+        self.events.iter().filter(move |event| event["e"] == kind)
+    }
+
+    pub fn finished(&self) -> &Value {
+        let mut finished = self.events("finished");
+        finished
+            .next()
+            .unwrap_or_else(|| panic!("no end in {:#?}\n{}", self.events, self.said))
+    }
+
+    pub fn conversations(&self) -> Vec<&str> {
+        self.events("conversing")
+            .map(|event| event["conversation"].as_str().unwrap())
+            .collect()
+    }
+
+    /// Fails the test with everything there is unless the task ended so.
+    #[track_caller]
+    pub fn ends(&self, reason: &str) {
+        let finished = self.finished();
+        assert_eq!(
+            finished["stop"],
+            *reason,
+            "{finished:#}\n{}\n{}",
+            self.said,
+            self.log()
+        );
+    }
+
+    pub fn log(&self) -> String {
+        let logs = fs::read_dir(self.session.join("logs"))
+            .into_iter()
+            .flatten()
+            .flatten();
+        logs.map(|entry| fs::read_to_string(entry.path()).unwrap_or_default())
+            .collect()
+    }
+
+    /// Everything that the session keeps, file by file.
+    pub fn kept(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let mut found = Vec::new();
+        let mut folders = vec![self.session.clone()];
+        while let Some(folder) = folders.pop() {
+            for path in fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path()) {
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    found.push((path.clone(), fs::read(&path).unwrap()));
+                }
+            }
+        }
+        found
+    }
+}

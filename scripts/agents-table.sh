@@ -1,0 +1,78 @@
+#!/bin/sh
+# The table of docs/agents.md, from what the tests of the `agents` binary saw:
+#
+#   cargo nextest run -p wavecrew -E 'binary(agents)' && scripts/agents-table.sh --write
+#
+#   scripts/agents-table.sh          print it
+#   scripts/agents-table.sh --write  put it into docs/agents.md
+#   scripts/agents-table.sh --check  fail if docs/agents.md says something else
+set -eu
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+seen=${CARGO_TARGET_DIR:-$root/target}/tmp/seen
+page=$root/docs/agents.md
+begin='<!-- seen: begin -->'
+end='<!-- seen: end -->'
+agents='codex claude gemini qwen opencode'
+
+[ -d "$seen" ] || {
+    echo "agents-table: nothing was seen yet in $seen" >&2
+    echo "help: run the tests first: cargo nextest run -p wavecrew -E 'binary(agents)'" >&2
+    exit 1
+}
+
+row() { # heading, name of the cell
+    printf '| %s |' "$1"
+    for agent in $agents; do
+        if [ -f "$seen/$agent/$2" ]; then
+            printf ' %s |' "$(cat "$seen/$agent/$2")"
+        else
+            printf ' - |'
+        fi
+    done
+    echo
+}
+
+table() {
+    printf '| |'
+    for agent in $agents; do printf ' %s |' "$agent"; done
+    echo
+    echo '| --- | --- | --- | --- | --- | --- |'
+    row 'one-shot: a file and a report' one-shot
+    row 'tokens counted' usage
+    row 'report by MCP tool' mcp
+    row 'interactive: asked again in its conversation' interactive
+    row 'goes on after the coordinator was killed' resume
+    row 'service answers 400' 400
+    row 'service answers 401' 401
+    row 'service answers 429 once' '429 once'
+    row 'service answers 429' 429
+    row 'service answers 500' 500
+    row 'stream breaks' 'cut stream'
+    row 'service hangs' hang
+    row 'connection refused' 'refused connection'
+}
+
+merged() {
+    table >"$seen/table.md"
+    awk -v begin="$begin" -v end="$end" -v file="$seen/table.md" '
+        $0 == begin { print; while ((getline line < file) > 0) print line; skip = 1; next }
+        $0 == end { skip = 0 }
+        !skip { print }
+    ' "$page"
+}
+
+case ${1:-} in
+'') table ;;
+--write) merged >"$page.new" && mv "$page.new" "$page" ;;
+--check)
+    merged | diff -u "$page" - || {
+        echo "help: scripts/agents-table.sh --write" >&2
+        exit 1
+    }
+    ;;
+*)
+    echo "usage: agents-table.sh [--write|--check]" >&2
+    exit 2
+    ;;
+esac
