@@ -1,18 +1,19 @@
 #!/bin/sh
 # Checks everything: format, lints, all tests. Installs what is missing first; stops at the first failure.
 #
-#   WAVECREW_SKIP_AGENTS=1  leave out the installation of the real agent command lines, and pass over their tests
-#                           if no earlier call has installed them
+#   WAVECREW_AGENTS_TESTS=1  also install the real agent command lines (npm) and run the tests that start them,
+#                            one after the other: a quarter of an hour
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/need.sh
 
 need_rust
 need_packages cc:gcc git:git strace:strace tmux:tmux
-if [ "${WAVECREW_SKIP_AGENTS:-}" != 1 ]; then
+profile=ci
+if [ "${WAVECREW_AGENTS_TESTS:-}" = 1 ]; then
     need_packages npm:npm
     step scripts/install-agents.sh
-    export WAVECREW_AGENTS_TESTS=1
+    profile=agents
 fi
 for component in clippy fmt; do
     cargo "$component" --version >/dev/null 2>&1 || step rustup component add clippy rustfmt
@@ -25,5 +26,5 @@ fi
 
 step cargo fmt --all --check
 step cargo clippy --locked --workspace --all-targets -- -D warnings
-step cargo nextest run --locked --workspace --profile ci
+step cargo nextest run --locked --workspace --profile "$profile"
 step cargo test --locked --workspace --doc --quiet
