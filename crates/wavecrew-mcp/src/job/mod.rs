@@ -24,9 +24,20 @@ fn input_file(dir: &SessionDir) -> PathBuf {
     dir.run_folder().join("job-input.csv")
 }
 
+/// Locked by the process of the job as long as it lives.
+fn lock_file(dir: &SessionDir) -> PathBuf {
+    dir.run_folder().join("job.lock")
+}
+
 /// Where the process of the job leaves its complaints.
 pub fn complaints_file(dir: &SessionDir) -> PathBuf {
     dir.run_folder().join("job-stderr.txt")
+}
+
+/// What the process of the job complained about, if it did.
+pub fn complaint(dir: &SessionDir) -> Option<String> {
+    let text = std::fs::read_to_string(complaints_file(dir)).ok()?;
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
 /// Whether a session was made for a job.

@@ -5,7 +5,7 @@ use super::output::{output, render};
 use super::spec::JobSpec;
 use super::status::{JobState, JobStatus};
 use super::table::InputTable;
-use super::{input_file, spec_file};
+use super::{input_file, lock_file, spec_file};
 use rustix::process::Signal;
 use std::fs;
 use std::io::Read;
@@ -15,9 +15,9 @@ use wavecrew_core::engine::{AgentChoice, Engine, Ledger, Notice, Options};
 use wavecrew_core::event::{Ending, Event};
 use wavecrew_run::driver::{Driver, OpenSession, Reporter, Running, Surface};
 use wavecrew_run::guardian::GuardianCommand;
-use wavecrew_store::{Holder, SessionDir, SessionState, StoreError, atomic};
+use wavecrew_store::{Holder, SessionDir, SessionLock, SessionState, StoreError, atomic};
 
-/// The files of a job are refreshed so often, and in no more than a twentieth of the time.
+/// A file of a job is refreshed so often, and in no more than a twentieth of the time.
 const PAUSE: Duration = Duration::from_millis(200);
 const SHARE: u32 = 20;
 
@@ -39,6 +39,8 @@ pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
     }
     let dir = SessionDir::open(project, id).map_err(|error| error.to_string())?;
     let (spec, input) = read(&dir)?;
+    // Held until the last file is written, which is after the session is let go.
+    let _held = SessionLock::acquire(&lock_file(&dir), &place.holder).map_err(|error| error.to_string())?;
     let (mut session, ledger) =
         OpenSession::take_up(project, dir.clone(), &place.holder, None).map_err(|error| described(&error))?;
     session.info.state = SessionState::Running;
@@ -58,8 +60,8 @@ pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
         spec,
         input,
         status,
-        dirty: true,
-        not_before: Instant::now(),
+        status_due: Due::new(),
+        table_due: Due::new(),
         stopped_by: None,
     };
     keeper.publish(&ledger).map_err(|error| error.to_string())?;
@@ -110,22 +112,51 @@ struct Keeper {
     spec: JobSpec,
     input: InputTable,
     status: JobStatus,
-    dirty: bool,
-    not_before: Instant,
+    status_due: Due,
+    table_due: Due,
     /// The item whose worker wanted the job to stop.
     stopped_by: Option<String>,
 }
 
+/// When a file is to be refreshed: after a change, after a pause, and in no more than its share of the time.
+struct Due {
+    changed: bool,
+    not_before: Instant,
+}
+
+impl Due {
+    fn new() -> Self {
+        Self {
+            changed: true,
+            not_before: Instant::now(),
+        }
+    }
+
+    /// Does `refresh` when it is time to.
+    fn attend(&mut self, refresh: impl FnOnce() -> Result<(), StoreError>) -> Result<(), StoreError> {
+        let from = Instant::now();
+        if !self.changed || from < self.not_before {
+            return Ok(());
+        }
+        self.changed = false;
+        let done = refresh();
+        self.not_before = Instant::now() + PAUSE.max(from.elapsed() * SHARE);
+        done
+    }
+}
+
 impl Keeper {
     fn publish(&mut self, ledger: &Ledger) -> Result<(), StoreError> {
-        let from = Instant::now();
-        self.status.update(&self.input, ledger);
-        let bytes = render(self.dir.id(), &self.spec, &self.input, ledger);
-        atomic::write_volatile(&self.spec.output_csv, &bytes)?;
-        self.status.write(&self.dir)?;
-        self.dirty = false;
-        self.not_before = Instant::now() + PAUSE.max(from.elapsed() * SHARE);
-        Ok(())
+        let (dir, spec, input) = (&self.dir, &self.spec, &self.input);
+        let status = &mut self.status;
+        self.status_due.attend(|| {
+            status.update(input, ledger);
+            status.write(dir)
+        })?;
+        self.table_due.attend(|| {
+            let bytes = render(dir.id(), spec, input, ledger);
+            atomic::write_volatile(&spec.output_csv, &bytes)
+        })
     }
 
     fn end(&mut self, ending: &Ending, ledger: &Ledger) -> Result<(), StoreError> {
@@ -164,7 +195,8 @@ impl Keeper {
 
 impl Reporter for Keeper {
     fn event(&mut self, event: &Event, ledger: &Ledger) {
-        self.dirty = true;
+        self.status_due.changed = true;
+        self.table_due.changed = true;
         if let Event::Finished { task, .. } = event
             && self.spec.allow_stop
             && let Some(found) = ledger.plan().find(task)
@@ -177,10 +209,8 @@ impl Reporter for Keeper {
     fn notice(&mut self, _: &Notice) {}
 
     fn tick(&mut self, _: &[Running], ledger: &Ledger) {
-        if self.dirty && Instant::now() >= self.not_before {
-            // A table that cannot be written now may be writable later; the end of the job says it aloud.
-            let _ = self.publish(ledger);
-        }
+        // A table that cannot be written now may be writable later; the end of the job says it aloud.
+        let _ = self.publish(ledger);
     }
 
     fn wants_running(&self) -> bool {

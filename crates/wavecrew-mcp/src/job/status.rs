@@ -81,9 +81,13 @@ impl JobStatus {
     /// Takes the figures from the ledger.
     pub fn update(&mut self, input: &InputTable, ledger: &Ledger) {
         let counts = ledger.counts();
+        let news = counts.failed != self.failed_items;
         self.completed_items = counts.completed;
         self.failed_items = counts.failed;
         self.running_items = counts.running;
+        if !news {
+            return;
+        }
         let failed = input.items.iter().filter_map(|item| {
             let task = ledger.plan().find(&item.task_id)?;
             (ledger.status(task) == Status::Failed).then(|| ItemError {
@@ -118,17 +122,15 @@ impl JobStatus {
         }
         found.status = JobState::Stopped;
         found.running_items = 0;
-        found.job_error = Some(format!(
-            "the process of the job ended before its rows; go on with resume_job_id {}",
-            dir.id()
-        ));
+        let why = super::complaint(dir).unwrap_or_else(|| "the process of the job was killed".to_owned());
+        found.job_error = Some(format!("{why}; go on with resume_job_id {}", dir.id()));
         Ok(found)
     }
 }
 
-/// Whether a process works on the session.
+/// Whether a process works on the job.
 pub fn held(dir: &SessionDir) -> Result<bool, String> {
-    let holder = lock::holder(&dir.lock_file()).map_err(|error| error.to_string())?;
+    let holder = lock::holder(&super::lock_file(dir)).map_err(|error| error.to_string())?;
     Ok(holder.is_some())
 }
 

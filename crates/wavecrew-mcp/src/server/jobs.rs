@@ -7,7 +7,7 @@ use rmcp::RoleServer;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
-use std::fs::{self, File};
+use std::fs::File;
 use std::process::Stdio;
 use std::time::Duration;
 use tokio::process::{Child, Command};
@@ -144,9 +144,9 @@ async fn attend(
             ended = child.wait() => {
                 let code = ended.map_err(|error| error.to_string())?;
                 let mut status = JobStatus::read(dir)?;
-                if !code.success() {
+                if !code.success() && let Some(why) = job::complaint(dir) {
                     status.status = JobState::Failed;
-                    status.job_error = Some(complaint(dir));
+                    status.job_error = Some(why);
                 }
                 progress.tell(&status, context).await;
                 return Ok(json!(status));
@@ -162,17 +162,6 @@ async fn attend(
                 }
             }
         }
-    }
-}
-
-/// The last thing that the process of a job said.
-fn complaint(dir: &SessionDir) -> String {
-    let text = fs::read_to_string(job::complaints_file(dir)).unwrap_or_default();
-    let text = text.trim();
-    if text.is_empty() {
-        "the process of the job was killed".to_owned()
-    } else {
-        text.to_owned()
     }
 }
 
