@@ -71,27 +71,31 @@ impl Index {
         self.find_key(sheet, id, Key::of(id))
     }
 
-    /// Finds many ids at once: a look at memory takes long, and in a loop with nothing else in it many go on together.
+    /// Finds many ids at once, step by step for all of them: a look at memory takes long, and in a loop with nothing
+    /// else in it many go on together.
     pub fn find_all(&self, sheet: &Sheet, links: &mut [Link<'_>]) {
+        let fits = |link: &Link<'_>, row: TaskIx| self.keys.get(row.index()) == Some(&link.key);
         for link in links.iter_mut() {
-            link.row = link
-                .row
-                .filter(|row| self.keys.get(row.index()) == Some(&link.key));
+            link.row = link.row.filter(|row| fits(link, *row));
         }
-        for link in links {
-            let whole = link.key.is_whole();
-            let found = link
-                .row
-                .filter(|row| whole || sheet.cell(row.index(), self.column) == link.id);
-            link.row = found.or_else(|| self.find_key(sheet, link.id, link.key));
+        let is_open = |link: &Link<'_>| link.row.is_none_or(|row| !self.is(sheet, row, link.id, link.key));
+        if !links.iter().any(is_open) {
+            return;
+        }
+        let rows = self.rows(sheet);
+        for link in links.iter_mut().filter(|link| is_open(link)) {
+            link.row = rows.find(link.key.hash(link.id), |_| true).copied();
+        }
+        for link in links.iter_mut() {
+            if is_open(link) {
+                link.row = self.find_key(sheet, link.id, link.key);
+            }
         }
     }
 
     fn find_key(&self, sheet: &Sheet, id: &str, key: Key) -> Option<TaskIx> {
-        let rows = self
-            .rows
-            .get_or_init(|| self.hashed(sheet, |_, _| unreachable!("ids that grow are different")));
-        rows.find(key.hash(id), |row| self.is(sheet, *row, id, key))
+        self.rows(sheet)
+            .find(key.hash(id), |row| self.is(sheet, *row, id, key))
             .copied()
     }
 
@@ -99,18 +103,34 @@ impl Index {
         self.keys[row.index()] == key && (key.is_whole() || sheet.cell(row.index(), self.column) == id)
     }
 
+    fn rows(&self, sheet: &Sheet) -> &HashTable<TaskIx> {
+        self.rows
+            .get_or_init(|| self.hashed(sheet, |_, _| unreachable!("ids that grow are different")))
+    }
+
     fn hashed(&self, sheet: &Sheet, mut again: impl FnMut(TaskIx, TaskIx)) -> HashTable<TaskIx> {
+        let id = |row: TaskIx| sheet.cell(row.index(), self.column);
+        let hash = |row: &TaskIx| self.keys[row.index()].hash(id(*row));
         let mut rows = HashTable::with_capacity(self.keys.len());
-        let hash = |row: &TaskIx| self.keys[row.index()].hash(sheet.cell(row.index(), self.column));
-        for row in all(self.keys.len()) {
-            let id = sheet.cell(row.index(), self.column);
-            if id.is_empty() {
-                continue;
-            }
-            let key = self.keys[row.index()];
-            match rows.find(hash(&row), |other| self.is(sheet, *other, id, key)) {
-                Some(earlier) => again(row, *earlier),
-                None => drop(rows.insert_unique(hash(&row), row, hash)),
+        let mut hashes = Vec::with_capacity(BATCH);
+        let mut all = all(self.keys.len())
+            .filter(|row| self.keys[row.index()].len > 0)
+            .peekable();
+        while all.peek().is_some() {
+            hashes.extend(all.by_ref().take(BATCH).map(|row| (row, hash(&row))));
+            // Found or not, afterwards the places where the rows go are near.
+            std::hint::black_box(
+                hashes
+                    .iter()
+                    .filter(|(_, hash)| rows.find(*hash, |_| true).is_some())
+                    .count(),
+            );
+            for (row, of_row) in hashes.drain(..) {
+                let same = |other: &TaskIx| self.is(sheet, *other, id(row), self.keys[row.index()]);
+                match rows.find(of_row, same) {
+                    Some(earlier) => again(row, *earlier),
+                    None => drop(rows.insert_unique(of_row, row, hash)),
+                }
             }
         }
         rows

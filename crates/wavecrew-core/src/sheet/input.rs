@@ -65,13 +65,9 @@ impl<R: Read> Input<R> {
         &self.buffer[self.at..self.valid]
     }
 
-    /// The checked text again, unless it holds carriage returns: then its lines are not simply its lines.
-    pub fn plain(&self) -> Option<&str> {
-        if self.returns {
-            None
-        } else {
-            std::str::from_utf8(self.rest()).ok()
-        }
+    /// The checked text, unless it holds carriage returns: then its lines are not simply its lines.
+    pub fn plain(&self) -> Option<&[u8]> {
+        (!self.returns).then(|| self.rest())
     }
 
     /// Whether the last chunk is there.
