@@ -30,6 +30,7 @@ fn a_pipe_that_cannot_be_made_costs_no_task() {
         let point = Point {
             call: "pipe2".to_owned(),
             nth,
+            file: None,
         };
         let (ended, _) = strike(&sandbox, &BEGIN, &point, Fault::Error("EMFILE"));
         assert_eq!(after_refusal(&sandbox, &ended), Vec::<String>::new(), "{point}");

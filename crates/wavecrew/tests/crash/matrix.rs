@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How far from its place in the recording a call is looked for: threads do not always take turns in the same order.
-const NEAR: usize = 4;
+const NEAR: usize = 8;
 
 /// Runs to disturb, and where.
 pub struct Matrix<'a, P> {
@@ -35,7 +35,7 @@ impl<P: Fn() -> Sandbox + Sync> Matrix<'_, P> {
         found.take_in(self.strike_at(points(&recorded, density), fault));
         for distance in 1..=NEAR {
             let missed = found.missed(&recorded);
-            let near = missed.flat_map(|call| near(&call.point, distance)).collect();
+            let near = missed.flat_map(|call| elsewhere(call, distance)).collect();
             found.take_in(self.strike_at(near, fault));
         }
         assert!(
@@ -108,14 +108,21 @@ fn points(recorded: &[Call], density: Density) -> BTreeSet<Point> {
     chosen.map(|at| recorded[at].point.clone()).collect()
 }
 
-fn near(point: &Point, distance: usize) -> impl Iterator<Item = Point> {
-    let numbers = [point.nth.checked_sub(distance), Some(point.nth + distance)];
-    let call = point.call.clone();
-    let at = move |nth| Point {
-        call: call.clone(),
+/// Where a call that was missed may be instead: by its file, or, when that has a name of its own each time, nearby.
+fn elsewhere(call: &Call, distance: usize) -> Vec<Point> {
+    let Point { call: name, nth, .. } = &call.point;
+    let at = |nth, file| Point {
+        call: name.clone(),
         nth,
+        file,
     };
-    numbers.into_iter().flatten().filter(|nth| *nth > 0).map(at)
+    if call.path.contains(".tmp-") {
+        let numbers = [nth.checked_sub(distance), Some(nth + distance)];
+        let numbers = numbers.into_iter().flatten().filter(|nth| *nth > 0);
+        numbers.map(|nth| at(nth, None)).collect()
+    } else {
+        vec![at(distance, Some(call.path.clone()))]
+    }
 }
 
 /// Does all jobs, a few at a time: they mostly wait for the disk and for each other's processes.

@@ -94,7 +94,7 @@ fn problems_of_finished(sandbox: &Sandbox) -> Problems {
 
 /// The fault was noticed and said, with what to do; or it did no harm.
 fn problem_of_ending(ended: &Ended) -> Option<String> {
-    let said = ended.err.contains(" x ") && ended.err.contains("help:");
+    let said = ended.err.contains("(os error ") && ended.err.contains("help: ");
     let good = ended.code == Some(0) || ended.code == Some(5) && said;
     (!good || ended.err.contains("panicked"))
         .then(|| format!("ended with {:?}, saying: {}", ended.code, ended.err))

@@ -27,6 +27,8 @@ pub const CHANGES: [&str; 11] = [
 pub struct Point {
     pub call: String,
     pub nth: usize,
+    /// Only calls about this file of the project count.
+    pub file: Option<String>,
 }
 
 /// What a call was about: its name and its file within the project, without what differs between runs.
@@ -38,6 +40,8 @@ pub struct Kind(String);
 pub struct Call {
     pub point: Point,
     pub kind: Kind,
+    /// Below the project's folder.
+    pub path: String,
 }
 
 /// What happens at a point.
@@ -49,7 +53,11 @@ pub enum Fault {
 
 impl fmt::Display for Point {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} number {}", self.call, self.nth)
+        write!(f, "{} number {}", self.call, self.nth)?;
+        match &self.file {
+            Some(file) => write!(f, " of {file}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -70,12 +78,15 @@ pub fn record(sandbox: &Sandbox, words: &[&str], calls: &[&str]) -> Vec<Call> {
         let nth = seen.entry((thread, name)).or_default();
         *nth += 1;
         let only_reads = name == "openat" && !rest.contains("O_CREAT");
-        if let Some(kind) = kind(name, rest).filter(|_| !only_reads) {
+        if let Some(path) = session_path(name, rest).filter(|_| !only_reads) {
             let point = Point {
                 call: name.to_owned(),
                 nth: *nth,
+                file: None,
             };
-            found.push(Call { point, kind });
+            let kind = Kind::of(name, path);
+            let path = path.to_owned();
+            found.push(Call { point, kind, path });
         }
     }
     assert!(!found.is_empty(), "strace recorded nothing:\n{log}");
@@ -84,18 +95,42 @@ pub fn record(sandbox: &Sandbox, words: &[&str], calls: &[&str]) -> Vec<Call> {
 
 /// Runs the coordinator with a fault at a point. Returns at what kind of call it struck, if it did.
 pub fn strike(sandbox: &Sandbox, words: &[&str], point: &Point, fault: Fault) -> (Ended, Option<Kind>) {
-    let Point { call, nth } = point;
+    let Point { call, nth, file } = point;
     let fault = match fault {
         Fault::Kill => "signal=KILL".to_owned(),
         Fault::Error(name) => format!("error={name}"),
     };
     let trace = format!("trace={call}");
     let inject = format!("inject={call}:{fault}:when={nth}");
-    let (ended, log) = under_strace(sandbox, words, &["-e", &trace, "-e", &inject]);
-    // A call that never returned, or one whose answer was replaced.
-    let struck = |line: &&str| line.ends_with("= ?") || line.ends_with("(INJECTED)");
-    let struck = log.lines().filter(struck).find_map(parse);
-    (ended, struck.and_then(|(_, name, rest)| kind(name, rest)))
+    let mut options = vec!["-e", &trace, "-e", &inject];
+    let file = file
+        .as_ref()
+        .map(|file| sandbox.path(file).to_string_lossy().into_owned());
+    if let Some(file) = &file {
+        options.extend(["-P", file]);
+    }
+    let (ended, log) = under_strace(sandbox, words, &options);
+    let kind = struck(&log).and_then(|(name, rest)| Some(Kind::of(name, session_path(name, rest)?)));
+    (ended, kind)
+}
+
+/// The call that never returned, or whose answer was replaced.
+fn struck(log: &str) -> Option<(&str, &str)> {
+    // Calls of several threads at the same time are written down in two pieces.
+    let mut begun: BTreeMap<&str, (&str, &str)> = BTreeMap::new();
+    for line in log.lines() {
+        let (thread, text) = line.split_once(' ')?;
+        let call = parse(line).map(|(_, name, rest)| (name, rest));
+        if line.ends_with("= ?") || line.ends_with("(INJECTED)") {
+            return call.or_else(|| begun.get(thread).copied());
+        }
+        if let Some(call) = call.filter(|_| line.ends_with("<unfinished ...>")) {
+            begun.insert(thread, call);
+        } else if text.contains(" resumed>") {
+            begun.remove(thread);
+        }
+    }
+    begun.into_values().next()
 }
 
 fn under_strace(sandbox: &Sandbox, words: &[&str], options: &[&str]) -> (Ended, String) {
@@ -140,23 +175,27 @@ fn parse(line: &str) -> Option<(&str, &str, &str)> {
     is_name.then_some((thread, name, rest))
 }
 
-/// By the file that the call is about: of a rename, the new name.
-fn kind(name: &str, rest: &str) -> Option<Kind> {
-    let mut paths = rest
-        .split(['<', '>', '"'])
-        .filter_map(|part| part.split_once("/.workflow/").map(|(_, path)| path));
-    let path = if name.starts_with("rename") {
+/// The file that the call is about, from the project's folder on: of a rename, the new name.
+fn session_path<'a>(name: &str, rest: &'a str) -> Option<&'a str> {
+    let from_project = |part: &'a str| part.find("/.workflow/").map(|at| &part[at + 1..]);
+    let mut paths = rest.split(['<', '>', '"']).filter_map(from_project);
+    if name.starts_with("rename") {
         paths.next_back()
     } else {
         paths.next()
-    }?;
-    let parts: Vec<&str> = path
-        .split('/')
-        .map(|part| match part {
-            part if part.starts_with(".tmp-") => "TEMPORARY",
-            part if part.starts_with("run-tasks-") => "SESSION",
-            part => part,
-        })
-        .collect();
-    Some(Kind(format!("{name} {}", parts.join("/"))))
+    }
+}
+
+impl Kind {
+    fn of(name: &str, path: &str) -> Self {
+        let parts: Vec<&str> = path
+            .split('/')
+            .map(|part| match part {
+                part if part.starts_with(".tmp-") => "TEMPORARY",
+                part if part.starts_with("run-tasks-") => "SESSION",
+                part => part,
+            })
+            .collect();
+        Self(format!("{name} {}", parts.join("/")))
+    }
 }
