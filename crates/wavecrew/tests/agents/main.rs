@@ -119,58 +119,45 @@ fn killed(agent: &'static str) {
     lab.note("resume", "yes");
 }
 
-/// A way in which a service fails, and the seconds after which the clock ends an agent that would try for minutes.
-struct Trouble {
-    name: &'static str,
-    mode: &'static str,
-    clock: Option<&'static str>,
-}
+/// A way in which a service fails: its name in the table, the service's mode, and the reason that comes of it.
+type Trouble = (&'static str, &'static str, &'static str);
 
-const fn trouble(name: &'static str, mode: &'static str) -> Trouble {
-    Trouble {
-        name,
-        mode,
-        clock: None,
-    }
-}
-
-impl Trouble {
-    const fn until(self, seconds: &'static str) -> Self {
-        Self {
-            clock: Some(seconds),
-            ..self
-        }
-    }
-}
-
+/// What every agent gives up on soon.
+const COMMON: [Trouble; 3] = [
+    ("400", "e400", "refused"),
+    ("401", "e401", "auth"),
+    ("429 once", "flaky1", "ok"),
+];
 const REFUSED: &str = "refused connection";
 
-fn fails(agent: &'static str, troubles: &[(Trouble, &str)]) {
+/// Long enough for agents that try for a minute and a half before they give up.
+const LONG: &str = "280";
+
+fn fails(agent: &'static str, seconds: &str, troubles: &[Trouble]) {
     let Some(lab) = Lab::new(agent) else { return };
     let row = Row::one_shot(format!("@@final {REPORT}"));
-    for (trouble, reason) in troubles {
-        let base = if trouble.name == REFUSED {
+    for (name, mode, reason) in troubles {
+        let base = if *name == REFUSED {
             format!("{}/ok", lab.model.refused_url())
         } else {
-            lab.model.base(trouble.mode)
+            lab.model.base(mode)
         };
-        let words = ["--timeout", trouble.clock.unwrap_or("240")];
-        let ran = lab.run(trouble.mode, &base, &row, &words);
+        let ran = lab.run(mode, &base, &row, &["--timeout", seconds]);
         ran.ends(reason);
         assert_eq!(ran.code, Some(i32::from(*reason != "ok")), "{}", ran.said);
-        if trouble.name != REFUSED {
-            assert!(
-                lab.model.stats(trouble.mode).requests > 0,
-                "{} never asked",
-                lab.agent
-            );
+        if *name != REFUSED {
+            assert!(lab.model.stats(mode).requests > 0, "{agent} never asked");
         }
-        lab.note(trouble.name, reason);
+        lab.note(name, reason);
     }
 }
 
 macro_rules! agents {
-    ($($agent:ident: $clock:literal, $own:expr, $by_clock:expr;)*) => {$(
+    ($($agent:ident {
+        soon: $soon:expr,
+        late: { $($late:ident: $trouble:expr),* },
+        clock: $seconds:literal $clock:expr,
+    })*) => {$(
         mod $agent {
             use super::*;
 
@@ -198,42 +185,74 @@ macro_rules! agents {
 
             #[test]
             fn ends_for_the_right_reason() {
-                let own: &[(&str, &str, &str)] = $own;
-                let all = [("400", "e400", "refused"), ("401", "e401", "auth"), ("429 once", "flaky1", "ok")];
-                let cells = all.iter().chain(own);
-                fails(AGENT, &cells.map(|(name, mode, reason)| (trouble(name, mode), *reason)).collect::<Vec<_>>());
+                fails(AGENT, LONG, &COMMON);
+                fails(AGENT, LONG, &$soon);
             }
 
             #[test]
-            fn is_ended_by_the_clock_for_the_right_reason() {
-                let own: &[(&str, &str, &str)] = $by_clock;
-                let all = [("hang", "hang", "timeout")];
-                let cells = all.iter().chain(own);
-                fails(AGENT, &cells.map(|(name, mode, reason)| (trouble(name, mode).until($clock), *reason)).collect::<Vec<_>>());
+            fn is_ended_by_the_clock() {
+                fails(AGENT, $seconds, &$clock);
             }
+
+            $(
+                #[test]
+                fn $late() {
+                    fails(AGENT, LONG, &[$trouble]);
+                }
+            )*
         }
     )*};
 }
 
 agents! {
-    codex: "20",
-        &[("429", "e429", "rate_limited"), ("500", "e500", "rate_limited"), ("cut stream", "cut2", "crashed")],
-        &[(REFUSED, "refused", "refused")];
-    claude: "20",
-        &[("429", "e429", "rate_limited"), ("500", "e500", "crashed"), ("cut stream", "cut2", "crashed"),
-          (REFUSED, "refused", "refused")],
-        &[];
-    gemini: "30",
-        &[("429", "e429", "rate_limited"), ("500", "e500", "crashed"), ("cut stream", "cut2", "crashed"),
-          (REFUSED, "refused", "refused")],
-        &[];
-    qwen: "60",
-        &[("cut stream", "cut2", "crashed")],
-        &[("429", "e429", "rate_limited"), ("500", "e500", "timeout"), (REFUSED, "refused", "timeout")];
-    opencode: "60",
-        &[],
-        &[("429", "e429", "timeout"), ("500", "e500", "timeout"), ("cut stream", "cut2", "timeout"),
-          (REFUSED, "refused", "timeout")];
+    codex {
+        soon: [
+            ("429", "e429", "rate_limited"),
+            ("500", "e500", "rate_limited"),
+            ("cut stream", "cut2", "crashed"),
+        ],
+        late: {},
+        // It would try to connect for ever.
+        clock: "20" [("hang", "hang", "timeout"), (REFUSED, "refused", "refused")],
+    }
+    claude {
+        soon: [
+            ("429", "e429", "rate_limited"),
+            ("500", "e500", "crashed"),
+            ("cut stream", "cut2", "crashed"),
+            (REFUSED, "refused", "refused"),
+        ],
+        late: {},
+        clock: "20" [("hang", "hang", "timeout")],
+    }
+    gemini {
+        soon: [
+            ("429", "e429", "rate_limited"),
+            ("500", "e500", "crashed"),
+            ("cut stream", "cut2", "crashed"),
+            (REFUSED, "refused", "refused"),
+        ],
+        late: {},
+        clock: "30" [("hang", "hang", "timeout")],
+    }
+    qwen {
+        soon: [("cut stream", "cut2", "crashed")],
+        late: {
+            gives_up_late_on_429: ("429", "e429", "rate_limited"),
+            gives_up_late_on_500: ("500", "e500", "crashed"),
+            gives_up_late_on_a_closed_port: (REFUSED, "refused", "refused")
+        },
+        clock: "60" [("hang", "hang", "timeout")],
+    }
+    opencode {
+        soon: [("429", "e429", "rate_limited")],
+        late: {
+            gives_up_late_on_500: ("500", "e500", "crashed"),
+            gives_up_late_on_a_cut_stream: ("cut stream", "cut2", "crashed"),
+            gives_up_late_on_a_closed_port: (REFUSED, "refused", "refused")
+        },
+        clock: "60" [("hang", "hang", "timeout")],
+    }
 }
 
 /// `wavecrew agents` finds what is installed, and `agents test` has one of them do something.
