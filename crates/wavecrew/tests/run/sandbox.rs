@@ -139,6 +139,7 @@ impl Sandbox {
         command.current_dir(self.folder()).env("RUST_BACKTRACE", "0");
     }
 
+    #[expect(clippy::unused_self, reason = "reads as what a sandbox does")]
     pub fn spawn(&self, command: &mut Command) -> Going {
         let said = tempfile::tempdir().expect("a temporary folder");
         let file = |name: &str| fs::File::create(said.path().join(name)).expect("a file for output");
@@ -147,7 +148,7 @@ impl Sandbox {
             .stdout(file("out"))
             .stderr(file("err"))
             .spawn()
-            .unwrap_or_else(|error| panic!("{:?} does not start: {error}", command.get_program()));
+            .unwrap_or_else(|error| panic!("{} does not start: {error}", command.get_program().display()));
         Going { child, said }
     }
 
