@@ -26,5 +26,5 @@ fi
 
 step cargo fmt --all --check
 step cargo clippy --locked --workspace --all-targets -- -D warnings
-step cargo nextest run --locked --workspace --profile "$profile"
 step cargo test --locked --workspace --doc --quiet
+step cargo nextest run --locked --workspace --profile "$profile"
