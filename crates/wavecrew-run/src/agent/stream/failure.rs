@@ -92,6 +92,8 @@ const WORDS: &[(&str, FailKind)] = &[
     ("please run /login", FailKind::Auth),
     ("no auth", FailKind::Auth),
     ("an auth method", FailKind::Auth),
+    // Before the words for no connection at all, which the same sentence may begin with.
+    ("closed unexpectedly", FailKind::Cut),
     ("connection refused", FailKind::Unreachable),
     ("econnrefused", FailKind::Unreachable),
     ("connection failed", FailKind::Unreachable),
@@ -235,6 +237,11 @@ mod tests {
                 None,
                 "API Error: Connection refused (ECONNREFUSED)",
                 FailKind::Unreachable,
+            ),
+            (
+                None,
+                "Cannot connect to API: The socket connection was closed unexpectedly.",
+                FailKind::Cut,
             ),
             (None, "[API Error: 500 no luck]", FailKind::Server),
             (Some(529), "busy", FailKind::Overloaded),
