@@ -45,11 +45,11 @@ impl<P: Fn() -> Sandbox + Sync> Matrix<'_, P> {
             found.strikes,
             found.problems.join("\n")
         );
-        // Threads take turns as they please, so a call is not always met at its number; nearly all must be.
+        // A file whose name is new each time is not always met at the number of its call; all others must be.
         let missed: BTreeSet<&Kind> = found.missed(&recorded).map(|call| &call.kind).collect();
         let kinds: BTreeSet<&Kind> = recorded.iter().map(|call| &call.kind).collect();
         assert!(
-            missed.len() * 10 <= kinds.len(),
+            missed.iter().all(|kind| kind.is_temporary()) && missed.len() * 20 <= kinds.len(),
             "{fault:?} never struck at {missed:?}"
         );
     }
@@ -116,7 +116,7 @@ fn elsewhere(call: &Call, distance: usize) -> Vec<Point> {
         nth,
         file,
     };
-    if call.path.contains(".tmp-") {
+    if call.kind.is_temporary() {
         let numbers = [nth.checked_sub(distance), Some(nth + distance)];
         let numbers = numbers.into_iter().flatten().filter(|nth| *nth > 0);
         numbers.map(|nth| at(nth, None)).collect()

@@ -31,6 +31,9 @@ pub struct Point {
     pub file: Option<String>,
 }
 
+/// Stands for a name that is new in each run.
+const TEMPORARY: &str = "TEMPORARY";
+
 /// What a call was about: its name and its file within the project, without what differs between runs.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Kind(String);
@@ -187,11 +190,16 @@ fn session_path<'a>(name: &str, rest: &'a str) -> Option<&'a str> {
 }
 
 impl Kind {
+    /// Whether the file has another name in each run.
+    pub fn is_temporary(&self) -> bool {
+        self.0.contains(TEMPORARY)
+    }
+
     fn of(name: &str, path: &str) -> Self {
         let parts: Vec<&str> = path
             .split('/')
             .map(|part| match part {
-                part if part.starts_with(".tmp-") => "TEMPORARY",
+                part if part.starts_with(".tmp-") => TEMPORARY,
                 part if part.starts_with("run-tasks-") => "SESSION",
                 part => part,
             })
