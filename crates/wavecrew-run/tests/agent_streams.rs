@@ -72,8 +72,8 @@ const RECORDINGS: &[(Cli, &str, End, Expects, &str)] = &[
     (Cli::Claude, "def", End::Exit(0), REPORT, "permission_blocked"),
     (Cli::Claude, "dontask", End::Exit(0), REPORT, "permission_blocked"),
     (Cli::Claude, "dontask", End::Exit(0), Expects::Report { received: true }, "ok"),
-    (Cli::Claude, "budget", End::Exit(1), ANY, "quota"),
-    (Cli::Claude, "maxturns", End::Exit(1), ANY, "quota"),
+    (Cli::Claude, "budget", End::Exit(1), ANY, "budget"),
+    (Cli::Claude, "maxturns", End::Exit(1), ANY, "budget"),
     (Cli::Claude, "quota", End::Exit(1), ANY, "quota"),
     (Cli::Claude, "e400", End::Exit(1), ANY, "refused"),
     (Cli::Claude, "e401", End::Exit(1), ANY, "auth"),
@@ -125,7 +125,7 @@ const RECORDINGS: &[(Cli, &str, End, Expects, &str)] = &[
     (Cli::Qwen, "quota", End::Stopped(Stopped::Timeout), ANY, "rate_limited"),
     // Says nothing while it tries to connect.
     (Cli::Qwen, "refused", End::Stopped(Stopped::Idle), ANY, "idle"),
-    (Cli::Qwen, "refused", End::Exit(53), ANY, "quota"),
+    (Cli::Qwen, "refused", End::Exit(53), ANY, "budget"),
     (Cli::Qwen, "refused", End::Exit(55), ANY, "timeout"),
     (Cli::Qwen, "refused", End::Exit(130), ANY, "crashed"),
 

@@ -1,4 +1,5 @@
-//! The session folder on disk: layout, lock, journal, boards, reports, and the table that people edit.
+//! The session folder on disk: layout, lock, journal, boards, reports, and the table that people edit; and, beside
+//! it, what sessions share on one machine.
 //!
 //! Everything here is synchronous and knows nothing of engines or agents: callers decide what to write and
 //! when, this crate decides how it reaches the disk so that a kill at any instant leaves files that can be
@@ -13,6 +14,7 @@ pub mod error;
 pub mod journal;
 mod lines;
 pub mod lock;
+pub mod pool_file;
 pub mod sanitise;
 pub mod session;
 pub mod shared_state;
@@ -26,6 +28,7 @@ pub use bus::{Message, MessageBus};
 pub use error::StoreError;
 pub use journal::{Journal, Recovery, Syncer};
 pub use lock::{Holder, SessionLock};
+pub use pool_file::{PoolFile, SharedPool};
 pub use sanitise::sanitise;
 pub use session::{Listed, SESSION_FORMAT, SessionDir, SessionInfo, SessionState, list, session_id};
 pub use shared_state::SharedState;

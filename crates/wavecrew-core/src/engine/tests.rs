@@ -8,6 +8,8 @@ use crate::team::Team;
 use std::sync::Arc;
 
 mod agents;
+mod spending;
+mod waiting;
 
 fn table(csv: &str) -> Plan {
     let sheet = Sheet::read(csv.as_bytes(), Origin::User).expect("a table");
@@ -23,6 +25,7 @@ struct Rig {
     /// Everything that was said, in short.
     log: Vec<String>,
     events: Vec<Event>,
+    notes: Vec<String>,
 }
 
 impl Rig {
@@ -43,6 +46,7 @@ impl Rig {
             now: 1_000_000,
             log: Vec::new(),
             events: Vec::new(),
+            notes: Vec::new(),
         };
         rig.put(Input::Begin {
             recovered: Vec::new(),
@@ -67,7 +71,8 @@ impl Rig {
                 Action::CheckClaim { .. } => self.log.push("check".to_owned()),
                 Action::KeepFindings { text, .. } => self.log.push(format!("keep {}", text.len())),
                 Action::WriteInteractive { .. } => self.log.push("interactive result".to_owned()),
-                Action::Tell(_) => {}
+                Action::Tell(Notice::Note(text)) => self.notes.push(text),
+                Action::Tell(_) | Action::Share { .. } => {}
             }
         }
         self
@@ -102,6 +107,7 @@ impl Rig {
             reports,
             last_words: String::new(),
             spent: Spent::default(),
+            model: None,
             retry_after: None,
         };
         self.put(Input::TurnEnded {

@@ -5,12 +5,14 @@ mod choice;
 pub mod launch;
 mod listen;
 pub mod machine;
+mod pools;
 mod redact;
 pub mod stream;
 
 pub use adapter::{Adapter, Command, Memory};
 pub use choice::{AgentError, by_name, preferred};
 pub use listen::Listener;
+pub use pools::Pools;
 pub use redact::{Redactor, settled};
 
 /// An agent command line that is known by name.

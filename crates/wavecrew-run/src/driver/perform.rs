@@ -64,6 +64,7 @@ impl Driver<'_> {
                 session::write_interactive(&self.session.dir, self.engine.ledger(), task)?;
             }
             Action::Merged { wave } => self.merged(wave)?,
+            Action::Share { pool, news } => self.share(&pool, news),
             Action::Ask(question) => {
                 let Some(asker) = self.surface.asker.clone() else {
                     let answer = wavecrew_core::engine::Answer::Abort;
@@ -168,6 +169,7 @@ impl Driver<'_> {
             agent,
             unsaid: None,
             result_file: self.session.dir.result_file(id, attempt),
+            usage_file: self.session.dir.usage_file(id, attempt),
             token,
             started: now,
             last_output: now,
@@ -263,6 +265,7 @@ impl Driver<'_> {
         let state = self.workers.remove(&worker).expect("looked up above");
         state.output.finish();
         let _ = fs::remove_file(&state.result_file);
+        let _ = fs::remove_file(&state.usage_file);
         if state.agent.memory() != Memory::None {
             remove_scratch(&self.session.dir, &state.assignment.id, state.assignment.attempt);
         }

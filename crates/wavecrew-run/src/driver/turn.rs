@@ -2,7 +2,7 @@
 
 use super::output::Output;
 use super::worker::{ProcessEnded, Unsaid, open_streams};
-use super::{DriveError, Driver};
+use super::{DriveError, Driver, usage};
 use crate::agent::Memory;
 use crate::agent::launch::{McpServer, Request};
 use crate::agent::stream::{End, Expects, FailKind, Outcome, Stopped};
@@ -16,9 +16,10 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use wavecrew_core::engine::{Exit, Input, MAX_REPORT_BYTES, SpawnError, TurnEnd, WorkerId};
+use wavecrew_core::engine::{Exit, Input, MAX_REPORT_BYTES, SpawnError, TurnEnd, Voice, WorkerId};
 use wavecrew_core::event::StopReason;
 use wavecrew_core::team::Access;
+use wavecrew_core::time::Timestamp;
 use wavecrew_store::{SessionDir, StoreError, Token};
 
 /// How long an agent whose turn is cut short may take to keep its conversation.
@@ -71,6 +72,9 @@ impl Driver<'_> {
             variable("WAVECREW_TURN", turn.to_string()),
             variable("WAVECREW_TOKEN", state.token.as_str()),
         ];
+        if state.output.voice() == Voice::Quiet {
+            env.push(variable("WAVECREW_USAGE_FILE", &state.usage_file));
+        }
         let tools = self.surface.worker_tools.as_ref().map(|words| tools(words, &env));
         let scratch = scratch_folder(&self.session.dir).join(format!("{id}.{attempt}"));
         let role = self.engine.ledger().team.role(&state.assignment.role);
@@ -133,7 +137,13 @@ impl Driver<'_> {
         if state.alive.is_empty() || !reports.is_empty() {
             let stopped = state.closing.is_some();
             let received = state.report_seen || !reports.is_empty();
-            let end = turn_end(&state.output, end.exit, stopped, received, reports);
+            let now = self.clock.now();
+            let mut end = turn_end(&state.output, end.exit, stopped, received, reports, now);
+            if state.output.voice() == Voice::Quiet
+                && let Some(told) = read_result_file(&state.usage_file)?
+            {
+                usage::complete(&mut end, &told);
+            }
             self.inputs.push_back(Input::TurnEnded { worker, end });
         }
         self.closed_if_gone(worker);
@@ -238,6 +248,7 @@ fn turn_end(
     stopped: bool,
     received: bool,
     reports: Vec<String>,
+    now: Timestamp,
 ) -> TurnEnd {
     let end = if stopped {
         // By which clock, the engine knows; here it matters that the exit code means nothing.
@@ -252,6 +263,7 @@ fn turn_end(
             reports,
             last_words: output.last_words(),
             spent,
+            model: None,
             retry_after: None,
         };
     };
@@ -269,7 +281,8 @@ fn turn_end(
             None => output.last_words(),
         },
         spent,
-        retry_after: failure.and_then(|failure| failure.retry_after),
+        model: output.model(),
+        retry_after: failure.and_then(|failure| failure.wait(now)),
     }
 }
 

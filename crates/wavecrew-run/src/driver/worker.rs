@@ -27,6 +27,7 @@ pub(super) struct Worker {
     pub started: Instant,
     pub last_output: Instant,
     pub result_file: PathBuf,
+    pub usage_file: PathBuf,
     /// Keys of processes that live or are being started.
     pub alive: Vec<u64>,
     pub agent: Rc<dyn Adapter>,

@@ -2,6 +2,7 @@
 
 pub mod agents;
 pub mod base;
+pub mod budget;
 
 use crate::cli::Global;
 use crate::config::Config;
@@ -12,7 +13,8 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use wavecrew_core::engine::{Answer, Asking, Engine, Ledger, Options, Question};
+use wavecrew_core::engine::{AgentChoice, Answer, Asking, Engine, Ledger, Options, Question};
+use wavecrew_run::agent::Pools;
 use wavecrew_run::driver::{Asker, DriveError, Driver, OpenSession, SessionError, Surface};
 use wavecrew_run::guardian::GuardianCommand;
 use wavecrew_store::Holder;
@@ -41,6 +43,8 @@ pub struct RunFlags {
     /// An instruction for every task; `{column}` is replaced by the row's value
     #[arg(long, value_name = "TEXT")]
     pub instruction: Option<String>,
+    #[command(flatten)]
+    pub budget: budget::BudgetFlags,
 }
 
 impl RunFlags {
@@ -48,7 +52,14 @@ impl RunFlags {
         let seconds = |seconds: Option<u64>| seconds.map(Duration::from_secs);
         let defaults = Options::default();
         let person = !self.yes && !global.json && is_terminal();
+        let pools = pools(&chosen.choice, config);
         Options {
+            pools: pools.by_agent,
+            patience: seconds(config.limits.quota_patience_seconds).unwrap_or(defaults.patience),
+            seed: budget::seed(),
+            budget: self.budget.over(config.spending.budget),
+            expected: config.spending.expected,
+            prices: config.spending.prices(),
             concurrency: self
                 .concurrency
                 .or(config.concurrency)
@@ -64,6 +75,12 @@ impl RunFlags {
             ..defaults
         }
     }
+}
+
+/// The accounts that the agents of a run draw on.
+fn pools(agents: &AgentChoice, config: &Config) -> Pools {
+    let names = agents.by_role.values().chain([&agents.default]);
+    Pools::find(names.map(String::as_str), &config.pools, |name| std::env::var_os(name))
 }
 
 /// Whether there is a person to ask.
@@ -88,6 +105,7 @@ pub fn drive(
     engine: Engine,
     flags: &RunFlags,
     global: &Global,
+    config: &Config,
 ) -> Result<Exit, Failure> {
     let mut screen = report::for_run(global, &session.dir, &session.info);
     let person = !flags.yes && !global.json && is_terminal();
@@ -97,6 +115,7 @@ pub fn drive(
         asker: person.then(|| Arc::new(ask) as Asker),
         instruction: flags.instruction.clone(),
         worker_tools: Some(worker_tools),
+        pools: pools(engine.agents(), config),
     };
     let (dir, info) = (session.dir.clone(), session.info.clone());
     let (ending, ledger) =

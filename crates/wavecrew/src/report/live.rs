@@ -3,6 +3,7 @@
 
 use super::words::{self, Weight};
 use super::{Detail, Screen, last_words};
+use crate::clock;
 use crate::exit::Exit;
 use crate::layout::fit;
 use std::fmt::Write as _;
@@ -10,7 +11,8 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 use wavecrew_core::engine::{Ledger, Notice};
 use wavecrew_core::event::{Ending, Event};
-use wavecrew_core::time::human;
+use wavecrew_core::time::{Timestamp, human};
+use wavecrew_core::view::{usage_line, wait_line};
 use wavecrew_run::driver::{Reporter, Running};
 use wavecrew_store::{SessionDir, SessionInfo};
 
@@ -86,7 +88,7 @@ impl Reporter for Live {
             return;
         }
         self.last = Some(Instant::now());
-        self.draw(&block(width(), running, ledger));
+        self.draw(&block(width(), running, ledger, clock::now()));
     }
 
     fn wants_running(&self) -> bool {
@@ -117,9 +119,12 @@ fn width() -> usize {
 }
 
 /// The lines of the block, each shorter than the terminal is wide: a line that wraps cannot be taken back.
-fn block(width: usize, running: &[Running], ledger: &Ledger) -> Vec<String> {
+fn block(width: usize, running: &[Running], ledger: &Ledger, now: Timestamp) -> Vec<String> {
     let room = width - 1;
     let mut lines = vec![fit(&totals(room, ledger), room)];
+    for (name, pool) in ledger.waits(now) {
+        lines.push(fit(&format!("  {}", wait_line(name, pool, now)), room));
+    }
     let widest = |text: fn(&Running) -> &str, most: usize| {
         running
             .iter()
@@ -171,6 +176,9 @@ fn totals(room: usize, ledger: &Ledger) -> String {
         if number > 0 {
             let _ = write!(line, " · {number} {what}");
         }
+    }
+    if let Some(used) = usage_line(&ledger.totals) {
+        let _ = write!(line, " · {used}");
     }
     line
 }

@@ -23,6 +23,8 @@ fn ledger() -> Ledger {
     ledger
 }
 
+const NOW: Timestamp = Timestamp(1_000_000);
+
 fn running(count: u64) -> Vec<Running> {
     let one = |n| Running {
         task: format!("T{}", n + 11),
@@ -37,12 +39,33 @@ fn running(count: u64) -> Vec<Running> {
 
 #[test]
 fn a_wide_terminal() {
-    insta::assert_snapshot!(block(80, &running(3), &ledger()).join("\n"));
+    insta::assert_snapshot!(block(80, &running(3), &ledger(), NOW).join("\n"));
 }
 
 #[test]
 fn a_narrow_terminal_with_many_workers() {
-    let lines = block(40, &running(25), &ledger());
+    let lines = block(40, &running(25), &ledger(), NOW);
     assert!(lines.iter().all(|line| line.width() < 40), "{lines:?}");
     insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
+fn a_wait_counts_down() {
+    let mut ledger = ledger();
+    let state = wavecrew_core::pool::Pool {
+        until: Timestamp(NOW.0 + 80_000),
+        ..wavecrew_core::pool::Pool::default()
+    };
+    ledger.apply(&Event::QuotaWait {
+        at: NOW,
+        pool: "codex-1".into(),
+        state,
+    });
+    let at = |now| block(80, &[], &ledger, now)[1..].join("");
+    assert_eq!(at(NOW), "  codex-1 waits for its service (rate_limited): 1m 20s left");
+    assert_eq!(
+        at(Timestamp(NOW.0 + 60_000)),
+        "  codex-1 waits for its service (rate_limited): 20s left"
+    );
+    assert_eq!(at(Timestamp(NOW.0 + 80_000)), "");
 }
