@@ -252,6 +252,20 @@ impl Ran {
         );
     }
 
+    /// Fails the test unless an attempt was put off for this reason.
+    #[track_caller]
+    pub fn is_postponed(&self, reason: &str) {
+        let put_off = self.events("postponed").next();
+        assert_eq!(
+            put_off.map(|event| &event["stop"]),
+            Some(&Value::from(reason)),
+            "{:#?}\n{}\n{}",
+            self.events,
+            self.said,
+            self.log()
+        );
+    }
+
     pub fn log(&self) -> String {
         let logs = fs::read_dir(self.session.join("logs"))
             .into_iter()
