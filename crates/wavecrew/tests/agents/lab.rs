@@ -89,11 +89,17 @@ impl Lab {
             .env("HOME", &home)
             .env("TMPDIR", self.root.path().join("tmp"))
             .env("LANG", "C.UTF-8")
+            .env("WAVECREW_STATE_DIR", self.state(project))
             .env("PROBE_API_KEY", SECRET)
             .envs(point(self.agent, base, &home).unwrap())
             .current_dir(self.project(project))
             .stdin(Stdio::null());
         command
+    }
+
+    /// Where runs in this project remember services: what one project met with is nothing to the others.
+    pub fn state(&self, project: &str) -> PathBuf {
+        self.root.path().join("state").join(project)
     }
 
     /// A run of one task, ready to start.

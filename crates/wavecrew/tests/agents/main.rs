@@ -273,7 +273,7 @@ fn waited_for(agent: &'static str) {
     let waits: Vec<_> = ran.events("quota_wait").collect();
     let pool = waits[0]["pool"].as_str().unwrap();
     assert!(pool.starts_with(agent), "{pool}");
-    let shared = lab.project("home").join(format!(".local/state/wavecrew/pools/{pool}.json"));
+    let shared = lab.state("project").join(format!("pools/{pool}.json"));
     let shared: serde_json::Value = serde_json::from_slice(&fs::read(shared).unwrap()).unwrap();
     assert_eq!(shared["strikes"], 0, "it went well in the end: {shared}");
     assert_eq!(shared["runs"], serde_json::json!({}), "nobody is left: {shared}");
