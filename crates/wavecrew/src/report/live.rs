@@ -88,7 +88,7 @@ impl Reporter for Live {
             return;
         }
         self.last = Some(Instant::now());
-        self.draw(&block(width(), running, ledger, clock::now()));
+        self.draw(&block(size(), running, ledger, clock::now()));
     }
 
     fn wants_running(&self) -> bool {
@@ -112,23 +112,32 @@ impl Drop for Live {
     }
 }
 
-/// Columns of the terminal; a narrow one counts as it is.
-fn width() -> usize {
+/// Columns and rows of the terminal; a small one counts as it is.
+fn size() -> (usize, usize) {
     let size = rustix::termios::tcgetwinsize(std::io::stderr());
-    size.map_or(80, |size| usize::from(size.ws_col)).clamp(20, 200)
+    let (width, height) = size.map_or((80, 24), |size| (size.ws_col.into(), size.ws_row.into()));
+    (width.clamp(20, 200), height)
 }
 
-/// The lines of the block, each shorter than the terminal is wide: a line that wraps cannot be taken back.
-fn block(width: usize, running: &[Running], ledger: &Ledger, now: Timestamp) -> Vec<String> {
+/// The lines of the block, each shorter than the terminal is wide and all together lower than it is high: what
+/// wraps or scrolls away cannot be taken back.
+fn block(
+    (width, height): (usize, usize),
+    running: &[Running],
+    ledger: &Ledger,
+    now: Timestamp,
+) -> Vec<String> {
     let room = width - 1;
     let mut lines = vec![fit(&totals(room, ledger), room)];
-    for (name, pool) in ledger.waits(now) {
+    // One line stays for the number of further workers, and one for the cursor.
+    for (name, pool) in ledger.waits(now).take(height.saturating_sub(3)) {
         lines.push(fit(&format!("  {}", wait_line(name, pool, now)), room));
     }
+    let shown = SHOWN.min(height.saturating_sub(2 + lines.len()));
     let widest = |text: fn(&Running) -> &str, most: usize| {
         running
             .iter()
-            .take(SHOWN)
+            .take(shown)
             .map(|r| text(r).chars().count())
             .max()
             .unwrap_or(0)
@@ -136,7 +145,7 @@ fn block(width: usize, running: &[Running], ledger: &Ledger, now: Timestamp) -> 
     };
     let id = widest(|r| &r.task, room / 2);
     let role = if room < 60 { 0 } else { widest(|r| &r.role, 14) };
-    for worker in running.iter().take(SHOWN) {
+    for worker in running.iter().take(shown) {
         let mut line = format!("  {}", fit(&worker.task, id));
         if role > 0 {
             let _ = write!(line, "  {}", fit(&worker.role, role));
@@ -152,8 +161,8 @@ fn block(width: usize, running: &[Running], ledger: &Ledger, now: Timestamp) -> 
         }
         lines.push(fit(&line, room));
     }
-    if running.len() > SHOWN {
-        lines.push(format!("  and {} more", running.len() - SHOWN));
+    if running.len() > shown {
+        lines.push(format!("  and {} more", running.len() - shown));
     }
     for line in &mut lines {
         line.truncate(line.trim_end().len());

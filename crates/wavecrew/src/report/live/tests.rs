@@ -39,12 +39,12 @@ fn running(count: u64) -> Vec<Running> {
 
 #[test]
 fn a_wide_terminal() {
-    insta::assert_snapshot!(block(80, &running(3), &ledger(), NOW).join("\n"));
+    insta::assert_snapshot!(block((80, 24), &running(3), &ledger(), NOW).join("\n"));
 }
 
 #[test]
 fn a_narrow_terminal_with_many_workers() {
-    let lines = block(40, &running(25), &ledger(), NOW);
+    let lines = block((40, 24), &running(25), &ledger(), NOW);
     assert!(lines.iter().all(|line| line.width() < 40), "{lines:?}");
     insta::assert_snapshot!(lines.join("\n"));
 }
@@ -61,11 +61,24 @@ fn a_wait_counts_down() {
         pool: "codex-1".into(),
         state,
     });
-    let at = |now| block(80, &[], &ledger, now)[1..].join("");
+    let at = |now| block((80, 24), &[], &ledger, now)[1..].join("");
     assert_eq!(at(NOW), "  codex-1 waits for its service (rate_limited): 1m 20s left");
     assert_eq!(
         at(Timestamp(NOW.0 + 60_000)),
         "  codex-1 waits for its service (rate_limited): 20s left"
     );
     assert_eq!(at(Timestamp(NOW.0 + 80_000)), "");
+}
+
+#[test]
+fn a_low_terminal() {
+    for (height, workers) in [(24, 10), (8, 5), (4, 1), (2, 0), (0, 0)] {
+        let lines = block((80, height), &running(25), &ledger(), NOW);
+        let last = format!("  and {} more", 25 - workers);
+        assert_eq!(
+            (lines.len(), lines.last()),
+            (workers + 2, Some(&last)),
+            "{height}"
+        );
+    }
 }
