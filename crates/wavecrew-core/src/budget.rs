@@ -203,7 +203,9 @@ impl Prices {
         if spent.cost.is_some_and(|cost| cost > 0.0) || spent.tokens() == 0 {
             return spent;
         }
-        let price = model.and_then(|model| self.find(model)).or_else(|| self.0.get(agent));
+        let price = model
+            .and_then(|model| self.find(model))
+            .or_else(|| self.0.get(agent));
         Spent {
             cost: price.map(|price| price.of(&spent)),
             ..spent
@@ -271,7 +273,10 @@ mod tests {
 
     fn said(budget: Budget, used: &Used) -> String {
         let reached = budget.reached(used);
-        let lines: Vec<String> = reached.iter().map(|r| format!("{}: {}", r.why, r.go_on)).collect();
+        let lines: Vec<String> = reached
+            .iter()
+            .map(|r| format!("{}: {}", r.why, r.go_on))
+            .collect();
         lines.join("; ")
     }
 
@@ -314,7 +319,9 @@ mod tests {
             ..Budget::default()
         };
         assert_eq!(budget.task_reached(&spent(50, 40, 40, Some(0.9))), None);
-        let why = budget.task_reached(&spent(50, 0, 40, Some(1.0))).expect("reached");
+        let why = budget
+            .task_reached(&spent(50, 0, 40, Some(1.0)))
+            .expect("reached");
         assert_eq!(why, "it used $1.00 of $1.00 (--max-task-cost)");
         let why = budget.task_reached(&spent(50, 0, 50, None)).expect("reached");
         assert_eq!(why, "it used 100 of 100 tokens (--max-task-tokens)");
@@ -335,7 +342,10 @@ mod tests {
         };
         assert_eq!(cost(Some(0.3), Some("gpt-5"), "codex"), Some(0.3));
         assert_eq!(cost(None, Some("gpt-5-2026"), "x"), Some(1.0 + 0.1 + 1.0));
-        assert_eq!(cost(Some(0.0), Some("openai/gpt-5-mini"), "x"), Some(0.5 + 0.1 + 1.0));
+        assert_eq!(
+            cost(Some(0.0), Some("openai/gpt-5-mini"), "x"),
+            Some(0.5 + 0.1 + 1.0)
+        );
         assert_eq!(cost(None, None, "codex"), Some(2.0 + 0.1 + 1.0));
         assert_eq!(cost(None, Some("other"), "x"), None);
         assert_eq!(cost(Some(0.0), None, "x"), None, "0 is not a price");
@@ -343,7 +353,13 @@ mod tests {
 
     #[test]
     fn amounts_are_written_for_people() {
-        assert_eq!([0, 999, 1000, 1_234_567].map(grouped).join(" "), "0 999 1,000 1,234,567");
-        assert_eq!([0.0, 0.0042, 0.5, 12.0].map(dollars).join(" "), "$0.00 $0.0042 $0.50 $12.00");
+        assert_eq!(
+            [0, 999, 1000, 1_234_567].map(grouped).join(" "),
+            "0 999 1,000 1,234,567"
+        );
+        assert_eq!(
+            [0.0, 0.0042, 0.5, 12.0].map(dollars).join(" "),
+            "$0.00 $0.0042 $0.50 $12.00"
+        );
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use wavecrew_core::time::Timestamp;
 use wavecrew_run::agent::Cli;
 use wavecrew_run::agent::stream::{
     AgentEvent, End, Expects, FailKind, Meter, Outcome, Stopped, Stream, Tally, Usage, outcome,
@@ -256,6 +257,26 @@ fn a_retry_carries_its_wait() {
 }
 
 /// What an agent did, without ids and paths that change.
+/// An account that is used up says when it may be used again; a warning on the way there does not.
+#[test]
+fn a_reset_time_is_waited_for() {
+    let info = |status: &str, at: u64| {
+        format!(r#"{{"type":"rate_limit_event","rate_limit_info":{{"status":"{status}","resetsAt":{at}}}}}"#)
+    };
+    let failed = r#"{"type":"result","is_error":true,"result":"You've hit your limit · resets 2pm"}"#;
+    let wait = |lines: &[&str], now: u64| {
+        let mut stream = Stream::new(Cli::Claude);
+        let events: Vec<AgentEvent> = lines.iter().flat_map(|line| stream.line(line)).collect();
+        let outcome = outcome(Cli::Claude, &tally(&events), End::Exit(1), ANY, "");
+        assert_eq!(outcome.reason.as_str(), "quota");
+        outcome.failure.unwrap().wait(Timestamp(now * 1000))
+    };
+    let rejected = info("rejected", 1000);
+    assert_eq!(wait(&[&rejected, failed], 900), Some(Duration::from_secs(100)));
+    assert_eq!(wait(&[&rejected, failed], 1001), None, "it is over");
+    assert_eq!(wait(&[&info("allowed_warning", 1000), failed], 900), None);
+}
+
 fn story(cli: Cli, name: &str) -> Vec<String> {
     let tell = |event: &AgentEvent| match event {
         AgentEvent::Started { conversation, .. } => Some(format!("started {}", conversation.len() > 10)),

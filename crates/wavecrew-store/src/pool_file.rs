@@ -125,7 +125,10 @@ mod tests {
         assert_eq!((file.version(), file.read()), (None, SharedPool::default()));
         let sign = |me: &str, workers, second| {
             let now = Timestamp(second * 1000);
-            let shared = file.update(|shared| shared.sign(me, workers, now)).unwrap().unwrap();
+            let shared = file
+                .update(|shared| shared.sign(me, workers, now))
+                .unwrap()
+                .unwrap();
             shared.others(me, now)
         };
         assert_eq!(sign("a", 3, 100), 0);

@@ -114,7 +114,11 @@ impl Engine {
     /// Puts it on record when nothing may start for a while, or when what was on record no longer holds.
     fn note_wait(&mut self, pool: &str) {
         let state = self.gates.get(pool).map(|gate| gate.pool).unwrap_or_default();
-        let known = self.ledger.pools.get(pool).map_or(Timestamp(0), |pool| pool.until);
+        let known = self
+            .ledger
+            .pools
+            .get(pool)
+            .map_or(Timestamp(0), |pool| pool.until);
         if self.mode != Mode::Idle && state.until != known && state.until.max(known) > self.now {
             self.record(Event::QuotaWait {
                 at: self.now,

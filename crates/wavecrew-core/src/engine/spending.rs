@@ -60,7 +60,11 @@ impl Engine {
         let reached = self.options.budget.reached(&Used {
             totals: self.ledger.totals,
             time: self.ledger.time_used(self.now),
-            unsettled: self.live.values().filter(|attempt| attempt.is_unsettled()).count(),
+            unsettled: self
+                .live
+                .values()
+                .filter(|attempt| attempt.is_unsettled())
+                .count(),
             default: self.options.expected,
         });
         let all = |what: fn(&Reached) -> &str, between: &str| {
@@ -80,7 +84,10 @@ impl Engine {
 
     /// Ends a task that has used what it may without another worker.
     pub(super) fn give_up(&mut self, task: TaskIx, why: &str) {
-        let (id, attempt) = (self.ledger.plan().id(task).to_owned(), self.ledger.task(task).attempts);
+        let (id, attempt) = (
+            self.ledger.plan().id(task).to_owned(),
+            self.ledger.task(task).attempts,
+        );
         self.record(Event::Finished {
             at: self.now,
             task: id,

@@ -37,7 +37,9 @@ impl SessionMeta<'_> {
 
     /// The command that goes on with more room than the limits left.
     fn raise_command(&self, flags: &str) -> String {
-        format!("wavecrew run --continue {} {flags}", self.id).trim_end().to_owned()
+        format!("wavecrew run --continue {} {flags}", self.id)
+            .trim_end()
+            .to_owned()
     }
 
     /// The command that runs failed and skipped tasks again.

@@ -202,5 +202,8 @@ fn a_run_that_stopped_at_a_limit_says_how_to_go_on() {
     }
     let whole = report_markdown(&ledger, &META);
     assert!(whole.contains("- Used: 12,345 tokens"), "{whole}");
-    assert!(whole.contains("`wavecrew run --continue run-tasks-20261115 --max-cost 2.00`"), "{whole}");
+    assert!(
+        whole.contains("`wavecrew run --continue run-tasks-20261115 --max-cost 2.00`"),
+        "{whole}"
+    );
 }

@@ -48,7 +48,9 @@ pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
     session.info.state = SessionState::Running;
     let mut status = JobStatus::starting(id, &spec.output_csv, input.items.len());
     status.status = JobState::Running;
-    let pools = Pools::find([spec.agent.as_str()], &BTreeMap::new(), |name| std::env::var_os(name));
+    let pools = Pools::find([spec.agent.as_str()], &BTreeMap::new(), |name| {
+        std::env::var_os(name)
+    });
     let options = Options {
         pools: pools.by_agent.clone(),
         concurrency: spec.concurrency,

@@ -49,7 +49,11 @@ impl Cli {
 }
 
 fn folder(variable: &impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let set = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let set = |name: &str| {
+        variable(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
     let state = set("WAVECREW_STATE_DIR")
         .or_else(|| Some(set("XDG_STATE_HOME")?.join("wavecrew")))
         .or_else(|| Some(set("HOME")?.join(".local/state/wavecrew")))?;
@@ -81,24 +85,38 @@ mod tests {
         ] {
             assert_ne!(one, pool(&other), "{other:?}");
         }
-        assert!(one.starts_with("codex-") && one.len() == "codex-".len() + 8, "{one}");
+        assert!(
+            one.starts_with("codex-") && one.len() == "codex-".len() + 8,
+            "{one}"
+        );
     }
 
     #[test]
     fn programs_share_what_they_are_told_to() {
         let found = pools(&["command:./a.sh --fast", "command:./b.sh"], &[]);
-        assert_eq!(found.by_agent.into_iter().collect::<Vec<_>>(), [(
-            "command:./a.sh --fast".to_owned(),
-            "shop".to_owned()
-        )]);
+        assert_eq!(
+            found.by_agent.into_iter().collect::<Vec<_>>(),
+            [("command:./a.sh --fast".to_owned(), "shop".to_owned())]
+        );
     }
 
     #[test]
     fn the_folder_is_where_users_keep_state() {
-        let folder = |variables| pools(&[], variables).folder.map(|path| path.display().to_string());
+        let folder = |variables| {
+            pools(&[], variables)
+                .folder
+                .map(|path| path.display().to_string())
+        };
         assert_eq!(folder(&[]), None);
-        assert_eq!(folder(&[("HOME", "/h")]).unwrap(), "/h/.local/state/wavecrew/pools");
-        let all = [("HOME", "/h"), ("XDG_STATE_HOME", "/x"), ("WAVECREW_STATE_DIR", "")];
+        assert_eq!(
+            folder(&[("HOME", "/h")]).unwrap(),
+            "/h/.local/state/wavecrew/pools"
+        );
+        let all = [
+            ("HOME", "/h"),
+            ("XDG_STATE_HOME", "/x"),
+            ("WAVECREW_STATE_DIR", ""),
+        ];
         assert_eq!(folder(&all).unwrap(), "/x/wavecrew/pools");
         assert_eq!(folder(&[("WAVECREW_STATE_DIR", "/w")]).unwrap(), "/w/pools");
     }

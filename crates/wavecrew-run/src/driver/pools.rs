@@ -67,7 +67,12 @@ impl PoolKeeper {
 
 impl Kept {
     /// Says and hears what is new; what the engine is to be told, if anything.
-    fn look(&mut self, me: &str, workers: usize, now: Timestamp) -> Result<Option<(Pool, usize)>, StoreError> {
+    fn look(
+        &mut self,
+        me: &str,
+        workers: usize,
+        now: Timestamp,
+    ) -> Result<Option<(Pool, usize)>, StoreError> {
         let (signed, at) = self.signed;
         let fades = workers > 0 && now.since(at) >= SHOWN;
         if workers != signed || fades || !self.unsaid.is_empty() {

@@ -3,8 +3,8 @@
 
 use serde::Deserialize;
 use std::time::Duration;
-use wavecrew_core::engine::TurnEnd;
 use wavecrew_core::engine::Exit;
+use wavecrew_core::engine::TurnEnd;
 use wavecrew_core::event::{Spent, StopReason};
 
 #[derive(Deserialize, Default)]
@@ -92,7 +92,11 @@ mod tests {
         assert_eq!(end.retry_after, Some(Duration::from_millis(1500)));
         assert_eq!((end.spent.tokens(), end.spent.cost), (107, Some(0.25)));
         assert_eq!(end.model.as_deref(), Some("m"));
-        assert_eq!(told(r#"{"stop":"quota"}"#, &["{}"]).exit, Exit::Code(1), "it reported");
+        assert_eq!(
+            told(r#"{"stop":"quota"}"#, &["{}"]).exit,
+            Exit::Code(1),
+            "it reported"
+        );
     }
 
     #[test]
@@ -102,6 +106,9 @@ mod tests {
             assert_eq!((end.exit, end.spent), (Exit::Code(1), Spent::default()), "{text}");
         }
         let end = told(r#"{"output":1,"cost":-3,"retry_after":-1,"more":[]}"#, &[]);
-        assert_eq!((end.spent.output, end.spent.cost, end.retry_after), (1, None, None));
+        assert_eq!(
+            (end.spent.output, end.spent.cost, end.retry_after),
+            (1, None, None)
+        );
     }
 }

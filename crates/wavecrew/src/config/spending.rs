@@ -82,7 +82,11 @@ impl Spending {
             let name = model.get_ref().to_string();
             let DeValue::Table(fields) = value.get_ref() else {
                 let help = format!("write \"{name}\" = {{ input = 1.25, output = 10.0, cached = 0.125 }}");
-                reader.problem(value.span(), format!("the price of `{name}` must be a table"), Some(help));
+                reader.problem(
+                    value.span(),
+                    format!("the price of `{name}` must be a table"),
+                    Some(help),
+                );
                 continue;
             };
             let mut found = [None, None, None];
@@ -133,7 +137,11 @@ impl Reader<'_> {
         };
         let fits = number.filter(|number| *number > 0);
         if fits.is_none() {
-            self.problem(value.span(), format!("`{name}` must be a whole number from 1"), None);
+            self.problem(
+                value.span(),
+                format!("`{name}` must be a whole number from 1"),
+                None,
+            );
         }
         fits
     }
@@ -147,7 +155,11 @@ impl Reader<'_> {
         };
         if seconds.is_none() {
             let help = format!("write {name} = \"30m\" or {name} = \"8h\"");
-            self.problem(value.span(), format!("`{name}` must be a length of time"), Some(help));
+            self.problem(
+                value.span(),
+                format!("`{name}` must be a length of time"),
+                Some(help),
+            );
         }
         seconds
     }
@@ -155,7 +167,10 @@ impl Reader<'_> {
     /// Names of pools by agent; they become file names.
     pub(super) fn pools(&mut self, value: &Spanned<DeValue<'_>>) -> BTreeMap<String, String> {
         let pools = self.texts("pools", value);
-        let plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+        let plain = |name: &str| {
+            name.chars()
+                .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+        };
         for name in pools.values() {
             if !plain(name) || name.starts_with('.') || name.len() > 100 {
                 let message = format!("`{name}` cannot be the name of a pool");
@@ -173,7 +188,8 @@ mod tests {
 
     #[test]
     fn prices_of_the_user_go_first_and_the_cache_costs_what_input_does() {
-        let text = "[prices]\n\"gpt-5.2\" = { input = 2, output = 3.5 }\n[prices.mine]\ninput = 0\noutput = 0\n";
+        let text =
+            "[prices]\n\"gpt-5.2\" = { input = 2, output = 3.5 }\n[prices.mine]\ninput = 0\noutput = 0\n";
         let prices = Config::parse(FILE, text).expect("valid").spending.prices().0;
         assert_eq!(prices["gpt-5.2"].cached.to_bits(), 2f64.to_bits());
         assert!(prices.contains_key("mine") && prices.contains_key("claude-sonnet-4"));

@@ -54,7 +54,9 @@ fn cap<T>(text: &str, read: impl Fn(&str) -> Option<T>, form: &str) -> Result<Ca
     if text == "off" {
         return Ok(Cap::Off);
     }
-    read(text).map(Cap::At).ok_or_else(|| format!("write {form}, or `off`"))
+    read(text)
+        .map(Cap::At)
+        .ok_or_else(|| format!("write {form}, or `off`"))
 }
 
 fn cost(text: &str) -> Result<Cap<f64>, String> {

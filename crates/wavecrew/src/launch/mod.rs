@@ -80,7 +80,9 @@ impl RunFlags {
 /// The accounts that the agents of a run draw on.
 fn pools(agents: &AgentChoice, config: &Config) -> Pools {
     let names = agents.by_role.values().chain([&agents.default]);
-    Pools::find(names.map(String::as_str), &config.pools, |name| std::env::var_os(name))
+    Pools::find(names.map(String::as_str), &config.pools, |name| {
+        std::env::var_os(name)
+    })
 }
 
 /// Whether there is a person to ask.

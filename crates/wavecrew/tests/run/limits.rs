@@ -41,7 +41,10 @@ fn stop(going: Going) -> Ended {
 
 /// The command that the report says goes on.
 fn go_on(sandbox: &Sandbox, ended: &Ended) -> Ended {
-    let line = ended.out.lines().find_map(|line| line.strip_prefix("Go on    wavecrew "));
+    let line = ended
+        .out
+        .lines()
+        .find_map(|line| line.strip_prefix("Go on    wavecrew "));
     let line = line.unwrap_or_else(|| panic!("no way to go on in:\n{}", ended.out));
     let words: Vec<&str> = line.split(' ').collect();
     sandbox.spawn(&mut sandbox.command(&words)).wait()
@@ -49,16 +52,24 @@ fn go_on(sandbox: &Sandbox, ended: &Ended) -> Ended {
 
 #[test]
 fn a_storm_costs_neither_tasks_nor_attempts() {
-    let storm = r#"attempt=1 usage={"stop":"rate_limited","retry_after":0.01} silent exit=1 attempt=3 report"#;
+    let storm =
+        r#"attempt=1 usage={"stop":"rate_limited","retry_after":0.01} silent exit=1 attempt=3 report"#;
     let sandbox = Sandbox::new()
         .tasks("id,deps\na,\nb,\nc,a\n")
         .agent("a", storm)
-        .agent("b", r#"attempt=1 usage={"stop":"quota","retry_after":0.01} silent attempt=2 report"#);
+        .agent(
+            "b",
+            r#"attempt=1 usage={"stop":"quota","retry_after":0.01} silent attempt=2 report"#,
+        );
     let ended = sandbox.run().expect_exit(0);
     assert_eq!(sandbox.statuses(), "a completed, b completed, c completed");
     assert_eq!((sandbox.ran("a"), sandbox.ran("b")), (3, 2));
     assert_eq!(events(&sandbox, "postponed").len(), 3);
-    assert!(ended.out.contains("waits for its service (rate_limited)"), "{}", ended.out);
+    assert!(
+        ended.out.contains("waits for its service (rate_limited)"),
+        "{}",
+        ended.out
+    );
     sandbox.expect_nothing_alive();
 }
 
@@ -74,9 +85,15 @@ fn a_wait_is_shown_and_survives_the_run() {
 
     let session = sandbox.session_id();
     let again = sandbox.spawn(&mut sandbox.command(&["run", "--continue", &session]));
-    wait_until("the second run begins", || events(&sandbox, "run_started").len() == 2);
+    wait_until("the second run begins", || {
+        events(&sandbox, "run_started").len() == 2
+    });
     let until = |wait: &Value| wait["until"].as_str().map(str::to_owned);
-    assert_eq!(until(&until_it_waits(&sandbox)), until(&wait), "the rest of the same wait");
+    assert_eq!(
+        until(&until_it_waits(&sandbox)),
+        until(&wait),
+        "the rest of the same wait"
+    );
     stop(again).expect_exit(130);
     assert_eq!(sandbox.ran("a"), 1, "nothing was started before its time");
     assert_eq!(sandbox.status("a"), "pending");
@@ -132,17 +149,22 @@ fn at_the_limit_nothing_starts_and_the_report_says_how_to_go_on() {
     sandbox.write_table();
     let mut command = sandbox.command(&["run", "tasks.csv", "-y", "--max-tokens", "100"]);
     let ended = sandbox.spawn(&mut command).wait().expect_exit(3);
-    let ended = ended
-        .expect_says("Used 60 tokens (20 cached)")
-        .expect_says("Stopped at a limit: 60 of 100 tokens are used, and another worker needs about 60 tokens");
+    let ended = ended.expect_says("Used 60 tokens (20 cached)").expect_says(
+        "Stopped at a limit: 60 of 100 tokens are used, and another worker needs about 60 tokens",
+    );
     assert_eq!(sandbox.statuses(), "a completed, b pending, c pending");
     let seen = status(&sandbox);
-    assert_eq!((&seen["state"], &seen["budget"]["tokens"]), (&"stopped".into(), &100.into()));
+    assert_eq!(
+        (&seen["state"], &seen["budget"]["tokens"]),
+        (&"stopped".into(), &100.into())
+    );
     assert_eq!(seen["ending"]["kind"], "limit_reached");
     // The limit stays in force until another one is given.
     sandbox.go_on().expect_exit(3);
     assert_eq!(sandbox.ran("b"), 0);
-    go_on(&sandbox, &ended).expect_exit(0).expect_says("Used 180 tokens");
+    go_on(&sandbox, &ended)
+        .expect_exit(0)
+        .expect_says("Used 180 tokens");
     assert_eq!(status(&sandbox)["usage"]["tokens"], 180);
 }
 
@@ -150,7 +172,10 @@ fn at_the_limit_nothing_starts_and_the_report_says_how_to_go_on() {
 fn money_is_counted_by_what_is_told_else_by_the_table() {
     let sandbox = Sandbox::new()
         .tasks("id,deps\na,\nb,a\nc,b\n")
-        .agent("a", r#"usage={"output":1000000,"model":"mine-2","cost":0.25} report"#)
+        .agent(
+            "a",
+            r#"usage={"output":1000000,"model":"mine-2","cost":0.25} report"#,
+        )
         .agent("b", r#"usage={"output":1000000,"model":"mine-2"} report"#)
         .agent("c", r#"usage={"output":500,"model":"new"} report"#);
     fs::write(
@@ -159,11 +184,23 @@ fn money_is_counted_by_what_is_told_else_by_the_table() {
     )
     .expect("the settings are written");
     let ended = sandbox.run().expect_exit(0);
-    assert!(ended.out.contains("· $2.75 · 500 tokens without a known price"), "{}", ended.out);
-    assert_eq!(ended.out.matches("The price of `new` is not known").count(), 1, "{}", ended.out);
+    assert!(
+        ended.out.contains("· $2.75 · 500 tokens without a known price"),
+        "{}",
+        ended.out
+    );
+    assert_eq!(
+        ended.out.matches("The price of `new` is not known").count(),
+        1,
+        "{}",
+        ended.out
+    );
     let seen = status(&sandbox);
     assert_eq!(seen["usage"]["cost_usd"], 2.75);
-    assert_eq!((&seen["tasks"][0]["cost_usd"], &seen["tasks"][2]["tokens"]), (&0.25.into(), &500.into()));
+    assert_eq!(
+        (&seen["tasks"][0]["cost_usd"], &seen["tasks"][2]["tokens"]),
+        (&0.25.into(), &500.into())
+    );
 }
 
 #[test]
@@ -173,7 +210,11 @@ fn time_is_a_limit_too() {
         .agent("a", "sleep=1100 report")
         .flag("--max-time=1s");
     let ended = sandbox.run().expect_exit(3);
-    assert_eq!(sandbox.statuses(), "a completed, b pending", "what runs may finish");
+    assert_eq!(
+        sandbox.statuses(),
+        "a completed, b pending",
+        "what runs may finish"
+    );
     assert!(ended.out.contains("--max-time "), "{}", ended.out);
     assert_eq!(events(&sandbox, "budgeted")[0]["budget"]["seconds"], 1);
 }
@@ -188,5 +229,8 @@ fn a_task_that_used_what_it_may_is_not_asked_again() {
     sandbox.run().expect_exit(1);
     assert_eq!(sandbox.statuses(), "a failed, b completed");
     let error = sandbox.cell("a", "error");
-    assert!(error.contains("it used 60 of 50 tokens (--max-task-tokens)"), "{error}");
+    assert!(
+        error.contains("it used 60 of 50 tokens (--max-task-tokens)"),
+        "{error}"
+    );
 }

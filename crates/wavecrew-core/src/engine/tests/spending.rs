@@ -27,7 +27,10 @@ fn tokens(most: u64) -> Budget {
 fn ends(rig: &mut Rig, worker: u64, report: &str, used: Spent, model: Option<&str>) {
     let end = TurnEnd {
         exit: Exit::Code(0),
-        reports: Some(report.to_owned()).filter(|r| !r.is_empty()).into_iter().collect(),
+        reports: Some(report.to_owned())
+            .filter(|r| !r.is_empty())
+            .into_iter()
+            .collect(),
         last_words: String::new(),
         spent: used,
         model: model.map(str::to_owned),
@@ -62,7 +65,10 @@ fn at_the_limit_nothing_starts_and_what_runs_may_finish() {
         said.ends_with("finish limit reached: 130 of 100 tokens are used"),
         "{said}"
     );
-    assert_eq!((rig.status("B"), rig.status("C")), (Status::Completed, Status::Pending));
+    assert_eq!(
+        (rig.status("B"), rig.status("C")),
+        (Status::Completed, Status::Pending)
+    );
 }
 
 #[test]
@@ -110,7 +116,11 @@ fn room_is_set_aside_for_those_that_run() {
         ..Options::default()
     };
     let mut rig = Rig::with(THREE, options);
-    assert_eq!(rig.said(), "wave-1.csv 3, spawn A#1, spawn B#1", "a third does not fit");
+    assert_eq!(
+        rig.said(),
+        "wave-1.csv 3, spawn A#1, spawn B#1",
+        "a third does not fit"
+    );
     ends(&mut rig, 1, &completed("A"), output(10), None);
     assert_eq!(rig.said(), "close 1, spawn C#1", "now it does");
 }
@@ -125,8 +135,14 @@ fn time_counts_without_the_breaks() {
     rig.pass(99).completes(1, "A").pass(1);
     rig.said();
     rig.completes(2, "B");
-    assert!(rig.said().ends_with("finish limit reached: the time of 1m 40s is over"));
-    assert_eq!(rig.engine.ledger().time_used(Timestamp(99_000_000)), Duration::from_secs(100));
+    assert!(
+        rig.said()
+            .ends_with("finish limit reached: the time of 1m 40s is over")
+    );
+    assert_eq!(
+        rig.engine.ledger().time_used(Timestamp(99_000_000)),
+        Duration::from_secs(100)
+    );
 }
 
 #[test]
@@ -170,7 +186,10 @@ fn a_price_that_nobody_knows_is_said_once() {
     assert_eq!(rig.notes.len(), 1, "{:?}", rig.notes);
     assert!(rig.notes[0].contains("`new`"));
     let totals = rig.engine.ledger().totals;
-    assert_eq!((totals.spent.cost, totals.unpriced, totals.attempts), (Some(2.0), 14, 3));
+    assert_eq!(
+        (totals.spent.cost, totals.unpriced, totals.attempts),
+        (Some(2.0), 14, 3)
+    );
     let usage = |event: &&Event| matches!(event, Event::Usage { .. });
     assert_eq!(rig.events.iter().filter(usage).count(), 3);
 }

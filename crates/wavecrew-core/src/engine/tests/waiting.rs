@@ -134,7 +134,12 @@ fn what_other_runs_know_counts() {
     assert!(!rig.said().contains("spawn"));
     rig.put(seen(Pool::default(), 0));
     assert_eq!(rig.said(), "spawn C#1");
-    assert_eq!(waits(&rig).len(), 3, "each change is on record: {:?}", waits(&rig));
+    assert_eq!(
+        waits(&rig).len(),
+        3,
+        "each change is on record: {:?}",
+        waits(&rig)
+    );
 }
 
 #[test]

@@ -62,7 +62,10 @@ fn a_wait_counts_down() {
         state,
     });
     let at = |now| block((80, 24), &[], &ledger, now)[1..].join("");
-    assert_eq!(at(NOW), "  codex-1 waits for its service (rate_limited): 1m 20s left");
+    assert_eq!(
+        at(NOW),
+        "  codex-1 waits for its service (rate_limited): 1m 20s left"
+    );
     assert_eq!(
         at(Timestamp(NOW.0 + 60_000)),
         "  codex-1 waits for its service (rate_limited): 20s left"
