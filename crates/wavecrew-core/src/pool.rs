@@ -134,22 +134,21 @@ impl Pool {
         } else if refusal.told.is_none() {
             return;
         }
-        let wait = match refusal.told {
-            Some(told) => {
+        let wait = match (refusal.told, refusal.reason) {
+            (Some(told), _) => {
                 let told = told.min(LONGEST_TOLD);
                 told + part(LONGEST_JITTER.min(told / 10), refusal.roll)
             }
-            None => {
-                let (first, longest) = match refusal.reason {
-                    Shortage::RateLimited => (FIRST_WAIT, LONGEST_WAIT),
-                    Shortage::Quota => (FIRST_QUOTA_WAIT, LONGEST_QUOTA_WAIT),
-                };
-                let doubled = 2u32.saturating_pow(self.strikes.saturating_sub(1).min(16));
-                let whole = first.saturating_mul(doubled).min(longest);
-                whole / 2 + part(whole / 2, refusal.roll)
-            }
+            (None, Shortage::RateLimited) => self.backoff(FIRST_WAIT, LONGEST_WAIT, refusal.roll),
+            (None, Shortage::Quota) => self.backoff(FIRST_QUOTA_WAIT, LONGEST_QUOTA_WAIT, refusal.roll),
         };
         self.until = self.until.max(refusal.at.plus(wait));
+    }
+
+    fn backoff(&self, first: Duration, longest: Duration, roll: u64) -> Duration {
+        let doubled = 2u32.saturating_pow(self.strikes.saturating_sub(1).min(16));
+        let whole = first.saturating_mul(doubled).min(longest);
+        whole / 2 + part(whole / 2, roll)
     }
 }
 

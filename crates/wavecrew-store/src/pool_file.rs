@@ -123,7 +123,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = PoolFile::in_folder(&dir.path().join("state/pools"), "codex-1");
         assert_eq!((file.version(), file.read()), (None, SharedPool::default()));
-        let sign = |me: &str, workers, second| {
+        let sign = |me: &str, workers: usize, second: u64| {
             let now = Timestamp(second * 1000);
             let shared = file
                 .update(|shared| shared.sign(me, workers, now))

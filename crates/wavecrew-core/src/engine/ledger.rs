@@ -1,6 +1,7 @@
 //! The durable state of a session: a fold over its events, and nothing else. Holds no clock and decides nothing.
 
 use super::action::Resume;
+use super::run_time::RunTime;
 use crate::budget::{Budget, Totals};
 use crate::event::{Checked, Event, Fingerprint, Spent, Status, StopReason, TaskResult};
 use crate::id::TaskIx;
@@ -138,38 +139,6 @@ pub struct Ledger {
     pub pools: BTreeMap<String, Pool>,
     time: RunTime,
     agent: Arc<str>,
-}
-
-/// How long the session was run.
-#[derive(Default)]
-struct RunTime {
-    /// All runs that are over.
-    before: Duration,
-    /// When the run that goes on began.
-    began: Option<Timestamp>,
-    /// The latest sign of it.
-    last: Timestamp,
-}
-
-impl RunTime {
-    fn hear(&mut self, event: &Event) {
-        let Some(at) = event.at() else { return };
-        let over = matches!(event, Event::RunEnded { .. });
-        if over {
-            self.last = at;
-        }
-        if over || matches!(event, Event::RunStarted { .. }) {
-            // A run without an end was cut off some time after its last sign.
-            let began = self.began.take();
-            self.before += began.map_or(Duration::ZERO, |began| self.last.since(began));
-            self.began = (!over).then_some(at);
-        }
-        self.last = at;
-    }
-
-    fn at(&self, now: Timestamp) -> Duration {
-        self.before + self.began.map_or(Duration::ZERO, |began| now.since(began))
-    }
 }
 
 impl Ledger {
@@ -368,18 +337,7 @@ impl Ledger {
             }),
             Event::Usage {
                 task, attempt, spent, ..
-            } => {
-                self.totals.add(spent);
-                let mut first = true;
-                self.change(task, |state| {
-                    first = std::mem::replace(&mut state.metered, *attempt) != *attempt;
-                    state.spent += *spent;
-                    if let Some(talk) = &mut state.talk {
-                        talk.spent += *spent;
-                    }
-                });
-                self.totals.attempts += u32::from(first);
-            }
+            } => self.used(task, *attempt, *spent),
             // Its conversation is kept: the work in it goes on when the service answers again.
             Event::Postponed { at, task, stop, .. } => self.change(task, |state| {
                 state.progress = Progress::Pending;
@@ -412,6 +370,19 @@ impl Ledger {
             | Event::EditRefused { .. }
             | Event::Answered { .. } => {}
         }
+    }
+
+    fn used(&mut self, task: &str, attempt: u32, spent: Spent) {
+        self.totals.add(&spent);
+        let mut first = true;
+        self.change(task, |state| {
+            first = std::mem::replace(&mut state.metered, attempt) != attempt;
+            state.spent += spent;
+            if let Some(talk) = &mut state.talk {
+                talk.spent += spent;
+            }
+        });
+        self.totals.attempts += u32::from(first);
     }
 
     /// Puts another plan in place; tasks keep their state by id, new ones start as their row says.

@@ -12,6 +12,7 @@ mod input;
 mod ledger;
 mod report;
 mod resume;
+mod run_time;
 mod spending;
 mod wave;
 

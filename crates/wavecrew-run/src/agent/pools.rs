@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn another_key_is_another_pool_and_no_name_tells_it() {
-        let pool = |variables| pools(&["codex"], variables).by_agent["codex"].clone();
+        let pool = |variables: &[(&str, &str)]| pools(&["codex"], variables).by_agent["codex"].clone();
         let one = pool(&[("OPENAI_API_KEY", "one")]);
         assert_eq!(one, pool(&[("OPENAI_API_KEY", "one"), ("TERM", "x")]));
         for other in [

@@ -78,6 +78,7 @@ impl Spending {
     }
 
     pub(super) fn fill_prices(&mut self, table: &DeTable<'_>, reader: &mut Reader<'_>) {
+        const KEYS: [&str; 3] = ["input", "output", "cached"];
         for (model, value) in table {
             let name = model.get_ref().to_string();
             let DeValue::Table(fields) = value.get_ref() else {
@@ -90,7 +91,6 @@ impl Spending {
                 continue;
             };
             let mut found = [None, None, None];
-            const KEYS: [&str; 3] = ["input", "output", "cached"];
             for (key, value) in fields {
                 match KEYS.iter().position(|known| *known == key.get_ref()) {
                     Some(at) => found[at] = reader.amount(KEYS[at], value),

@@ -5,6 +5,7 @@ use wavecrew_core::budget::Budget;
 /// Flags that limit what a run may use.
 #[derive(clap::Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Limits (`off` takes one away; see docs/limits.md)")]
+#[expect(clippy::struct_field_names, reason = "they are the names of the flags")]
 pub struct BudgetFlags {
     /// Start nothing more once so much money is used, in US dollars, over all runs of the session
     #[arg(long, value_name = "USD", value_parser = cost)]

@@ -57,8 +57,8 @@ fn what_the_service_tells_is_waited_for() {
 
 #[test]
 fn fewer_run_afterwards_and_more_again_when_it_goes_well() {
-    let rows: String = (0..12).map(|n| format!("T{n},t\n")).collect();
-    let mut rig = Rig::with(&format!("id,description\n{rows}"), options(4));
+    let rows: Vec<String> = (0..12).map(|n| format!("T{n},t")).collect();
+    let mut rig = Rig::with(&format!("id,description\n{}\n", rows.join("\n")), options(4));
     rig.said();
     for worker in 1..=4 {
         refused(&mut rig, worker, None);
