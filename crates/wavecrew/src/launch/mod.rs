@@ -2,6 +2,7 @@
 
 pub mod agents;
 pub mod base;
+pub mod record;
 
 use crate::cli::Global;
 use crate::config::Config;
@@ -9,7 +10,7 @@ use crate::exit::{Exit, Failure};
 use crate::report;
 use std::ffi::OsString;
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use wavecrew_core::engine::{Answer, Asking, Engine, Ledger, Options, Question};
@@ -26,7 +27,7 @@ pub struct RunFlags {
     /// Workers at the same time [default: 3]
     #[arg(short = 'c', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub concurrency: Option<u32>,
-    /// Who does the tasks: codex, claude, gemini, qwen, opencode, goose or `command:./agent.sh`
+    /// Who does the tasks: codex, claude, gemini, qwen, opencode, goose, `command:./agent.sh`, or `replay:FILE`
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
     /// Another agent for one role
@@ -41,6 +42,9 @@ pub struct RunFlags {
     /// An instruction for every task; `{column}` is replaced by the row's value
     #[arg(long, value_name = "TEXT")]
     pub instruction: Option<String>,
+    /// Write what every worker says and does to a cassette that `--agent replay:FILE` plays
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
 }
 
 impl RunFlags {
@@ -198,6 +202,9 @@ pub fn introduce(ledger: &Ledger, session: &OpenSession, agent: &str, why: &str,
     };
     anstream::eprintln!("Session {} ({tasks} in {waves})", session.dir.id());
     anstream::eprintln!("Agent   {agent} ({why})");
+    if let Some(file) = session.info.replay() {
+        anstream::eprintln!("Replay  no agent runs, this is played back: {}", record::played(file));
+    }
     if counts.completed > 0 {
         anstream::eprintln!("Kept    {} completed", counts.completed);
     }

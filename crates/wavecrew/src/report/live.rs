@@ -23,6 +23,8 @@ const SILENT: Duration = Duration::from_mins(1);
 const BAR: usize = 24;
 
 pub struct Live {
+    /// What stands before everything else.
+    title: &'static str,
     session: String,
     least: Weight,
     /// Lines of the block that stand on the screen.
@@ -33,8 +35,9 @@ pub struct Live {
 }
 
 impl Live {
-    pub fn new(session: &str, detail: Detail) -> Self {
+    pub fn new(session: &str, detail: Detail, info: &SessionInfo) -> Self {
         Self {
+            title: if info.replay().is_some() { "Replay · " } else { "" },
             session: session.to_owned(),
             least: if detail == Detail::Verbose {
                 Weight::Detail
@@ -86,7 +89,7 @@ impl Reporter for Live {
             return;
         }
         self.last = Some(Instant::now());
-        self.draw(&block(width(), running, ledger));
+        self.draw(&block(width(), self.title, running, ledger));
     }
 
     fn wants_running(&self) -> bool {
@@ -117,9 +120,9 @@ fn width() -> usize {
 }
 
 /// The lines of the block, each shorter than the terminal is wide: a line that wraps cannot be taken back.
-fn block(width: usize, running: &[Running], ledger: &Ledger) -> Vec<String> {
+fn block(width: usize, title: &str, running: &[Running], ledger: &Ledger) -> Vec<String> {
     let room = width - 1;
-    let mut lines = vec![fit(&totals(room, ledger), room)];
+    let mut lines = vec![fit(&format!("{title}{}", totals(room, ledger)), room)];
     let widest = |text: fn(&Running) -> &str, most: usize| {
         running
             .iter()

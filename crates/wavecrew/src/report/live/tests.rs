@@ -37,12 +37,18 @@ fn running(count: u64) -> Vec<Running> {
 
 #[test]
 fn a_wide_terminal() {
-    insta::assert_snapshot!(block(80, &running(3), &ledger()).join("\n"));
+    insta::assert_snapshot!(block(80, "", &running(3), &ledger()).join("\n"));
+}
+
+#[test]
+fn a_replay_says_so() {
+    let lines = block(80, "Replay · ", &[], &ledger());
+    assert!(lines[0].starts_with("Replay · Wave 1/1 ━"), "{lines:?}");
 }
 
 #[test]
 fn a_narrow_terminal_with_many_workers() {
-    let lines = block(40, &running(25), &ledger());
+    let lines = block(40, "", &running(25), &ledger());
     assert!(lines.iter().all(|line| line.width() < 40), "{lines:?}");
     insta::assert_snapshot!(lines.join("\n"));
 }
