@@ -94,13 +94,7 @@ impl Listener {
 
     /// What was used since this was asked last.
     pub fn take_spent(&mut self) -> Spent {
-        let used = self.meter.take();
-        Spent {
-            input: used.input,
-            cached: used.cached,
-            output: used.output,
-            cost: used.cost,
-        }
+        spent(self.meter.take())
     }
 
     /// Why the turn ended.
@@ -164,6 +158,15 @@ impl Listener {
             }
         }
         !events.is_empty()
+    }
+}
+
+pub(super) fn spent(used: Usage) -> Spent {
+    Spent {
+        input: used.input,
+        cached: used.cached,
+        output: used.output,
+        cost: used.cost,
     }
 }
 

@@ -7,6 +7,7 @@ mod listen;
 pub mod machine;
 mod redact;
 pub mod stream;
+pub mod transcript;
 
 pub use adapter::{Adapter, Attempted, Command, Memory, Part};
 pub use choice::{AgentError, by_name, preferred};

@@ -1,6 +1,7 @@
 //! `--record FILE`: where a recording goes, looked at before anything runs, and what is said of one that is played.
 
 use crate::exit::Failure;
+use std::fs::File;
 use std::path::Path;
 use wavecrew_core::engine::AgentChoice;
 use wavecrew_run::cassette::{Cassette, PREFIX, Recorder};
@@ -17,7 +18,10 @@ pub fn check(file: &Path, agents: &AgentChoice, goes_on: Option<&str>) -> Result
     }
     let taken = file.metadata().is_ok_and(|found| found.len() > 0 || !found.is_file());
     if !taken {
-        return Ok(());
+        return match File::options().append(true).create(true).open(file) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Failure::input(format!("cannot record into {}: {error}", file.display()))),
+        };
     }
     let of = Cassette::open(file).ok().map(|cassette| cassette.header.session);
     if goes_on.is_some() && of.as_deref() == goes_on {
