@@ -244,7 +244,7 @@ fn the_example_plays_without_any_agent() {
     let id = project.session().file_name().unwrap().to_string_lossy().into_owned();
     let log = text(&project.wavecrew(&["logs", &id, "HELLO"]).stdout);
     assert!(log.starts_with("HELLO · attempt 1 · replay:cassette.jsonl\n"), "{log}");
-    assert!(log.contains("echo 'Hello, crew!' > hello.txt") && log.contains("\n  exit 0\n"), "{log}");
+    assert!(log.contains("\n$ /bin/bash -lc ") && log.contains("> hello.txt") && log.contains("\n  exit 0\n"), "{log}");
     assert!(log.contains("\nused ") && !log.contains('\x1b'), "{log}");
     let coloured = text(&project.wavecrew(&["logs", &id, "HELLO", "--color", "always"]).stdout);
     assert!(coloured.contains("\x1b[32m  exit 0\x1b[0m"), "{coloured}");
