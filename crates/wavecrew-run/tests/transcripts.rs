@@ -20,11 +20,16 @@ fn mark(tone: Tone) -> char {
 }
 
 fn told(cli: Cli, log: &str, folding: Folding, reasons: &[(u32, &str)]) -> String {
-    let reasons: BTreeMap<u32, String> = reasons.iter().map(|(turn, why)| (*turn, (*why).to_owned())).collect();
+    let reasons: BTreeMap<u32, String> = reasons
+        .iter()
+        .map(|(turn, why)| (*turn, (*why).to_owned()))
+        .collect();
     let mut transcript = Transcript::new(cli, folding, reasons);
     let mut rows: Vec<_> = log.lines().flat_map(|line| transcript.line(line)).collect();
     rows.extend(transcript.finish());
-    let lines = rows.iter().map(|row| format!("{} {}", mark(row.tone), row.text).trim_end().to_owned());
+    let lines = rows
+        .iter()
+        .map(|row| format!("{} {}", mark(row.tone), row.text).trim_end().to_owned());
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -98,6 +103,11 @@ fn nothing_that_a_terminal_obeys_comes_through() {
 
 #[test]
 fn what_is_new_to_us_is_counted() {
-    let text = told(Cli::Codex, "{\"type\":\"dance\"}\n{\"type\":\"song\"}\n", Folding::Folded, &[]);
+    let text = told(
+        Cli::Codex,
+        "{\"type\":\"dance\"}\n{\"type\":\"song\"}\n",
+        Folding::Folded,
+        &[],
+    );
     assert_eq!(text, ". 2 events of kinds that this version does not know");
 }

@@ -156,7 +156,8 @@ impl BoundedLog {
             .min(kept.len());
         ring.write_all_at(&kept[..to_the_end], RING_HEAD + start)
             .at("write", &path)?;
-        ring.write_all_at(&kept[to_the_end..], RING_HEAD).at("write", &path)?;
+        ring.write_all_at(&kept[to_the_end..], RING_HEAD)
+            .at("write", &path)?;
         self.written += bytes.len() as u64;
         // Last, so that whoever reads the number finds the bytes.
         let total = (self.written - self.half).to_le_bytes();

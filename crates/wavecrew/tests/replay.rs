@@ -59,7 +59,10 @@ impl Project {
 
     fn wavecrew(&self, words: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_wavecrew"));
-        command.args(words).current_dir(self.0.path()).env("PROBE_API_KEY", SECRET);
+        command
+            .args(words)
+            .current_dir(self.0.path())
+            .env("PROBE_API_KEY", SECRET);
         command.output().unwrap()
     }
 
@@ -71,13 +74,18 @@ impl Project {
 
     fn session(&self) -> PathBuf {
         let sessions = fs::read_dir(self.path(".workflow/.csv-wave")).unwrap().flatten();
-        sessions.map(|entry| entry.path()).find(|path| path.is_dir()).unwrap()
+        sessions
+            .map(|entry| entry.path())
+            .find(|path| path.is_dir())
+            .unwrap()
     }
 
     fn events(&self) -> Vec<Value> {
         let journal = fs::read_to_string(self.session().join("journal.ndjson")).unwrap();
         let lines = journal.lines().filter_map(|line| line.split_once(' '));
-        lines.filter_map(|(_, json)| serde_json::from_str(json).ok()).collect()
+        lines
+            .filter_map(|(_, json)| serde_json::from_str(json).ok())
+            .collect()
     }
 
     /// By task: the stop reason, the status, the findings.
@@ -103,7 +111,8 @@ fn row(stop: &str, status: &str, findings: &str) -> [String; 3] {
     [stop, status, findings].map(str::to_owned)
 }
 
-const TABLE: &str = "id,description,deps\nchannel,d,\noutput,d,channel\nfile,d,\nsignal,d,\ncode,d,\ntwice,d,\n";
+const TABLE: &str =
+    "id,description,deps\nchannel,d,\noutput,d,channel\nfile,d,\nsignal,d,\ncode,d,\ntwice,d,\n";
 
 #[test]
 fn what_was_recorded_comes_back() {
@@ -137,7 +146,13 @@ fn what_was_recorded_comes_back() {
         let made = played.read(&format!("out/{task}.txt"));
         assert_eq!(made, format!("made for {} with [redacted]\n", session.display()));
     }
-    let sent_back = |project: &Project| project.events().iter().filter(|event| event["e"] == "sent_back").count();
+    let sent_back = |project: &Project| {
+        project
+            .events()
+            .iter()
+            .filter(|event| event["e"] == "sent_back")
+            .count()
+    };
     assert_eq!((sent_back(&recorded), sent_back(&played)), (1, 1));
     for project in [&recorded, &played] {
         for (file, holds) in [
@@ -155,7 +170,14 @@ fn what_was_recorded_comes_back() {
 #[test]
 fn a_clock_that_ended_a_worker_ends_its_replay_at_once() {
     let project = Project::new("id,description\nslow,d\n");
-    project.run(&["--agent", "command:./agent.sh", "--record", "tape.jsonl", "--timeout", "1"]);
+    project.run(&[
+        "--agent",
+        "command:./agent.sh",
+        "--record",
+        "tape.jsonl",
+        "--timeout",
+        "1",
+    ]);
     fs::remove_dir_all(project.path(".workflow")).unwrap();
     let said = project.run(&["--agent", "replay:tape.jsonl"]);
     assert_eq!(project.results()["slow"], row("timeout", "failed", ""));
@@ -168,10 +190,16 @@ fn a_replay_is_called_one_wherever_it_is_shown() {
     project.run(&["--agent", "command:./agent.sh", "--record", "tape.jsonl"]);
     fs::remove_dir_all(project.path(".workflow")).unwrap();
     let said = project.run(&["--agent", "replay:tape.jsonl"]);
-    assert!(said.contains("Replay  no agent runs, this is played back: command:./agent.sh, recorded 2"), "{said}");
+    assert!(
+        said.contains("Replay  no agent runs, this is played back: command:./agent.sh, recorded 2"),
+        "{said}"
+    );
     assert!(said.contains("Replay   of tape.jsonl: no agent ran"), "{said}");
     let context = fs::read_to_string(project.session().join("context.md")).unwrap();
-    assert!(context.contains("- Replay: no agent ran; `tape.jsonl` was played back"), "{context}");
+    assert!(
+        context.contains("- Replay: no agent ran; `tape.jsonl` was played back"),
+        "{context}"
+    );
     let info = fs::read_to_string(project.session().join("session.json")).unwrap();
     assert!(info.contains(r#""default_agent": "replay:tape.jsonl""#), "{info}");
     for (words, holds) in [
@@ -180,12 +208,25 @@ fn a_replay_is_called_one_wherever_it_is_shown() {
         (&["list"], "  replay"),
         (&["show"], "no agent ran"),
     ] {
-        let id = project.session().file_name().unwrap().to_string_lossy().into_owned();
-        let named = if words[0] == "show" { vec!["show", &id] } else { words.to_vec() };
+        let id = project
+            .session()
+            .file_name()
+            .unwrap()
+            .to_string_lossy()
+            .into_owned();
+        let named = if words[0] == "show" {
+            vec!["show", &id]
+        } else {
+            words.to_vec()
+        };
         let shown = text(&project.wavecrew(&named).stdout);
         assert!(shown.contains(holds), "{words:?}: {shown}");
     }
-    let json = text(&project.wavecrew(&["run", "tasks.csv", "-y", "--json", "--agent", "replay:tape.jsonl"]).stdout);
+    let json = text(
+        &project
+            .wavecrew(&["run", "tasks.csv", "-y", "--json", "--agent", "replay:tape.jsonl"])
+            .stdout,
+    );
     let first: Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
     assert_eq!(first["replay"], "tape.jsonl");
 }
@@ -197,8 +238,14 @@ fn a_row_that_differs_is_played_with_a_warning_and_one_that_is_new_fails_by_name
     fs::remove_dir_all(project.path(".workflow")).unwrap();
     project.write("tasks.csv", "id,description\nfile,something else\nnew,d\n");
     let said = project.run(&["--agent", "replay:tape.jsonl"]);
-    assert!(said.contains("file: the row or its instruction is not the one that was recorded"), "{said}");
-    assert!(said.contains("the task `new` is not in the cassette `tape.jsonl`; it has file"), "{said}");
+    assert!(
+        said.contains("file: the row or its instruction is not the one that was recorded"),
+        "{said}"
+    );
+    assert!(
+        said.contains("the task `new` is not in the cassette `tape.jsonl`; it has file"),
+        "{said}"
+    );
     assert_eq!(project.results()["file"], row("ok", "completed", "by file"));
     assert_eq!(project.results()["new"][1], "failed");
 }
@@ -211,16 +258,34 @@ fn what_cannot_be_recorded_or_played_is_refused_before_anything_runs() {
     project.write("evil.jsonl", &format!("{header}\n{turn}\n"));
     project.write("good.jsonl", &format!("{header}\n"));
     for (words, why) in [
-        (&["--agent", "replay:none.jsonl"] as &[&str], "the cassette `none.jsonl` cannot be read"),
+        (
+            &["--agent", "replay:none.jsonl"] as &[&str],
+            "the cassette `none.jsonl` cannot be read",
+        ),
         (&["--agent", "replay:tasks.csv"], "`tasks.csv` is not a cassette"),
-        (&["--agent", "replay:evil.jsonl"], "writes `../x`, which is not below the project folder"),
-        (&["--agent", "replay:good.jsonl", "--record", "x.jsonl"], "a replay cannot be recorded"),
-        (&["--agent", "command:true", "--record", "tasks.csv"], "would be overwritten"),
-        (&["--agent", "command:true", "--record", "no/such/folder"], "cannot record into"),
+        (
+            &["--agent", "replay:evil.jsonl"],
+            "writes `../x`, which is not below the project folder",
+        ),
+        (
+            &["--agent", "replay:good.jsonl", "--record", "x.jsonl"],
+            "a replay cannot be recorded",
+        ),
+        (
+            &["--agent", "command:true", "--record", "tasks.csv"],
+            "would be overwritten",
+        ),
+        (
+            &["--agent", "command:true", "--record", "no/such/folder"],
+            "cannot record into",
+        ),
     ] {
         let output = project.wavecrew(&[&["run", "tasks.csv", "-y"], words].concat());
         assert_eq!(output.status.code(), Some(2), "{words:?}");
-        let said = text(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+        let said = text(&output.stderr)
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
         assert!(said.contains(why), "{words:?}: {said}");
         assert!(!project.path(".workflow").exists());
     }
@@ -240,13 +305,31 @@ fn the_example_plays_without_any_agent() {
     assert_eq!(project.read("shout.txt"), "HELLO, CREW!\n");
     let events = project.events();
     let used: Vec<&Value> = events.iter().filter(|event| event["e"] == "usage").collect();
-    assert!(used.len() == 2 && used.iter().all(|event| event["input"].as_u64() > Some(0)), "{used:?}");
-    let id = project.session().file_name().unwrap().to_string_lossy().into_owned();
+    assert!(
+        used.len() == 2 && used.iter().all(|event| event["input"].as_u64() > Some(0)),
+        "{used:?}"
+    );
+    let id = project
+        .session()
+        .file_name()
+        .unwrap()
+        .to_string_lossy()
+        .into_owned();
     let log = text(&project.wavecrew(&["logs", &id, "HELLO"]).stdout);
-    assert!(log.starts_with("HELLO · attempt 1 · replay:cassette.jsonl\n"), "{log}");
-    assert!(log.contains("\n$ /bin/bash -lc ") && log.contains("> hello.txt") && log.contains("\n  exit 0\n"), "{log}");
+    assert!(
+        log.starts_with("HELLO · attempt 1 · replay:cassette.jsonl\n"),
+        "{log}"
+    );
+    assert!(
+        log.contains("\n$ /bin/bash -lc ") && log.contains("> hello.txt") && log.contains("\n  exit 0\n"),
+        "{log}"
+    );
     assert!(log.contains("\nused ") && !log.contains('\x1b'), "{log}");
-    let coloured = text(&project.wavecrew(&["logs", &id, "HELLO", "--color", "always"]).stdout);
+    let coloured = text(
+        &project
+            .wavecrew(&["logs", &id, "HELLO", "--color", "always"])
+            .stdout,
+    );
     assert!(coloured.contains("\x1b[32m  exit 0\x1b[0m"), "{coloured}");
     let raw = text(&project.wavecrew(&["logs", &id, "HELLO", "--raw"]).stdout);
     assert!(raw.contains(r#""type":"turn.completed""#), "{raw}");

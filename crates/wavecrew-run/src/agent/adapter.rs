@@ -26,10 +26,19 @@ pub trait Adapter: std::fmt::Debug {
         None
     }
 
-    /// What ended this turn, for a recording of one that a clock ended.
-    fn ended_by_clock(&self, _turn: u32) -> Option<(StopReason, String)> {
+    /// What is known of the end of a turn, for a recording.
+    fn replayed(&self, _turn: u32) -> Option<Replayed> {
         None
     }
+}
+
+/// How a recorded turn ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Replayed {
+    /// By itself: the replay ends in the same way.
+    Ended,
+    /// By a clock, which a replay does not wait for.
+    Stopped { stop: StopReason, error: String },
 }
 
 /// An attempt at a task.

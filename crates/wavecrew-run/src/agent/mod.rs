@@ -9,7 +9,7 @@ mod redact;
 pub mod stream;
 pub mod transcript;
 
-pub use adapter::{Adapter, Attempted, Command, Memory, Part};
+pub use adapter::{Adapter, Attempted, Command, Memory, Part, Replayed};
 pub use choice::{AgentError, by_name, preferred};
 pub use listen::Listener;
 pub(crate) use redact::map_text;

@@ -130,7 +130,11 @@ pub(crate) fn map_text(value: Value, change: &dyn Fn(&str) -> String) -> Value {
         Value::Array(items) => Value::Array(items.into_iter().map(|item| map_text(item, change)).collect()),
         Value::Object(fields) => {
             let fields = fields.into_iter();
-            Value::Object(fields.map(|(name, value)| (change(&name), map_text(value, change))).collect())
+            Value::Object(
+                fields
+                    .map(|(name, value)| (change(&name), map_text(value, change)))
+                    .collect(),
+            )
         }
         other @ (Value::Null | Value::Bool(_) | Value::Number(_)) => other,
     }

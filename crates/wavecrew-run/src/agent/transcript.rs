@@ -161,7 +161,9 @@ impl Transcript {
                 self.end_turn();
             }
             AgentEvent::PermissionDenied { tool } => self.row(Tone::Bad, &format!("not allowed: {tool}")),
-            AgentEvent::Question { tool, .. } => self.row(Tone::Tool, &format!("asks whether it may use {tool}")),
+            AgentEvent::Question { tool, .. } => {
+                self.row(Tone::Tool, &format!("asks whether it may use {tool}"))
+            }
             // Warnings and banners, and what it wrote to standard error.
             AgentEvent::Unknown { kind } if kind == "text" => self.row(Tone::Aside, line),
             AgentEvent::Unknown { .. } => self.unknown += 1,
@@ -244,7 +246,10 @@ impl Transcript {
             if hidden == 0 || at < SHOWN || at >= SHOWN + hidden {
                 self.row(tone, &format!("{indent}{line}"));
             } else if at == SHOWN {
-                self.row(Tone::Aside, &format!("{indent}… {hidden} lines folded, --full shows them"));
+                self.row(
+                    Tone::Aside,
+                    &format!("{indent}… {hidden} lines folded, --full shows them"),
+                );
             }
         }
     }
@@ -271,6 +276,11 @@ fn is_command(name: &str) -> bool {
 
 /// `2000 in (400 cached), 100 out, $0.0101`
 fn usage(spent: &Spent) -> String {
-    let cost = spent.cost.map_or_else(String::new, |cost| format!(", ${cost:.4}"));
-    format!("{} in ({} cached), {} out{cost}", spent.input, spent.cached, spent.output)
+    let cost = spent
+        .cost
+        .map_or_else(String::new, |cost| format!(", ${cost:.4}"));
+    format!(
+        "{} in ({} cached), {} out{cost}",
+        spent.input, spent.cached, spent.output
+    )
 }

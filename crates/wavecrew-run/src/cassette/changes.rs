@@ -55,18 +55,24 @@ impl Changes {
     }
 
     /// The changes of a worker whose turn is over. `text` is what is kept of a file's text.
-    pub fn take(&mut self, worker: WorkerId, named: &Named, text: impl Fn(&str) -> String) -> Vec<FileChange> {
+    pub fn take(
+        &mut self,
+        worker: WorkerId,
+        named: &Named,
+        text: impl Fn(&str) -> String,
+    ) -> Vec<FileChange> {
         let named: BTreeMap<WorkerId, BTreeSet<Spot>> = named
             .iter()
             .map(|(worker, paths)| (*worker, paths.iter().filter_map(|path| self.spot(path)).collect()))
             .collect();
-        let says = |worker: &WorkerId, spot: &Spot| named.get(worker).is_some_and(|spots| spots.contains(spot));
+        let says =
+            |worker: &WorkerId, spot: &Spot| named.get(worker).is_some_and(|spots| spots.contains(spot));
         let mut own = Vec::new();
         self.pool.retain(|spot, candidates| {
             let told = says(&worker, spot);
             let others = candidates.iter().filter(|other| **other != worker);
-            let mine = told
-                || (candidates.contains(&worker) && !others.clone().any(|other| says(other, spot)));
+            let mine =
+                told || (candidates.contains(&worker) && !others.clone().any(|other| says(other, spot)));
             if mine {
                 own.push((spot.clone(), !told && others.count() > 0));
             }
@@ -98,7 +104,8 @@ impl Changes {
             }
         }
         let below = path.strip_prefix(".").unwrap_or(path);
-        path.is_relative().then_some((Root::Project, below.to_str()?.to_owned()))
+        path.is_relative()
+            .then_some((Root::Project, below.to_str()?.to_owned()))
     }
 }
 
@@ -191,7 +198,12 @@ mod tests {
         place.look(&[A]);
         assert_eq!(
             place.take(A, &[]),
-            ["new.txt=new", "old.txt=gone", "picture=(not text)", "artifacts/plan.md=plan"]
+            [
+                "new.txt=new",
+                "old.txt=gone",
+                "picture=(not text)",
+                "artifacts/plan.md=plan"
+            ]
         );
         assert!(place.take(A, &[]).is_empty());
     }

@@ -66,7 +66,8 @@ impl Cassette {
                 break;
             }
             // The last line of a run that was killed while it wrote it.
-            if !line.trim_ascii().is_empty() && (line.ends_with(b"\n") || serde_json::from_slice::<Turn>(&line).is_ok())
+            if !line.trim_ascii().is_empty()
+                && (line.ends_with(b"\n") || serde_json::from_slice::<Turn>(&line).is_ok())
             {
                 let turn: Turn = serde_json::from_slice(&line).map_err(|error| CassetteError::BadLine {
                     path: path.to_owned(),
@@ -101,7 +102,12 @@ impl Cassette {
 
     /// Who was recorded, each once.
     pub fn agents(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = self.tasks.values().flatten().map(|entry| entry.agent.as_str()).collect();
+        let mut names: Vec<&str> = self
+            .tasks
+            .values()
+            .flatten()
+            .map(|entry| entry.agent.as_str())
+            .collect();
         names.sort_unstable();
         names.dedup();
         names
@@ -119,12 +125,25 @@ impl Cassette {
             let known = || self.tasks.keys().map(String::as_str);
             let help = did_you_mean(task, known()).unwrap_or_else(|| {
                 let all: Vec<&str> = known().take(10).collect();
-                format!("it has {}", if all.is_empty() { "none".to_owned() } else { all.join(", ") })
+                format!(
+                    "it has {}",
+                    if all.is_empty() {
+                        "none".to_owned()
+                    } else {
+                        all.join(", ")
+                    }
+                )
             });
-            return Err(format!("the task `{task}` is not in the cassette `{}`; {help}", self.path.display()));
+            return Err(format!(
+                "the task `{task}` is not in the cassette `{}`; {help}",
+                self.path.display()
+            ));
         };
         let numbers = || entries.iter().map(|entry| entry.attempt);
-        let nearest = numbers().filter(|number| *number <= attempt).max().or(numbers().min());
+        let nearest = numbers()
+            .filter(|number| *number <= attempt)
+            .max()
+            .or(numbers().min());
         let of_attempt = |entry: &&Entry| Some(entry.attempt) == nearest;
         let from = entries.iter().position(|entry| of_attempt(&entry)).unwrap_or(0);
         let count = entries[from..].iter().take_while(of_attempt).count();
@@ -189,8 +208,7 @@ pub(super) fn is_below(path: &str) -> bool {
 mod tests {
     use super::*;
 
-    const HEADER: &str =
-        r#"{"cassette":1,"wavecrew":"0.1.0","session":"s","team":"generic","recorded_at":"2026-03-08T10:00:00Z"}"#;
+    const HEADER: &str = r#"{"cassette":1,"wavecrew":"0.1.0","session":"s","team":"generic","recorded_at":"2026-03-08T10:00:00Z"}"#;
 
     fn turn(task: &str, attempt: u32, turn: u32, rest: &str) -> String {
         format!(
@@ -216,13 +234,26 @@ mod tests {
             r#"{"task":"C","att"#.to_owned(),
         ];
         let cassette = open(&lines).unwrap();
-        let found = |attempt| cassette.attempt("A", attempt).unwrap().iter().map(|e| (e.attempt, e.turn)).collect();
+        let found = |attempt| {
+            cassette
+                .attempt("A", attempt)
+                .unwrap()
+                .iter()
+                .map(|e| (e.attempt, e.turn))
+                .collect()
+        };
         let found: Vec<Vec<(u32, u32)>> = [1, 2, 3, 4, 5].map(found).into();
         let second = vec![(2, 1), (2, 2)];
-        assert_eq!(found, [second.clone(), second.clone(), second, vec![(4, 1)], vec![(4, 1)]]);
+        assert_eq!(
+            found,
+            [second.clone(), second.clone(), second, vec![(4, 1)], vec![(4, 1)]]
+        );
         assert_eq!(cassette.agents(), ["codex"]);
         let missing = cassette.attempt("C", 1).unwrap_err();
-        assert!(missing.contains("the task `C` is not in the cassette"), "{missing}");
+        assert!(
+            missing.contains("the task `C` is not in the cassette"),
+            "{missing}"
+        );
     }
 
     #[test]
@@ -232,10 +263,16 @@ mod tests {
         let cases = [
             (vec!["id,description".to_owned()], "is not a cassette"),
             (vec![HEADER.replace(":1,", ":9,")], "has format 9"),
-            (vec![header(), "{}".to_owned(), String::new()], "line 2 of the cassette"),
+            (
+                vec![header(), "{}".to_owned(), String::new()],
+                "line 2 of the cassette",
+            ),
             (vec![header(), change("../x")], "writes `../x`"),
             (vec![header(), change("/etc/passwd")], "writes `/etc/passwd`"),
-            (vec![header(), change("a/../../x")], "not below the project folder"),
+            (
+                vec![header(), change("a/../../x")],
+                "not below the project folder",
+            ),
             (vec![header(), change("sub/.git/hooks/pre-commit")], "not below"),
         ];
         for (lines, why) in cases {

@@ -164,6 +164,8 @@ pub enum End {
         stop: StopReason,
         error: String,
     },
+    /// It was told something while it worked, and went on in the next turn.
+    WentOn,
     /// It never began, and this is why.
     NotStarted(String),
 }

@@ -13,47 +13,41 @@ const SHORTEST: usize = 4;
 
 /// Marks and what they stand for here.
 #[derive(Clone, Debug)]
-pub(super) struct Place(Vec<(&'static str, String)>);
+pub(super) struct Place([(&'static str, String); 4]);
 
 impl Place {
     /// `id` is the session's name.
     pub fn new(session: &Path, project: &Path, id: &str, token: &str) -> Self {
         let folder = |path: &Path| path.to_string_lossy().into_owned();
         // The longest first: the session lies inside the project.
-        let marks = [
+        Self([
             (SESSION, folder(session)),
             (PROJECT, folder(project)),
             (ID, id.to_owned()),
             (TOKEN, token.to_owned()),
-        ];
-        Self(
-            marks
-                .into_iter()
-                .filter(|(_, here)| here.len() >= SHORTEST)
-                .collect(),
-        )
+        ])
     }
 
     /// The text with marks.
     pub fn mark(&self, text: &str) -> String {
-        self.each(text, |(mark, here)| (here, mark))
+        let worth_it = self.0.iter().filter(|(_, here)| here.len() >= SHORTEST);
+        replace(text, worth_it.map(|(mark, here)| (here.as_str(), *mark)))
     }
 
     /// The text as it reads here.
     pub fn fill(&self, text: &str) -> String {
-        self.each(text, |(mark, here)| (mark, here))
+        replace(text, self.0.iter().map(|(mark, here)| (*mark, here.as_str())))
     }
+}
 
-    fn each<'a>(&'a self, text: &str, way: impl Fn(&'a (&'static str, String)) -> (&'a str, &'a str)) -> String {
-        let mut text = Cow::Borrowed(text);
-        for pair in &self.0 {
-            let (from, to) = way(pair);
-            if text.contains(from) {
-                text = Cow::Owned(text.replace(from, to));
-            }
+fn replace<'a>(text: &str, pairs: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let mut text = Cow::Borrowed(text);
+    for (from, to) in pairs {
+        if text.contains(from) {
+            text = Cow::Owned(text.replace(from, to));
         }
-        text.into_owned()
     }
+    text.into_owned()
 }
 
 #[cfg(test)]
@@ -62,13 +56,18 @@ mod tests {
 
     #[test]
     fn a_text_moves_from_place_to_place() {
-        let old = Place::new(Path::new("/a/pro/.w/s-1"), Path::new("/a/pro"), "s-1", "0123");
-        let new = Place::new(Path::new("/b/.w/s-2"), Path::new("/b"), "s-2", "4567");
-        let text = "see /a/pro/x.rs and /a/pro/.w/s-1/plan.md of s-1, not 0123";
+        let old = Place::new(Path::new("/a/pro/.w/run-1"), Path::new("/a/pro"), "run-1", "0123");
+        let new = Place::new(Path::new("/b/.w/run-2"), Path::new("/b"), "run-2", "4567");
+        let text = "see /a/pro/x.rs and /a/pro/.w/run-1/plan.md of run-1, not 0123";
         let marked = old.mark(text);
         assert!(!marked.contains("/a/pro") && !marked.contains("0123"), "{marked}");
         assert_eq!(old.fill(&marked), text);
-        // `/b` is too short to be looked for, so what was marked as a project stays a mark nobody fills.
-        assert!(new.fill(&marked).contains("/b/.w/s-2/plan.md of s-2, not 4567"));
+        let moved = "see /b/x.rs and /b/.w/run-2/plan.md of run-2, not 4567";
+        assert_eq!(new.fill(&marked), moved);
+        // Too short a folder to be told from other words.
+        assert!(
+            new.mark(moved)
+                .starts_with("see /b/x.rs and <wavecrew:session-folder>/plan.md")
+        );
     }
 }

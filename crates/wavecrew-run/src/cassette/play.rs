@@ -39,7 +39,6 @@ fn play(words: &[String]) -> Result<End, String> {
     let variable = |name: &str| env::var(name).unwrap_or_default();
     let number: u32 = variable("WAVECREW_TURN").parse().map_err(|_| usage())?;
     let who = Identity::from_env().map_err(|error| error.to_string())?;
-    let turn = read_turn(Path::new(path), offset, attempt, (&who.task, number))?;
     let project = env::current_dir().map_err(|error| format!("there is no project folder: {error}"))?;
     let place = Place::new(
         who.session.path(),
@@ -47,27 +46,59 @@ fn play(words: &[String]) -> Result<End, String> {
         who.session.id(),
         &variable("WAVECREW_TOKEN"),
     );
-    for change in &turn.files {
-        let folder = match change.root {
-            Root::Project => project.as_path(),
-            Root::Session => who.session.path(),
-        };
-        apply(folder, change, &place)?;
-    }
     let worker = WorkerSide::open(who).map_err(|error| error.to_string())?;
-    for said in &turn.said {
-        say(&worker, said, &place).map_err(|error| error.to_string())?;
+    let stage = Stage {
+        project,
+        place,
+        worker,
+        result_file: variable("WAVECREW_RESULT_FILE").into(),
+    };
+    for number in number.. {
+        let task = &stage.worker.who.task;
+        let turn = read_turn(Path::new(path), offset, attempt, (task, number))?;
+        stage.act(&turn)?;
+        // Nobody will tell this worker to go on, so it goes on by itself.
+        if turn.end != End::WentOn {
+            return Ok(turn.end);
+        }
     }
-    print(&turn, &place).map_err(|error| format!("the output cannot be written: {error}"))?;
-    if let Some(body) = &turn.result_file {
-        let file = PathBuf::from(variable("WAVECREW_RESULT_FILE"));
-        fs::write(&file, place.fill(body)).map_err(|error| format!("the result cannot be left: {error}"))?;
+    Ok(End::Exit(0))
+}
+
+/// Where a turn is played.
+struct Stage {
+    project: PathBuf,
+    place: Place,
+    worker: WorkerSide,
+    result_file: PathBuf,
+}
+
+impl Stage {
+    fn act(&self, turn: &Turn) -> Result<(), String> {
+        let place = &self.place;
+        for change in &turn.files {
+            let folder = match change.root {
+                Root::Project => self.project.as_path(),
+                Root::Session => self.worker.who.session.path(),
+            };
+            apply(folder, change, place)?;
+        }
+        for said in &turn.said {
+            say(&self.worker, said, place).map_err(|error| error.to_string())?;
+        }
+        print(turn, place).map_err(|error| format!("the output cannot be written: {error}"))?;
+        if let Some(body) = &turn.result_file {
+            let left = fs::write(&self.result_file, place.fill(body));
+            left.map_err(|error| format!("the result cannot be left: {error}"))?;
+        }
+        if let Some(body) = &turn.report {
+            // A report that was taken when it was recorded, and is refused now: the run shall hear why.
+            self.worker
+                .report(&place.fill(body))
+                .map_err(|error| error.to_string())?;
+        }
+        Ok(())
     }
-    if let Some(body) = &turn.report {
-        // A report that was taken when it was recorded, and is refused now: the run shall hear why.
-        worker.report(&place.fill(body)).map_err(|error| error.to_string())?;
-    }
-    Ok(turn.end)
 }
 
 fn print(turn: &Turn, place: &Place) -> io::Result<()> {
@@ -77,6 +108,10 @@ fn print(turn: &Turn, place: &Place) -> io::Result<()> {
             Printed::Out(text) => out.write_all(place.fill(text).as_bytes())?,
             Printed::Err(text) => err.write_all(place.fill(text).as_bytes())?,
         }
+    }
+    if turn.end == End::WentOn {
+        // It was cut short, perhaps in the middle of a line.
+        out.write_all(b"\n")?;
     }
     out.flush()
 }
@@ -143,7 +178,9 @@ fn leads_out(root: &Path, folder: &Path) -> bool {
     let Ok(root) = root.canonicalize() else {
         return true;
     };
-    let there = folder.ancestors().find(|ancestor| ancestor.symlink_metadata().is_ok());
+    let there = folder
+        .ancestors()
+        .find(|ancestor| ancestor.symlink_metadata().is_ok());
     there
         .and_then(|ancestor| ancestor.canonicalize().ok())
         .is_none_or(|real| !real.starts_with(&root))
@@ -159,7 +196,7 @@ fn leave(end: &End) -> ExitCode {
             }
             ExitCode::from(u8::try_from(128 + number).unwrap_or(1))
         }
-        End::Stopped { .. } | End::NotStarted(_) => ExitCode::SUCCESS,
+        End::Stopped { .. } | End::WentOn | End::NotStarted(_) => ExitCode::SUCCESS,
     }
 }
 
@@ -190,7 +227,10 @@ mod tests {
         let written = fs::read_to_string(root.join("a/b/c.txt")).unwrap();
         assert_eq!(written, format!("in {}", root.display()));
         put("run.sh", Content::Script("#!/bin/sh\n".into())).unwrap();
-        assert_eq!(fs::metadata(root.join("run.sh")).unwrap().permissions().mode() & 0o777, 0o755);
+        assert_eq!(
+            fs::metadata(root.join("run.sh")).unwrap().permissions().mode() & 0o777,
+            0o755
+        );
         for _ in 0..2 {
             put("run.sh", Content::Gone(true)).unwrap();
         }

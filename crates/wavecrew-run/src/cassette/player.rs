@@ -5,10 +5,9 @@ use super::index::{Cassette, CassetteError, Entry};
 use super::{End, PREFIX};
 use crate::agent::launch::{Launch, Request};
 use crate::agent::stream::Usage;
-use crate::agent::{Adapter, Attempted, Listener, Memory, Part, by_name};
+use crate::agent::{Adapter, Attempted, Listener, Memory, Part, Replayed, by_name};
 use std::path::Path;
 use std::rc::Rc;
-use wavecrew_core::event::StopReason;
 
 /// The first word of a process that plays.
 pub const PLAY: &str = "__replay";
@@ -88,12 +87,17 @@ impl Adapter for Recorded {
         self.voice.as_ref().map_or(Memory::None, |voice| voice.memory())
     }
 
-    fn ended_by_clock(&self, turn: u32) -> Option<(StopReason, String)> {
-        let entry = self.turns.iter().find(|entry| entry.turn == turn)?;
-        match &entry.end {
-            End::Stopped { stop, error } => Some((*stop, error.clone())),
-            End::Exit(_) | End::Signal(_) | End::NotStarted(_) => None,
-        }
+    fn replayed(&self, turn: u32) -> Option<Replayed> {
+        let from = self.turns.iter().skip_while(|entry| entry.turn != turn);
+        // One process plays a turn and those that it went on in.
+        let last = from.map(|entry| &entry.end).find(|end| **end != End::WentOn);
+        Some(match last {
+            Some(End::Stopped { stop, error }) => Replayed::Stopped {
+                stop: *stop,
+                error: error.clone(),
+            },
+            Some(End::Exit(_) | End::Signal(_) | End::WentOn | End::NotStarted(_)) | None => Replayed::Ended,
+        })
     }
 }
 

@@ -38,6 +38,8 @@ struct Open {
     place: Place,
     turn: Turn,
     process: Process,
+    /// Its report was sent back, which begins the next turn.
+    sent_back: bool,
     over: Option<Over>,
 }
 
@@ -71,7 +73,13 @@ pub(crate) struct Begun<'a> {
 
 impl Recorder {
     /// Begins a cassette, or goes on with the one of the same session.
-    pub fn open(path: &Path, project: &Path, session: &SessionDir, info: &SessionInfo, now: &str) -> io::Result<Self> {
+    pub fn open(
+        path: &Path,
+        project: &Path,
+        session: &SessionDir,
+        info: &SessionInfo,
+        now: &str,
+    ) -> io::Result<Self> {
         let mut file = File::options().append(true).create(true).open(path)?;
         if file.metadata()?.len() == 0 {
             let header = Header {
@@ -123,17 +131,27 @@ impl Recorder {
             place,
             turn,
             process: Process::Runs,
+            sent_back: false,
             over: None,
         };
         match self.turns.insert(begun.worker, open) {
-            Some(before) if before.turn.turn != begun.turn => self.write(before),
+            Some(mut before) if before.turn.turn != begun.turn => {
+                if !before.sent_back {
+                    before.turn.end = End::WentOn;
+                }
+                self.write(before)
+            }
             Some(_) | None => Ok(()),
         }
     }
 
     /// A turn whose process goes on while the next one begins: this is what it said and did.
     pub(crate) fn overtaken(&mut self, worker: WorkerId, tape: Tape, named: &Named) {
-        if let Some(open) = self.turns.get_mut(&worker).filter(|open| open.process == Process::Runs) {
+        if let Some(open) = self
+            .turns
+            .get_mut(&worker)
+            .filter(|open| open.process == Process::Runs)
+        {
             open.process = Process::Ended;
             self.settle(worker, tape, named);
         }
@@ -188,6 +206,16 @@ impl Recorder {
         }
     }
 
+    /// The report was not accepted: the worker is asked again.
+    pub(crate) fn sent_back(&mut self, task: &str, attempt: u32) {
+        if let Some(open) = self
+            .find(task, attempt)
+            .and_then(|worker| self.turns.get_mut(&worker))
+        {
+            open.sent_back = true;
+        }
+    }
+
     /// The attempt has its result, or will be tried again.
     pub(crate) fn over(&mut self, task: &str, attempt: u32, over: &Over) -> io::Result<()> {
         let Some(worker) = self.find(task, attempt) else {
@@ -213,7 +241,10 @@ impl Recorder {
     }
 
     fn running(&self) -> BTreeSet<WorkerId> {
-        let runs = self.turns.iter().filter(|(_, open)| open.process == Process::Runs);
+        let runs = self
+            .turns
+            .iter()
+            .filter(|(_, open)| open.process == Process::Runs);
         runs.map(|(worker, _)| *worker).collect()
     }
 

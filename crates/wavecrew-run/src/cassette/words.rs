@@ -100,7 +100,8 @@ impl Words {
         }
         for (file, follow) in &mut self.wisdom {
             for line in follow.lines() {
-                let Some((who, text)) = line.strip_prefix("- [").and_then(|rest| rest.split_once("] ")) else {
+                let Some((who, text)) = line.strip_prefix("- [").and_then(|rest| rest.split_once("] "))
+                else {
                     continue;
                 };
                 let said = Said::Wisdom {

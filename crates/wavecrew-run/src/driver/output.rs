@@ -184,7 +184,9 @@ impl Output {
     /// Files that the agent says it wrote.
     pub fn changed_files(&self) -> Vec<String> {
         let listener = self.listener.as_ref();
-        listener.map_or_else(Vec::new, |listener| listener.borrow().changed().cloned().collect())
+        listener.map_or_else(Vec::new, |listener| {
+            listener.borrow().changed().cloned().collect()
+        })
     }
 
     /// Whether there was a sign of life since the last look, or a tool is at work, which may take its time.

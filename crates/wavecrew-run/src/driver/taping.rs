@@ -47,7 +47,11 @@ impl Driver<'_> {
     }
 
     pub(super) fn tape_exit(&mut self, worker: WorkerId, key: u64, exit: Exit) {
-        let Some(state) = self.workers.get(&worker).filter(|_| self.session.recorder.is_some()) else {
+        let Some(state) = self
+            .workers
+            .get(&worker)
+            .filter(|_| self.session.recorder.is_some())
+        else {
             return;
         };
         let (by_us, tape) = (state.closing.is_some(), state.output.take_tape());
@@ -77,7 +81,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Ends of attempts.
+    /// Ends of turns and attempts.
     pub(super) fn tape_event(&mut self, event: &Event) {
         let (task, attempt, over) = match event {
             Event::Finished {
@@ -94,6 +98,12 @@ impl Driver<'_> {
                 error,
                 ..
             } => (task, attempt, (*stop, error)),
+            Event::SentBack { task, attempt, .. } => {
+                if let Some(recorder) = &mut self.session.recorder {
+                    recorder.sent_back(task, *attempt);
+                }
+                return;
+            }
             Event::Interrupted { task, attempt, .. } => {
                 if let Some(recorder) = &mut self.session.recorder {
                     recorder.interrupted(task, *attempt);
@@ -117,7 +127,8 @@ impl Driver<'_> {
     fn tape_check(&mut self, done: io::Result<()>) {
         if let Err(error) = done {
             self.session.recorder = None;
-            let note = format!("the recording ends here, the run goes on: the cassette cannot be written: {error}");
+            let note =
+                format!("the recording ends here, the run goes on: the cassette cannot be written: {error}");
             self.surface.reporter.notice(&Notice::Note(note));
         }
     }
@@ -125,6 +136,8 @@ impl Driver<'_> {
 
 /// Files that the agents of all workers say they wrote.
 fn named(workers: &std::collections::BTreeMap<WorkerId, Worker>) -> Named {
-    let each = workers.iter().map(|(worker, state)| (*worker, state.output.changed_files()));
+    let each = workers
+        .iter()
+        .map(|(worker, state)| (*worker, state.output.changed_files()));
     each.collect()
 }

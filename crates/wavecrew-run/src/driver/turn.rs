@@ -3,9 +3,9 @@
 use super::output::Output;
 use super::worker::{ProcessEnded, Unsaid, open_streams};
 use super::{DriveError, Driver};
-use crate::agent::Memory;
 use crate::agent::launch::{McpServer, Request};
 use crate::agent::stream::{End, Expects, FailKind, Outcome, Stopped};
+use crate::agent::{Memory, Replayed};
 use crate::process::{Exit as ProcessExit, Spawn};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -137,8 +137,8 @@ impl Driver<'_> {
             let stopped = state.closing.is_some();
             let received = state.report_seen || !reports.is_empty();
             let mut end = turn_end(&state.output, end.exit, stopped, received, reports);
-            if let Some((stop, error)) = state.agent.ended_by_clock(state.turn) {
-                (end.exit, end.last_words) = (Exit::Reason(stop), error);
+            if let Some(replayed) = state.agent.replayed(state.turn) {
+                as_recorded(&mut end, replayed);
             }
             self.tape_spent(worker, end.spent);
             self.inputs.push_back(Input::TurnEnded { worker, end });
@@ -281,6 +281,15 @@ fn turn_end(
         },
         spent,
         retry_after: failure.and_then(|failure| failure.retry_after),
+    }
+}
+
+/// No service wants to be waited for in a replay, and a clock that ended the worker need not run again.
+fn as_recorded(end: &mut TurnEnd, replayed: Replayed) {
+    end.retry_after = None;
+    match replayed {
+        Replayed::Ended => {}
+        Replayed::Stopped { stop, error } => (end.exit, end.last_words) = (Exit::Reason(stop), error),
     }
 }
 

@@ -6,8 +6,8 @@ use crate::cli::Global;
 use crate::exit::{Exit, Failure};
 use crate::layout::fit;
 use crate::session_view::find;
-use serde_json::json;
 use print::{Manner, Printer};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, IsTerminal, Write, stdout};
@@ -92,7 +92,11 @@ impl Args {
     fn printer(&self, dir: &SessionDir, task: &str, attempt: u32) -> Result<Printer, Failure> {
         let log = dir.log_file(task, attempt);
         if self.raw {
-            let manner = if stdout().is_terminal() { Manner::Plain } else { Manner::Raw };
+            let manner = if stdout().is_terminal() {
+                Manner::Plain
+            } else {
+                Manner::Raw
+            };
             return Ok(Printer::new(log, manner));
         }
         let made = Made::find(dir, task, attempt);
@@ -144,7 +148,8 @@ struct Made {
 impl Made {
     /// As the journal tells; a journal that cannot be read leaves the log as plain text.
     fn find(dir: &SessionDir, task: &str, attempt: u32) -> Self {
-        let events = Journal::<Event>::read(&dir.journal_file()).map_or_else(|_| Vec::new(), |(events, _)| events);
+        let events =
+            Journal::<Event>::read(&dir.journal_file()).map_or_else(|_| Vec::new(), |(events, _)| events);
         let mut made = Self {
             agent: String::new(),
             reasons: BTreeMap::new(),

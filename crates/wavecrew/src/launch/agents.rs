@@ -105,7 +105,8 @@ fn bad_agent(error: &AgentError) -> Failure {
     let names = Cli::ALL.map(Cli::name).join(", ");
     let help = match error {
         AgentError::Cassette(_) | AgentError::NoCassette => {
-            "a cassette is what `wavecrew run ... --record FILE` writes; its path is seen from the project".to_owned()
+            "a cassette is what `wavecrew run ... --record FILE` writes; its path is seen from the project"
+                .to_owned()
         }
         AgentError::Unknown(_) | AgentError::EmptyCommand | AgentError::BadQuotes(_) => format!(
             "agents by name: {names}; any other program: `--agent 'command:PROGRAM ARGS'`; a recorded run: \

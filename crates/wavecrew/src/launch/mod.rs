@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use wavecrew_core::engine::{Answer, Asking, Engine, Ledger, Options, Question};
+use wavecrew_run::cassette::PREFIX;
 use wavecrew_run::driver::{Asker, DriveError, Driver, OpenSession, SessionError, Surface};
 use wavecrew_run::guardian::GuardianCommand;
 use wavecrew_store::Holder;
@@ -52,7 +53,14 @@ impl RunFlags {
         let seconds = |seconds: Option<u64>| seconds.map(Duration::from_secs);
         let defaults = Options::default();
         let person = !self.yes && !global.json && is_terminal();
+        // A recording has nothing to recover from before it is tried again.
+        let backoff = if chosen.choice.default.starts_with(PREFIX) {
+            Duration::ZERO
+        } else {
+            defaults.backoff
+        };
         Options {
+            backoff,
             concurrency: self
                 .concurrency
                 .or(config.concurrency)
@@ -203,7 +211,10 @@ pub fn introduce(ledger: &Ledger, session: &OpenSession, agent: &str, why: &str,
     anstream::eprintln!("Session {} ({tasks} in {waves})", session.dir.id());
     anstream::eprintln!("Agent   {agent} ({why})");
     if let Some(file) = session.info.replay() {
-        anstream::eprintln!("Replay  no agent runs, this is played back: {}", record::played(file));
+        anstream::eprintln!(
+            "Replay  no agent runs, this is played back: {}",
+            record::played(file)
+        );
     }
     if counts.completed > 0 {
         anstream::eprintln!("Kept    {} completed", counts.completed);

@@ -16,11 +16,16 @@ pub fn check(file: &Path, agents: &AgentChoice, goes_on: Option<&str>) -> Result
             "leave out --record, or give the run an agent of its own",
         ));
     }
-    let taken = file.metadata().is_ok_and(|found| found.len() > 0 || !found.is_file());
+    let taken = file
+        .metadata()
+        .is_ok_and(|found| found.len() > 0 || !found.is_file());
     if !taken {
         return match File::options().append(true).create(true).open(file) {
             Ok(_) => Ok(()),
-            Err(error) => Err(Failure::input(format!("cannot record into {}: {error}", file.display()))),
+            Err(error) => Err(Failure::input(format!(
+                "cannot record into {}: {error}",
+                file.display()
+            ))),
         };
     }
     let of = Cassette::open(file).ok().map(|cassette| cassette.header.session);

@@ -41,7 +41,11 @@ pub(super) fn read(value: &Value, state: &mut State) {
             state.tool_start(&KIT, id, text(part, "tool"), &done["input"]);
             let code = done["metadata"]["exit"].as_i64();
             let ok = done["status"] == "completed" && code.unwrap_or(0) == 0;
-            let output = if done["error"].is_null() { &done["output"] } else { &done["error"] };
+            let output = if done["error"].is_null() {
+                &done["output"]
+            } else {
+                &done["error"]
+            };
             state.tool_end(id, ok, code, output);
             if text(done, "error").contains("rule which prevents you") {
                 state.denied(id, text(part, "tool"));
