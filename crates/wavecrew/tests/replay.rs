@@ -28,6 +28,8 @@ case $WAVECREW_TASK in
   signal) kill -9 $$ ;;
   code) exit 3 ;;
   slow) sleep 1000 ;;
+  nudged) if [ "$WAVECREW_TURN" = 1 ]; then sleep 1000
+    else echo '{"id": "nudged", "status": "completed", "findings": "in time"}'; fi ;;
   twice) if [ "$WAVECREW_TURN" = 1 ]; then echo '{"id": "twice", "status": "what?"}'
     else echo '{"id": "twice", "status": "completed", "findings": "at the second try"}'; fi ;;
 esac
@@ -182,6 +184,27 @@ fn a_clock_that_ended_a_worker_ends_its_replay_at_once() {
     let said = project.run(&["--agent", "replay:tape.jsonl"]);
     assert_eq!(project.results()["slow"], row("timeout", "failed", ""));
     assert!(said.contains("Timed out after 1.0s"), "{said}");
+}
+
+#[test]
+fn a_worker_that_was_told_to_finish_goes_on_by_itself() {
+    let project = Project::new("id,description,exec_mode\nnudged,d,interactive\n");
+    project.run(&[
+        "--agent",
+        "command:./agent.sh",
+        "--record",
+        "tape.jsonl",
+        "--timeout",
+        "1",
+    ]);
+    assert_eq!(project.results()["nudged"], row("ok", "completed", "in time"));
+    fs::remove_dir_all(project.path(".workflow")).unwrap();
+    let said = project.run(&["--agent", "replay:tape.jsonl"]);
+    assert_eq!(
+        project.results()["nudged"],
+        row("ok", "completed", "in time"),
+        "{said}"
+    );
 }
 
 #[test]

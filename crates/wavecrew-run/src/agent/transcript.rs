@@ -162,7 +162,7 @@ impl Transcript {
             }
             AgentEvent::PermissionDenied { tool } => self.row(Tone::Bad, &format!("not allowed: {tool}")),
             AgentEvent::Question { tool, .. } => {
-                self.row(Tone::Tool, &format!("asks whether it may use {tool}"))
+                self.row(Tone::Tool, &format!("asks whether it may use {tool}"));
             }
             // Warnings and banners, and what it wrote to standard error.
             AgentEvent::Unknown { kind } if kind == "text" => self.row(Tone::Aside, line),

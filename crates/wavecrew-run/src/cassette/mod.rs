@@ -59,7 +59,7 @@ pub struct Turn {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub output: Vec<Printed>,
     /// Lines that were too many or too long to be kept.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub left_out: u64,
     /// Over MCP or `wavecrew report`; a report that ends the output is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,8 +79,8 @@ pub struct Turn {
     pub stop: Option<StopReason>,
 }
 
-fn is_zero(number: &u64) -> bool {
-    *number == 0
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// A line that the worker printed, with its line break.
@@ -115,14 +115,14 @@ pub enum Said {
 /// What became of a file during the turn.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FileChange {
-    #[serde(default, rename = "in", skip_serializing_if = "Root::is_project")]
+    #[serde(default, rename = "in", skip_serializing_if = "is_default")]
     pub root: Root,
     /// Below that folder, with `/` between names.
     pub path: String,
     #[serde(flatten)]
     pub content: Content,
     /// The agent did not say that it wrote it, and others were running: it was the first of them to end.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub guessed: bool,
 }
 
@@ -133,12 +133,6 @@ pub enum Root {
     #[default]
     Project,
     Session,
-}
-
-impl Root {
-    fn is_project(&self) -> bool {
-        *self == Self::Project
-    }
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

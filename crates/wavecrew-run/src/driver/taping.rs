@@ -38,11 +38,11 @@ impl Driver<'_> {
             print,
             token: state.token.as_str(),
         };
-        let begin = |recorder: &mut Recorder| {
+        let write = |recorder: &mut Recorder| {
             recorder.overtaken(worker, tape, &named);
             recorder.begin(begun)
         };
-        let done = self.session.recorder.as_mut().map_or(Ok(()), begin);
+        let done = self.session.recorder.as_mut().map_or(Ok(()), write);
         self.tape_check(done);
     }
 
