@@ -77,7 +77,8 @@ fn turns_say_why_they_are() {
 
 #[test]
 fn long_texts_are_folded_unless_all_is_wanted() {
-    let output: String = (1..=40).map(|number| format!("line {number}\\n")).collect();
+    let lines: Vec<String> = (1..=40).map(|number| format!("line {number}")).collect();
+    let output = lines.join("\\n");
     let item = |phase: &str| {
         format!(
             r#"{{"type":"item.{phase}","item":{{"id":"i","type":"command_execution","command":"seq 40","aggregated_output":"{output}","exit_code":1}}}}"#

@@ -104,9 +104,9 @@ impl Args {
             return Ok(Printer::new(log, Manner::Plain));
         };
         let folding = if self.full { Folding::Full } else { Folding::Folded };
-        let talk = Transcript::new(cli, folding, made.reasons);
+        let transcript = Transcript::new(cli, folding, made.reasons);
         print::heading(&format!("{task} · attempt {attempt} · {}", made.agent))?;
-        Ok(Printer::new(log, Manner::Talk(Box::new(talk))))
+        Ok(Printer::new(log, Manner::Talk(Box::new(transcript))))
     }
 
     /// Prints what is added until nobody runs the session; goes over to the next attempt when it begins.

@@ -54,14 +54,8 @@ impl RunFlags {
         let seconds = |seconds: Option<u64>| seconds.map(Duration::from_secs);
         let defaults = Options::default();
         let person = !self.yes && !global.json && is_terminal();
-        // A recording has nothing to recover from before it is tried again.
-        let backoff = if chosen.choice.default.starts_with(PREFIX) {
-            Duration::ZERO
-        } else {
-            defaults.backoff
-        };
-        Options {
-            backoff,
+        let is_replay = chosen.choice.default.starts_with(PREFIX);
+        let mut options = Options {
             concurrency: self
                 .concurrency
                 .or(config.concurrency)
@@ -75,7 +69,12 @@ impl RunFlags {
             idle: seconds(config.limits.idle_seconds),
             kill_grace: seconds(config.limits.kill_grace_seconds).unwrap_or(defaults.kill_grace),
             ..defaults
+        };
+        if is_replay {
+            // A recording has nothing to recover from before it is tried again.
+            options.backoff = Duration::ZERO;
         }
+        options
     }
 }
 

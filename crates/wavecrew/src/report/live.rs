@@ -124,7 +124,8 @@ fn size() -> (usize, usize) {
 /// The lines with the title before the first, which stays as short.
 fn titled(title: &str, width: usize, mut lines: Vec<String>) -> Vec<String> {
     if let Some(first) = lines.first_mut().filter(|_| !title.is_empty()) {
-        *first = fit(&format!("{title}{first}"), width - 1).trim_end().to_owned();
+        let whole = fit(&format!("{title}{first}"), width - 1);
+        whole.trim_end().clone_into(first);
     }
     lines
 }
