@@ -3,9 +3,9 @@
 use super::output::Output;
 use super::worker::{ProcessEnded, Unsaid, open_streams};
 use super::{DriveError, Driver, usage};
-use crate::agent::Memory;
 use crate::agent::launch::{McpServer, Request};
 use crate::agent::stream::{End, Expects, FailKind, Outcome, Stopped};
+use crate::agent::{Memory, Replayed};
 use crate::process::{Exit as ProcessExit, Spawn};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -73,7 +73,10 @@ impl Driver<'_> {
             variable("WAVECREW_TOKEN", state.token.as_str()),
         ];
         if state.output.voice() == Voice::Quiet {
-            env.push(variable("WAVECREW_USAGE_FILE", &state.usage_file));
+            env.push(variable(
+                "WAVECREW_USAGE_FILE",
+                self.session.dir.usage_file(id, attempt),
+            ));
         }
         let tools = self.surface.worker_tools.as_ref().map(|words| tools(words, &env));
         let scratch = scratch_folder(&self.session.dir).join(format!("{id}.{attempt}"));
@@ -104,7 +107,9 @@ impl Driver<'_> {
             }
         };
         state.alive.push(key);
+        state.turn = turn;
         self.processes.insert(key, (worker, streams.exited));
+        self.tape_begin(worker, key, turn);
         let spec = Spawn {
             program: self.session.resolve(launch.program.as_ref()),
             args: launch.args.into_iter().map(OsString::from).collect(),
@@ -127,6 +132,7 @@ impl Driver<'_> {
         };
         state.alive.retain(|key| *key != end.key);
         state.output.end_turn();
+        self.tape_exit(worker, end.key, end.exit);
         self.note_conversation(worker);
         if self.begin_again(worker, end.exit)? || self.say_unsaid(worker)? {
             return Ok(());
@@ -139,11 +145,16 @@ impl Driver<'_> {
             let received = state.report_seen || !reports.is_empty();
             let now = self.clock.now();
             let mut end = turn_end(&state.output, end.exit, stopped, received, reports, now);
+            let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
             if state.output.voice() == Voice::Quiet
-                && let Some(told) = read_result_file(&state.usage_file)?
+                && let Some(told) = read_result_file(&self.session.dir.usage_file(id, attempt))?
             {
                 usage::complete(&mut end, &told);
             }
+            if let Some(replayed) = state.agent.replayed(state.turn) {
+                as_recorded(&mut end, replayed);
+            }
+            self.tape_spent(worker, end.spent);
             self.inputs.push_back(Input::TurnEnded { worker, end });
         }
         self.closed_if_gone(worker);
@@ -231,12 +242,16 @@ impl Driver<'_> {
             && let Some(report) = self.session.dir.attempts().take_report(id, attempt)?
         {
             state.report_seen = true;
-            reports.push(self.redactor.text(&String::from_utf8_lossy(&report)));
+            let body = self.redactor.text(&String::from_utf8_lossy(&report));
+            self.tape_report(worker, &body);
+            reports.push(body);
         }
-        if let Some(report) = read_result_file(&state.result_file)? {
-            reports.push(self.redactor.text(&report));
+        if let Some(report) = read_result_file(&self.workers[&worker].result_file)? {
+            let body = self.redactor.text(&report);
+            self.tape_result_file(worker, &body);
+            reports.push(body);
         }
-        reports.extend(state.output.answer());
+        reports.extend(self.workers[&worker].output.answer());
         Ok(reports)
     }
 }
@@ -283,6 +298,15 @@ fn turn_end(
         spent,
         model: output.model(),
         retry_after: failure.and_then(|failure| failure.wait(now)),
+    }
+}
+
+/// No service wants to be waited for in a replay, and a clock that ended the worker need not run again.
+fn as_recorded(end: &mut TurnEnd, replayed: Replayed) {
+    end.retry_after = Some(Duration::ZERO);
+    match replayed {
+        Replayed::Ended => {}
+        Replayed::Stopped { stop, error } => (end.exit, end.last_words) = (Exit::Reason(stop), error),
     }
 }
 

@@ -27,10 +27,11 @@ pub(super) struct Worker {
     pub started: Instant,
     pub last_output: Instant,
     pub result_file: PathBuf,
-    pub usage_file: PathBuf,
     /// Keys of processes that live or are being started.
     pub alive: Vec<u64>,
     pub agent: Rc<dyn Adapter>,
+    /// The latest one that was started.
+    pub turn: u32,
     pub talk: Talk,
     /// What is to be said once the turn under way is over.
     pub unsaid: Option<Unsaid>,
