@@ -1,5 +1,9 @@
 //! `wavecrew.toml`: a project's settings. Refuses what it does not know, naming every mistake with its line.
 
+mod spending;
+
+pub use spending::Spending;
+
 use crate::exit::Failure;
 use crate::show;
 use std::collections::BTreeMap;
@@ -17,7 +21,7 @@ pub const FILE: &str = "wavecrew.toml";
 pub const TEMPLATE: &str = include_str!("../templates/wavecrew.toml");
 
 /// What the file says; what it leaves open is `None`.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Config {
     /// The agent of every role that has none of its own.
     pub agent: Option<String>,
@@ -27,6 +31,9 @@ pub struct Config {
     /// Attempts at a task whose worker broke down.
     pub attempts: Option<u32>,
     pub limits: ConfigLimits,
+    pub spending: Spending,
+    /// Names of pools by agent.
+    pub pools: BTreeMap<String, String>,
 }
 
 /// Limits that replace those of every team.
@@ -38,6 +45,7 @@ pub struct ConfigLimits {
     pub end_idle_seconds: Option<u64>,
     pub kill_grace_seconds: Option<u64>,
     pub log_bytes: Option<u64>,
+    pub quota_patience_seconds: Option<u64>,
 }
 
 impl Config {
@@ -82,19 +90,31 @@ impl Config {
     }
 
     fn fill(&mut self, root: &DeTable<'_>, reader: &mut Reader<'_>) {
-        const KEYS: [&str; 5] = ["agent", "role_agents", "concurrency", "attempts", "limits"];
+        const KEYS: [&str; 8] = [
+            "agent",
+            "role_agents",
+            "concurrency",
+            "attempts",
+            "limits",
+            "budget",
+            "prices",
+            "pools",
+        ];
         for (key, value) in root {
             match &**key.get_ref() {
                 "agent" => self.agent = reader.text("agent", value),
                 "role_agents" => self.role_agents = reader.texts("role_agents", value),
                 "concurrency" => self.concurrency = reader.number("concurrency", value),
                 "attempts" => self.attempts = reader.number("attempts", value),
-                "limits" => match value.get_ref() {
-                    DeValue::Table(table) => self.limits.fill(table, reader),
+                "pools" => self.pools = reader.pools(value),
+                name @ ("limits" | "budget" | "prices") => match value.get_ref() {
+                    DeValue::Table(table) if name == "limits" => self.limits.fill(table, reader),
+                    DeValue::Table(table) if name == "budget" => self.spending.fill_budget(table, reader),
+                    DeValue::Table(table) => self.spending.fill_prices(table, reader),
                     _ => reader.problem(
                         value.span(),
-                        "`limits` must be a table".into(),
-                        Some("write [limits]".into()),
+                        format!("`{name}` must be a table"),
+                        Some(format!("write [{name}]")),
                     ),
                 },
                 unknown => reader.unknown(key, unknown, "", &KEYS),
@@ -105,13 +125,14 @@ impl Config {
 
 impl ConfigLimits {
     fn fill(&mut self, table: &DeTable<'_>, reader: &mut Reader<'_>) {
-        let slots: [(&str, &mut Option<u64>); 6] = [
+        let slots: [(&str, &mut Option<u64>); 7] = [
             ("one_shot_seconds", &mut self.one_shot_seconds),
             ("interactive_seconds", &mut self.interactive_seconds),
             ("idle_seconds", &mut self.idle_seconds),
             ("end_idle_seconds", &mut self.end_idle_seconds),
             ("kill_grace_seconds", &mut self.kill_grace_seconds),
             ("log_bytes", &mut self.log_bytes),
+            ("quota_patience_seconds", &mut self.quota_patience_seconds),
         ];
         let names = slots.each_ref().map(|(name, _)| *name);
         for (name, slot) in slots {
@@ -205,6 +226,7 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wavecrew_core::budget::Budget;
 
     #[test]
     fn the_template_names_every_setting_with_a_value_that_is_allowed() {
@@ -231,8 +253,20 @@ mod tests {
             limits.end_idle_seconds,
             limits.kill_grace_seconds,
             limits.log_bytes,
+            limits.quota_patience_seconds,
         ];
         assert!(values.iter().all(Option::is_some), "{limits:?}");
+        let Budget {
+            cost,
+            tokens,
+            seconds,
+            task_cost,
+            task_tokens,
+        } = config.spending.budget;
+        assert!(cost.is_some() && task_cost.is_some() && tokens.is_some() && task_tokens.is_some());
+        assert_eq!(seconds, Some(8 * 3600));
+        assert!(config.spending.expected.tokens > 0 && !config.pools.is_empty());
+        assert!(config.spending.prices().0.contains_key("my-model"));
         assert_eq!(
             Config::parse(FILE, TEMPLATE),
             Ok(Config::default()),

@@ -4,6 +4,7 @@
 use super::input::WorkerId;
 use crate::event::{Ending, Event, Spent};
 use crate::id::{ExecMode, TaskIx};
+use crate::pool::News;
 use std::time::Duration;
 
 #[derive(Debug)]
@@ -52,6 +53,11 @@ pub enum Action {
     /// The wave's results are in the table: publish it and remove `wave-N.csv`.
     Merged {
         wave: u32,
+    },
+    /// Let other runs on this machine know how the pool fared.
+    Share {
+        pool: String,
+        news: News,
     },
     /// Put a question to the person.
     Ask(Question),

@@ -2,6 +2,7 @@
 
 use crate::event::{Checked, ProcessId, Spent, StopReason};
 use crate::plan::Plan;
+use crate::pool::Pool;
 use crate::sheet::Patch;
 use std::time::Duration;
 
@@ -55,6 +56,12 @@ pub enum Input {
     /// Nothing of the worker is left.
     Closed {
         worker: WorkerId,
+    },
+    /// What all runs on this machine know of a pool, and how many workers the others have in it.
+    PoolSeen {
+        pool: String,
+        state: Pool,
+        others: usize,
     },
     /// A person edited `tasks.csv`; the plan is the sealed result of the patch.
     Edited {
@@ -111,6 +118,8 @@ pub struct TurnEnd {
     pub last_words: String,
     /// What the turn used.
     pub spent: Spent,
+    /// By which model, if that was told.
+    pub model: Option<String>,
     /// When the service wants to be asked again.
     pub retry_after: Option<Duration>,
 }

@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 mod agents;
 mod claims;
+mod spending;
+mod waiting;
 
 fn table(csv: &str) -> Plan {
     let sheet = Sheet::read(csv.as_bytes(), Origin::User).expect("a table");
@@ -24,6 +26,7 @@ struct Rig {
     /// Everything that was said, in short.
     log: Vec<String>,
     events: Vec<Event>,
+    notes: Vec<String>,
 }
 
 impl Rig {
@@ -47,6 +50,7 @@ impl Rig {
             now: 1_000_000,
             log: Vec::new(),
             events: Vec::new(),
+            notes: Vec::new(),
         };
         rig.put(Input::Begin {
             recovered: Vec::new(),
@@ -71,7 +75,8 @@ impl Rig {
                 Action::CheckClaim { .. } => self.log.push("check".to_owned()),
                 Action::KeepFindings { text, .. } => self.log.push(format!("keep {}", text.len())),
                 Action::WriteInteractive { .. } => self.log.push("interactive result".to_owned()),
-                Action::Tell(_) => {}
+                Action::Tell(Notice::Note(text)) => self.notes.push(text),
+                Action::Tell(_) | Action::Share { .. } => {}
             }
         }
         self
@@ -106,6 +111,7 @@ impl Rig {
             reports,
             last_words: String::new(),
             spent: Spent::default(),
+            model: None,
             retry_after: None,
         };
         self.put(Input::TurnEnded {

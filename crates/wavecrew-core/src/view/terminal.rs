@@ -1,6 +1,6 @@
 //! The short report at the end of a run, and the line of one finished task.
 
-use super::{Mark, SessionMeta, Summary, count, duration, name, one_line};
+use super::{Mark, SessionMeta, Summary, count, duration, name, one_line, usage_line};
 use crate::engine::Ledger;
 use crate::event::{Ending, Status, StopReason};
 use crate::id::TaskIx;
@@ -15,6 +15,9 @@ pub fn report_terminal(ledger: &Ledger, meta: &SessionMeta<'_>) -> String {
     let summary = Summary::of(ledger);
     let counts = &summary.counts;
     let mut text = headline(&summary);
+    if let Some(used) = usage_line(&ledger.totals) {
+        let _ = writeln!(text, "Used {used}");
+    }
     for (status, title) in [(Status::Failed, "Failed"), (Status::Skipped, "Skipped")] {
         list(&mut text, ledger, status, title);
     }
@@ -25,13 +28,18 @@ pub fn report_terminal(ledger: &Ledger, meta: &SessionMeta<'_>) -> String {
             one_line(chain)
         );
     }
+    let mut go_on = meta.continue_command();
+    if let Some(Ending::LimitReached { why, go_on: flags }) = &ledger.ending {
+        let _ = writeln!(text, "\nStopped at a limit: {}", one_line(why));
+        go_on = meta.raise_command(flags);
+    }
     let _ = writeln!(text, "\nSession  {}", meta.folder);
     if let Some(cassette) = meta.replay {
         let _ = writeln!(text, "Replay   of {}: no agent ran", one_line(cassette));
     }
     let _ = writeln!(text, "Report   {}/context.md", meta.folder);
     if counts.pending + counts.running > 0 {
-        let _ = writeln!(text, "Go on    {}", meta.continue_command());
+        let _ = writeln!(text, "Go on    {go_on}");
     } else if counts.failed + counts.skipped > 0 {
         let _ = writeln!(text, "Retry    {}", meta.retry_command());
     }

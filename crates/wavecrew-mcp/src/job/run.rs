@@ -7,12 +7,14 @@ use super::status::{JobState, JobStatus};
 use super::table::InputTable;
 use super::{input_file, lock_file, spec_file};
 use rustix::process::Signal;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use wavecrew_core::engine::{AgentChoice, Engine, Ledger, Notice, Options};
 use wavecrew_core::event::{Ending, Event};
+use wavecrew_run::agent::Pools;
 use wavecrew_run::driver::{Driver, OpenSession, Reporter, Running, Surface};
 use wavecrew_run::guardian::GuardianCommand;
 use wavecrew_store::{Holder, SessionDir, SessionLock, SessionState, StoreError, atomic};
@@ -46,11 +48,15 @@ pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
     session.info.state = SessionState::Running;
     let mut status = JobStatus::starting(id, &spec.output_csv, input.items.len());
     status.status = JobState::Running;
+    let pools = Pools::find([spec.agent.as_str()], &BTreeMap::new(), |name| {
+        std::env::var_os(name)
+    });
     let options = Options {
+        pools: pools.by_agent.clone(),
         concurrency: spec.concurrency,
         agents: AgentChoice {
             default: spec.agent.clone(),
-            by_role: std::collections::BTreeMap::new(),
+            by_role: BTreeMap::new(),
         },
         one_shot: Some(Duration::from_secs(spec.runtime_seconds)),
         ..Options::default()
@@ -70,6 +76,7 @@ pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
         asker: None,
         instruction: None,
         worker_tools: place.worker_tools,
+        pools,
     };
     let outcome = Driver::run(session, Engine::new(ledger, options), surface, place.guardian);
     match outcome {
@@ -174,6 +181,10 @@ impl Keeper {
                 ),
             },
             Ending::Stalled { chain } => (JobState::Failed, Some(format!("stalled: {chain}"))),
+            Ending::LimitReached { why, .. } => (
+                JobState::Stopped,
+                Some(format!("{why}; go on with resume_job_id {}", self.dir.id())),
+            ),
         };
         self.status.status = state;
         self.status.job_error = error;

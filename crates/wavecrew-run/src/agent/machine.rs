@@ -81,7 +81,7 @@ impl Cli {
     }
 
     /// Variables that let it in, and files below the home folder (or below the folder that a variable names).
-    fn credentials(self) -> (&'static [&'static str], &'static [Place]) {
+    pub(super) fn credentials(self) -> (&'static [&'static str], &'static [Place]) {
         match self {
             Self::Codex => (
                 &["OPENAI_API_KEY", "CODEX_API_KEY"],
@@ -141,7 +141,7 @@ impl Cli {
 }
 
 /// A variable that names a folder, the folder below the home that it replaces, and a file in it.
-struct Place(&'static str, &'static str, &'static str);
+pub(super) struct Place(pub &'static str, &'static str, &'static str);
 
 /// Every known agent that is installed, in the order of preference.
 pub fn installed(path: &OsStr) -> Vec<Cli> {

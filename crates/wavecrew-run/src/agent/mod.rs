@@ -5,6 +5,7 @@ mod choice;
 pub mod launch;
 mod listen;
 pub mod machine;
+mod pools;
 mod redact;
 pub mod stream;
 pub mod transcript;
@@ -12,6 +13,7 @@ pub mod transcript;
 pub use adapter::{Adapter, Attempted, Command, Memory, Part, Replayed};
 pub use choice::{AgentError, by_name, preferred};
 pub use listen::Listener;
+pub use pools::Pools;
 pub(crate) use redact::map_text;
 pub use redact::{Redactor, settled};
 

@@ -20,6 +20,7 @@ impl Driver<'_> {
         let table = self.table.stop();
         self.guardian.shutdown().await;
         end_all_descendants();
+        self.pools.leave(self.clock.now());
         let ending = match outcome {
             Ok(ending) => ending,
             Err(error) => {
@@ -47,7 +48,7 @@ impl Driver<'_> {
         self.session.info.state = match ending {
             Ending::Completed => SessionState::Completed,
             Ending::Failed => SessionState::Failed,
-            Ending::Interrupted => SessionState::Stopped,
+            Ending::Interrupted | Ending::LimitReached { .. } => SessionState::Stopped,
             Ending::Cancelled => SessionState::Cancelled,
             Ending::Stalled { .. } => SessionState::Stalled,
         };

@@ -7,21 +7,24 @@ mod finish;
 mod messages;
 mod output;
 mod perform;
+mod pools;
 mod reporter;
 mod session;
 mod table;
 mod taping;
 mod turn;
+mod usage;
 mod worker;
 
 pub use edits::{Edit, Moment, follow_edit, read_edit};
 pub use reporter::{Reporter, Running};
 pub use session::{NewSession, OpenSession, SessionError, replay};
 
-use crate::agent::{Adapter, Redactor};
+use crate::agent::{Adapter, Pools, Redactor};
 use crate::guardian::{Guardian, GuardianCommand};
 use crate::process::{Notice as ProcessNotice, ProcessError, SpawnFailure, check_open_files_limit};
 use briefing::Surroundings;
+use pools::PoolKeeper;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs;
 use std::path::PathBuf;
@@ -65,6 +68,8 @@ pub struct Surface<'a> {
     pub instruction: Option<String>,
     /// The words of the command that gives workers their tools over MCP.
     pub worker_tools: Option<Vec<String>>,
+    /// Whose services are shared with other runs.
+    pub pools: Pools,
 }
 
 pub struct Driver<'a> {
@@ -81,6 +86,7 @@ pub struct Driver<'a> {
     next_key: u64,
     inputs: VecDeque<Input>,
     surroundings: Surroundings,
+    pools: PoolKeeper,
     table: TableKeeper,
     committer: Committer,
     /// Reports of the channel that may be removed once their results are durable.
@@ -171,13 +177,15 @@ impl<'a> Driver<'a> {
         let (news_out, news) = unbounded_channel();
         let table = session.take_table();
         let syncer = session.journal.syncer();
+        let clock = Clock::start();
         let mut driver = Self {
+            pools: PoolKeeper::new(&surface.pools, clock.now()),
             table: TableKeeper::start(table, syncer.clone(), news_out.clone()),
             committer: Committer::start(syncer, news_out),
             session,
             engine,
             surface,
-            clock: Clock::start(),
+            clock,
             agents: BTreeMap::new(),
             redactor: Rc::new(Redactor::new(std::env::vars_os())),
             guardian,
@@ -216,6 +224,8 @@ impl<'a> Driver<'a> {
         for report in &mut recovered {
             report.body = self.redactor.text(&report.body);
         }
+        // What others wait for is known before anything starts.
+        self.look_at_pools();
         self.inputs.push_back(Input::Begin { recovered });
         loop {
             while let Some(input) = self.inputs.pop_front() {
@@ -308,6 +318,7 @@ impl<'a> Driver<'a> {
         self.look_for_reports()?;
         self.note_conversations();
         self.look_for_words();
+        self.look_at_pools();
         self.inputs.push_back(Input::Tick);
         let ledger = self.engine.ledger();
         self.table.tick(|| session::render(ledger));

@@ -221,6 +221,11 @@ impl Output {
         Some((conversation, tally.model.clone(), tally.version.clone()))
     }
 
+    /// The model, once it is known.
+    pub fn model(&self) -> Option<String> {
+        self.listener.as_ref()?.borrow().tally().model.clone()
+    }
+
     /// Why the turn ended, if its agent tells.
     pub fn outcome(&self, end: End, expects: Expects) -> Option<Outcome> {
         let listener = self.listener.as_ref()?.borrow();

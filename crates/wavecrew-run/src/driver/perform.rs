@@ -65,6 +65,7 @@ impl Driver<'_> {
                 session::write_interactive(&self.session.dir, self.engine.ledger(), task)?;
             }
             Action::Merged { wave } => self.merged(wave)?,
+            Action::Share { pool, news } => self.share(&pool, news),
             Action::Ask(question) => {
                 let Some(asker) = self.surface.asker.clone() else {
                     let answer = wavecrew_core::engine::Answer::Abort;
@@ -291,6 +292,8 @@ impl Driver<'_> {
         let state = self.workers.remove(&worker).expect("looked up above");
         state.output.finish();
         let _ = fs::remove_file(&state.result_file);
+        let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
+        let _ = fs::remove_file(self.session.dir.usage_file(id, attempt));
         if state.agent.memory() != Memory::None {
             remove_scratch(&self.session.dir, &state.assignment.id, state.assignment.attempt);
         }

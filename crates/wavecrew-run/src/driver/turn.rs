@@ -2,7 +2,7 @@
 
 use super::output::Output;
 use super::worker::{ProcessEnded, Unsaid, open_streams};
-use super::{DriveError, Driver};
+use super::{DriveError, Driver, usage};
 use crate::agent::launch::{McpServer, Request};
 use crate::agent::stream::{End, Expects, FailKind, Outcome, Stopped};
 use crate::agent::{Memory, Replayed};
@@ -16,9 +16,10 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use wavecrew_core::engine::{Exit, Input, MAX_REPORT_BYTES, SpawnError, TurnEnd, WorkerId};
+use wavecrew_core::engine::{Exit, Input, MAX_REPORT_BYTES, SpawnError, TurnEnd, Voice, WorkerId};
 use wavecrew_core::event::StopReason;
 use wavecrew_core::team::Access;
+use wavecrew_core::time::Timestamp;
 use wavecrew_store::{SessionDir, StoreError, Token};
 
 /// How long an agent whose turn is cut short may take to keep its conversation.
@@ -71,6 +72,12 @@ impl Driver<'_> {
             variable("WAVECREW_TURN", turn.to_string()),
             variable("WAVECREW_TOKEN", state.token.as_str()),
         ];
+        if state.output.voice() == Voice::Quiet {
+            env.push(variable(
+                "WAVECREW_USAGE_FILE",
+                self.session.dir.usage_file(id, attempt),
+            ));
+        }
         let tools = self.surface.worker_tools.as_ref().map(|words| tools(words, &env));
         let scratch = scratch_folder(&self.session.dir).join(format!("{id}.{attempt}"));
         let role = self.engine.ledger().team.role(&state.assignment.role);
@@ -136,7 +143,14 @@ impl Driver<'_> {
         if state.alive.is_empty() || !reports.is_empty() {
             let stopped = state.closing.is_some();
             let received = state.report_seen || !reports.is_empty();
-            let mut end = turn_end(&state.output, end.exit, stopped, received, reports);
+            let now = self.clock.now();
+            let mut end = turn_end(&state.output, end.exit, stopped, received, reports, now);
+            let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
+            if state.output.voice() == Voice::Quiet
+                && let Some(told) = read_result_file(&self.session.dir.usage_file(id, attempt))?
+            {
+                usage::complete(&mut end, &told);
+            }
             if let Some(replayed) = state.agent.replayed(state.turn) {
                 as_recorded(&mut end, replayed);
             }
@@ -249,6 +263,7 @@ fn turn_end(
     stopped: bool,
     received: bool,
     reports: Vec<String>,
+    now: Timestamp,
 ) -> TurnEnd {
     let end = if stopped {
         // By which clock, the engine knows; here it matters that the exit code means nothing.
@@ -263,6 +278,7 @@ fn turn_end(
             reports,
             last_words: output.last_words(),
             spent,
+            model: None,
             retry_after: None,
         };
     };
@@ -280,13 +296,14 @@ fn turn_end(
             None => output.last_words(),
         },
         spent,
-        retry_after: failure.and_then(|failure| failure.retry_after),
+        model: output.model(),
+        retry_after: failure.and_then(|failure| failure.wait(now)),
     }
 }
 
 /// No service wants to be waited for in a replay, and a clock that ended the worker need not run again.
 fn as_recorded(end: &mut TurnEnd, replayed: Replayed) {
-    end.retry_after = None;
+    end.retry_after = Some(Duration::ZERO);
     match replayed {
         Replayed::Ended => {}
         Replayed::Stopped { stop, error } => (end.exit, end.last_words) = (Exit::Reason(stop), error),

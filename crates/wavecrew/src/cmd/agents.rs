@@ -190,7 +190,9 @@ impl TestArgs {
             command.arg("--quiet");
         }
         command.args(["run", "tasks.csv", "-y", "--agent", &self.name]);
-        command.args(["--timeout", &self.timeout.to_string()]);
+        let seconds = self.timeout.to_string();
+        // A service that is to be waited for is not waited for any longer than that.
+        command.args(["--timeout", &seconds, "--max-time", &seconds]);
         // Its events are not this command's answer.
         let ended = command.stdin(Stdio::null()).stdout(Stdio::null()).status()?;
         let wrote = self.task.is_some() || folder.path().join("hello.txt").is_file();
@@ -200,6 +202,8 @@ impl TestArgs {
             None
         } else if ended.success() {
             Some("it reported success, but hello.txt is not there".to_owned())
+        } else if ended.code() == Some(Exit::Stopped as i32) {
+            Some("its service wants to be waited for: a rate limit, or an account that is used up".to_owned())
         } else {
             kept.as_deref().and_then(error_of)
         };

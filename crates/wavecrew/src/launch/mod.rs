@@ -2,6 +2,7 @@
 
 pub mod agents;
 pub mod base;
+pub mod budget;
 pub mod record;
 
 use crate::cli::Global;
@@ -13,8 +14,9 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use wavecrew_core::engine::{Answer, Asking, Engine, Ledger, Options, Question};
+use wavecrew_core::engine::{AgentChoice, Answer, Asking, Engine, Ledger, Options, Question};
 use wavecrew_core::team::Team;
+use wavecrew_run::agent::Pools;
 use wavecrew_run::cassette::PREFIX;
 use wavecrew_run::driver::{Asker, DriveError, Driver, OpenSession, SessionError, Surface};
 use wavecrew_run::guardian::GuardianCommand;
@@ -47,6 +49,8 @@ pub struct RunFlags {
     /// Write what every worker says and does to a cassette that `--agent replay:FILE` plays
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    #[command(flatten)]
+    pub budget: budget::BudgetFlags,
 }
 
 impl RunFlags {
@@ -54,8 +58,15 @@ impl RunFlags {
         let seconds = |seconds: Option<u64>| seconds.map(Duration::from_secs);
         let defaults = Options::default();
         let person = !self.yes && !global.json && is_terminal();
+        let pools = pools(&chosen.choice, config);
         let is_replay = chosen.choice.default.starts_with(PREFIX);
         let mut options = Options {
+            pools: pools.by_agent,
+            patience: seconds(config.limits.quota_patience_seconds).unwrap_or(defaults.patience),
+            seed: budget::seed(),
+            budget: self.budget.over(config.spending.budget),
+            expected: config.spending.expected,
+            prices: config.spending.prices(),
             concurrency: self
                 .concurrency
                 .or(config.concurrency)
@@ -76,6 +87,14 @@ impl RunFlags {
         }
         options
     }
+}
+
+/// The accounts that the agents of a run draw on.
+fn pools(agents: &AgentChoice, config: &Config) -> Pools {
+    let names = agents.by_role.values().chain([&agents.default]);
+    Pools::find(names.map(String::as_str), &config.pools, |name| {
+        std::env::var_os(name)
+    })
 }
 
 /// Whether there is a person to ask.
@@ -100,6 +119,7 @@ pub fn drive(
     engine: Engine,
     flags: &RunFlags,
     global: &Global,
+    config: &Config,
 ) -> Result<Exit, Failure> {
     let mut screen = report::for_run(global, &session.dir, &session.info);
     let person = !flags.yes && !global.json && is_terminal();
@@ -109,6 +129,7 @@ pub fn drive(
         asker: person.then(|| Arc::new(ask) as Asker),
         instruction: flags.instruction.clone(),
         worker_tools: Some(worker_tools),
+        pools: pools(engine.agents(), config),
     };
     let (dir, info) = (session.dir.clone(), session.info.clone());
     let (ending, ledger) =

@@ -3,6 +3,7 @@
 
 use super::words::{self, Weight};
 use super::{Detail, Screen, last_words};
+use crate::clock;
 use crate::exit::Exit;
 use crate::layout::fit;
 use std::fmt::Write as _;
@@ -10,7 +11,8 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 use wavecrew_core::engine::{Ledger, Notice};
 use wavecrew_core::event::{Ending, Event};
-use wavecrew_core::time::human;
+use wavecrew_core::time::{Timestamp, human};
+use wavecrew_core::view::{usage_line, wait_line};
 use wavecrew_run::driver::{Reporter, Running};
 use wavecrew_store::{SessionDir, SessionInfo};
 
@@ -89,8 +91,9 @@ impl Reporter for Live {
             return;
         }
         self.last = Some(Instant::now());
-        let (width, height) = size();
-        self.draw(&titled(self.title, width, block(width, height, running, ledger)));
+        let size = size();
+        let lines = block(size, running, ledger, clock::now());
+        self.draw(&titled(self.title, size.0, lines));
     }
 
     fn wants_running(&self) -> bool {
@@ -132,11 +135,19 @@ fn titled(title: &str, width: usize, mut lines: Vec<String>) -> Vec<String> {
 
 /// The lines of the block, each shorter than the terminal is wide and all together lower than it is high: what
 /// wraps or scrolls away cannot be taken back.
-fn block(width: usize, height: usize, running: &[Running], ledger: &Ledger) -> Vec<String> {
-    // Besides the workers there are the totals, the number of further workers, and the line of the cursor.
-    let shown = SHOWN.min(height.saturating_sub(3));
+fn block(
+    (width, height): (usize, usize),
+    running: &[Running],
+    ledger: &Ledger,
+    now: Timestamp,
+) -> Vec<String> {
     let room = width - 1;
     let mut lines = vec![fit(&totals(room, ledger), room)];
+    // One line stays for the number of further workers, and one for the cursor.
+    for (name, pool) in ledger.waits(now).take(height.saturating_sub(3)) {
+        lines.push(fit(&format!("  {}", wait_line(name, pool, now)), room));
+    }
+    let shown = SHOWN.min(height.saturating_sub(2 + lines.len()));
     let widest = |text: fn(&Running) -> &str, most: usize| {
         running
             .iter()
@@ -188,6 +199,9 @@ fn totals(room: usize, ledger: &Ledger) -> String {
         if number > 0 {
             let _ = write!(line, " · {number} {what}");
         }
+    }
+    if let Some(used) = usage_line(&ledger.totals) {
+        let _ = write!(line, " · {used}");
     }
     line
 }

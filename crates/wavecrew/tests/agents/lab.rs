@@ -66,11 +66,17 @@ impl Lab {
             .env("HOME", &home)
             .env("TMPDIR", self.root.path().join("tmp"))
             .env("LANG", "C.UTF-8")
+            .env("WAVECREW_STATE_DIR", self.state(project))
             .env("PROBE_API_KEY", SECRET)
             .envs(point(self.agent, base, &home).unwrap())
             .current_dir(self.project(project))
             .stdin(Stdio::null());
         command
+    }
+
+    /// Where runs in this project remember services: what one project met with is nothing to the others.
+    pub fn state(&self, project: &str) -> PathBuf {
+        self.root.path().join("state").join(project)
     }
 
     /// A run of one task, ready to start.
@@ -224,6 +230,20 @@ impl Ran {
             finished["stop"],
             *reason,
             "{finished:#}\n{}\n{}",
+            self.said,
+            self.log()
+        );
+    }
+
+    /// Fails the test unless an attempt was put off for this reason.
+    #[track_caller]
+    pub fn is_postponed(&self, reason: &str) {
+        let put_off = self.events("postponed").next();
+        assert_eq!(
+            put_off.map(|event| &event["stop"]),
+            Some(&Value::from(reason)),
+            "{:#?}\n{}\n{}",
+            self.events,
             self.said,
             self.log()
         );

@@ -180,9 +180,16 @@ fn fails(agent: &'static str, seconds: &str, troubles: &[Trouble]) {
         } else {
             lab.model.base(mode)
         };
-        let ran = lab.run(mode, &base, &row, &["--timeout", seconds]);
-        ran.ends(reason);
-        assert_eq!(ran.code, Some(i32::from(*reason != "ok")), "{}", ran.said);
+        if *reason == "rate_limited" {
+            // It would be waited for until it goes well.
+            let ran = lab.run(mode, &base, &row, &["--timeout", seconds, "--max-time", "1s"]);
+            ran.is_postponed(reason);
+            assert_eq!(ran.code, Some(3), "{}", ran.said);
+        } else {
+            let ran = lab.run(mode, &base, &row, &["--timeout", seconds]);
+            ran.ends(reason);
+            assert_eq!(ran.code, Some(i32::from(*reason != "ok")), "{}", ran.said);
+        }
         if *name != REFUSED {
             assert!(lab.model.stats(mode).requests > 0, "{agent} never asked");
         }
@@ -296,6 +303,33 @@ agents! {
         },
         clock: "60" [("hang", "hang", "timeout")],
     }
+}
+
+/// The service refuses longer than the agent tries: it is waited for, and the task is done with one attempt that counts.
+fn waited_for(agent: &'static str) {
+    let Some(lab) = Lab::new(agent) else { return };
+    let row = Row::one_shot(format!("@@final {REPORT}"));
+    let ran = lab.run("project", &lab.model.base("flaky5"), &row, &["--attempts", "1"]);
+    ran.ends("ok");
+    assert_eq!(ran.code, Some(0), "{}", ran.said);
+    ran.is_postponed("rate_limited");
+    let waits: Vec<_> = ran.events("quota_wait").collect();
+    let pool = waits[0]["pool"].as_str().unwrap();
+    assert!(pool.starts_with(agent), "{pool}");
+    let shared = lab.state("project").join(format!("pools/{pool}.json"));
+    let shared: serde_json::Value = serde_json::from_slice(&fs::read(shared).unwrap()).unwrap();
+    assert_eq!(shared["strikes"], 0, "it went well in the end: {shared}");
+    assert_eq!(shared["runs"], serde_json::json!({}), "nobody is left: {shared}");
+}
+
+#[test]
+fn codex_is_waited_for() {
+    waited_for("codex");
+}
+
+#[test]
+fn claude_is_waited_for() {
+    waited_for("claude");
 }
 
 /// `wavecrew agents` finds what is installed, and `agents test` has one of them do something.

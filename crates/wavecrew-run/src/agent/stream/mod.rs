@@ -14,6 +14,7 @@ mod usage;
 use std::time::Duration;
 
 use serde_json::Value;
+use wavecrew_core::time::Timestamp;
 
 pub use failure::{FailKind, Failure};
 pub use outcome::{End, Expects, Outcome, Stopped, Tally, outcome};
@@ -92,6 +93,8 @@ struct State {
     tools: OpenTools,
     denied: Vec<String>,
     trouble: Option<String>,
+    /// When the account may be used again.
+    resets_at: Option<Timestamp>,
 }
 
 impl Stream {

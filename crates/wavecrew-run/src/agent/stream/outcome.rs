@@ -12,6 +12,7 @@ impl FailKind {
         match self {
             Self::RateLimited | Self::Overloaded => StopReason::RateLimited,
             Self::Quota => StopReason::Quota,
+            Self::OwnLimit => StopReason::Budget,
             Self::Auth => StopReason::Auth,
             Self::BadRequest | Self::Unreachable | Self::Declined => StopReason::Refused,
             Self::Schema => StopReason::SchemaInvalid,
@@ -221,7 +222,7 @@ fn owed(tally: &Tally, json: bool, expects: Expects) -> StopReason {
 fn exit_kind(cli: Cli, code: i32) -> Option<FailKind> {
     match (cli, code) {
         (Cli::Gemini, 41) => Some(FailKind::Auth),
-        (Cli::Gemini | Cli::Qwen, 53) => Some(FailKind::Quota),
+        (Cli::Gemini | Cli::Qwen, 53) => Some(FailKind::OwnLimit),
         (Cli::Qwen, 55) => Some(FailKind::OutOfTime),
         // gemini exits with the HTTP status, of which the system keeps the low eight bits.
         (Cli::Gemini, 17) => FailKind::of_status(529),
