@@ -2,7 +2,7 @@
 //! how the next turn finds the conversation again. What differs between agents is behind it and nowhere else.
 
 use super::Cli;
-use super::launch::{Launch, Request, launch};
+use super::launch::{Launch, Request, Stdin, launch};
 use super::listen::Listener;
 use super::stream::Usage;
 
@@ -43,7 +43,7 @@ impl Adapter for Command {
             args: self.args.clone(),
             env: Vec::new(),
             files: Vec::new(),
-            stdin: request.prompt.to_owned(),
+            stdin: Stdin::Text(request.prompt.to_owned()),
         }
     }
 

@@ -1,15 +1,19 @@
 //! What differs between agent command lines: how each is started and what its output means. Starts nothing itself.
 
+mod acp;
 mod adapter;
 mod choice;
+mod dialogue;
 pub mod launch;
 mod listen;
 pub mod machine;
 mod redact;
 pub mod stream;
 
+pub use acp::Acp;
 pub use adapter::{Adapter, Command, Memory};
 pub use choice::{AgentError, by_name, preferred};
+pub use dialogue::{Dialogue, Heard};
 pub use listen::Listener;
 pub use redact::{Redactor, settled};
 

@@ -37,7 +37,7 @@ use wavecrew_core::engine::{
 use wavecrew_core::event::{Ending, Event};
 use wavecrew_core::time::Timestamp;
 use wavecrew_store::{StoreError, Syncer};
-use worker::{ProcessEnded, Worker};
+use worker::{ProcessNews, Worker};
 
 /// How often clocks, edits and words from outside are looked at.
 const TICK: Duration = Duration::from_millis(100);
@@ -84,7 +84,7 @@ pub struct Driver<'a> {
     committer: Committer,
     /// Reports of the channel that may be removed once their results are durable.
     settled: Vec<(String, u32, wavecrew_store::Closed)>,
-    ended: UnboundedSender<ProcessEnded>,
+    process_news: UnboundedSender<ProcessNews>,
     answers: UnboundedSender<(u32, Answer)>,
     interrupts: u32,
     ending: Option<Ending>,
@@ -165,7 +165,7 @@ impl<'a> Driver<'a> {
     ) -> Result<(Ending, Ledger), DriveError> {
         let (guardian, notices) = Guardian::start(guardian).await?;
         session.note_guardian(guardian.process())?;
-        let (ended, process_ends) = unbounded_channel();
+        let (process_news, news_of_processes) = unbounded_channel();
         let (answers, answered) = unbounded_channel();
         let (news_out, news) = unbounded_channel();
         let table = session.take_table();
@@ -186,14 +186,14 @@ impl<'a> Driver<'a> {
             inputs: VecDeque::new(),
             surroundings: Surroundings::default(),
             settled: Vec::new(),
-            ended,
+            process_news,
             answers,
             interrupts: 0,
             ending: None,
         };
         let channels = Channels {
             notices,
-            process_ends,
+            news_of_processes,
             answered,
             news,
         };
@@ -226,7 +226,10 @@ impl<'a> Driver<'a> {
             tokio::select! {
                 biased;
                 Some(notice) = channels.notices.recv() => self.hear(notice)?,
-                Some(end) = channels.process_ends.recv() => self.process_ended(&end)?,
+                Some(news) = channels.news_of_processes.recv() => match news {
+                    ProcessNews::TurnOver { key } => self.turn_over(key)?,
+                    ProcessNews::Ended { key, exit } => self.process_ended(key, exit)?,
+                },
                 Some(news) = channels.news.recv() => self.table_news(news)?,
                 Some((question, answer)) = channels.answered.recv() => {
                     self.inputs.push_back(Input::Answered { question, answer });
@@ -293,7 +296,7 @@ impl<'a> Driver<'a> {
             }
             ProcessNotice::Exited { key, status, .. } => {
                 if let Some((_, exited)) = self.processes.get(&key) {
-                    // Its pumps answer with `ProcessEnded` once they have taken in the rest.
+                    // Its pumps answer with `ProcessNews::Ended` once they have taken in the rest.
                     let _ = exited.send(Some(status));
                 }
             }
@@ -305,6 +308,7 @@ impl<'a> Driver<'a> {
     fn tick(&mut self) -> Result<(), DriveError> {
         self.look_for_reports()?;
         self.note_conversations();
+        self.look_at_last_calls();
         self.look_for_words();
         self.inputs.push_back(Input::Tick);
         let ledger = self.engine.ledger();
@@ -390,7 +394,7 @@ impl<'a> Driver<'a> {
 
 struct Channels {
     notices: UnboundedReceiver<ProcessNotice>,
-    process_ends: UnboundedReceiver<ProcessEnded>,
+    news_of_processes: UnboundedReceiver<ProcessNews>,
     answered: UnboundedReceiver<(u32, Answer)>,
     news: UnboundedReceiver<TableNews>,
 }

@@ -2,10 +2,11 @@
 //! end, where a report may stand.
 
 use crate::agent::stream::{End, Expects, Outcome};
-use crate::agent::{Listener, Redactor, settled};
+use crate::agent::{Dialogue, Listener, Redactor, settled};
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
+use tokio::sync::mpsc::UnboundedSender;
 use wavecrew_core::engine::{MAX_REPORT_BYTES, Voice, final_object};
 use wavecrew_core::event::Spent;
 use wavecrew_store::{BoundedLog, sanitise};
@@ -23,6 +24,8 @@ pub(super) struct Output {
     listener: Option<RefCell<Listener>>,
     redactor: Rc<Redactor>,
     active: Cell<bool>,
+    /// Into the process that is spoken to, if one is.
+    line: RefCell<Option<UnboundedSender<String>>>,
 }
 
 #[derive(Clone, Copy)]
@@ -77,6 +80,7 @@ impl Output {
             listener: listener.map(RefCell::new),
             redactor,
             active: Cell::new(false),
+            line: RefCell::new(None),
         }
     }
 
@@ -98,8 +102,66 @@ impl Output {
                 if listener.borrow_mut().hear(chunk) {
                     self.active.set(true);
                 }
+                self.speak(&mut listener.borrow_mut());
             }
             (Stream::Stderr, Some(_)) => {}
+        }
+    }
+
+    /// A process that is spoken to is there; what goes into `line` reaches it.
+    pub fn converse(&self, dialogue: Box<dyn Dialogue>, line: UnboundedSender<String>) {
+        if let Some(listener) = &self.listener {
+            listener.borrow_mut().converse(dialogue);
+            *self.line.borrow_mut() = Some(line);
+        }
+    }
+
+    /// The process that was spoken to is gone, or is to read no more.
+    pub fn hang_up(&self) {
+        *self.line.borrow_mut() = None;
+        if let Some(listener) = &self.listener {
+            listener.borrow_mut().hang_up();
+        }
+    }
+
+    /// Whether there is a process that is spoken to.
+    pub fn converses(&self) -> bool {
+        self.listener.as_ref().is_some_and(|listener| listener.borrow().converses())
+    }
+
+    /// Whether the process that is spoken to is at work.
+    pub fn turn_open(&self) -> bool {
+        self.listener.as_ref().is_some_and(|listener| listener.borrow().turn_open())
+    }
+
+    /// Whether a turn of the process that is spoken to has just ended.
+    pub fn take_turn_over(&self) -> bool {
+        let over = |listener: &RefCell<Listener>| listener.borrow_mut().take_turn_over();
+        self.listener.as_ref().is_some_and(over)
+    }
+
+    pub fn say(&self, message: &str) {
+        if let Some(listener) = &self.listener {
+            let mut listener = listener.borrow_mut();
+            listener.say(message);
+            self.speak(&mut listener);
+        }
+    }
+
+    /// Asks the process that is spoken to for the end of its turn.
+    pub fn cut_short(&self) {
+        if let Some(listener) = &self.listener {
+            let mut listener = listener.borrow_mut();
+            listener.cut_short();
+            self.speak(&mut listener);
+        }
+    }
+
+    fn speak(&self, listener: &mut Listener) {
+        let text = listener.take_outgoing();
+        if let Some(line) = self.line.borrow().as_ref().filter(|_| !text.is_empty()) {
+            // A process that is gone is heard of elsewhere.
+            let _ = line.send(text);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Performs the engine's actions, in order.
 
 use super::output::{Activity, Output};
-use super::turn::{conversation_id, remove_scratch};
+use super::turn::{CUT_SHORT, conversation_id, remove_scratch};
 use super::worker::{Talk, Worker};
 use super::{DriveError, Driver, session};
 use crate::agent::stream::{Span, Usage};
@@ -174,6 +174,7 @@ impl Driver<'_> {
             alive: Vec::new(),
             report_seen: false,
             closing: None,
+            last_call: None,
             assignment,
         };
         self.workers.insert(worker, state);
@@ -242,8 +243,15 @@ impl Driver<'_> {
             self.inputs.push_back(Input::Reported { worker, body });
         }
         state.closing = Some(closed);
-        for key in &state.alive {
-            self.guardian.close(*key, grace);
+        if state.output.turn_open() {
+            // An agent that ends its turn itself keeps its conversation and its tools in order.
+            state.output.cut_short();
+            state.last_call = Some((Instant::now() + CUT_SHORT, grace));
+        } else {
+            state.output.hang_up();
+            for key in &state.alive {
+                self.guardian.close(*key, grace);
+            }
         }
         self.closed_if_gone(worker);
         Ok(())

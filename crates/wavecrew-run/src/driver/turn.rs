@@ -1,10 +1,10 @@
 //! Turns of a worker's conversation: how each is started, and what is made of its end.
 
 use super::output::Output;
-use super::worker::{ProcessEnded, Unsaid, open_streams};
+use super::worker::{Unsaid, open_line, open_streams};
 use super::{DriveError, Driver};
 use crate::agent::Memory;
-use crate::agent::launch::{McpServer, Request};
+use crate::agent::launch::{McpServer, Request, Stdin};
 use crate::agent::stream::{End, Expects, FailKind, Outcome, Stopped};
 use crate::process::{Exit as ProcessExit, Spawn};
 use rustix::fs::OFlags;
@@ -15,14 +15,14 @@ use std::io::{self, Read, Seek, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wavecrew_core::engine::{Exit, Input, MAX_REPORT_BYTES, SpawnError, TurnEnd, WorkerId};
 use wavecrew_core::event::StopReason;
 use wavecrew_core::team::Access;
 use wavecrew_store::{SessionDir, StoreError, Token};
 
 /// How long an agent whose turn is cut short may take to keep its conversation.
-const CUT_SHORT: Duration = Duration::from_secs(3);
+pub(super) const CUT_SHORT: Duration = Duration::from_secs(3);
 /// The name of our tools in the agents' configuration.
 const TOOLS: &str = "wavecrew";
 
@@ -32,7 +32,8 @@ impl Driver<'_> {
             return Ok(());
         };
         let answers_report = state.report_seen;
-        if state.agent.memory() == Memory::None || state.alive.is_empty() {
+        let waits = state.output.converses() && !state.output.turn_open();
+        if state.agent.memory() == Memory::None || state.alive.is_empty() || waits {
             state.output.new_turn();
             self.start_turn(worker, turn, &text)?;
         } else {
@@ -42,15 +43,19 @@ impl Driver<'_> {
                 text,
                 answers_report,
             });
-            for key in &state.alive {
-                self.guardian.close(*key, CUT_SHORT);
+            if state.output.converses() {
+                state.output.cut_short();
+            } else {
+                for key in &state.alive {
+                    self.guardian.close(*key, CUT_SHORT);
+                }
             }
         }
         // What is answered was not accepted, so that there may be another.
         self.refuse_report(worker, "it was sent back")
     }
 
-    /// Starts a process for a turn of the worker's conversation.
+    /// Begins a turn of the worker's conversation: with the process that is spoken to, or else with a new one.
     pub(super) fn start_turn(
         &mut self,
         worker: WorkerId,
@@ -60,6 +65,11 @@ impl Driver<'_> {
         let state = self.workers.get_mut(&worker).expect("callers looked it up");
         let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
         let prompt_file = self.session.dir.prompt_file(id, attempt, turn);
+        if state.output.converses() {
+            write_prompt(&prompt_file, message)?;
+            state.output.say(message);
+            return Ok(());
+        }
         let session_dir = self.session.dir.path();
         let mut env = vec![
             variable("WAVECREW_PROMPT_FILE", &prompt_file),
@@ -81,17 +91,30 @@ impl Driver<'_> {
             mcp: tools.as_ref(),
             schema: None,
             conversation: state.talk.next_turn(),
+            project: &self.session.project,
             scratch: &scratch,
             folders: &[session_dir.to_owned()],
             extra: &[],
         });
         write_files(&scratch, &launch.files)?;
-        let stdin = write_prompt(&prompt_file, &launch.stdin)?;
+        let (prompt, dialogue) = match launch.stdin {
+            Stdin::Text(text) => (write_prompt(&prompt_file, &text)?, None),
+            Stdin::Spoken(dialogue) => (write_prompt(&prompt_file, message)?, Some(dialogue)),
+        };
         env.extend(launch.env.iter().map(|(name, value)| variable(name, value)));
         let key = self.next_key;
         self.next_key += 1;
-        let streams = match open_streams(key, &state.output, self.ended.clone()) {
-            Ok(streams) => streams,
+        let opened = open_streams(key, &state.output, self.process_news.clone()).and_then(|streams| {
+            let Some(dialogue) = dialogue else {
+                return Ok((streams, prompt));
+            };
+            let (stdin, line) = open_line()?;
+            state.output.converse(dialogue, line);
+            state.output.say(message);
+            Ok((streams, stdin))
+        });
+        let (streams, stdin) = match opened {
+            Ok(opened) => opened,
             Err(error) => {
                 let error = SpawnError::Shortage(error.to_string());
                 self.inputs.push_back(Input::SpawnFailed { worker, error });
@@ -114,29 +137,70 @@ impl Driver<'_> {
         Ok(self.guardian.spawn(key, spec)?)
     }
 
-    pub(super) fn process_ended(&mut self, end: &ProcessEnded) -> Result<(), DriveError> {
-        let Some((worker, _)) = self.processes.remove(&end.key) else {
+    pub(super) fn process_ended(&mut self, key: u64, exit: ProcessExit) -> Result<(), DriveError> {
+        let Some((worker, _)) = self.processes.remove(&key) else {
             return Ok(());
         };
         let Some(state) = self.workers.get_mut(&worker) else {
             return Ok(());
         };
-        state.alive.retain(|key| *key != end.key);
+        state.alive.retain(|alive| *alive != key);
         state.output.end_turn();
+        state.output.hang_up();
         self.note_conversation(worker);
-        if self.begin_again(worker, end.exit)? || self.say_unsaid(worker)? {
+        if self.begin_again(worker, exit)? || self.say_unsaid(worker)? {
             return Ok(());
         }
+        self.end_turn(worker, exit)?;
+        self.closed_if_gone(worker);
+        Ok(())
+    }
+
+    /// A process that is spoken to waits for the next message.
+    pub(super) fn turn_over(&mut self, key: u64) -> Result<(), DriveError> {
+        let Some((worker, _)) = self.processes.get(&key) else {
+            return Ok(());
+        };
+        let worker = *worker;
+        let Some(state) = self.workers.get_mut(&worker) else {
+            return Ok(());
+        };
+        if state.closing.is_some() {
+            // What it ended with is told with the end of its process.
+            if let Some((_, grace)) = state.last_call.take() {
+                self.guardian.close(key, grace);
+            }
+            return Ok(());
+        }
+        self.note_conversation(worker);
+        if self.say_unsaid(worker)? {
+            return Ok(());
+        }
+        self.end_turn(worker, ProcessExit::Code(0))
+    }
+
+    /// Ends processes that were asked to end their turn first, and did not in time.
+    pub(super) fn look_at_last_calls(&mut self) {
+        for state in self.workers.values_mut() {
+            if let Some((_, grace)) = state.last_call.take_if(|(until, _)| Instant::now() >= *until) {
+                for key in &state.alive {
+                    self.guardian.close(*key, grace);
+                }
+            }
+        }
+    }
+
+    /// Tells the engine what became of a turn.
+    fn end_turn(&mut self, worker: WorkerId, exit: ProcessExit) -> Result<(), DriveError> {
         let reports = self.reports_of(worker)?;
         let state = &self.workers[&worker];
         // While another turn of the conversation goes on, only a report ends this one.
-        if state.alive.is_empty() || !reports.is_empty() {
+        if state.alive.is_empty() || state.output.converses() || !reports.is_empty() {
             let stopped = state.closing.is_some();
             let received = state.report_seen || !reports.is_empty();
-            let end = turn_end(&state.output, end.exit, stopped, received, reports);
+            let end = turn_end(&state.output, exit, stopped, received, reports);
             self.inputs.push_back(Input::TurnEnded { worker, end });
         }
-        self.closed_if_gone(worker);
         Ok(())
     }
 

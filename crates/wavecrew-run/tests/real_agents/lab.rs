@@ -11,7 +11,7 @@ use wavecrew_core::team::Access;
 use wavecrew_fake_model::FakeModel;
 use wavecrew_fake_model::client::point;
 use wavecrew_run::agent::Cli;
-use wavecrew_run::agent::launch::{Conversation, Launch, Request, launch};
+use wavecrew_run::agent::launch::{Conversation, Launch, Request, Stdin, launch};
 use wavecrew_run::agent::stream::{
     AgentEvent, End, Expects, FailKind, Meter, Outcome, Stream, Tally, Usage, outcome,
 };
@@ -178,7 +178,10 @@ fn start(command: &mut Command, launch: &Launch, root: &Path) -> Output {
         .spawn()
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    stdin.write_all(launch.stdin.as_bytes()).unwrap();
+    let Stdin::Text(text) = &launch.stdin else {
+        panic!("these agents read one text")
+    };
+    stdin.write_all(text.as_bytes()).unwrap();
     drop(stdin);
     child.wait_with_output().unwrap()
 }
@@ -192,6 +195,7 @@ pub fn request<'a>(prompt: &'a str, scratch: &'a Path) -> Request<'a> {
         mcp: None,
         schema: None,
         conversation: Conversation::New { id: UUID },
+        project: Path::new("."),
         scratch,
         folders: &[],
         extra: &[],

@@ -18,6 +18,7 @@ use wavecrew_core::team::Access;
 pub use outer::OUTER_MARKERS;
 
 use super::Cli;
+use super::dialogue::Dialogue;
 
 /// Which conversation a turn belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +52,8 @@ pub struct Request<'a> {
     /// The JSON Schema of the last message, for agents that take one ([`Cli::takes_schema`]).
     pub schema: Option<&'a Value>,
     pub conversation: Conversation<'a>,
+    /// The working folder.
+    pub project: &'a Path,
     /// An empty folder of this worker that nobody else reads, outside of the project.
     pub scratch: &'a Path,
     /// Folders besides the working folder that it may write, whatever its access: the session's own.
@@ -73,8 +76,17 @@ impl Request<'_> {
     }
 }
 
-/// Everything needed to start a process. Its stdin gets `stdin` and is then closed: agents wait on an open one for ever.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What a process gets to read.
+#[derive(Debug)]
+pub enum Stdin {
+    /// This, and then its end: agents wait on an open one for ever.
+    Text(String),
+    /// It stays open, and what comes through it is agreed on by talking.
+    Spoken(Box<dyn Dialogue>),
+}
+
+/// Everything needed to start a process.
+#[derive(Debug)]
 pub struct Launch {
     /// A path, or a name that is looked up on `PATH`.
     pub program: String,
@@ -83,7 +95,7 @@ pub struct Launch {
     pub env: Vec<(String, String)>,
     /// Written, readable by the user alone, before the start.
     pub files: Vec<(PathBuf, String)>,
-    pub stdin: String,
+    pub stdin: Stdin,
 }
 
 /// Builds the start of one turn.
@@ -94,7 +106,7 @@ pub fn launch(cli: Cli, request: &Request) -> Launch {
         args: Vec::new(),
         env: Vec::new(),
         files: Vec::new(),
-        stdin: request.prompt.to_owned(),
+        stdin: Stdin::Text(request.prompt.to_owned()),
     };
     match cli {
         Cli::Codex => codex::prepare(request, &mut launch),
@@ -178,6 +190,7 @@ mod tests {
             mcp: None,
             schema: None,
             conversation: Conversation::New { id: "conversation-1" },
+            project: Path::new("/project"),
             scratch: Path::new("/scratch"),
             folders: &[],
             extra: &[],
@@ -210,7 +223,7 @@ mod tests {
                 "{}: {words}",
                 cli.name()
             );
-            assert_eq!(launch.stdin, PROMPT);
+            assert!(matches!(&launch.stdin, Stdin::Text(text) if text == PROMPT));
             let known = |text: &String| text.contains("s3cret");
             let carried = launch
                 .env

@@ -44,7 +44,7 @@ pub struct Failure {
 
 impl Failure {
     /// By status and words.
-    pub(super) fn new(status: Option<u16>, message: &str) -> Self {
+    pub(in crate::agent) fn new(status: Option<u16>, message: &str) -> Self {
         Self {
             kind: FailKind::of(status, message),
             message: message.to_owned(),
@@ -52,7 +52,7 @@ impl Failure {
         }
     }
 
-    pub(super) fn of_kind(kind: FailKind, message: &str) -> Self {
+    pub(in crate::agent) fn of_kind(kind: FailKind, message: &str) -> Self {
         Self {
             kind,
             message: message.to_owned(),
