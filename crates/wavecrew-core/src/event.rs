@@ -59,6 +59,12 @@ pub enum Event {
         turn: u32,
         reason: String,
     },
+    /// Files changed after the worker's report was in: it may not describe what is there.
+    EditedAfterReport {
+        task: String,
+        attempt: u32,
+        files: Vec<String>,
+    },
     /// The attempt is over and the task has its result.
     Finished {
         at: Timestamp,

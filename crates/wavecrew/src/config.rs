@@ -10,6 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use wavecrew_core::plan::did_you_mean;
 use wavecrew_core::team::TeamProblem;
+use wavecrew_run::agent::{AgentSetting, AgentSettings, Cli};
 
 pub const FILE: &str = "wavecrew.toml";
 
@@ -27,6 +28,8 @@ pub struct Config {
     /// Attempts at a task whose worker broke down.
     pub attempts: Option<u32>,
     pub limits: ConfigLimits,
+    /// Models and further words for single agents.
+    pub agents: AgentSettings,
 }
 
 /// Limits that replace those of every team.
@@ -82,7 +85,7 @@ impl Config {
     }
 
     fn fill(&mut self, root: &DeTable<'_>, reader: &mut Reader<'_>) {
-        const KEYS: [&str; 5] = ["agent", "role_agents", "concurrency", "attempts", "limits"];
+        const KEYS: [&str; 6] = ["agent", "role_agents", "concurrency", "attempts", "limits", "agents"];
         for (key, value) in root {
             match &**key.get_ref() {
                 "agent" => self.agent = reader.text("agent", value),
@@ -97,6 +100,7 @@ impl Config {
                         Some("write [limits]".into()),
                     ),
                 },
+                "agents" => self.agents = agents(value, reader),
                 unknown => reader.unknown(key, unknown, "", &KEYS),
             }
         }
@@ -126,6 +130,40 @@ impl ConfigLimits {
             }
         }
     }
+}
+
+/// `[agents.NAME]`: a model and further words for each.
+fn agents(value: &Spanned<DeValue<'_>>, reader: &mut Reader<'_>) -> AgentSettings {
+    let mut known = Cli::ALL.map(Cli::name).to_vec();
+    known.push("acp");
+    let mut settings = AgentSettings::default();
+    let DeValue::Table(table) = value.get_ref() else {
+        let help = "write [agents.codex] and below it model = \"...\"";
+        reader.problem(value.span(), "`agents` must be a table".into(), Some(help.into()));
+        return settings;
+    };
+    for (key, value) in table {
+        let name = &**key.get_ref();
+        if !known.contains(&name) {
+            reader.unknown(key, name, " in [agents]", &known);
+            continue;
+        }
+        let DeValue::Table(table) = value.get_ref() else {
+            let help = format!("write [agents.{name}] and below it model = \"...\"");
+            reader.problem(value.span(), format!("`{name}` must be a table"), Some(help));
+            continue;
+        };
+        let mut setting = AgentSetting::default();
+        for (key, value) in table {
+            match &**key.get_ref() {
+                "model" => setting.model = reader.text("model", value),
+                "args" => setting.args = reader.list("args", value),
+                unknown => reader.unknown(key, unknown, &format!(" in [agents.{name}]"), &["model", "args"]),
+            }
+        }
+        settings.0.insert(name.to_owned(), setting);
+    }
+    settings
 }
 
 /// Takes values out of the file and collects what is wrong with them.
@@ -170,6 +208,15 @@ impl Reader<'_> {
                 None
             }
         }
+    }
+
+    fn list(&mut self, name: &str, value: &Spanned<DeValue<'_>>) -> Vec<String> {
+        let DeValue::Array(items) = value.get_ref() else {
+            let help = format!("write {name} = [\"...\"]");
+            self.problem(value.span(), format!("`{name}` must be a list of texts"), Some(help));
+            return Vec::new();
+        };
+        items.iter().filter_map(|item| self.text(name, item)).collect()
     }
 
     fn texts(&mut self, name: &str, value: &Spanned<DeValue<'_>>) -> BTreeMap<String, String> {
@@ -233,6 +280,8 @@ mod tests {
             limits.log_bytes,
         ];
         assert!(values.iter().all(Option::is_some), "{limits:?}");
+        let codex = config.agents.of("codex");
+        assert!(codex.model.is_some() && !codex.args.is_empty());
         assert_eq!(
             Config::parse(FILE, TEMPLATE),
             Ok(Config::default()),
@@ -258,5 +307,16 @@ mod tests {
             ]
         );
         assert_eq!(Config::parse(FILE, "agent = \n").unwrap_err()[0].line, 1);
+        for (text, message) in [
+            ("[agents.codx]\nmodel = \"m\"", "unknown setting `codx` in [agents]"),
+            ("[agents.codex]\nmodle = \"m\"", "unknown setting `modle` in [agents.codex]"),
+            ("[agents.codex]\nargs = \"m\"", "`args` must be a list of texts"),
+            ("[agents.codex]\nargs = [1]", "`args` must be text"),
+            ("[agents]\ncodex = 1", "`codex` must be a table"),
+            ("agents = 1", "`agents` must be a table"),
+        ] {
+            let problems = Config::parse(FILE, text).unwrap_err();
+            assert_eq!(problems[0].message, message, "{text}");
+        }
     }
 }

@@ -214,6 +214,14 @@ impl Engine {
         }
     }
 
+    pub(super) fn edited_after_report(&mut self, worker: WorkerId, files: Vec<String>) {
+        let Some(attempt) = self.live.get(&worker) else {
+            return;
+        };
+        let (task, attempt) = (self.ledger.plan().id(attempt.task).to_owned(), attempt.number);
+        self.record(Event::EditedAfterReport { task, attempt, files });
+    }
+
     pub(super) fn turn_ended(&mut self, worker: WorkerId, end: &TurnEnd) {
         let now = self.now;
         self.note_usage(worker, end.spent);

@@ -47,6 +47,11 @@ pub enum Input {
         worker: WorkerId,
         end: TurnEnd,
     },
+    /// The worker went on after its report and changed these files.
+    EditedAfterReport {
+        worker: WorkerId,
+        files: Vec<String>,
+    },
     /// The claim of a worker was compared with the facts.
     ClaimChecked {
         worker: WorkerId,

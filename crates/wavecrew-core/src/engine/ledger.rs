@@ -26,6 +26,8 @@ pub struct TaskState {
     pub spent: Spent,
     /// The conversation of the latest attempt, while it has no end of its own.
     pub talk: Option<Box<Talk>>,
+    /// Files that the worker changed after its report.
+    pub late_edits: Option<Box<[String]>>,
 }
 
 /// A conversation between a worker and its model.
@@ -52,6 +54,7 @@ impl TaskState {
         self.made_from = None;
         self.stop = None;
         self.talk = None;
+        self.late_edits = None;
     }
 
     fn mark_done(&mut self) {
@@ -262,6 +265,7 @@ impl Ledger {
                     state.made_from = Some((*print, agent));
                     state.started = Some(*at);
                     state.ended = None;
+                    state.late_edits = None;
                 });
             }
             Event::Finished {
@@ -306,6 +310,9 @@ impl Ledger {
                 if let Some(talk) = &mut state.talk {
                     talk.spent += *spent;
                 }
+            }),
+            Event::EditedAfterReport { task, files, .. } => self.change(task, |state| {
+                state.late_edits = Some(files.clone().into());
             }),
             Event::Interrupted { at, task, .. } => self.change(task, |state| {
                 state.progress = Progress::Pending;

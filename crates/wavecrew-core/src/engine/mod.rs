@@ -171,6 +171,7 @@ impl Engine {
             } => self.conversing(worker, conversation, model, version),
             Input::Reported { worker, body } => self.reported(worker, &body),
             Input::TurnEnded { worker, end } => self.turn_ended(worker, &end),
+            Input::EditedAfterReport { worker, files } => self.edited_after_report(worker, files),
             Input::ClaimChecked { worker, verdict } => self.claim_checked(worker, verdict),
             Input::Closed { worker } => self.closed(worker),
             Input::Edited { patch, plan } => self.edited(patch, *plan),

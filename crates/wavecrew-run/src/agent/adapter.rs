@@ -4,7 +4,7 @@
 use super::Cli;
 use super::launch::{Launch, Request, Stdin, launch};
 use super::listen::Listener;
-use super::stream::Usage;
+use super::stream::{FailKind, Usage};
 
 /// A kind of agent.
 pub trait Adapter: std::fmt::Debug {
@@ -16,6 +16,11 @@ pub trait Adapter: std::fmt::Debug {
     fn listener(&self, before: Usage) -> Option<Listener>;
 
     fn memory(&self) -> Memory;
+
+    /// What a person can do about a failure of this kind.
+    fn advice(&self, _failure: FailKind) -> Option<String> {
+        None
+    }
 }
 
 /// What an agent remembers from turn to turn.
@@ -69,6 +74,31 @@ impl Adapter for Cli {
         match self {
             Self::Codex | Self::Opencode => Memory::Own,
             Self::Claude | Self::Gemini | Self::Qwen | Self::Goose => Memory::Named,
+        }
+    }
+
+    fn advice(&self, failure: FailKind) -> Option<String> {
+        match failure {
+            FailKind::Auth => Some(format!(
+                "{}; `wavecrew agents` lists what else is installed",
+                self.how_to_log_in()
+            )),
+            FailKind::OtherVersion => Some(match self.tested_version() {
+                Some(version) => format!("wavecrew is tested with {version}: {}", self.how_to_install()),
+                None => self.how_to_install().to_owned(),
+            }),
+            FailKind::RateLimited
+            | FailKind::Overloaded
+            | FailKind::Quota
+            | FailKind::BadRequest
+            | FailKind::Server
+            | FailKind::Unreachable
+            | FailKind::Cut
+            | FailKind::Declined
+            | FailKind::Schema
+            | FailKind::NoConversation
+            | FailKind::OutOfTime
+            | FailKind::Other => None,
         }
     }
 }

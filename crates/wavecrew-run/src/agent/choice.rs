@@ -37,6 +37,12 @@ pub fn by_name(name: &str) -> Result<Rc<dyn Adapter>, AgentError> {
     Ok(Rc::new(Command { program, args }))
 }
 
+/// The program that an agent is which is spoken to over ACP.
+pub fn spoken_program(name: &str) -> Option<String> {
+    let (program, _) = words(name.strip_prefix("acp:")?).ok()??;
+    Some(program)
+}
+
 /// A command as a program and its words.
 fn words(command: &str) -> Result<Option<(String, Vec<String>)>, AgentError> {
     let words = shlex::split(command).ok_or_else(|| AgentError::BadQuotes(command.to_owned()))?;

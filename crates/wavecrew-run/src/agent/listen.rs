@@ -23,6 +23,8 @@ pub struct Listener {
     tally: Tally,
     meter: Meter,
     latest: String,
+    /// Files that changed after the report, once there is one.
+    late: Option<Vec<String>>,
     /// Lines that were too long to be read.
     pub dropped: u64,
 }
@@ -72,6 +74,7 @@ impl Listener {
             tally: Tally::default(),
             meter: Meter::new(before),
             latest: String::new(),
+            late: None,
             dropped: 0,
         }
     }
@@ -105,6 +108,7 @@ impl Listener {
             *stream = Stream::new(*cli);
         }
         self.tally.next_turn();
+        self.late = None;
     }
 
     /// From now on the process is spoken to.
@@ -169,6 +173,16 @@ impl Listener {
         &self.tally
     }
 
+    /// The report is here.
+    pub fn note_report(&mut self) {
+        self.late = Some(Vec::new());
+    }
+
+    /// Files that changed after it.
+    pub fn late_changes(&self) -> &[String] {
+        self.late.as_deref().unwrap_or_default()
+    }
+
     /// What it does right now, in a line.
     pub fn latest(&self) -> &str {
         &self.latest
@@ -191,14 +205,14 @@ impl Listener {
     }
 
     /// The answer that ended the turn, as a report: the object that it is or ends with, else all of it, so that an
-    /// agent that answers with prose is told what is wrong with it.
+    /// agent that answers with prose, or with nothing, is told what is wrong with it.
     pub fn answer(&self) -> Option<String> {
         let (text, structured) = self.tally.answer.as_ref()?;
         if let Some(object) = structured {
             return Some(object.to_string());
         }
         let text = text.trim();
-        (!text.is_empty()).then(|| final_object(text).unwrap_or(text).to_owned())
+        Some(final_object(text).unwrap_or(text).to_owned())
     }
 
     fn keep(&mut self, piece: &[u8]) {
@@ -244,9 +258,13 @@ impl Listener {
                 AgentEvent::Retrying(failure) | AgentEvent::Failed(failure) => {
                     first_line(&failure.message).clone_into(&mut self.latest);
                 }
+                AgentEvent::FileChange { path } => {
+                    if let Some(late) = &mut self.late {
+                        late.push(path.clone());
+                    }
+                }
                 AgentEvent::Started { .. }
                 | AgentEvent::ToolEnd { .. }
-                | AgentEvent::FileChange { .. }
                 | AgentEvent::Usage(_)
                 | AgentEvent::Final { .. }
                 | AgentEvent::PermissionDenied { .. }

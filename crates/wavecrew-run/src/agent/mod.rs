@@ -8,14 +8,16 @@ pub mod launch;
 mod listen;
 pub mod machine;
 mod redact;
+mod settings;
 pub mod stream;
 
 pub use acp::Acp;
 pub use adapter::{Adapter, Command, Memory};
-pub use choice::{AgentError, by_name, preferred};
+pub use choice::{AgentError, by_name, preferred, spoken_program};
 pub use dialogue::{Dialogue, Heard};
 pub use listen::Listener;
 pub use redact::{Redactor, settled};
+pub use settings::{AgentSetting, AgentSettings};
 
 /// An agent command line that is known by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -4,6 +4,7 @@ mod briefing;
 pub mod claims;
 mod edits;
 mod finish;
+mod late_edits;
 mod messages;
 mod output;
 mod perform;
@@ -17,7 +18,7 @@ pub use edits::{Edit, Moment, follow_edit, read_edit};
 pub use reporter::{Reporter, Running};
 pub use session::{NewSession, OpenSession, SessionError, replay};
 
-use crate::agent::{Adapter, Redactor};
+use crate::agent::{Adapter, AgentSettings, Redactor};
 use crate::guardian::{Guardian, GuardianCommand};
 use crate::process::{Notice as ProcessNotice, ProcessError, SpawnFailure, check_open_files_limit};
 use briefing::Surroundings;
@@ -64,6 +65,8 @@ pub struct Surface<'a> {
     pub instruction: Option<String>,
     /// The words of the command that gives workers their tools over MCP.
     pub worker_tools: Option<Vec<String>>,
+    /// What the project sets for single agents.
+    pub agent_settings: AgentSettings,
 }
 
 pub struct Driver<'a> {
@@ -78,6 +81,8 @@ pub struct Driver<'a> {
     /// Which worker a process belongs to, and what tells its pumps that it is gone.
     processes: HashMap<u64, (WorkerId, watch::Sender<Option<crate::process::Exit>>)>,
     next_key: u64,
+    /// Since when no more than one worker has been there.
+    alone_since: SystemTime,
     inputs: VecDeque<Input>,
     surroundings: Surroundings,
     table: TableKeeper,
@@ -183,6 +188,7 @@ impl<'a> Driver<'a> {
             workers: BTreeMap::new(),
             processes: HashMap::new(),
             next_key: 1,
+            alone_since: UNIX_EPOCH,
             inputs: VecDeque::new(),
             surroundings: Surroundings::default(),
             settled: Vec::new(),

@@ -148,6 +148,19 @@ impl Output {
         }
     }
 
+    /// The worker's report is here: what changes from now on was not in it.
+    pub fn note_report(&self) {
+        if let Some(listener) = &self.listener {
+            listener.borrow_mut().note_report();
+        }
+    }
+
+    /// Files that the agent says it changed after its report.
+    pub fn late_changes(&self) -> Vec<String> {
+        let listener = self.listener.as_ref();
+        listener.map_or_else(Vec::new, |listener| listener.borrow().late_changes().to_vec())
+    }
+
     /// Asks the process that is spoken to for the end of its turn.
     pub fn cut_short(&self) {
         if let Some(listener) = &self.listener {

@@ -178,6 +178,7 @@ impl Driver<'_> {
             assignment,
         };
         self.workers.insert(worker, state);
+        self.count_workers();
         self.start_turn(worker, 1, &message)
     }
 
@@ -209,6 +210,7 @@ impl Driver<'_> {
             }
             if let Some(report) = attempts.take_report(&state.assignment.id, state.assignment.attempt)? {
                 state.report_seen = true;
+                state.output.note_report();
                 let body = self.redactor.text(&String::from_utf8_lossy(&report));
                 self.inputs.push_back(Input::Reported {
                     worker: *worker,
@@ -274,7 +276,9 @@ impl Driver<'_> {
         if state.agent.memory() != Memory::None {
             remove_scratch(&self.session.dir, &state.assignment.id, state.assignment.attempt);
         }
+        self.count_workers();
         if closed.report.is_some() {
+            self.note_late_edits(&state);
             self.settled
                 .push((state.assignment.id, state.assignment.attempt, closed));
         }

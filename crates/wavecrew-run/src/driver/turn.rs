@@ -3,7 +3,7 @@
 use super::output::Output;
 use super::worker::{Unsaid, open_line, open_streams};
 use super::{DriveError, Driver};
-use crate::agent::Memory;
+use crate::agent::{Adapter, Memory};
 use crate::agent::launch::{McpServer, Request, Stdin};
 use crate::agent::stream::{End, Expects, FailKind, Outcome, Stopped};
 use crate::process::{Exit as ProcessExit, Spawn};
@@ -84,17 +84,18 @@ impl Driver<'_> {
         let tools = self.surface.worker_tools.as_ref().map(|words| tools(words, &env));
         let scratch = scratch_folder(&self.session.dir).join(format!("{id}.{attempt}"));
         let role = self.engine.ledger().team.role(&state.assignment.role);
+        let settings = self.surface.agent_settings.of(&state.assignment.agent);
         let launch = state.agent.launch(&Request {
             prompt: message,
             access: role.map_or(Access::Source, |role| role.access),
-            model: None,
+            model: settings.model.as_deref(),
             mcp: tools.as_ref(),
             schema: None,
             conversation: state.talk.next_turn(),
             project: &self.session.project,
             scratch: &scratch,
             folders: &[session_dir.to_owned()],
-            extra: &[],
+            extra: &settings.args,
         });
         write_files(&scratch, &launch.files)?;
         let (prompt, dialogue) = match launch.stdin {
@@ -198,7 +199,7 @@ impl Driver<'_> {
         if state.alive.is_empty() || state.output.converses() || !reports.is_empty() {
             let stopped = state.closing.is_some();
             let received = state.report_seen || !reports.is_empty();
-            let end = turn_end(&state.output, exit, stopped, received, reports);
+            let end = turn_end(state.agent.as_ref(), &state.output, exit, stopped, received, reports);
             self.inputs.push_back(Input::TurnEnded { worker, end });
         }
         Ok(())
@@ -297,6 +298,7 @@ impl Driver<'_> {
 
 /// What the engine is told of the end of a turn.
 fn turn_end(
+    agent: &dyn Adapter,
     output: &Output,
     exit: ProcessExit,
     stopped: bool,
@@ -329,7 +331,13 @@ fn turn_end(
         exit,
         reports,
         last_words: match &failure {
-            Some(failure) => output.shown(failure.message.as_bytes()),
+            Some(failure) => {
+                let words = output.shown(failure.message.as_bytes());
+                match agent.advice(failure.kind) {
+                    Some(advice) => format!("{words} (help: {advice})"),
+                    None => words,
+                }
+            }
             None => output.last_words(),
         },
         spent,

@@ -26,7 +26,7 @@ pub struct RunFlags {
     /// Workers at the same time [default: 3]
     #[arg(short = 'c', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub concurrency: Option<u32>,
-    /// Who does the tasks: codex, claude, gemini, qwen, opencode, goose or `command:./agent.sh`
+    /// Who does the tasks: codex, claude, gemini, qwen, opencode, goose, `acp:PROGRAM ARGS` or `command:./agent.sh`
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
     /// Another agent for one role
@@ -97,6 +97,7 @@ pub fn drive(
         asker: person.then(|| Arc::new(ask) as Asker),
         instruction: flags.instruction.clone(),
         worker_tools: Some(worker_tools),
+        agent_settings: Config::load(&session.project)?.agents,
     };
     let (dir, info) = (session.dir.clone(), session.info.clone());
     let (ending, ledger) =

@@ -29,6 +29,8 @@ pub enum FailKind {
     NoConversation,
     /// The agent's own clock ran out.
     OutOfTime,
+    /// The agent does not know the words that it was started with: it is older or newer than expected.
+    OtherVersion,
     /// Something else.
     Other,
 }
@@ -118,6 +120,10 @@ const WORDS: &[(&str, FailKind)] = &[
     ("error resuming session", FailKind::NoConversation),
     ("no saved session found", FailKind::NoConversation),
     ("session not found", FailKind::NoConversation),
+    ("unexpected argument", FailKind::OtherVersion),
+    ("unknown option", FailKind::OtherVersion),
+    ("unknown argument", FailKind::OtherVersion),
+    ("unrecognized option", FailKind::OtherVersion),
     ("invalid_request_error", FailKind::BadRequest),
     ("invalid_argument", FailKind::BadRequest),
 ];
@@ -249,6 +255,11 @@ mod tests {
                 None,
                 "{\"error\":{\"code\":\"invalid_request_error\"}}",
                 FailKind::BadRequest,
+            ),
+            (
+                None,
+                "error: unexpected argument '--disable' found",
+                FailKind::OtherVersion,
             ),
             (None, "it took 50000 steps, e400", FailKind::Other),
         ];

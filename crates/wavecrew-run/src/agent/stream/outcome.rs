@@ -16,7 +16,9 @@ impl FailKind {
             Self::BadRequest | Self::Unreachable | Self::Declined => StopReason::Refused,
             Self::Schema => StopReason::SchemaInvalid,
             Self::OutOfTime => StopReason::Timeout,
-            Self::Server | Self::Cut | Self::NoConversation | Self::Other => StopReason::Crashed,
+            Self::Server | Self::Cut | Self::NoConversation | Self::OtherVersion | Self::Other => {
+                StopReason::Crashed
+            }
         }
     }
 }
