@@ -72,7 +72,10 @@ fn reports_by_tool(agent: &'static str) {
     let script = format!("@@tool {tool} {REPORT}\n@@final bye");
     let script = match agent {
         // Over this protocol it hides the tools of servers behind one that finds them.
-        "acp_qwen" => format!("@@tool tool_search {{\"query\":\"select:{tool}\"}}\n{script}"),
+        "acp_qwen" => format!(
+            "@@tool tool_search {{\"query\":\"select:{tool}\"}}\n\
+             @@tool tool_call {{\"name\":\"{tool}\",\"arguments\":{REPORT}}}\n@@final bye"
+        ),
         _ => script,
     };
     let row = Row::one_shot(script);
@@ -307,13 +310,13 @@ agents! {
         clock: "60" [("hang", "hang", "timeout")],
     }
     acp_opencode {
-        soon: [("429", "e429", "rate_limited")],
+        soon: [("429", "e429", "crashed")],
         late: {
             gives_up_late_on_500: ("500", "e500", "crashed"),
             gives_up_late_on_a_cut_stream: ("cut stream", "cut2", "crashed"),
             gives_up_late_on_a_closed_port: (REFUSED, "refused", "refused")
         },
-        clock: "60" [("hang", "hang", "timeout")],
+        clock: "90" [("hang", "hang", "timeout")],
     }
 }
 
