@@ -29,6 +29,7 @@ impl Held {
         };
         let launch = by_name("acp:agent --acp").unwrap().launch(&Request {
             prompt: "",
+            mode: wavecrew_core::id::ExecMode::CsvWave,
             access,
             model,
             mcp: Some(&server),

@@ -69,6 +69,7 @@ mod tests {
     fn request(prompt: &str) -> Request<'_> {
         Request {
             prompt,
+            mode: wavecrew_core::id::ExecMode::CsvWave,
             access: Access::Source,
             model: None,
             mcp: None,

@@ -3,6 +3,7 @@
 mod acp;
 mod adapter;
 mod choice;
+mod claude_talk;
 mod dialogue;
 pub mod launch;
 mod listen;

@@ -87,6 +87,7 @@ impl Driver<'_> {
         let settings = self.surface.agent_settings.of(&state.assignment.agent);
         let launch = state.agent.launch(&Request {
             prompt: message,
+            mode: state.assignment.mode,
             access: role.map_or(Access::Source, |role| role.access),
             model: settings.model.as_deref(),
             mcp: tools.as_ref(),

@@ -190,6 +190,7 @@ fn start(command: &mut Command, launch: &Launch, root: &Path) -> Output {
 pub fn request<'a>(prompt: &'a str, scratch: &'a Path) -> Request<'a> {
     Request {
         prompt,
+        mode: wavecrew_core::id::ExecMode::CsvWave,
         access: Access::Source,
         model: None,
         mcp: None,

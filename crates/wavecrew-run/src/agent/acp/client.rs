@@ -166,6 +166,7 @@ impl Client {
             return self.state.failed(cut_short());
         };
         self.updates.turn_begins();
+        self.state.turn_begins();
         let params =
             json!({ "sessionId": self.session, "prompt": [{ "type": "text", "text": message }] });
         self.stage = Stage::Prompting(self.request("session/prompt", &params));

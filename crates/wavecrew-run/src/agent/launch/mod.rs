@@ -13,6 +13,7 @@ mod qwen;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
+use wavecrew_core::id::ExecMode;
 use wavecrew_core::team::Access;
 
 pub use outer::OUTER_MARKERS;
@@ -45,6 +46,8 @@ pub struct McpServer {
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     pub prompt: &'a str,
+    /// Whether it is talked to once or held open.
+    pub mode: ExecMode,
     /// What of the project its role may change. Agents know "nothing" and "files here"; the engine checks the rest.
     pub access: Access,
     pub model: Option<&'a str>,
@@ -185,6 +188,7 @@ mod tests {
     fn with<'a>(cli: Cli, change: impl FnOnce(&mut Request<'a>)) -> Launch {
         let mut request = Request {
             prompt: PROMPT,
+            mode: ExecMode::CsvWave,
             access: Access::Source,
             model: None,
             mcp: None,
@@ -253,6 +257,13 @@ mod tests {
         }
         let named = |cli| has(&with(cli, |_| {}), &["--session-id", "conversation-1"]);
         assert_eq!(Cli::ALL.map(named), [false, true, true, true, false, false]);
+    }
+
+    #[test]
+    fn claude_is_held_open_for_interactive_work() {
+        let launch = with(Cli::Claude, |request| request.mode = ExecMode::Interactive);
+        assert!(has(&launch, &["--input-format", "stream-json"]), "{:?}", launch.args);
+        assert!(matches!(launch.stdin, Stdin::Spoken(_)));
     }
 
     #[test]

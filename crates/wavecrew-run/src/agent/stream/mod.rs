@@ -172,6 +172,11 @@ impl State {
         }
     }
 
+    /// What was denied in one turn is told again in the next.
+    pub(super) fn turn_begins(&mut self) {
+        self.denied.clear();
+    }
+
     pub(super) fn denied(&mut self, id: &str, tool: &str) {
         // Some agents tell of a denial when it happens and list all of them at the end.
         if !self.denied.iter().any(|known| known == id) {
