@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use wavecrew_core::engine::Permission;
 use wavecrew_core::team::Access;
 use wavecrew_run::agent::launch::{Conversation, McpServer, Request, Stdin};
 use wavecrew_run::agent::stream::{AgentEvent, FailKind, Meter, Tally, Usage};
@@ -163,17 +164,46 @@ fn held(name: &str, resume: Option<&str>) -> Held {
 fn recordings_end_as_they_ended() {
     // The recording, its session, the answer, the tokens of the answer, and the files that it told of.
     let cases: [(&str, &str, &str, u64, &[&str]); 4] = [
-        ("gemini", "3acc27f9-6024-4d14-9185-9addd72831f6", "acp done", 150, &["LABPROJECT.txt"]),
-        ("opencode", "ses_e1f8c58ebffeK55uIDeExMg48H", "acp done", 50, &["LABPROJECT.txt"]),
-        ("codex", "01a1e073-4b35-7d62-88e5-cdd81ff04c08", "acp done", 150, &[]),
-        ("claude", "96b44e3b-b314-4475-a748-eca715ee8262", "acp done", 0, &[]),
+        (
+            "gemini",
+            "3acc27f9-6024-4d14-9185-9addd72831f6",
+            "acp done",
+            150,
+            &["LABPROJECT.txt"],
+        ),
+        (
+            "opencode",
+            "ses_e1f8c58ebffeK55uIDeExMg48H",
+            "acp done",
+            50,
+            &["LABPROJECT.txt"],
+        ),
+        (
+            "codex",
+            "01a1e073-4b35-7d62-88e5-cdd81ff04c08",
+            "acp done",
+            150,
+            &[],
+        ),
+        (
+            "claude",
+            "96b44e3b-b314-4475-a748-eca715ee8262",
+            "acp done",
+            0,
+            &[],
+        ),
     ];
     for (name, session, answer, output, files) in cases {
         let held = held(name, None);
         let tally = held.tally();
         assert_eq!(tally.conversation.as_deref(), Some(session), "{name}");
         assert!(tally.version.is_some(), "{name}");
-        assert_eq!(held.answered().as_deref(), Some(answer), "{name}: {:#?}", held.events);
+        assert_eq!(
+            held.answered().as_deref(),
+            Some(answer),
+            "{name}: {:#?}",
+            held.events
+        );
         assert_eq!(tally.open_tools, 0, "{name}");
         let mut meter = Meter::new(Usage::NONE);
         held.events.iter().for_each(|event| meter.on(event));
@@ -184,7 +214,11 @@ fn recordings_end_as_they_ended() {
         });
         assert_eq!(told.collect::<Vec<_>>(), files, "{name}");
         let servers = &held.last("session/new")["params"]["mcpServers"];
-        assert_eq!(servers[0]["env"][0], json!({ "name": "WAVECREW_TOKEN", "value": "t" }), "{name}");
+        assert_eq!(
+            servers[0]["env"][0],
+            json!({ "name": "WAVECREW_TOKEN", "value": "t" }),
+            "{name}"
+        );
     }
 }
 
@@ -203,7 +237,11 @@ fn a_session_is_loaded_and_its_past_is_not_the_answer() {
     let held = held("gemini_load", Some(id));
     assert_eq!(held.last("session/load")["params"]["sessionId"], id);
     assert_eq!(held.tally().conversation.as_deref(), Some(id));
-    assert!(held.answered().unwrap().ends_with("after load"), "{:#?}", held.events);
+    assert!(
+        held.answered().unwrap().ends_with("after load"),
+        "{:#?}",
+        held.events
+    );
 }
 
 #[test]
@@ -219,10 +257,17 @@ fn a_session_that_is_lost_is_begun_anew() {
         held.answer("initialize", "result", &greeting);
         if let Some(asked) = held.said.iter().find(|said| said["params"]["sessionId"] == "old") {
             let method = asked["method"].as_str().unwrap().to_owned();
-            held.answer(&method, "error", &json!({ "code": -32603, "message": "no such session" }));
+            held.answer(
+                &method,
+                "error",
+                &json!({ "code": -32603, "message": "no such session" }),
+            );
         }
         held.answer("session/new", "result", &json!({ "sessionId": "new" }));
-        assert_eq!(held.last("session/prompt")["params"]["prompt"][0]["text"], "go on");
+        assert_eq!(
+            held.last("session/prompt")["params"]["prompt"][0]["text"],
+            "go on"
+        );
         assert_eq!(held.tally().conversation.as_deref(), Some("new"));
     }
 }
@@ -230,11 +275,15 @@ fn a_session_that_is_lost_is_begun_anew() {
 #[test]
 fn turns_follow_each_other_in_one_session() {
     let mut held = Held::opened(Access::Source);
-    held.update(&json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": "one" } }));
+    held.update(
+        &json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": "one" } }),
+    );
     held.answer("session/prompt", "result", &json!({ "stopReason": "end_turn" }));
     assert_eq!(held.answered().as_deref(), Some("one"));
     held.say("again");
-    held.update(&json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": "two" } }));
+    held.update(
+        &json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": "two" } }),
+    );
     held.answer("session/prompt", "result", &json!({ "stopReason": "end_turn" }));
     assert_eq!(held.answered().as_deref(), Some("two"));
     let sessions = held.said.iter().filter(|said| said["method"] == "session/new");
@@ -254,7 +303,11 @@ fn stop_reasons_are_normalised() {
         assert_eq!(held.failure().0, kind, "{reason}");
     }
     let mut held = Held::opened(Access::Source);
-    held.answer("session/prompt", "result", &json!({ "stopReason": "of_another_kind" }));
+    held.answer(
+        "session/prompt",
+        "result",
+        &json!({ "stopReason": "of_another_kind" }),
+    );
     assert!(held.answered().is_some() && held.tally().unknown == 1);
 }
 
@@ -267,23 +320,50 @@ fn what_is_asked_is_answered_by_the_access_of_the_role() {
     for (access, option, denied) in [(Access::Source, "yes", 0), (Access::ReadOnly, "no", 1)] {
         let mut held = Held::opened(access);
         held.hear(&ask);
+        if denied > 0 {
+            // It waits until somebody has decided.
+            let Some(AgentEvent::Question { id, tool, .. }) = held.events.last().cloned() else {
+                panic!("{:#?}", held.events)
+            };
+            assert_eq!(tool, "edit a.rs write");
+            let written = held.dialogue.answer(&id, Permission::Denied);
+            held.note(&written);
+            held.update(&json!({ "sessionUpdate": "plan" }));
+        }
         let answer = held.said.last().unwrap();
         assert_eq!(answer["id"], "q");
-        assert_eq!(answer["result"]["outcome"], json!({ "outcome": "selected", "optionId": option }));
+        assert_eq!(
+            answer["result"]["outcome"],
+            json!({ "outcome": "selected", "optionId": option })
+        );
         assert_eq!(held.tally().denied.len(), denied);
     }
 }
 
 #[test]
 fn files_and_terminals_are_not_offered() {
-    for method in ["fs/read_text_file", "fs/write_text_file", "terminal/create", "elicitation/create"] {
+    for method in [
+        "fs/read_text_file",
+        "fs/write_text_file",
+        "terminal/create",
+        "elicitation/create",
+    ] {
         let mut held = Held::opened(Access::Source);
-        held.hear(&json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": { "path": "/etc/passwd" } }));
+        held.hear(
+            &json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": { "path": "/etc/passwd" } }),
+        );
         let answer = held.said.last().unwrap();
-        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(7), &json!(-32601)), "{method}");
+        assert_eq!(
+            (&answer["id"], &answer["error"]["code"]),
+            (&json!(7), &json!(-32601)),
+            "{method}"
+        );
     }
     let offered = &Held::opened(Access::Source).said[0]["params"]["clientCapabilities"];
-    assert_eq!(*offered, json!({ "fs": { "readTextFile": false, "writeTextFile": false }, "terminal": false }));
+    assert_eq!(
+        *offered,
+        json!({ "fs": { "readTextFile": false, "writeTextFile": false }, "terminal": false })
+    );
 }
 
 #[test]
@@ -306,7 +386,10 @@ fn what_is_new_is_counted_and_borne() {
 fn a_turn_is_cut_short() {
     let mut held = Held::opened(Access::Source);
     held.cut_short();
-    assert_eq!(*held.said.last().unwrap(), json!({ "jsonrpc": "2.0", "method": "session/cancel", "params": { "sessionId": "s" } }));
+    assert_eq!(
+        *held.said.last().unwrap(),
+        json!({ "jsonrpc": "2.0", "method": "session/cancel", "params": { "sessionId": "s" } })
+    );
     // Before the session is open there is nothing to cancel, and nothing to say any more.
     let mut held = Held::new_one();
     held.say("do it");
@@ -326,14 +409,31 @@ fn an_agent_that_cannot_be_used_says_why() {
 
     let mut held = Held::new_one();
     held.say("do it");
-    held.answer("initialize", "error", &json!({ "code": -32601, "message": "what?" }));
-    assert!(held.failure().1.contains("does not speak"), "{:?}", held.failure());
+    held.answer(
+        "initialize",
+        "error",
+        &json!({ "code": -32601, "message": "what?" }),
+    );
+    assert!(
+        held.failure().1.contains("does not speak"),
+        "{:?}",
+        held.failure()
+    );
 
     let mut held = Held::new_one();
     held.say("do it");
-    let ways = json!([{ "id": "a", "name": "Key", "description": "set KEY" }, { "id": "b", "name": "Browser" }]);
-    held.answer("initialize", "result", &json!({ "protocolVersion": 1, "authMethods": ways }));
-    held.answer("session/new", "error", &json!({ "code": -32000, "message": "Authentication required" }));
+    let ways =
+        json!([{ "id": "a", "name": "Key", "description": "set KEY" }, { "id": "b", "name": "Browser" }]);
+    held.answer(
+        "initialize",
+        "result",
+        &json!({ "protocolVersion": 1, "authMethods": ways }),
+    );
+    held.answer(
+        "session/new",
+        "error",
+        &json!({ "code": -32000, "message": "Authentication required" }),
+    );
     let (kind, message) = held.failure();
     assert_eq!(kind, FailKind::Auth);
     assert!(message.ends_with("(its ways: set KEY; Browser)"), "{message}");
@@ -351,12 +451,23 @@ fn a_model_is_chosen_in_the_way_that_the_agent_offers() {
     let mut by_option =
         open(&json!({ "sessionId": "s", "configOptions": [{ "id": "mod", "category": "model" }] }));
     let params = &by_option.last("session/set_config_option")["params"];
-    assert_eq!(*params, json!({ "sessionId": "s", "configId": "mod", "value": "m-1" }));
+    assert_eq!(
+        *params,
+        json!({ "sessionId": "s", "configId": "mod", "value": "m-1" })
+    );
     by_option.answer("session/set_config_option", "result", &json!({}));
     assert_eq!(by_option.last("session/prompt")["params"]["sessionId"], "s");
 
     let mut by_name = open(&json!({ "sessionId": "s" }));
     assert_eq!(by_name.last("session/set_model")["params"]["modelId"], "m-1");
-    by_name.answer("session/set_model", "error", &json!({ "code": -32602, "message": "unknown" }));
-    assert!(by_name.failure().1.contains("the model `m-1`"), "{:?}", by_name.failure());
+    by_name.answer(
+        "session/set_model",
+        "error",
+        &json!({ "code": -32602, "message": "unknown" }),
+    );
+    assert!(
+        by_name.failure().1.contains("the model `m-1`"),
+        "{:?}",
+        by_name.failure()
+    );
 }

@@ -85,7 +85,14 @@ impl Config {
     }
 
     fn fill(&mut self, root: &DeTable<'_>, reader: &mut Reader<'_>) {
-        const KEYS: [&str; 6] = ["agent", "role_agents", "concurrency", "attempts", "limits", "agents"];
+        const KEYS: [&str; 6] = [
+            "agent",
+            "role_agents",
+            "concurrency",
+            "attempts",
+            "limits",
+            "agents",
+        ];
         for (key, value) in root {
             match &**key.get_ref() {
                 "agent" => self.agent = reader.text("agent", value),
@@ -213,7 +220,11 @@ impl Reader<'_> {
     fn list(&mut self, name: &str, value: &Spanned<DeValue<'_>>) -> Vec<String> {
         let DeValue::Array(items) = value.get_ref() else {
             let help = format!("write {name} = [\"...\"]");
-            self.problem(value.span(), format!("`{name}` must be a list of texts"), Some(help));
+            self.problem(
+                value.span(),
+                format!("`{name}` must be a list of texts"),
+                Some(help),
+            );
             return Vec::new();
         };
         items.iter().filter_map(|item| self.text(name, item)).collect()
@@ -308,8 +319,14 @@ mod tests {
         );
         assert_eq!(Config::parse(FILE, "agent = \n").unwrap_err()[0].line, 1);
         for (text, message) in [
-            ("[agents.codx]\nmodel = \"m\"", "unknown setting `codx` in [agents]"),
-            ("[agents.codex]\nmodle = \"m\"", "unknown setting `modle` in [agents.codex]"),
+            (
+                "[agents.codx]\nmodel = \"m\"",
+                "unknown setting `codx` in [agents]",
+            ),
+            (
+                "[agents.codex]\nmodle = \"m\"",
+                "unknown setting `modle` in [agents.codex]",
+            ),
             ("[agents.codex]\nargs = \"m\"", "`args` must be a list of texts"),
             ("[agents.codex]\nargs = [1]", "`args` must be text"),
             ("[agents]\ncodex = 1", "`codex` must be a table"),

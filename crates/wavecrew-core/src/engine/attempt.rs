@@ -366,6 +366,7 @@ impl Engine {
         for worker in workers {
             self.look_at_clocks(worker);
         }
+        self.look_at_permissions();
         self.look_at_question();
     }
 

@@ -42,6 +42,12 @@ pub enum Input {
         worker: WorkerId,
         body: String,
     },
+    /// The agent waits for an answer to this before it does what its role's access does not cover.
+    Asks {
+        worker: WorkerId,
+        key: String,
+        text: String,
+    },
     /// The worker's turn is over.
     TurnEnded {
         worker: WorkerId,
@@ -153,4 +159,6 @@ pub enum StopKind {
 pub enum Answer {
     Retry,
     Abort,
+    Allow,
+    Deny,
 }

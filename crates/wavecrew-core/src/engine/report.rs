@@ -47,7 +47,8 @@ impl ReportReader {
                 body.len()
             ));
         }
-        let example = format!(r#"report with one JSON object such as {{"id":"{task}","status":"completed"}}"#);
+        let example =
+            format!(r#"report with one JSON object such as {{"id":"{task}","status":"completed"}}"#);
         let text = body.trim();
         if text.is_empty() {
             return Err(format!("the report is empty; {example}"));

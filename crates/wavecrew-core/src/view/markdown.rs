@@ -85,7 +85,10 @@ fn entry(text: &mut String, ledger: &Ledger, task: TaskIx) {
         let _ = writeln!(text, "  - Error: {}", one_line(&result.error));
     }
     if let Some(files) = late_edits(state) {
-        let _ = writeln!(text, "  - Warning: it went on after its report and changed {files}");
+        let _ = writeln!(
+            text,
+            "  - Warning: it went on after its report and changed {files}"
+        );
     }
 }
 

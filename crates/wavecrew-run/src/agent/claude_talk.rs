@@ -2,6 +2,7 @@
 //! always prints; only what goes in differs.
 
 use serde_json::{Value, json};
+use wavecrew_core::engine::Permission;
 
 use super::Cli;
 use super::dialogue::{Dialogue, Heard};
@@ -11,6 +12,8 @@ use super::stream::{AgentEvent, Stream};
 pub(super) struct ClaudeTalk {
     stream: Stream,
     interrupts: u32,
+    /// What it asked and was not told yet: the id of its request, and the arguments of the tool.
+    asked: Vec<(String, Value)>,
 }
 
 impl ClaudeTalk {
@@ -18,6 +21,7 @@ impl ClaudeTalk {
         Self {
             stream: Stream::new(Cli::Claude),
             interrupts: 0,
+            asked: Vec::new(),
         }
     }
 }
@@ -32,20 +36,28 @@ impl Dialogue for ClaudeTalk {
 
     fn hear(&mut self, said: &str) -> Heard {
         let events = self.stream.line(said);
-        let asked = events.iter().filter_map(|event| match event {
-            AgentEvent::Question { id, .. } => Some(id),
-            _ => None,
-        });
-        // Its permissions were settled when it was started; what it still has to ask for is not among them.
-        let denied = asked.map(|id| {
-            let answer = json!({ "behavior": "deny", "message": "This worker may not do that." });
-            let response = json!({ "subtype": "success", "request_id": id, "response": answer });
-            line(&json!({ "type": "control_response", "response": response }))
-        });
-        Heard {
-            reply: denied.collect(),
-            events,
+        for event in &events {
+            if let AgentEvent::Question { id, input, .. } = event {
+                self.asked.push((id.clone(), input.clone()));
+            }
         }
+        Heard {
+            events,
+            ..Heard::default()
+        }
+    }
+
+    fn answer(&mut self, question: &str, permission: Permission) -> String {
+        let Some(at) = self.asked.iter().position(|(id, _)| id == question) else {
+            return String::new();
+        };
+        let (id, input) = self.asked.swap_remove(at);
+        let answer = match permission {
+            Permission::Granted => json!({ "behavior": "allow", "updatedInput": input }),
+            Permission::Denied => json!({ "behavior": "deny", "message": "This worker may not do that." }),
+        };
+        let response = json!({ "subtype": "success", "request_id": id, "response": answer });
+        line(&json!({ "type": "control_response", "response": response }))
     }
 
     fn cut_short(&mut self) -> String {
@@ -72,15 +84,26 @@ mod tests {
         assert!(matches!(heard.events.last(), Some(AgentEvent::Final { text, .. }) if text == "one"));
         assert!(heard.reply.is_empty());
         assert!(talk.cut_short().contains(r#""subtype":"interrupt""#));
-        assert!(talk.hear(r#"{"type":"control_response","response":{}}"#).events.is_empty());
+        assert!(
+            talk.hear(r#"{"type":"control_response","response":{}}"#)
+                .events
+                .is_empty()
+        );
     }
 
     #[test]
-    fn what_it_asks_for_is_denied() {
+    fn what_it_asks_for_is_answered_once() {
         let mut talk = ClaudeTalk::new();
         let request = r#"{"type":"control_request","request_id":"q","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{}}}"#;
-        let reply: Value = serde_json::from_str(&talk.hear(request).reply).unwrap();
-        assert_eq!(reply["response"]["request_id"], "q");
-        assert_eq!(reply["response"]["response"]["behavior"], "deny");
+        for (permission, behavior) in [(Permission::Denied, "deny"), (Permission::Granted, "allow")] {
+            assert!(matches!(
+                talk.hear(request).events[..],
+                [AgentEvent::Question { .. }]
+            ));
+            let reply: Value = serde_json::from_str(&talk.answer("q", permission)).unwrap();
+            assert_eq!(reply["response"]["request_id"], "q");
+            assert_eq!(reply["response"]["response"]["behavior"], behavior);
+            assert_eq!(talk.answer("q", permission), "");
+        }
     }
 }

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use wavecrew_core::engine::Permission;
+
 use super::stream::AgentEvent;
 
 /// A conversation with one process. A turn begins with [`say`](Dialogue::say) and is over with the event
@@ -15,6 +17,10 @@ pub trait Dialogue: fmt::Debug {
     /// Takes in one line.
     #[must_use]
     fn hear(&mut self, line: &str) -> Heard;
+
+    /// Answers a [`Question`](AgentEvent::Question) of the agent. What is to be written.
+    #[must_use]
+    fn answer(&mut self, question: &str, permission: Permission) -> String;
 
     /// Asks the agent to end its turn now; that it is over is heard like any other end. What is to be written.
     #[must_use]

@@ -2,7 +2,7 @@
 //! any length pass through memory that is bounded.
 
 use memchr::{memchr, memrchr};
-use wavecrew_core::engine::final_object;
+use wavecrew_core::engine::{Permission, final_object};
 use wavecrew_core::event::Spent;
 
 use super::Cli;
@@ -23,6 +23,8 @@ pub struct Listener {
     tally: Tally,
     meter: Meter,
     latest: String,
+    /// What the agent waits to be told: the question's id, and what it is about.
+    questions: Vec<(String, String)>,
     /// Files that changed after the report, once there is one.
     late: Option<Vec<String>>,
     /// Lines that were too long to be read.
@@ -74,6 +76,7 @@ impl Listener {
             tally: Tally::default(),
             meter: Meter::new(before),
             latest: String::new(),
+            questions: Vec::new(),
             late: None,
             dropped: 0,
         }
@@ -138,6 +141,18 @@ impl Listener {
         if let Source::Spoken(_, dialogue) = &mut self.source {
             self.outgoing.push_str(&dialogue.say(message));
             self.turn = Turn::Open;
+        }
+    }
+
+    /// What the agent asked since this was asked last.
+    pub fn take_questions(&mut self) -> Vec<(String, String)> {
+        std::mem::take(&mut self.questions)
+    }
+
+    /// Answers a question of the agent.
+    pub fn reply(&mut self, question: &str, permission: Permission) {
+        if let Source::Spoken(_, dialogue) = &mut self.source {
+            self.outgoing.push_str(&dialogue.answer(question, permission));
         }
     }
 
@@ -258,6 +273,7 @@ impl Listener {
                 AgentEvent::Retrying(failure) | AgentEvent::Failed(failure) => {
                     first_line(&failure.message).clone_into(&mut self.latest);
                 }
+                AgentEvent::Question { id, tool, .. } => self.questions.push((id.clone(), tool.clone())),
                 AgentEvent::FileChange { path } => {
                     if let Some(late) = &mut self.late {
                         late.push(path.clone());
@@ -268,7 +284,6 @@ impl Listener {
                 | AgentEvent::Usage(_)
                 | AgentEvent::Final { .. }
                 | AgentEvent::PermissionDenied { .. }
-                | AgentEvent::Question { .. }
                 | AgentEvent::Unknown { .. } => {}
             }
         }

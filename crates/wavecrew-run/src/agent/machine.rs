@@ -224,8 +224,13 @@ pub fn find_program(name: &str, path: &OsStr) -> Option<PathBuf> {
 
 /// What `--agent` may be given here to speak ACP.
 pub fn acp_agents(path: &OsStr) -> Vec<String> {
-    let known = installed(path).into_iter().filter_map(Cli::acp).map(str::to_owned);
-    let programs = ACP_PROGRAMS.iter().filter(|name| find_program(name, path).is_some());
+    let known = installed(path)
+        .into_iter()
+        .filter_map(Cli::acp)
+        .map(str::to_owned);
+    let programs = ACP_PROGRAMS
+        .iter()
+        .filter(|name| find_program(name, path).is_some());
     known.chain(programs.map(|name| format!("acp:{name}"))).collect()
 }
 
@@ -257,7 +262,10 @@ mod tests {
         assert_eq!(installed(&path), [Cli::Claude, Cli::Qwen]);
         assert_eq!(acp_agents(&path), ["acp:qwen --acp", "acp:codex-acp"]);
         let by_path = first.path().join("qwen");
-        assert_eq!(find_program(by_path.to_str().unwrap(), &path), Some(by_path.clone()));
+        assert_eq!(
+            find_program(by_path.to_str().unwrap(), &path),
+            Some(by_path.clone())
+        );
         assert_eq!(find_program("/no/such", &path), None);
         assert_eq!(version(&Cli::Claude.find(&path).unwrap()).unwrap(), "2.1.3");
         assert!(

@@ -9,7 +9,14 @@ use std::time::SystemTime;
 use wavecrew_core::engine::Input;
 
 /// Folders whose files nobody writes by hand.
-const PASSED_OVER: [&str; 6] = [".git", ".workflow", "node_modules", "target", "__pycache__", ".venv"];
+const PASSED_OVER: [&str; 6] = [
+    ".git",
+    ".workflow",
+    "node_modules",
+    "target",
+    "__pycache__",
+    ".venv",
+];
 /// A project with more than this is not looked through for the sake of a warning.
 const MOST_ENTRIES: usize = 20_000;
 
@@ -86,12 +93,21 @@ mod tests {
     fn only_what_was_written_later_is_found() {
         let root = tempfile::tempdir().unwrap();
         let report = SystemTime::now();
-        for (path, seconds) in [("a.txt", -5), ("src/b.rs", 5), (".git/index", 5), ("src/target/x", 5)] {
+        for (path, seconds) in [
+            ("a.txt", -5),
+            ("src/b.rs", 5),
+            (".git/index", 5),
+            ("src/target/x", 5),
+        ] {
             let path = root.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             let file = File::create(path).unwrap();
             let distance = Duration::from_secs(5);
-            let at = if seconds < 0 { report - distance } else { report + distance };
+            let at = if seconds < 0 {
+                report - distance
+            } else {
+                report + distance
+            };
             file.set_modified(at).unwrap();
         }
         let mut files = Vec::new();

@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
 use tokio::sync::mpsc::UnboundedSender;
-use wavecrew_core::engine::{MAX_REPORT_BYTES, Voice, final_object};
+use wavecrew_core::engine::{MAX_REPORT_BYTES, Permission, Voice, final_object};
 use wavecrew_core::event::Spent;
 use wavecrew_store::{BoundedLog, sanitise};
 
@@ -126,12 +126,16 @@ impl Output {
 
     /// Whether there is a process that is spoken to.
     pub fn converses(&self) -> bool {
-        self.listener.as_ref().is_some_and(|listener| listener.borrow().converses())
+        self.listener
+            .as_ref()
+            .is_some_and(|listener| listener.borrow().converses())
     }
 
     /// Whether the process that is spoken to is at work.
     pub fn turn_open(&self) -> bool {
-        self.listener.as_ref().is_some_and(|listener| listener.borrow().turn_open())
+        self.listener
+            .as_ref()
+            .is_some_and(|listener| listener.borrow().turn_open())
     }
 
     /// Whether a turn of the process that is spoken to has just ended.
@@ -159,6 +163,21 @@ impl Output {
     pub fn late_changes(&self) -> Vec<String> {
         let listener = self.listener.as_ref();
         listener.map_or_else(Vec::new, |listener| listener.borrow().late_changes().to_vec())
+    }
+
+    /// What the agent asked since this was asked last: ids and what they are about.
+    pub fn take_questions(&self) -> Vec<(String, String)> {
+        let listener = self.listener.as_ref();
+        listener.map_or_else(Vec::new, |listener| listener.borrow_mut().take_questions())
+    }
+
+    /// Answers a question of the agent.
+    pub fn reply(&self, question: &str, permission: Permission) {
+        if let Some(listener) = &self.listener {
+            let mut listener = listener.borrow_mut();
+            listener.reply(question, permission);
+            self.speak(&mut listener);
+        }
     }
 
     /// Asks the process that is spoken to for the end of its turn.

@@ -64,6 +64,15 @@ impl Driver<'_> {
                 session::write_interactive(&self.session.dir, self.engine.ledger(), task)?;
             }
             Action::Merged { wave } => self.merged(wave)?,
+            Action::Reply {
+                worker,
+                key,
+                permission,
+            } => {
+                if let Some(state) = self.workers.get(&worker) {
+                    state.output.reply(&key, permission);
+                }
+            }
             Action::Ask(question) => {
                 let Some(asker) = self.surface.asker.clone() else {
                     let answer = wavecrew_core::engine::Answer::Abort;
@@ -204,6 +213,10 @@ impl Driver<'_> {
                     }
                     self.inputs.push_back(Input::Activity { worker: *worker });
                 }
+            }
+            for (key, text) in state.output.take_questions() {
+                let (worker, text) = (*worker, self.redactor.text(&text));
+                self.inputs.push_back(Input::Asks { worker, key, text });
             }
             if state.report_seen || state.closing.is_some() || state.started.elapsed() < REPORTS_AFTER {
                 continue;

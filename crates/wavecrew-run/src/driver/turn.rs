@@ -3,9 +3,9 @@
 use super::output::Output;
 use super::worker::{Unsaid, open_line, open_streams};
 use super::{DriveError, Driver};
-use crate::agent::{Adapter, Memory};
 use crate::agent::launch::{McpServer, Request, Stdin};
 use crate::agent::stream::{End, Expects, FailKind, Outcome, Stopped};
+use crate::agent::{Adapter, Memory};
 use crate::process::{Exit as ProcessExit, Spawn};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -200,7 +200,14 @@ impl Driver<'_> {
         if state.alive.is_empty() || state.output.converses() || !reports.is_empty() {
             let stopped = state.closing.is_some();
             let received = state.report_seen || !reports.is_empty();
-            let end = turn_end(state.agent.as_ref(), &state.output, exit, stopped, received, reports);
+            let end = turn_end(
+                state.agent.as_ref(),
+                &state.output,
+                exit,
+                stopped,
+                received,
+                reports,
+            );
             self.inputs.push_back(Input::TurnEnded { worker, end });
         }
         Ok(())

@@ -18,8 +18,13 @@ use wavecrew_store::{Closed, Token};
 /// Something happened to a process of a worker, and everything that it had printed by then was taken in.
 pub(super) enum ProcessNews {
     /// A turn of its conversation is over; it waits to be spoken to.
-    TurnOver { key: u64 },
-    Ended { key: u64, exit: Exit },
+    TurnOver {
+        key: u64,
+    },
+    Ended {
+        key: u64,
+        exit: Exit,
+    },
 }
 
 pub(super) struct Worker {

@@ -139,7 +139,10 @@ impl Found {
         writeln!(out, "{name}  {version} · {}", program.display())?;
         if let Some(tested) = self.other_version() {
             let how = self.cli.how_to_install();
-            writeln!(out, "          wavecrew is tested with {tested}; if it does not work: {how}")?;
+            writeln!(
+                out,
+                "          wavecrew is tested with {tested}; if it does not work: {how}"
+            )?;
         }
         let login = match &self.login {
             Login::Variable(name) => format!("logged in: {name} is set"),

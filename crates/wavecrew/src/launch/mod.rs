@@ -10,9 +10,9 @@ use crate::report;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use wavecrew_core::engine::{Answer, Asking, Engine, Ledger, Options, Question};
+use wavecrew_core::engine::{About, Answer, Asking, Engine, Ledger, Options, Question};
 use wavecrew_run::driver::{Asker, DriveError, Driver, OpenSession, SessionError, Surface};
 use wavecrew_run::guardian::GuardianCommand;
 use wavecrew_store::Holder;
@@ -135,14 +135,21 @@ fn path_with(program: &Path) -> Option<OsString> {
 }
 
 fn ask(question: &Question) -> Answer {
+    // One question at a time: there is one person.
+    static ASKING: Mutex<()> = Mutex::new(());
+    let _asking = ASKING.lock();
+    let (items, yes, no) = match question.about {
+        About::FailedWave => (["Try them again", "Stop here"], Answer::Retry, Answer::Abort),
+        About::Permission => (["Allow it this time", "Deny it"], Answer::Allow, Answer::Deny),
+    };
     let choice = dialoguer::Select::new()
         .with_prompt(&question.text)
-        .items(["Try them again", "Stop here"])
+        .items(items)
         .default(1)
         .interact();
     match choice {
-        Ok(0) => Answer::Retry,
-        Ok(_) | Err(_) => Answer::Abort,
+        Ok(0) => yes,
+        Ok(_) | Err(_) => no,
     }
 }
 

@@ -43,8 +43,12 @@ fn events(sandbox: &Sandbox, kind: &str) -> usize {
 fn a_bad_report_is_mended_in_the_same_process() {
     for mode in ["csv-wave", "interactive"] {
         let sandbox = Sandbox::new().tasks(&format!("id,exec_mode\na,{mode}"));
-        run(&sandbox, r#"if [ $n = 1 ]; then text "All good."; else text "$report"; fi; done_"#, &[])
-            .expect_exit(0);
+        run(
+            &sandbox,
+            r#"if [ $n = 1 ]; then text "All good."; else text "$report"; fi; done_"#,
+            &[],
+        )
+        .expect_exit(0);
         assert_eq!(sandbox.cell("a", "findings"), "told");
         let seen = ["spawned", "sent_back", "usage", "conversing"].map(|kind| events(&sandbox, kind));
         assert_eq!(seen, [1, 1, 2, 1], "{}", sandbox.read("journal.ndjson"));
@@ -60,15 +64,24 @@ fn every_kind_of_bad_report_fails_with_its_own_words() {
         ("", "the report is empty"),
         ("{}", "the report is an empty object"),
         ("done", "is prose and not a JSON object"),
-        (r#"{\"id\":\"b\",\"status\":\"completed\"}"#, "the report is for task `b`"),
+        (
+            r#"{\"id\":\"b\",\"status\":\"completed\"}"#,
+            "the report is for task `b`",
+        ),
     ] {
         let sandbox = Sandbox::new().tasks("id\na");
         let quoted = said.replace('\\', r"\\").replace('"', "\\\"");
         run(&sandbox, &format!("text \"{quoted}\"; done_"), &[]).expect_exit(1);
         let error = sandbox.cell("a", "error");
-        assert!(error.starts_with("The report was not valid after 2 corrections: "), "{error}");
+        assert!(
+            error.starts_with("The report was not valid after 2 corrections: "),
+            "{error}"
+        );
         assert!(error.contains(why), "{said}: {error}");
-        assert_eq!((events(&sandbox, "spawned"), events(&sandbox, "sent_back")), (1, 2));
+        assert_eq!(
+            (events(&sandbox, "spawned"), events(&sandbox, "sent_back")),
+            (1, 2)
+        );
     }
 }
 

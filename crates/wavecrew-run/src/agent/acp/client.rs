@@ -4,11 +4,14 @@
 use std::collections::VecDeque;
 
 use serde_json::{Value, json};
+use wavecrew_core::engine::Permission;
 
 use super::super::dialogue::{Dialogue, Heard};
 use super::super::launch::{Conversation, McpServer, Request};
-use super::super::stream::{AgentEvent, FailKind, Failure, SessionUpdates, State, items, owned, text};
-use super::policy::{Permission, Policy, choice};
+use super::super::stream::{
+    AgentEvent, FailKind, Failure, SessionUpdates, State, items, owned, paths_of, text,
+};
+use super::policy::{Policy, choice};
 
 const VERSION: u64 = 1;
 /// Codes of errors.
@@ -32,6 +35,8 @@ pub(super) struct Client {
     state: State,
     updates: SessionUpdates,
     out: VecDeque<Value>,
+    /// What the agent asked and was not told yet: our name for it, the id of its request, and the request.
+    asked: Vec<(String, Value, Value)>,
 }
 
 /// How far it has got; with the id of the request that is to be answered next.
@@ -73,6 +78,7 @@ impl Client {
             state: State::default(),
             updates: SessionUpdates::default(),
             out: VecDeque::new(),
+            asked: Vec::new(),
         }
     }
 
@@ -167,8 +173,7 @@ impl Client {
         };
         self.updates.turn_begins();
         self.state.turn_begins();
-        let params =
-            json!({ "sessionId": self.session, "prompt": [{ "type": "text", "text": message }] });
+        let params = json!({ "sessionId": self.session, "prompt": [{ "type": "text", "text": message }] });
         self.stage = Stage::Prompting(self.request("session/prompt", &params));
     }
 
@@ -237,24 +242,44 @@ impl Client {
 
     /// A request of the agent.
     fn asked(&mut self, id: &Value, method: &str, params: &Value) {
-        let mut answer = json!({ "jsonrpc": "2.0", "id": id });
-        if method == "session/request_permission" {
-            let call = &params["toolCall"];
-            let permission = self.policy.judge(call);
-            self.updates.tool(call, &mut self.state);
-            if permission == Permission::Denied {
-                self.state.denied(text(call, "toolCallId"), text(call, "title"));
-            }
-            answer["result"]["outcome"] = match choice(permission, params) {
-                Some(option) => json!({ "outcome": "selected", "optionId": option }),
-                None => json!({ "outcome": "cancelled" }),
-            };
-        } else {
+        if method != "session/request_permission" {
             self.state.unknown(method);
-            let message = format!("wavecrew does not offer {method}");
-            answer["error"] = json!({ "code": METHOD_NOT_FOUND, "message": message });
+            let error =
+                json!({ "code": METHOD_NOT_FOUND, "message": format!("wavecrew does not offer {method}") });
+            return self
+                .out
+                .push_back(json!({ "jsonrpc": "2.0", "id": id, "error": error }));
         }
-        self.out.push_back(answer);
+        let call = &params["toolCall"];
+        self.updates.tool(call, &mut self.state);
+        match self.policy.judge(call) {
+            Permission::Granted => self.permit(id, params, Some(Permission::Granted)),
+            // Not by itself: a person may know better.
+            Permission::Denied => {
+                self.asked.push((id.to_string(), id.clone(), params.clone()));
+                self.state.push(AgentEvent::Question {
+                    id: id.to_string(),
+                    tool: wish(call),
+                    input: call["rawInput"].clone(),
+                });
+            }
+        }
+    }
+
+    /// Tells the agent whether it may; without a word on that, that its turn is over.
+    fn permit(&mut self, id: &Value, params: &Value, permission: Option<Permission>) {
+        let call = &params["toolCall"];
+        if permission == Some(Permission::Denied) {
+            self.state.denied(text(call, "toolCallId"), text(call, "title"));
+        }
+        let option = permission.and_then(|permission| choice(permission, params));
+        let outcome = match option {
+            Some(option) => json!({ "outcome": "selected", "optionId": option }),
+            None => json!({ "outcome": "cancelled" }),
+        };
+        let result = json!({ "outcome": outcome });
+        self.out
+            .push_back(json!({ "jsonrpc": "2.0", "id": id, "result": result }));
     }
 
     fn notified(&mut self, method: &str, params: &Value) {
@@ -303,8 +328,20 @@ impl Dialogue for Client {
         }
     }
 
+    fn answer(&mut self, question: &str, permission: Permission) -> String {
+        let asked = self.asked.iter().position(|(key, ..)| key == question);
+        if let Some(at) = asked {
+            let (_, id, params) = self.asked.swap_remove(at);
+            self.permit(&id, &params, Some(permission));
+        }
+        self.written()
+    }
+
     fn cut_short(&mut self) -> String {
         self.message = None;
+        for (_, id, params) in std::mem::take(&mut self.asked) {
+            self.permit(&id, &params, None);
+        }
         if let Stage::Prompting(_) = self.stage {
             let params = json!({ "sessionId": self.session });
             self.out
@@ -312,6 +349,17 @@ impl Dialogue for Client {
         }
         self.written()
     }
+}
+
+/// What a call is about, for a person.
+fn wish(call: &Value) -> String {
+    let mut wish = call["kind"].as_str().unwrap_or("use a tool").to_owned();
+    for part in [paths_of(call).join(", "), text(call, "title").to_owned()] {
+        if !part.is_empty() {
+            wish = format!("{wish} {part}");
+        }
+    }
+    wish
 }
 
 fn cut_short() -> Failure {
@@ -329,7 +377,9 @@ fn mcp_server(server: &McpServer) -> Value {
 fn current_model(session: &Value) -> Option<String> {
     let by_option = || {
         let options = items(session, "configOptions").iter();
-        let model = options.clone().find(|option| text(option, "category") == "model")?;
+        let model = options
+            .clone()
+            .find(|option| text(option, "category") == "model")?;
         owned(&model["currentValue"])
     };
     owned(&session["models"]["currentModelId"]).or_else(by_option)
@@ -338,7 +388,9 @@ fn current_model(session: &Value) -> Option<String> {
 /// The option by which a model is chosen, where it is one.
 fn model_option(session: &Value) -> Option<String> {
     let options = items(session, "configOptions").iter();
-    let model = options.clone().find(|option| text(option, "category") == "model")?;
+    let model = options
+        .clone()
+        .find(|option| text(option, "category") == "model")?;
     owned(&model["id"])
 }
 
@@ -346,7 +398,12 @@ fn model_option(session: &Value) -> Option<String> {
 fn words_of(error: &Value) -> String {
     let general = text(error, "message");
     let data = &error["data"];
-    let detail = [&data["message"], &data["details"], &data["error"]["message"], data];
+    let detail = [
+        &data["message"],
+        &data["details"],
+        &data["error"]["message"],
+        data,
+    ];
     match detail.into_iter().find_map(Value::as_str) {
         Some(detail) if detail != general => format!("{general}: {detail}"),
         Some(_) | None => general.to_owned(),

@@ -4,6 +4,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
+use wavecrew_core::engine::Permission;
 use wavecrew_core::team::Access;
 
 use super::super::launch::Request;
@@ -16,12 +17,6 @@ pub(super) struct Policy {
     folders: Vec<PathBuf>,
     /// The name of our own server of tools.
     tools: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Permission {
-    Granted,
-    Denied,
 }
 
 impl Policy {
@@ -124,7 +119,11 @@ mod tests {
         let edit = |path: &str| json!({ "kind": "edit", "locations": [{ "path": path }] });
         // The call, and whether a role that writes and a role that does not may make it.
         let cases = [
-            (json!({ "kind": "read", "locations": [{ "path": "/etc/hosts" }] }), true, true),
+            (
+                json!({ "kind": "read", "locations": [{ "path": "/etc/hosts" }] }),
+                true,
+                true,
+            ),
             (edit("/project/a.rs"), true, false),
             (edit("a.rs"), true, false),
             (edit("/project/.workflow/s/spec/a.md"), true, true),
@@ -136,7 +135,11 @@ mod tests {
                 false,
                 false,
             ),
-            (json!({ "kind": "execute", "title": "rm -rf wavecrew" }), true, false),
+            (
+                json!({ "kind": "execute", "title": "rm -rf wavecrew" }),
+                true,
+                false,
+            ),
             (
                 json!({ "kind": "execute", "rawInput": { "server": "wavecrew" }, "_meta": { "is_mcp_tool_call": true } }),
                 true,
@@ -148,7 +151,11 @@ mod tests {
         ];
         for (call, writer, reader) in cases {
             let may = |access| policy(access).judge(&call) == Permission::Granted;
-            assert_eq!((may(Access::Source), may(Access::ReadOnly)), (writer, reader), "{call}");
+            assert_eq!(
+                (may(Access::Source), may(Access::ReadOnly)),
+                (writer, reader),
+                "{call}"
+            );
         }
     }
 

@@ -262,7 +262,11 @@ mod tests {
     #[test]
     fn claude_is_held_open_for_interactive_work() {
         let launch = with(Cli::Claude, |request| request.mode = ExecMode::Interactive);
-        assert!(has(&launch, &["--input-format", "stream-json"]), "{:?}", launch.args);
+        assert!(
+            has(&launch, &["--input-format", "stream-json"]),
+            "{:?}",
+            launch.args
+        );
         assert!(matches!(launch.stdin, Stdin::Spoken(_)));
     }
 
