@@ -150,7 +150,7 @@ pub struct Spent {
 
 impl Spent {
     pub fn is_nothing(&self) -> bool {
-        *self == Self::default()
+        (self.input, self.cached, self.output) == (0, 0, 0) && self.cost.is_none_or(|cost| cost <= 0.0)
     }
 }
 

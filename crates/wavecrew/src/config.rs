@@ -168,7 +168,9 @@ fn agents(value: &Spanned<DeValue<'_>>, reader: &mut Reader<'_>) -> AgentSetting
                 unknown => reader.unknown(key, unknown, &format!(" in [agents.{name}]"), &["model", "args"]),
             }
         }
-        settings.0.insert(name.to_owned(), setting);
+        if setting != AgentSetting::default() {
+            settings.0.insert(name.to_owned(), setting);
+        }
     }
     settings
 }

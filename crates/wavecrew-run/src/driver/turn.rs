@@ -199,7 +199,9 @@ impl Driver<'_> {
         // While another turn of the conversation goes on, only a report ends this one.
         if state.alive.is_empty() || state.output.converses() || !reports.is_empty() {
             let stopped = state.closing.is_some();
-            let received = state.report_seen || !reports.is_empty();
+            // The answer is a candidate, but nothing that was handed in.
+            let answers = usize::from(state.output.answer().is_some());
+            let received = state.report_seen || reports.len() > answers;
             let end = turn_end(
                 state.agent.as_ref(),
                 &state.output,

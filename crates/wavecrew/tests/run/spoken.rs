@@ -127,7 +127,7 @@ fn an_attempt_that_was_cut_off_goes_on_in_its_session() {
     let sandbox = Sandbox::new().tasks("id\na");
     // The guardian is its parent; with it the run ends.
     let does = r#"if [ -e once ]; then text "$report"; done_; else touch once
-        until grep -q conversing .workflow/.csv-wave/*/journal.ndjson; do sleep 0.05; done; kill -9 $PPID; fi"#;
+        until grep -q s-1 .workflow/.csv-wave/*/journal.ndjson; do sleep 0.05; done; kill -9 $PPID; fi"#;
     run(&sandbox, does, &[]).expect_exit(5);
     let agent = format!("acp:sh agent.sh '{does}'");
     sandbox.go_on_with(&["-y", "--agent", &agent]).expect_exit(0);
