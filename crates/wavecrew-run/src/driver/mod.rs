@@ -3,6 +3,7 @@
 mod briefing;
 pub mod claims;
 mod edits;
+mod files;
 mod finish;
 mod late_edits;
 mod messages;

@@ -1,7 +1,8 @@
 //! Performs the engine's actions, in order.
 
+use super::files::remove_scratch;
 use super::output::{Activity, Output};
-use super::turn::{CUT_SHORT, conversation_id, remove_scratch};
+use super::turn::{CUT_SHORT, conversation_id};
 use super::worker::{Talk, Worker};
 use super::{DriveError, Driver, session};
 use crate::agent::stream::{Span, Usage};

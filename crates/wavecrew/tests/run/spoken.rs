@@ -17,6 +17,7 @@ while read -r line; do
     *'"method":"initialize"'*) echo "a banner"; answer '{"protocolVersion":1,"agentInfo":{"version":"7"},"agentCapabilities":{"loadSession":true}}' ;;
     *'"method":"session/new"'*) answer '{"sessionId":"s-1"}' ;;
     *'"method":"session/load"'*) touch loaded; answer '{}' ;;
+    *'"method":"session/set_model"'*) printf %s "$line" > model; answer '{}' ;;
     *'"method":"session/prompt"'*) n=$((n + 1)); prompt=$id; eval "$1" ;;
     *'"method":"session/cancel"'*) touch cancelled; id=$prompt; answer '{"stopReason":"cancelled"}' ;;
     *'"outcome"'*) id=$prompt; printf %s "$line" > answered; text "I was not let."; done_ ;;
@@ -83,6 +84,17 @@ fn every_kind_of_bad_report_fails_with_its_own_words() {
             (1, 2)
         );
     }
+}
+
+#[test]
+fn the_project_sets_the_model_and_further_words() {
+    let sandbox = Sandbox::new().tasks("id\na");
+    let settings = "[agents.acp]\nmodel = \"m-9\"\nargs = [\"two words\"]\n";
+    fs::write(sandbox.path("wavecrew.toml"), settings).expect("the settings are written");
+    run(&sandbox, r#"printf %s "$2" > words; text "$report"; done_"#, &[]).expect_exit(0);
+    let read = |name| fs::read_to_string(sandbox.path(name)).expect("the agent wrote it");
+    assert_eq!(read("words"), "two words");
+    assert!(read("model").contains(r#""modelId":"m-9""#), "{}", read("model"));
 }
 
 #[test]
