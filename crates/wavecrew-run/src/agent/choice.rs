@@ -1,6 +1,7 @@
-//! Agents by name. Starts nothing and looks for nothing on the machine.
+//! Agents by name. Starts nothing; looks for nothing on the machine but the cassette that a name asks for.
 
 use std::ffi::OsStr;
+use std::path::Path;
 use std::rc::Rc;
 
 use wavecrew_core::team::Role;
@@ -8,6 +9,7 @@ use wavecrew_core::team::Role;
 use super::Cli;
 use super::acp::Acp;
 use super::adapter::{Adapter, Command};
+use crate::cassette::{CassetteError, PREFIX, Player};
 
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
@@ -19,9 +21,13 @@ pub enum AgentError {
     EmptyAcp,
     #[error("`{0}` cannot be split into words: a quote is not closed")]
     BadQuotes(String),
+    #[error("`{PREFIX}` needs a cassette to play, for example `{PREFIX}run.jsonl`")]
+    NoCassette,
+    #[error(transparent)]
+    Cassette(#[from] CassetteError),
 }
 
-/// The agent of this name: `codex` and its kin, `acp:COMMAND` or `command:COMMAND`.
+/// The agent of this name: `codex` and its kin, `acp:COMMAND`, `command:COMMAND`, or `replay:FILE`, which is read at once.
 pub fn by_name(name: &str) -> Result<Rc<dyn Adapter>, AgentError> {
     if let Some(cli) = Cli::by_name(name) {
         return Ok(Rc::new(cli));
@@ -29,6 +35,11 @@ pub fn by_name(name: &str) -> Result<Rc<dyn Adapter>, AgentError> {
     if let Some(command) = name.strip_prefix("acp:") {
         let (program, args) = words(command)?.ok_or(AgentError::EmptyAcp)?;
         return Ok(Rc::new(Acp { program, args }));
+    }
+    match name.strip_prefix(PREFIX) {
+        Some("") => return Err(AgentError::NoCassette),
+        Some(file) => return Ok(Rc::new(Player::open(Path::new(file))?)),
+        None => {}
     }
     let Some(command) = name.strip_prefix("command:") else {
         return Err(AgentError::Unknown(name.to_owned()));
@@ -63,7 +74,6 @@ pub fn preferred<'a>(role: &'a Role, path: &OsStr) -> Option<&'a str> {
 mod tests {
     use super::super::launch::{Conversation, Request, Stdin};
     use super::*;
-    use std::path::Path;
     use wavecrew_core::team::Access;
 
     fn request(prompt: &str) -> Request<'_> {
@@ -109,6 +119,8 @@ mod tests {
             ("acp:a 'b", "quote is not closed"),
             ("command:a 'b", "quote is not closed"),
             ("gpt", "not an agent"),
+            ("replay:", "needs a cassette"),
+            ("replay:/nowhere/at-all", "cannot be read"),
         ] {
             let error = by_name(name).unwrap_err().to_string();
             assert!(error.contains(why), "{name}: {error}");

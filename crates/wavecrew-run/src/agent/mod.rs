@@ -11,12 +11,14 @@ pub mod machine;
 mod redact;
 mod settings;
 pub mod stream;
+pub mod transcript;
 
 pub use acp::Acp;
-pub use adapter::{Adapter, Command, Memory};
+pub use adapter::{Adapter, Attempted, Command, Memory, Part, Replayed};
 pub use choice::{AgentError, by_name, preferred, spoken_program};
 pub use dialogue::{Dialogue, Heard};
 pub use listen::Listener;
+pub(crate) use redact::map_text;
 pub use redact::{Redactor, settled};
 pub use settings::{AgentSetting, AgentSettings};
 

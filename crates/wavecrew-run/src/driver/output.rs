@@ -3,6 +3,7 @@
 
 use crate::agent::stream::{End, Expects, Outcome};
 use crate::agent::{Dialogue, Listener, Redactor, settled};
+use crate::cassette::Tape;
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -26,6 +27,8 @@ pub(super) struct Output {
     active: Cell<bool>,
     /// Into the process that is spoken to, if one is.
     line: RefCell<Option<UnboundedSender<String>>>,
+    /// Of the turn under way, when the run is recorded.
+    tape: Option<RefCell<Tape>>,
 }
 
 #[derive(Clone, Copy)]
@@ -66,7 +69,13 @@ impl Tail {
 }
 
 impl Output {
-    pub fn new(log: PathBuf, limit: u64, listener: Option<Listener>, redactor: Rc<Redactor>) -> Self {
+    pub fn new(
+        log: PathBuf,
+        limit: u64,
+        listener: Option<Listener>,
+        redactor: Rc<Redactor>,
+        tape: Option<Tape>,
+    ) -> Self {
         // A report that ends the output is looked for only where no listener knows better.
         let tail = if listener.is_some() {
             SHORT_TAIL
@@ -81,6 +90,7 @@ impl Output {
             redactor,
             active: Cell::new(false),
             line: RefCell::new(None),
+            tape: tape.map(RefCell::new),
         }
     }
 
@@ -95,6 +105,9 @@ impl Output {
         let mut tail = self.tail(stream).borrow_mut();
         tail.push(chunk);
         self.log(&mut tail.held, chunk);
+        if let Some(tape) = &self.tape {
+            tape.borrow_mut().take_in(matches!(stream, Stream::Stderr), chunk);
+        }
         match (stream, &self.listener) {
             (_, None) => self.active.set(true),
             // Only events are signs of life: warnings of a hanging agent are none.
@@ -257,6 +270,19 @@ impl Output {
         }
     }
 
+    /// What was printed since this was asked last; nothing when the run is not recorded.
+    pub fn take_tape(&self) -> Tape {
+        self.tape.as_ref().map(RefCell::take).unwrap_or_default()
+    }
+
+    /// Files that the agent says it wrote.
+    pub fn changed_files(&self) -> Vec<String> {
+        let listener = self.listener.as_ref();
+        listener.map_or_else(Vec::new, |listener| {
+            listener.borrow().changed().cloned().collect()
+        })
+    }
+
     /// Whether there was a sign of life since the last look, or a tool is at work, which may take its time.
     pub fn was_active(&self) -> Activity {
         if self.active.replace(false) {
@@ -379,7 +405,7 @@ mod tests {
         for size in 1..text.len() {
             let path = folder.path().join(format!("{size}.log"));
             let redactor = Redactor::new([("MY_TOKEN".into(), secret.into())]);
-            let output = Output::new(path.clone(), 1 << 20, None, Rc::new(redactor));
+            let output = Output::new(path.clone(), 1 << 20, None, Rc::new(redactor), None);
             for chunk in text.as_bytes().chunks(size) {
                 output.take_in(Stream::Stderr, chunk);
             }

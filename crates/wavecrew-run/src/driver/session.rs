@@ -1,5 +1,6 @@
 //! A session on disk, made or taken up: the folder, the lock, the journal, the table.
 
+use crate::cassette::Recorder;
 use crate::process::{ProcessId, end_leftovers};
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -33,6 +34,8 @@ pub struct OpenSession {
     pub project: PathBuf,
     /// Replaces the team's limit on logs.
     pub log_bytes: Option<u64>,
+    /// Writes down what workers do, to be played again.
+    pub recorder: Option<Recorder>,
     pub(super) journal: Journal<Event>,
     table: Option<TableFile>,
     recovered: Vec<RecoveredReport>,
@@ -95,6 +98,7 @@ impl NewSession<'_> {
             info,
             project: self.project.to_owned(),
             log_bytes: None,
+            recorder: None,
             journal,
             table: Some(table),
             recovered: Vec::new(),
@@ -154,6 +158,7 @@ impl OpenSession {
             info,
             project: project.to_owned(),
             log_bytes: None,
+            recorder: None,
             journal,
             table: Some(table),
             recovered,
@@ -213,6 +218,7 @@ pub fn meta<'a>(dir: &'a SessionDir, info: &'a SessionInfo) -> SessionMeta<'a> {
         pipeline: info.pipeline.as_deref(),
         request: &info.request,
         started_at: &info.started_at,
+        replay: info.replay(),
     }
 }
 

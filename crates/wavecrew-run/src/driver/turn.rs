@@ -6,7 +6,7 @@ use super::worker::{Unsaid, open_line, open_streams};
 use super::{DriveError, Driver};
 use crate::agent::launch::{McpServer, Request, Stdin};
 use crate::agent::stream::{End, Expects, FailKind, Outcome, Stopped};
-use crate::agent::{Adapter, Memory};
+use crate::agent::{Adapter, Memory, Replayed};
 use crate::process::{Exit as ProcessExit, Spawn};
 use std::ffi::OsString;
 use std::fs;
@@ -120,7 +120,9 @@ impl Driver<'_> {
             }
         };
         state.alive.push(key);
+        state.turn = turn;
         self.processes.insert(key, (worker, streams.exited));
+        self.tape_begin(worker, key, turn);
         let spec = Spawn {
             program: self.session.resolve(launch.program.as_ref()),
             args: launch.args.into_iter().map(OsString::from).collect(),
@@ -144,6 +146,7 @@ impl Driver<'_> {
         state.alive.retain(|alive| *alive != key);
         state.output.end_turn();
         state.output.hang_up();
+        self.tape_exit(worker, key, exit);
         self.note_conversation(worker);
         if self.begin_again(worker, exit)? || self.say_unsaid(worker)? {
             return Ok(());
@@ -197,7 +200,7 @@ impl Driver<'_> {
             // The answer is a candidate, but nothing that was handed in.
             let answers = usize::from(state.output.answer().is_some());
             let received = state.report_seen || reports.len() > answers;
-            let end = turn_end(
+            let mut end = turn_end(
                 state.agent.as_ref(),
                 &state.output,
                 exit,
@@ -205,6 +208,10 @@ impl Driver<'_> {
                 received,
                 reports,
             );
+            if let Some(replayed) = state.agent.replayed(state.turn) {
+                as_recorded(&mut end, replayed);
+            }
+            self.tape_spent(worker, end.spent);
             self.inputs.push_back(Input::TurnEnded { worker, end });
         }
         Ok(())
@@ -291,12 +298,16 @@ impl Driver<'_> {
             && let Some(report) = self.session.dir.attempts().take_report(id, attempt)?
         {
             state.report_seen = true;
-            reports.push(self.redactor.text(&String::from_utf8_lossy(&report)));
+            let body = self.redactor.text(&String::from_utf8_lossy(&report));
+            self.tape_report(worker, &body);
+            reports.push(body);
         }
-        if let Some(report) = read_result_file(&state.result_file)? {
-            reports.push(self.redactor.text(&report));
+        if let Some(report) = read_result_file(&self.workers[&worker].result_file)? {
+            let body = self.redactor.text(&report);
+            self.tape_result_file(worker, &body);
+            reports.push(body);
         }
-        reports.extend(state.output.answer());
+        reports.extend(self.workers[&worker].output.answer());
         Ok(reports)
     }
 }
@@ -347,6 +358,15 @@ fn turn_end(
         },
         spent,
         retry_after: failure.and_then(|failure| failure.retry_after),
+    }
+}
+
+/// No service wants to be waited for in a replay, and a clock that ended the worker need not run again.
+fn as_recorded(end: &mut TurnEnd, replayed: Replayed) {
+    end.retry_after = None;
+    match replayed {
+        Replayed::Ended => {}
+        Replayed::Stopped { stop, error } => (end.exit, end.last_words) = (Exit::Reason(stop), error),
     }
 }
 

@@ -113,10 +113,20 @@ fn not_installed(name: &str, how: &str, path: &OsStr) -> Failure {
 
 fn bad_agent(error: &AgentError) -> Failure {
     let names = Cli::ALL.map(Cli::name).join(", ");
-    let help = format!(
-        "agents by name: {names}; any that speaks ACP: `--agent 'acp:PROGRAM ARGS'`; any other program: \
-         `--agent 'command:PROGRAM ARGS'`"
-    );
+    let help = match error {
+        AgentError::Cassette(_) | AgentError::NoCassette => {
+            "a cassette is what `wavecrew run ... --record FILE` writes; its path is seen from the project"
+                .to_owned()
+        }
+        AgentError::Unknown(_)
+        | AgentError::EmptyCommand
+        | AgentError::EmptyAcp
+        | AgentError::BadQuotes(_) => format!(
+            "agents by name: {names}; any that speaks ACP: `--agent 'acp:PROGRAM ARGS'`; any \
+             other program: `--agent 'command:PROGRAM ARGS'`; a recorded run: \
+             `--agent replay:FILE`"
+        ),
+    };
     Failure::with_help(error.to_string(), help)
 }
 

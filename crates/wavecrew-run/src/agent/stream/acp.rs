@@ -119,6 +119,7 @@ impl SessionUpdates {
             id: tool.id,
             ok,
             exit_code: call["_meta"]["terminal_exit"]["exit_code"].as_i64(),
+            output: contents(call),
         });
         for path in tool.paths.into_iter().filter(|_| ok && tool.writes) {
             state.push(AgentEvent::FileChange { path });
@@ -176,6 +177,13 @@ fn tokens(usage: &Value) -> Option<Usage> {
         output,
         cost: None,
     })
+}
+
+/// What a call brought, as text.
+fn contents(call: &Value) -> String {
+    let parts = items(call, "content").iter();
+    let texts = parts.filter_map(|part| part["content"]["text"].as_str());
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 /// The files that a call names.
