@@ -61,6 +61,12 @@ pub enum Event {
         turn: u32,
         reason: String,
     },
+    /// Files changed after the worker's report was in: it may not describe what is there.
+    EditedAfterReport {
+        task: String,
+        attempt: u32,
+        files: Vec<String>,
+    },
     /// The attempt is over and the task has its result.
     Finished {
         at: Timestamp,
@@ -161,6 +167,7 @@ impl Event {
             | Self::Conversing { .. }
             | Self::Usage { .. }
             | Self::SentBack { .. }
+            | Self::EditedAfterReport { .. }
             | Self::Budgeted { .. }
             | Self::Skipped { .. }
             | Self::Reset { .. }
@@ -195,7 +202,7 @@ pub struct Spent {
 
 impl Spent {
     pub fn is_nothing(&self) -> bool {
-        *self == Self::default()
+        (self.input, self.cached, self.output) == (0, 0, 0) && self.cost.is_none_or(|cost| cost <= 0.0)
     }
 
     /// All of them, cached ones included.

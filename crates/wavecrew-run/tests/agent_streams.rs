@@ -31,7 +31,7 @@ fn tally(events: &[AgentEvent]) -> Tally {
 }
 
 fn judge(cli: Cli, name: &str, end: End, expects: Expects) -> Outcome {
-    outcome(cli, &tally(&events(cli, name)), end, expects, "")
+    outcome(Some(cli), &tally(&events(cli, name)), end, expects, "")
 }
 
 const ANY: Expects = Expects::Nothing;
@@ -180,7 +180,7 @@ fn no_recording_is_left_out() {
 #[test]
 fn ends_without_a_word() {
     let silent = Tally::default();
-    let judge = |cli, end, stderr| outcome(cli, &silent, end, ANY, stderr).reason.as_str();
+    let judge = |cli, end, stderr| outcome(Some(cli), &silent, end, ANY, stderr).reason.as_str();
     assert_eq!(judge(Cli::Gemini, End::Exit(0), ""), "crashed");
     assert_eq!(judge(Cli::Codex, End::Signal(9), ""), "crashed");
     assert_eq!(
@@ -197,7 +197,7 @@ fn ends_without_a_word() {
     );
     assert_eq!(judge(Cli::Opencode, End::Stopped(Stopped::Idle), ""), "idle");
     let crash = outcome(
-        Cli::Claude,
+        Some(Cli::Claude),
         &silent,
         End::Exit(1),
         ANY,
@@ -224,7 +224,7 @@ fn an_open_question_is_what_the_clock_found() {
         ("q1", "Bash", &"ls".into())
     );
     let blocked = outcome(
-        Cli::Claude,
+        Some(Cli::Claude),
         &tally(&asked),
         End::Stopped(Stopped::Idle),
         REPORT,
@@ -267,7 +267,7 @@ fn a_reset_time_is_waited_for() {
     let wait = |lines: &[&str], now: u64| {
         let mut stream = Stream::new(Cli::Claude);
         let events: Vec<AgentEvent> = lines.iter().flat_map(|line| stream.line(line)).collect();
-        let outcome = outcome(Cli::Claude, &tally(&events), End::Exit(1), ANY, "");
+        let outcome = outcome(Some(Cli::Claude), &tally(&events), End::Exit(1), ANY, "");
         assert_eq!(outcome.reason.as_str(), "quota");
         outcome.failure.unwrap().wait(Timestamp(now * 1000))
     };

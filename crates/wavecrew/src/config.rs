@@ -14,6 +14,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use wavecrew_core::plan::did_you_mean;
 use wavecrew_core::team::TeamProblem;
+use wavecrew_run::agent::{AgentSetting, AgentSettings, Cli};
 
 pub const FILE: &str = "wavecrew.toml";
 
@@ -34,6 +35,8 @@ pub struct Config {
     pub spending: Spending,
     /// Names of pools by agent.
     pub pools: BTreeMap<String, String>,
+    /// Models and further words for single agents.
+    pub agents: AgentSettings,
 }
 
 /// Limits that replace those of every team.
@@ -90,7 +93,7 @@ impl Config {
     }
 
     fn fill(&mut self, root: &DeTable<'_>, reader: &mut Reader<'_>) {
-        const KEYS: [&str; 8] = [
+        const KEYS: [&str; 9] = [
             "agent",
             "role_agents",
             "concurrency",
@@ -99,6 +102,7 @@ impl Config {
             "budget",
             "prices",
             "pools",
+            "agents",
         ];
         for (key, value) in root {
             match &**key.get_ref() {
@@ -117,6 +121,7 @@ impl Config {
                         Some(format!("write [{name}]")),
                     ),
                 },
+                "agents" => self.agents = agents(value, reader),
                 unknown => reader.unknown(key, unknown, "", &KEYS),
             }
         }
@@ -147,6 +152,42 @@ impl ConfigLimits {
             }
         }
     }
+}
+
+/// `[agents.NAME]`: a model and further words for each.
+fn agents(value: &Spanned<DeValue<'_>>, reader: &mut Reader<'_>) -> AgentSettings {
+    let mut known = Cli::ALL.map(Cli::name).to_vec();
+    known.push("acp");
+    let mut settings = AgentSettings::default();
+    let DeValue::Table(table) = value.get_ref() else {
+        let help = "write [agents.codex] and below it model = \"...\"";
+        reader.problem(value.span(), "`agents` must be a table".into(), Some(help.into()));
+        return settings;
+    };
+    for (key, value) in table {
+        let name = &**key.get_ref();
+        if !known.contains(&name) {
+            reader.unknown(key, name, " in [agents]", &known);
+            continue;
+        }
+        let DeValue::Table(table) = value.get_ref() else {
+            let help = format!("write [agents.{name}] and below it model = \"...\"");
+            reader.problem(value.span(), format!("`{name}` must be a table"), Some(help));
+            continue;
+        };
+        let mut setting = AgentSetting::default();
+        for (key, value) in table {
+            match &**key.get_ref() {
+                "model" => setting.model = reader.text("model", value),
+                "args" => setting.args = reader.list("args", value),
+                unknown => reader.unknown(key, unknown, &format!(" in [agents.{name}]"), &["model", "args"]),
+            }
+        }
+        if setting != AgentSetting::default() {
+            settings.0.insert(name.to_owned(), setting);
+        }
+    }
+    settings
 }
 
 /// Takes values out of the file and collects what is wrong with them.
@@ -191,6 +232,19 @@ impl Reader<'_> {
                 None
             }
         }
+    }
+
+    fn list(&mut self, name: &str, value: &Spanned<DeValue<'_>>) -> Vec<String> {
+        let DeValue::Array(items) = value.get_ref() else {
+            let help = format!("write {name} = [\"...\"]");
+            self.problem(
+                value.span(),
+                format!("`{name}` must be a list of texts"),
+                Some(help),
+            );
+            return Vec::new();
+        };
+        items.iter().filter_map(|item| self.text(name, item)).collect()
     }
 
     fn texts(&mut self, name: &str, value: &Spanned<DeValue<'_>>) -> BTreeMap<String, String> {
@@ -267,6 +321,8 @@ mod tests {
         assert_eq!(seconds, Some(8 * 3600));
         assert!(config.spending.expected.tokens > 0 && !config.pools.is_empty());
         assert!(config.spending.prices().0.contains_key("my-model"));
+        let codex = config.agents.of("codex");
+        assert!(codex.model.is_some() && !codex.args.is_empty());
         assert_eq!(
             Config::parse(FILE, TEMPLATE),
             Ok(Config::default()),
@@ -292,5 +348,22 @@ mod tests {
             ]
         );
         assert_eq!(Config::parse(FILE, "agent = \n").unwrap_err()[0].line, 1);
+        for (text, message) in [
+            (
+                "[agents.codx]\nmodel = \"m\"",
+                "unknown setting `codx` in [agents]",
+            ),
+            (
+                "[agents.codex]\nmodle = \"m\"",
+                "unknown setting `modle` in [agents.codex]",
+            ),
+            ("[agents.codex]\nargs = \"m\"", "`args` must be a list of texts"),
+            ("[agents.codex]\nargs = [1]", "`args` must be text"),
+            ("[agents]\ncodex = 1", "`codex` must be a table"),
+            ("agents = 1", "`agents` must be a table"),
+        ] {
+            let problems = Config::parse(FILE, text).unwrap_err();
+            assert_eq!(problems[0].message, message, "{text}");
+        }
     }
 }

@@ -59,6 +59,12 @@ pub enum Action {
         pool: String,
         news: News,
     },
+    /// Answer a question of a worker.
+    Reply {
+        worker: WorkerId,
+        key: String,
+        permission: Permission,
+    },
     /// Put a question to the person.
     Ask(Question),
     /// Something a person should see.
@@ -90,10 +96,27 @@ pub struct Resume {
     pub spent: Spent,
 }
 
+/// Whether an agent may do what it asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Permission {
+    Granted,
+    Denied,
+}
+
 #[derive(Clone, Debug)]
 pub struct Question {
     pub id: u32,
     pub text: String,
+    pub about: About,
+}
+
+/// What a question is about, and with it what can be answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum About {
+    /// All tasks of a wave failed: retry or abort.
+    FailedWave,
+    /// A worker wants to do more than its role may: allow or deny.
+    Permission,
 }
 
 #[derive(Clone, PartialEq, Debug)]

@@ -212,6 +212,14 @@ impl Engine {
         }
     }
 
+    pub(super) fn edited_after_report(&mut self, worker: WorkerId, files: Vec<String>) {
+        let Some(attempt) = self.live.get(&worker) else {
+            return;
+        };
+        let (task, attempt) = (self.ledger.plan().id(attempt.task).to_owned(), attempt.number);
+        self.record(Event::EditedAfterReport { task, attempt, files });
+    }
+
     pub(super) fn turn_ended(&mut self, worker: WorkerId, end: &TurnEnd) {
         let now = self.now;
         self.settle(worker, end);
@@ -358,6 +366,7 @@ impl Engine {
         for worker in workers {
             self.look_at_clocks(worker);
         }
+        self.look_at_permissions();
         self.look_at_question();
     }
 

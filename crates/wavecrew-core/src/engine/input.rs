@@ -43,10 +43,21 @@ pub enum Input {
         worker: WorkerId,
         body: String,
     },
+    /// The agent waits for an answer to this before it does what its role's access does not cover.
+    Asks {
+        worker: WorkerId,
+        key: String,
+        text: String,
+    },
     /// The worker's turn is over.
     TurnEnded {
         worker: WorkerId,
         end: TurnEnd,
+    },
+    /// The worker went on after its report and changed these files.
+    EditedAfterReport {
+        worker: WorkerId,
+        files: Vec<String>,
     },
     /// The claim of a worker was compared with the facts.
     ClaimChecked {
@@ -157,4 +168,6 @@ pub enum StopKind {
 pub enum Answer {
     Retry,
     Abort,
+    Allow,
+    Deny,
 }

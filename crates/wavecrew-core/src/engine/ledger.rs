@@ -35,6 +35,8 @@ pub struct TaskState {
     metered: u32,
     /// The conversation of the latest attempt, while it has no end of its own.
     pub talk: Option<Box<Talk>>,
+    /// Files that the worker changed after its report.
+    pub late_edits: Option<Box<[String]>>,
 }
 
 /// A conversation between a worker and its model.
@@ -61,6 +63,7 @@ impl TaskState {
         self.made_from = None;
         self.stop = None;
         self.talk = None;
+        self.late_edits = None;
     }
 
     fn mark_done(&mut self) {
@@ -296,6 +299,7 @@ impl Ledger {
                     state.made_from = Some((*print, agent));
                     state.started = Some(*at);
                     state.ended = None;
+                    state.late_edits = None;
                 });
             }
             Event::Finished {
@@ -349,6 +353,9 @@ impl Ledger {
                 self.pools.insert(pool.clone(), *state);
             }
             Event::Budgeted { budget } => self.budget = *budget,
+            Event::EditedAfterReport { task, files, .. } => self.change(task, |state| {
+                state.late_edits = Some(files.clone().into());
+            }),
             Event::Interrupted { at, task, .. } => self.change(task, |state| {
                 state.progress = Progress::Pending;
                 state.stop = Some(StopReason::Interrupted);

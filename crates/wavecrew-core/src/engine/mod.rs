@@ -10,13 +10,14 @@ mod fingerprint;
 mod gate;
 mod input;
 mod ledger;
+mod permission;
 mod report;
 mod resume;
 mod run_time;
 mod spending;
 mod wave;
 
-pub use action::{Action, Assignment, Notice, Question, Resume};
+pub use action::{About, Action, Assignment, Notice, Permission, Question, Resume};
 pub use fingerprint::{Fingerprinter, is_engine_column};
 pub use input::{
     Answer, Exit, Input, RecoveredReport, SpawnError, StopKind, TurnEnd, Verdict, Voice, WorkerId,
@@ -139,6 +140,7 @@ pub struct Engine {
     gates: Gates,
     /// Models that were said to have no price.
     unpriced: BTreeSet<String>,
+    asked: Vec<permission::Asked>,
     next_worker: u64,
     now: Timestamp,
     out: Vec<Action>,
@@ -158,6 +160,7 @@ impl Engine {
             mode: Mode::Idle,
             schedule: Schedule::default(),
             live: BTreeMap::new(),
+            asked: Vec::new(),
             next_worker: 1,
             now: Timestamp::default(),
             out: Vec::new(),
@@ -201,7 +204,9 @@ impl Engine {
                 version,
             } => self.conversing(worker, conversation, model, version),
             Input::Reported { worker, body } => self.reported(worker, &body),
+            Input::Asks { worker, key, text } => self.asks(worker, key, &text),
             Input::TurnEnded { worker, end } => self.turn_ended(worker, &end),
+            Input::EditedAfterReport { worker, files } => self.edited_after_report(worker, files),
             Input::ClaimChecked { worker, verdict } => self.claim_checked(worker, verdict),
             Input::Closed { worker } => self.closed(worker),
             Input::PoolSeen { pool, state, others } => self.pool_seen(&pool, state, others),

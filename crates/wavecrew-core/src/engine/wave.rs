@@ -1,6 +1,6 @@
 //! Picks what runs: waves in order, within a wave the tasks before, in and after it, within the concurrency limit.
 
-use super::action::{Action, Notice, Question};
+use super::action::{About, Action, Notice, Question};
 use super::input::{Answer, StopKind};
 use super::ledger::Progress;
 use super::{Asking, Engine, Mode};
@@ -235,7 +235,12 @@ impl Engine {
                 question,
                 since: self.now,
             };
-            self.out.push(Action::Ask(Question { id: question, text }));
+            let about = About::FailedWave;
+            self.out.push(Action::Ask(Question {
+                id: question,
+                text,
+                about,
+            }));
             return;
         }
         if all_failed {
@@ -261,13 +266,16 @@ impl Engine {
     }
 
     pub(super) fn answered(&mut self, question: u32, answer: Answer) {
+        if self.permission_answered(question, answer) {
+            return;
+        }
         if !matches!(self.mode, Mode::Asking { question: asked, .. } if asked == question) {
             return;
         }
         self.mode = Mode::Running;
         let said = match answer {
             Answer::Retry => "retry",
-            Answer::Abort => "abort",
+            Answer::Abort | Answer::Allow | Answer::Deny => "abort",
         };
         self.record(Event::Answered {
             question,
@@ -286,7 +294,7 @@ impl Engine {
                     });
                 }
             }
-            Answer::Abort => self.merge(),
+            Answer::Abort | Answer::Allow | Answer::Deny => self.merge(),
         }
     }
 

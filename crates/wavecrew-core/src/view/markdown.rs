@@ -1,6 +1,6 @@
 //! `context.md`: the whole report of a session.
 
-use super::{Mark, SessionMeta, Summary, count, duration, name, one_line, usage_line};
+use super::{Mark, SessionMeta, Summary, count, duration, late_edits, name, one_line, usage_line};
 use crate::engine::{Ledger, TaskState};
 use crate::event::{Ending, Status, StopReason};
 use crate::id::TaskIx;
@@ -93,6 +93,12 @@ fn entry(text: &mut String, ledger: &Ledger, task: TaskIx) {
     }
     if !result.error.is_empty() {
         let _ = writeln!(text, "  - Error: {}", one_line(&result.error));
+    }
+    if let Some(files) = late_edits(state) {
+        let _ = writeln!(
+            text,
+            "  - Warning: it went on after its report and changed {files}"
+        );
     }
 }
 

@@ -125,6 +125,18 @@ pub fn duration(state: &TaskState) -> Option<Duration> {
     }
 }
 
+/// Files that the worker changed after its report, in a line; of many, the first few.
+pub fn late_edits(state: &TaskState) -> Option<String> {
+    const LISTED: usize = 5;
+    let files = state.late_edits.as_deref()?;
+    let listed: Vec<String> = files.iter().take(LISTED).map(|file| one_line(file)).collect();
+    let mut line = listed.join(", ");
+    if files.len() > LISTED {
+        line = format!("{line} and {} more", files.len() - LISTED);
+    }
+    Some(line)
+}
+
 /// What a task's line starts with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mark {

@@ -1,6 +1,6 @@
 //! The short report at the end of a run, and the line of one finished task.
 
-use super::{Mark, SessionMeta, Summary, count, duration, name, one_line, usage_line};
+use super::{Mark, SessionMeta, Summary, count, duration, late_edits, name, one_line, usage_line};
 use crate::engine::Ledger;
 use crate::event::{Ending, Status, StopReason};
 use crate::id::TaskIx;
@@ -21,6 +21,7 @@ pub fn report_terminal(ledger: &Ledger, meta: &SessionMeta<'_>) -> String {
     for (status, title) in [(Status::Failed, "Failed"), (Status::Skipped, "Skipped")] {
         list(&mut text, ledger, status, title);
     }
+    warnings(&mut text, ledger);
     if let Some(Ending::Stalled { chain }) = &ledger.ending {
         let _ = writeln!(
             text,
@@ -94,6 +95,21 @@ fn list(text: &mut String, ledger: &Ledger, status: Status, title: &str) {
     let more = tasks.count();
     if more > 0 {
         let _ = writeln!(text, "  and {more} more");
+    }
+}
+
+fn warnings(text: &mut String, ledger: &Ledger) {
+    let mut late = ledger
+        .plan()
+        .tasks()
+        .filter_map(|task| Some((task, late_edits(ledger.task(task))?)))
+        .take(LISTED)
+        .peekable();
+    if late.peek().is_some() {
+        text.push_str("\nChanged after their report\n");
+    }
+    for (task, files) in late {
+        let _ = writeln!(text, "  {}: {files}", name(ledger, task));
     }
 }
 

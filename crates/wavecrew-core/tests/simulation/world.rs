@@ -344,6 +344,7 @@ impl World {
                     answer,
                 });
             }
+            Action::Reply { .. } => unreachable!("these workers ask nothing"),
             Action::Finish(ending) => {
                 assert!(
                     self.workers.is_empty(),

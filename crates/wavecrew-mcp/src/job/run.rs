@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use wavecrew_core::engine::{AgentChoice, Engine, Ledger, Notice, Options};
 use wavecrew_core::event::{Ending, Event};
-use wavecrew_run::agent::Pools;
+use wavecrew_run::agent::{AgentSettings, Pools};
 use wavecrew_run::driver::{Driver, OpenSession, Reporter, Running, Surface};
 use wavecrew_run::guardian::GuardianCommand;
 use wavecrew_store::{Holder, SessionDir, SessionLock, SessionState, StoreError, atomic};
@@ -27,6 +27,8 @@ const SHARE: u32 = 20;
 pub struct Place {
     pub guardian: GuardianCommand,
     pub worker_tools: Option<Vec<String>>,
+    /// What the project sets for single agents.
+    pub agent_settings: AgentSettings,
     pub holder: Holder,
     /// End with the process that started it, which holds the other end of stdin.
     pub attached: bool,
@@ -77,6 +79,7 @@ pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
         instruction: None,
         worker_tools: place.worker_tools,
         pools,
+        agent_settings: place.agent_settings,
     };
     let outcome = Driver::run(session, Engine::new(ledger, options), surface, place.guardian);
     match outcome {

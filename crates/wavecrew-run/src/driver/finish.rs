@@ -1,6 +1,6 @@
 //! The end of a run: nothing is left running, everything is on disk.
 
-use super::{DriveError, Driver, session, turn};
+use super::{DriveError, Driver, files, session};
 use crate::process::end_all_descendants;
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::Ending;
@@ -33,7 +33,7 @@ impl Driver<'_> {
         self.session.journal.sync()?;
         self.session.dir.attempts().sweep()?;
         // Gone with their workers already, but for what could not be removed.
-        let _ = std::fs::remove_dir_all(turn::scratch_folder(&self.session.dir));
+        let _ = std::fs::remove_dir_all(files::scratch_folder(&self.session.dir));
         let ledger = self.engine.ledger();
         let bytes = session::render(ledger);
         if let Some(mut table) = table {

@@ -3,7 +3,9 @@
 mod briefing;
 pub mod claims;
 mod edits;
+mod files;
 mod finish;
+mod late_edits;
 mod messages;
 mod output;
 mod perform;
@@ -20,7 +22,7 @@ pub use edits::{Edit, Moment, follow_edit, read_edit};
 pub use reporter::{Reporter, Running};
 pub use session::{NewSession, OpenSession, SessionError, replay};
 
-use crate::agent::{Adapter, Pools, Redactor};
+use crate::agent::{Adapter, AgentSettings, Pools, Redactor};
 use crate::guardian::{Guardian, GuardianCommand};
 use crate::process::{Notice as ProcessNotice, ProcessError, SpawnFailure, check_open_files_limit};
 use briefing::Surroundings;
@@ -41,7 +43,7 @@ use wavecrew_core::engine::{
 use wavecrew_core::event::{Ending, Event};
 use wavecrew_core::time::Timestamp;
 use wavecrew_store::{StoreError, Syncer};
-use worker::{ProcessEnded, Worker};
+use worker::{ProcessNews, Worker};
 
 /// How often clocks, edits and words from outside are looked at.
 const TICK: Duration = Duration::from_millis(100);
@@ -70,6 +72,8 @@ pub struct Surface<'a> {
     pub worker_tools: Option<Vec<String>>,
     /// Whose services are shared with other runs.
     pub pools: Pools,
+    /// What the project sets for single agents.
+    pub agent_settings: AgentSettings,
 }
 
 pub struct Driver<'a> {
@@ -84,6 +88,8 @@ pub struct Driver<'a> {
     /// Which worker a process belongs to, and what tells its pumps that it is gone.
     processes: HashMap<u64, (WorkerId, watch::Sender<Option<crate::process::Exit>>)>,
     next_key: u64,
+    /// Since when no more than one worker has been there.
+    alone_since: SystemTime,
     inputs: VecDeque<Input>,
     surroundings: Surroundings,
     pools: PoolKeeper,
@@ -91,7 +97,7 @@ pub struct Driver<'a> {
     committer: Committer,
     /// Reports of the channel that may be removed once their results are durable.
     settled: Vec<(String, u32, wavecrew_store::Closed)>,
-    ended: UnboundedSender<ProcessEnded>,
+    process_news: UnboundedSender<ProcessNews>,
     answers: UnboundedSender<(u32, Answer)>,
     interrupts: u32,
     ending: Option<Ending>,
@@ -172,7 +178,7 @@ impl<'a> Driver<'a> {
     ) -> Result<(Ending, Ledger), DriveError> {
         let (guardian, notices) = Guardian::start(guardian).await?;
         session.note_guardian(guardian.process())?;
-        let (ended, process_ends) = unbounded_channel();
+        let (process_news, news_of_processes) = unbounded_channel();
         let (answers, answered) = unbounded_channel();
         let (news_out, news) = unbounded_channel();
         let table = session.take_table();
@@ -192,17 +198,18 @@ impl<'a> Driver<'a> {
             workers: BTreeMap::new(),
             processes: HashMap::new(),
             next_key: 1,
+            alone_since: UNIX_EPOCH,
             inputs: VecDeque::new(),
             surroundings: Surroundings::default(),
             settled: Vec::new(),
-            ended,
+            process_news,
             answers,
             interrupts: 0,
             ending: None,
         };
         let channels = Channels {
             notices,
-            process_ends,
+            news_of_processes,
             answered,
             news,
         };
@@ -237,7 +244,10 @@ impl<'a> Driver<'a> {
             tokio::select! {
                 biased;
                 Some(notice) = channels.notices.recv() => self.hear(notice)?,
-                Some(end) = channels.process_ends.recv() => self.process_ended(&end)?,
+                Some(news) = channels.news_of_processes.recv() => match news {
+                    ProcessNews::TurnOver { key } => self.turn_over(key)?,
+                    ProcessNews::Ended { key, exit } => self.process_ended(key, exit)?,
+                },
                 Some(news) = channels.news.recv() => self.table_news(news)?,
                 Some((question, answer)) = channels.answered.recv() => {
                     self.inputs.push_back(Input::Answered { question, answer });
@@ -305,7 +315,7 @@ impl<'a> Driver<'a> {
             }
             ProcessNotice::Exited { key, status, .. } => {
                 if let Some((_, exited)) = self.processes.get(&key) {
-                    // Its pumps answer with `ProcessEnded` once they have taken in the rest.
+                    // Its pumps answer with `ProcessNews::Ended` once they have taken in the rest.
                     let _ = exited.send(Some(status));
                 }
             }
@@ -317,6 +327,7 @@ impl<'a> Driver<'a> {
     fn tick(&mut self) -> Result<(), DriveError> {
         self.look_for_reports()?;
         self.note_conversations();
+        self.look_at_last_calls();
         self.look_for_words();
         self.look_at_pools();
         self.inputs.push_back(Input::Tick);
@@ -404,7 +415,7 @@ impl<'a> Driver<'a> {
 
 struct Channels {
     notices: UnboundedReceiver<ProcessNotice>,
-    process_ends: UnboundedReceiver<ProcessEnded>,
+    news_of_processes: UnboundedReceiver<ProcessNews>,
     answered: UnboundedReceiver<(u32, Answer)>,
     news: UnboundedReceiver<TableNews>,
 }

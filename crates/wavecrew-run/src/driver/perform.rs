@@ -1,7 +1,8 @@
 //! Performs the engine's actions, in order.
 
+use super::files::remove_scratch;
 use super::output::{Activity, Output};
-use super::turn::{conversation_id, remove_scratch};
+use super::turn::{CUT_SHORT, conversation_id};
 use super::worker::{Talk, Worker};
 use super::{DriveError, Driver, session};
 use crate::agent::stream::{Span, Usage};
@@ -66,6 +67,15 @@ impl Driver<'_> {
             }
             Action::Merged { wave } => self.merged(wave)?,
             Action::Share { pool, news } => self.share(&pool, news),
+            Action::Reply {
+                worker,
+                key,
+                permission,
+            } => {
+                if let Some(state) = self.workers.get(&worker) {
+                    state.output.reply(&key, permission);
+                }
+            }
             Action::Ask(question) => {
                 let Some(asker) = self.surface.asker.clone() else {
                     let answer = wavecrew_core::engine::Answer::Abort;
@@ -200,9 +210,11 @@ impl Driver<'_> {
             turn: 1,
             report_seen: false,
             closing: None,
+            last_call: None,
             assignment,
         };
         self.workers.insert(worker, state);
+        self.count_workers();
         self.start_turn(worker, 1, &message)
     }
 
@@ -230,11 +242,16 @@ impl Driver<'_> {
                     self.inputs.push_back(Input::Activity { worker: *worker });
                 }
             }
+            for (key, text) in state.output.take_questions() {
+                let (worker, text) = (*worker, self.redactor.text(&text));
+                self.inputs.push_back(Input::Asks { worker, key, text });
+            }
             if state.report_seen || state.closing.is_some() || state.started.elapsed() < REPORTS_AFTER {
                 continue;
             }
             if let Some(report) = attempts.take_report(&state.assignment.id, state.assignment.attempt)? {
                 state.report_seen = true;
+                state.output.note_report();
                 reports.push((*worker, self.redactor.text(&String::from_utf8_lossy(&report))));
             }
         }
@@ -266,8 +283,15 @@ impl Driver<'_> {
         let late = closed.report.as_ref().filter(|_| !state.report_seen);
         let late = late.map(|report| self.redactor.text(&String::from_utf8_lossy(report)));
         state.closing = Some(closed);
-        for key in &state.alive {
-            self.guardian.close(*key, grace);
+        if state.output.turn_open() {
+            // An agent that ends its turn itself keeps its conversation and its tools in order.
+            state.output.cut_short();
+            state.last_call = Some((Instant::now() + CUT_SHORT, grace));
+        } else {
+            state.output.hang_up();
+            for key in &state.alive {
+                self.guardian.close(*key, grace);
+            }
         }
         if let Some(body) = late {
             // It got in before the channel closed.
@@ -297,7 +321,9 @@ impl Driver<'_> {
         if state.agent.memory() != Memory::None {
             remove_scratch(&self.session.dir, &state.assignment.id, state.assignment.attempt);
         }
+        self.count_workers();
         if closed.report.is_some() {
+            self.note_late_edits(&state);
             self.settled
                 .push((state.assignment.id, state.assignment.attempt, closed));
         }

@@ -139,7 +139,7 @@ impl OpenSession {
         let guardian = read_guardian(&dir);
         let _ = end_leftovers(guardian.as_ref(), &processes_of_last_run(&events), dir.path());
         // Private files of workers that are gone.
-        let _ = fs::remove_dir_all(super::turn::scratch_folder(&dir));
+        let _ = fs::remove_dir_all(super::files::scratch_folder(&dir));
         let recovered = dir
             .attempts()
             .recover()?

@@ -58,6 +58,7 @@ impl Args {
     fn run_job(&self, project: &Path, job: &str) -> Result<Exit, Failure> {
         let (guardian, worker_tools) = launch::own_commands()?;
         let place = Place {
+            agent_settings: Config::load(project)?.agents,
             guardian,
             worker_tools: Some(worker_tools),
             holder: launch::holder(),

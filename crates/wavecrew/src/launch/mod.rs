@@ -12,9 +12,9 @@ use crate::report;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use wavecrew_core::engine::{AgentChoice, Answer, Asking, Engine, Ledger, Options, Question};
+use wavecrew_core::engine::{About, AgentChoice, Answer, Asking, Engine, Ledger, Options, Question};
 use wavecrew_core::team::Team;
 use wavecrew_run::agent::Pools;
 use wavecrew_run::cassette::PREFIX;
@@ -31,7 +31,8 @@ pub struct RunFlags {
     /// Workers at the same time [default: 3]
     #[arg(short = 'c', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub concurrency: Option<u32>,
-    /// Who does the tasks: codex, claude, gemini, qwen, opencode, goose, `command:./agent.sh`, or `replay:FILE`
+    /// Who does the tasks: codex, claude, gemini, qwen, opencode, goose, `acp:PROGRAM ARGS`, `command:./agent.sh`, or
+    /// `replay:FILE`
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
     /// Another agent for one role
@@ -130,6 +131,7 @@ pub fn drive(
         instruction: flags.instruction.clone(),
         worker_tools: Some(worker_tools),
         pools: pools(engine.agents(), config),
+        agent_settings: config.agents.clone(),
     };
     let (dir, info) = (session.dir.clone(), session.info.clone());
     let (ending, ledger) =
@@ -167,14 +169,21 @@ fn path_with(program: &Path) -> Option<OsString> {
 }
 
 fn ask(question: &Question) -> Answer {
+    // One question at a time: there is one person.
+    static ASKING: Mutex<()> = Mutex::new(());
+    let _asking = ASKING.lock();
+    let (items, yes, no) = match question.about {
+        About::FailedWave => (["Try them again", "Stop here"], Answer::Retry, Answer::Abort),
+        About::Permission => (["Allow it this time", "Deny it"], Answer::Allow, Answer::Deny),
+    };
     let choice = dialoguer::Select::new()
         .with_prompt(&question.text)
-        .items(["Try them again", "Stop here"])
+        .items(items)
         .default(1)
         .interact();
     match choice {
-        Ok(0) => Answer::Retry,
-        Ok(_) | Err(_) => Answer::Abort,
+        Ok(0) => yes,
+        Ok(_) | Err(_) => no,
     }
 }
 

@@ -31,6 +31,8 @@ pub struct Live {
     least: Weight,
     /// Lines of the block that stand on the screen.
     drawn: usize,
+    /// Questions on the screen, which must not be drawn over.
+    asking: usize,
     last: Option<Instant>,
     /// Lines that go above the block when it is drawn next.
     above: String,
@@ -47,6 +49,7 @@ impl Live {
                 Weight::Milestone
             },
             drawn: 0,
+            asking: 0,
             last: None,
             above: String::new(),
         }
@@ -80,6 +83,14 @@ impl Live {
 impl Reporter for Live {
     fn event(&mut self, event: &Event, ledger: &Ledger) {
         self.say(words::event(event, ledger));
+        match event {
+            Event::Asked { .. } => {
+                self.draw(&[]);
+                self.asking += 1;
+            }
+            Event::Answered { .. } => self.asking = self.asking.saturating_sub(1),
+            _ => {}
+        }
     }
 
     fn notice(&mut self, notice: &Notice) {
@@ -87,7 +98,7 @@ impl Reporter for Live {
     }
 
     fn tick(&mut self, running: &[Running], ledger: &Ledger) {
-        if self.last.is_some_and(|last| last.elapsed() < PAUSE) {
+        if self.asking > 0 || self.last.is_some_and(|last| last.elapsed() < PAUSE) {
             return;
         }
         self.last = Some(Instant::now());

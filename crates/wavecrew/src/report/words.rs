@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use wavecrew_core::engine::{Ledger, Notice};
 use wavecrew_core::event::{Event, Status};
 use wavecrew_core::time::human;
-use wavecrew_core::view::{count, one_line, task_line, wait_line};
+use wavecrew_core::view::{count, late_edits, one_line, task_line, wait_line};
 
 /// How much a line matters, least first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -78,6 +78,14 @@ pub fn event(event: &Event, ledger: &Ledger) -> Option<(Weight, String)> {
             Weight::Milestone,
             format!("{} is not waited for any more", one_line(pool)),
         ),
+        Event::EditedAfterReport { task, .. } => {
+            let state = ledger.task(ledger.plan().find(task)?);
+            let files = late_edits(state)?;
+            (
+                Weight::Trouble,
+                format!("{task} went on after its report and changed {files}"),
+            )
+        }
         Event::Interrupted { task, .. } => (Weight::Detail, format!("{task} was cut off and will run again")),
         Event::Reset { task, why } => (Weight::Milestone, format!("{task} runs again: {}", one_line(why))),
         Event::MarkedDone { task } => (Weight::Milestone, format!("{task} was marked as done by hand")),

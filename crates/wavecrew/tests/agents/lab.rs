@@ -47,6 +47,21 @@ impl Lab {
         })
     }
 
+    /// The program behind it.
+    pub fn program(&self) -> &'static str {
+        self.agent.strip_prefix("acp_").unwrap_or(self.agent)
+    }
+
+    /// What `--agent` calls it.
+    pub fn name(&self) -> &'static str {
+        match self.agent {
+            "acp_gemini" => "acp:gemini --acp --model gemini-2.5-pro",
+            "acp_qwen" => "acp:qwen --acp",
+            "acp_opencode" => "acp:opencode acp",
+            name => name,
+        }
+    }
+
     /// A project of its own, made when first asked for.
     pub fn project(&self, name: &str) -> PathBuf {
         let folder = self.root.path().join(name);
@@ -68,7 +83,7 @@ impl Lab {
             .env("LANG", "C.UTF-8")
             .env("WAVECREW_STATE_DIR", self.state(project))
             .env("PROBE_API_KEY", SECRET)
-            .envs(point(self.agent, base, &home).unwrap())
+            .envs(point(self.program(), base, &home).unwrap())
             .current_dir(self.project(project))
             .stdin(Stdio::null());
         command
@@ -86,7 +101,7 @@ impl Lab {
         fs::write(self.project(project).join("tasks.csv"), table).unwrap();
         let mut command = self.wavecrew(project, base);
         command
-            .args(["run", "tasks.csv", "-y", "--agent", self.agent])
+            .args(["run", "tasks.csv", "-y", "--agent", self.name()])
             .args(words);
         command
     }

@@ -8,4 +8,5 @@ mod resume;
 mod sandbox;
 mod sessions;
 mod signals;
+mod spoken;
 mod waves;

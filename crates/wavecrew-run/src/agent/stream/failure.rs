@@ -33,6 +33,8 @@ pub enum FailKind {
     NoConversation,
     /// The agent's own clock ran out.
     OutOfTime,
+    /// The agent does not know the words that it was started with: it is older or newer than expected.
+    OtherVersion,
     /// Something else.
     Other,
 }
@@ -50,7 +52,7 @@ pub struct Failure {
 
 impl Failure {
     /// By status and words.
-    pub(super) fn new(status: Option<u16>, message: &str) -> Self {
+    pub(in crate::agent) fn new(status: Option<u16>, message: &str) -> Self {
         Self {
             kind: FailKind::of(status, message),
             message: message.to_owned(),
@@ -59,7 +61,7 @@ impl Failure {
         }
     }
 
-    pub(super) fn of_kind(kind: FailKind, message: &str) -> Self {
+    pub(in crate::agent) fn of_kind(kind: FailKind, message: &str) -> Self {
         Self {
             kind,
             message: message.to_owned(),
@@ -137,6 +139,10 @@ const WORDS: &[(&str, FailKind)] = &[
     ("error resuming session", FailKind::NoConversation),
     ("no saved session found", FailKind::NoConversation),
     ("session not found", FailKind::NoConversation),
+    ("unexpected argument", FailKind::OtherVersion),
+    ("unknown option", FailKind::OtherVersion),
+    ("unknown argument", FailKind::OtherVersion),
+    ("unrecognized option", FailKind::OtherVersion),
     ("invalid_request_error", FailKind::BadRequest),
     ("invalid_argument", FailKind::BadRequest),
 ];
@@ -268,6 +274,11 @@ mod tests {
                 None,
                 "{\"error\":{\"code\":\"invalid_request_error\"}}",
                 FailKind::BadRequest,
+            ),
+            (
+                None,
+                "error: unexpected argument '--disable' found",
+                FailKind::OtherVersion,
             ),
             (None, "it took 50000 steps, e400", FailKind::Other),
         ];

@@ -17,7 +17,9 @@ impl FailKind {
             Self::BadRequest | Self::Unreachable | Self::Declined => StopReason::Refused,
             Self::Schema => StopReason::SchemaInvalid,
             Self::OutOfTime => StopReason::Timeout,
-            Self::Server | Self::Cut | Self::NoConversation | Self::Other => StopReason::Crashed,
+            Self::Server | Self::Cut | Self::NoConversation | Self::OtherVersion | Self::Other => {
+                StopReason::Crashed
+            }
         }
     }
 }
@@ -133,8 +135,8 @@ impl Tally {
     }
 }
 
-/// Why the worker ended. `stderr` is the end of what it wrote there.
-pub fn outcome(cli: Cli, tally: &Tally, end: End, expects: Expects, stderr: &str) -> Outcome {
+/// Why the worker ended. `cli` says what its exit codes mean; `stderr` is the end of what it wrote there.
+pub fn outcome(cli: Option<Cli>, tally: &Tally, end: End, expects: Expects, stderr: &str) -> Outcome {
     match end {
         End::Stopped(stopped) => stopped_by_us(tally, stopped),
         End::Exit(code) => ended(cli, tally, Some(code), expects, stderr),
@@ -176,8 +178,8 @@ fn stopped_by_us(tally: &Tally, stopped: Stopped) -> Outcome {
     }
 }
 
-fn ended(cli: Cli, tally: &Tally, code: Option<i32>, expects: Expects, stderr: &str) -> Outcome {
-    let by_code = code.and_then(|code| exit_kind(cli, code));
+fn ended(cli: Option<Cli>, tally: &Tally, code: Option<i32>, expects: Expects, stderr: &str) -> Outcome {
+    let by_code = cli.zip(code).and_then(|(cli, code)| exit_kind(cli, code));
     if let Some(failure) = &tally.failure {
         let mut failure = failure.clone();
         if failure.kind == FailKind::Other {
