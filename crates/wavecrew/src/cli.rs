@@ -113,7 +113,7 @@ impl Cli {
             Command::Agents(args) => args.run(&self.global),
             Command::Teams(args) => args.run(&self.global),
             Command::Init(args) => args.run(&self.global),
-            Command::Mcp(args) => args.run(),
+            Command::Mcp(args) => args.run(&self.global),
             Command::Completions(args) => args.run(),
             Command::Report(args) => args.run(&self.global),
             Command::Discover(args) => args.run(&self.global),

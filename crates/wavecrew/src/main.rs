@@ -1,6 +1,7 @@
 //! Runs teams of coding agents in dependency waves.
 
 mod cli;
+mod clients;
 mod clock;
 mod cmd;
 mod config;
@@ -13,6 +14,7 @@ mod report;
 mod session_view;
 mod show;
 mod target;
+mod user_file;
 
 use clap::Parser;
 use std::process::ExitCode;

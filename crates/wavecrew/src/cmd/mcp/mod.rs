@@ -1,5 +1,8 @@
 //! `mcp`: tools over the Model Context Protocol, on stdin and stdout, for clients and for the workers of a run.
 
+mod install;
+
+use crate::cli::Global;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
 use crate::launch;
@@ -10,8 +13,10 @@ use wavecrew_run::worker_side::{Identity, WorkerSide};
 
 /// Serve tools over the Model Context Protocol (stdin and stdout)
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
 pub struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
     /// Serve the worker whose environment this is
     #[arg(long, conflicts_with = "agent")]
     worker: bool,
@@ -26,13 +31,25 @@ pub struct Args {
     attached: bool,
 }
 
+#[derive(clap::Subcommand, Debug)]
+enum Action {
+    Install(install::InstallArgs),
+    Uninstall(install::UninstallArgs),
+}
+
 const EXAMPLES: &str = "\
 Examples:
+  wavecrew mcp install codex           add this server to a client: codex, claude, gemini, qwen or opencode
   wavecrew mcp                         serve the project in this folder
   wavecrew -C DIR mcp --agent codex    serve another one; codex does the rows of calls that name no agent";
 
 impl Args {
-    pub fn run(&self) -> Result<Exit, Failure> {
+    pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
+        match &self.action {
+            Some(Action::Install(args)) => return args.run(global),
+            Some(Action::Uninstall(args)) => return args.run(global),
+            None => {}
+        }
         let project = std::env::current_dir().map_err(Failure::Output)?;
         if let Some(job) = &self.job {
             return self.run_job(&project, job);
