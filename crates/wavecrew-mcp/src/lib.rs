@@ -3,11 +3,13 @@
 //!
 //! Owns names, arguments and answers of the tools. What they do is done by the crates below it.
 
+mod agents;
 mod answer;
 pub mod job;
 mod paths;
 pub mod server;
 pub mod worker;
+mod worktree;
 
 use rmcp::{ServerHandler, ServiceExt};
 use std::io;

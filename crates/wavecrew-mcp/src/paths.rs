@@ -40,6 +40,18 @@ impl Root {
         self.inside(path, folder.join(name))
     }
 
+    /// A folder that is there.
+    pub fn folder(&self, path: &str) -> Result<PathBuf, String> {
+        let full = self.0.join(path);
+        let found = full
+            .canonicalize()
+            .map_err(|error| format!("the folder {path} cannot be used: {error}"))?;
+        if !found.is_dir() {
+            return Err(format!("{path} is not a folder"));
+        }
+        self.inside(path, found)
+    }
+
     fn inside(&self, given: &str, found: PathBuf) -> Result<PathBuf, String> {
         if found.starts_with(&self.0) {
             return Ok(found);

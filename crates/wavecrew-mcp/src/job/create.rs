@@ -14,16 +14,18 @@ use wavecrew_run::agent::by_name;
 use wavecrew_run::driver::{NewSession, SessionError};
 use wavecrew_store::{Holder, SESSION_FORMAT, SessionDir, SessionInfo, SessionState, atomic, session_id};
 
-/// Makes the session of a new job; `agent` is used when the call names none.
-pub fn create(root: &Root, agent: Option<&str>, call: &SpawnOnCsv) -> Result<SessionDir, String> {
+/// Makes the session of a new job of this agent, with at most `ceiling` workers at the same time.
+pub fn create(
+    root: &Root,
+    agent: &str,
+    ceiling: Option<usize>,
+    call: &SpawnOnCsv,
+) -> Result<SessionDir, String> {
     if call.instruction.trim().is_empty() {
         return Err("instruction must be non-empty".to_owned());
     }
-    let agent = call.agent.as_deref().or(agent).ok_or(
-        "no agent was chosen: give `agent`, start the server with --agent, or set `agent` in wavecrew.toml",
-    )?;
     by_name(agent).map_err(|error| error.to_string())?;
-    let (concurrency, runtime_seconds) = (call.concurrency()?, call.runtime_seconds()?);
+    let (concurrency, runtime_seconds) = (call.concurrency(ceiling)?, call.runtime_seconds()?);
     let result_schema = call.result_schema()?;
     let csv = root.existing(&call.csv_path)?;
     let output = call
@@ -173,18 +175,17 @@ mod tests {
         for (call, agent, message) in [
             (
                 call("in.csv", " "),
-                Some("command:true"),
+                "command:true",
                 "instruction must be non-empty",
             ),
-            (call("in.csv", "do"), None, "no agent was chosen"),
             (
                 call("none.csv", "do"),
-                Some("command:true"),
+                "command:true",
                 "failed to read csv none.csv",
             ),
-            (call("in.csv", "{a} {b}"), Some("nonsense"), "nonsense"),
+            (call("in.csv", "{a} {b}"), "nonsense", "nonsense"),
         ] {
-            let error = create(&root, agent, &call).unwrap_err();
+            let error = create(&root, agent, None, &call).unwrap_err();
             assert!(error.contains(message), "{error}");
         }
         let names: Vec<_> = fs::read_dir(project.path()).unwrap().collect();

@@ -1,6 +1,7 @@
 //! Jobs as the server sees them: processes that it starts, and files that they leave.
 
 use super::Setup;
+use super::choice::choose;
 use crate::job::{self, JobState, JobStatus, SpawnOnCsv};
 use crate::paths::Root;
 use rmcp::RoleServer;
@@ -36,7 +37,10 @@ impl Jobs {
         let background = call.background;
         let dir = match call.resume_job_id.as_deref() {
             Some(id) => self.to_resume(id)?,
-            None => self.create(call).await?,
+            None => {
+                let agent = choose(call.agent.as_deref(), self.setup.agent.as_deref(), context)?;
+                self.create(call, agent).await?
+            }
         };
         let child = self.start(&dir, background)?;
         if !background {
@@ -48,10 +52,10 @@ impl Jobs {
         Ok(json!(JobStatus::read(&dir)?))
     }
 
-    async fn create(&self, call: SpawnOnCsv) -> Result<SessionDir, String> {
-        let (root, agent) = (self.root.clone(), self.setup.agent.clone());
+    async fn create(&self, call: SpawnOnCsv, agent: String) -> Result<SessionDir, String> {
+        let (root, ceiling) = (self.root.clone(), self.setup.max_workers);
         // Large tables take a while; other calls go on meanwhile.
-        let made = tokio::task::spawn_blocking(move || job::create(&root, agent.as_deref(), &call));
+        let made = tokio::task::spawn_blocking(move || job::create(&root, &agent, ceiling, &call));
         made.await.map_err(|error| error.to_string())?
     }
 

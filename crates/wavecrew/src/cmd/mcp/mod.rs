@@ -23,6 +23,9 @@ pub struct Args {
     /// The agent of calls that name none
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
+    /// At most so many workers of one call at the same time, whatever it asks for
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_workers: Option<u32>,
     /// Run the job that a server has prepared
     #[arg(long, value_name = "JOB", hide = true, conflicts_with_all = ["worker", "agent"])]
     job: Option<String>,
@@ -64,9 +67,12 @@ impl Args {
             Some(name) => Some(name.clone()),
             None => Config::load(&project)?.agent,
         };
+        let (guardian, _) = launch::own_commands()?;
         let setup = Setup {
             program: std::env::current_exe().map_err(Failure::Output)?,
             agent,
+            guardian,
+            max_workers: self.max_workers.map(|count| count as usize),
         };
         wavecrew_mcp::server::serve(&project, setup)?;
         Ok(Exit::Done)
