@@ -4,4 +4,5 @@ pub mod agent;
 pub mod driver;
 pub mod guardian;
 pub mod process;
+pub mod questions;
 pub mod worker_side;

@@ -12,7 +12,7 @@ use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use wavecrew_core::engine::{AgentChoice, Engine, Ledger, Notice, Options};
-use wavecrew_core::event::{Ending, Event};
+use wavecrew_core::event::{Ending, Event, Spent};
 use wavecrew_run::driver::{Driver, OpenSession, Reporter, Running, Surface};
 use wavecrew_run::guardian::GuardianCommand;
 use wavecrew_store::{Holder, SessionDir, SessionLock, SessionState, StoreError, atomic};
@@ -46,6 +46,11 @@ pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
     session.info.state = SessionState::Running;
     let mut status = JobStatus::starting(id, &spec.output_csv, input.items.len());
     status.status = JobState::Running;
+    let mut spent = Spent::default();
+    for task in ledger.plan().tasks() {
+        spent += ledger.task(task).spent;
+    }
+    status.cost = spent.cost;
     let options = Options {
         concurrency: spec.concurrency,
         agents: AgentChoice {
@@ -197,6 +202,11 @@ impl Reporter for Keeper {
     fn event(&mut self, event: &Event, ledger: &Ledger) {
         self.status_due.changed = true;
         self.table_due.changed = true;
+        if let Event::Usage { spent, .. } = event
+            && let Some(cost) = spent.cost
+        {
+            *self.status.cost.get_or_insert(0.0) += cost;
+        }
         if let Event::Finished { task, .. } = event
             && self.spec.allow_stop
             && let Some(found) = ledger.plan().find(task)

@@ -1,5 +1,6 @@
 //! Names, words and arguments of the tools.
 
+use super::team_tools;
 use crate::answer::tool;
 use rmcp::model::Tool;
 use serde_json::{Value, json};
@@ -92,6 +93,9 @@ pub(super) fn all() -> Vec<Tool> {
             json!({"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}),
         ),
     ]
+    .into_iter()
+    .chain(team_tools::all())
+    .collect()
 }
 
 fn isolation() -> Value {

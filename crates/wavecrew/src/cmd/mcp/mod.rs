@@ -63,6 +63,10 @@ impl Args {
             wavecrew_mcp::worker::serve(worker)?;
             return Ok(Exit::Done);
         }
+        if is_below_a_guardian() {
+            wavecrew_mcp::serve_nothing()?;
+            return Ok(Exit::Done);
+        }
         let agent = match &self.agent {
             Some(name) => Some(name.clone()),
             None => Config::load(&project)?.agent,
@@ -89,4 +93,31 @@ impl Args {
         wavecrew_mcp::job::run(project, job, place).map_err(Failure::input)?;
         Ok(Exit::Done)
     }
+}
+
+/// Whether one of the processes above this one starts workers. Their environment would say so too, but some agents do
+/// not hand it on to the servers they start.
+fn is_below_a_guardian() -> bool {
+    let mut pid = std::process::id();
+    for _ in 0..MAX_DEPTH {
+        let Some(parent) = parent_of(pid).filter(|parent| *parent > 1) else {
+            return false;
+        };
+        let words = std::fs::read(format!("/proc/{parent}/cmdline")).unwrap_or_default();
+        if words.split(|byte| *byte == 0).nth(1) == Some(b"__guardian") {
+            return true;
+        }
+        pid = parent;
+    }
+    false
+}
+
+/// Processes are not nested deeper than this; a chain that changes while it is read might go on for ever.
+const MAX_DEPTH: usize = 1000;
+
+fn parent_of(pid: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in brackets may hold anything; the state and the parent follow it.
+    let (_, rest) = stat.rsplit_once(") ")?;
+    rest.split(' ').nth(1)?.parse().ok()
 }
