@@ -443,7 +443,8 @@ impl Engine {
         let attempt = self.live.get_mut(&worker).expect("callers looked it up");
         let task = attempt.task;
         let role = self.ledger.team.role(self.ledger.plan().role(task));
-        if report.status == Status::Completed && role.is_some_and(|role| !role.owes.is_empty()) {
+        let checked = self.options.check_all || role.is_some_and(|role| !role.owes.is_empty());
+        if report.status == Status::Completed && checked {
             let outputs = report.outputs.clone();
             attempt.stage = Stage::Checking { report };
             self.out.push(Action::CheckClaim {

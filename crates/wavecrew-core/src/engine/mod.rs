@@ -50,6 +50,8 @@ pub struct Options {
     pub idle: Option<Duration>,
     /// How long a worker may take to end after it was told to.
     pub kill_grace: Duration,
+    /// Every success is checked, also that of roles that owe nothing.
+    pub check_all: bool,
 }
 
 impl Default for Options {
@@ -65,6 +67,7 @@ impl Default for Options {
             end_idle: None,
             idle: None,
             kill_grace: Duration::from_secs(5),
+            check_all: false,
         }
     }
 }

@@ -5,6 +5,7 @@ use super::status::JobStatus;
 use super::table::InputTable;
 use super::{input_file, spec_file};
 use crate::paths::Root;
+use crate::worktree::{Isolation, Worktree};
 use std::fs;
 use wavecrew_core::plan::{Plan, Problem, seal};
 use wavecrew_core::prompt::fill;
@@ -27,6 +28,12 @@ pub fn create(
     by_name(agent).map_err(|error| error.to_string())?;
     let (concurrency, runtime_seconds) = (call.concurrency(ceiling)?, call.runtime_seconds()?);
     let result_schema = call.result_schema()?;
+    if call.verify.as_deref().is_some_and(|command| command.trim().is_empty()) {
+        return Err("verify must be a command".to_owned());
+    }
+    if call.isolation == Isolation::Worktree {
+        Worktree::possible(root.path())?;
+    }
     let csv = root.existing(&call.csv_path)?;
     let output = call
         .output_csv_path
@@ -87,6 +94,8 @@ pub fn create(
         runtime_seconds,
         agent: agent.to_owned(),
         allow_stop,
+        verify: call.verify.clone(),
+        isolation: call.isolation,
     };
     let text = serde_json::to_vec_pretty(&spec).expect("plain data");
     let store = |error: wavecrew_store::StoreError| error.to_string();

@@ -1,6 +1,7 @@
 //! What a caller wants done with a table: the arguments of the tool, checked, and kept with the session.
 
 use crate::paths::Root;
+use crate::worktree::Isolation;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -28,6 +29,10 @@ pub struct SpawnOnCsv {
     #[serde(default)]
     pub background: bool,
     pub allow_stop: Option<bool>,
+    /// A command that has to succeed in each row's folder before its result counts.
+    pub verify: Option<String>,
+    #[serde(default)]
+    pub isolation: Isolation,
 }
 
 impl SpawnOnCsv {
@@ -83,6 +88,10 @@ pub struct JobSpec {
     pub runtime_seconds: u64,
     pub agent: String,
     pub allow_stop: bool,
+    #[serde(default)]
+    pub verify: Option<String>,
+    #[serde(default)]
+    pub isolation: Isolation,
 }
 
 impl JobSpec {

@@ -25,6 +25,8 @@ pub(super) fn all() -> Vec<Tool> {
                     "max_workers": {"type": "integer", "minimum": 1, "description": "the same as max_concurrency"},
                     "max_runtime_seconds": {"type": "integer", "minimum": 1, "description": "limit for each worker (1800)"},
                     "agent": {"type": "string", "description": "which agent does the rows, such as codex, claude or command:PROGRAM; default: the server's"},
+                    "verify": {"type": "string", "description": "a shell command run in each row's folder when its worker has a result; it has to succeed, or the worker is told what it printed and tries again. WAVECREW_ROW and WAVECREW_RESULT hold the row and the result as JSON"},
+                    "isolation": isolation(),
                     "resume_job_id": {"type": "string", "description": "go on with this job instead of beginning one; everything else but background is then as it was"},
                     "background": {"type": "boolean", "description": "return at once; ask with wait_agent_job"},
                     "allow_stop": {"type": "boolean", "description": "whether a worker may end the whole job (true)"},

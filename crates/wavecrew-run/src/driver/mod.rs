@@ -11,11 +11,13 @@ mod reporter;
 mod session;
 mod table;
 mod turn;
+mod verify;
 mod worker;
 
 pub use edits::{Edit, Moment, follow_edit, read_edit};
 pub use reporter::{Reporter, Running};
-pub use session::{NewSession, OpenSession, SessionError, replay};
+pub use session::{Folders, NewSession, OpenSession, SessionError, replay};
+pub use verify::Verify;
 
 use crate::agent::{Adapter, Redactor};
 use crate::guardian::{Guardian, GuardianCommand};
@@ -78,6 +80,9 @@ pub struct Driver<'a> {
     /// Which worker a process belongs to, and what tells its pumps that it is gone.
     processes: HashMap<u64, (WorkerId, watch::Sender<Option<crate::process::Exit>>)>,
     next_key: u64,
+    /// Checks of claims, by the key of their process.
+    checks: HashMap<u64, verify::Check>,
+    checked: UnboundedSender<(u64, crate::process::Exit)>,
     inputs: VecDeque<Input>,
     surroundings: Surroundings,
     table: TableKeeper,
@@ -167,6 +172,7 @@ impl<'a> Driver<'a> {
         session.note_guardian(guardian.process())?;
         let (ended, process_ends) = unbounded_channel();
         let (answers, answered) = unbounded_channel();
+        let (checked, checks_ended) = unbounded_channel();
         let (news_out, news) = unbounded_channel();
         let table = session.take_table();
         let syncer = session.journal.syncer();
@@ -183,6 +189,8 @@ impl<'a> Driver<'a> {
             workers: BTreeMap::new(),
             processes: HashMap::new(),
             next_key: 1,
+            checks: HashMap::new(),
+            checked,
             inputs: VecDeque::new(),
             surroundings: Surroundings::default(),
             settled: Vec::new(),
@@ -195,6 +203,7 @@ impl<'a> Driver<'a> {
             notices,
             process_ends,
             answered,
+            checks_ended,
             news,
         };
         let outcome = driver.look_after(channels).await;
@@ -227,6 +236,7 @@ impl<'a> Driver<'a> {
                 biased;
                 Some(notice) = channels.notices.recv() => self.hear(notice)?,
                 Some(end) = channels.process_ends.recv() => self.process_ended(&end)?,
+                Some((key, exit)) = channels.checks_ended.recv() => self.check_ended(key, exit),
                 Some(news) = channels.news.recv() => self.table_news(news)?,
                 Some((question, answer)) = channels.answered.recv() => {
                     self.inputs.push_back(Input::Answered { question, answer });
@@ -273,6 +283,9 @@ impl<'a> Driver<'a> {
                 }
             }
             ProcessNotice::SpawnFailed { key, error } => {
+                if self.check_failed(key, &error.to_string()) {
+                    return Ok(());
+                }
                 let Some((worker, _)) = self.processes.remove(&key) else {
                     return Ok(());
                 };
@@ -292,7 +305,8 @@ impl<'a> Driver<'a> {
                 self.closed_if_gone(worker);
             }
             ProcessNotice::Exited { key, status, .. } => {
-                if let Some((_, exited)) = self.processes.get(&key) {
+                if !self.check_exited(key, status)
+                    && let Some((_, exited)) = self.processes.get(&key) {
                     // Its pumps answer with `ProcessEnded` once they have taken in the rest.
                     let _ = exited.send(Some(status));
                 }
@@ -305,6 +319,7 @@ impl<'a> Driver<'a> {
     fn tick(&mut self) -> Result<(), DriveError> {
         self.look_for_reports()?;
         self.note_conversations();
+        self.look_at_checks();
         self.look_for_words();
         self.inputs.push_back(Input::Tick);
         let ledger = self.engine.ledger();
@@ -392,5 +407,6 @@ struct Channels {
     notices: UnboundedReceiver<ProcessNotice>,
     process_ends: UnboundedReceiver<ProcessEnded>,
     answered: UnboundedReceiver<(u32, Answer)>,
+    checks_ended: UnboundedReceiver<(u64, crate::process::Exit)>,
     news: UnboundedReceiver<TableNews>,
 }

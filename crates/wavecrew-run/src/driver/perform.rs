@@ -10,7 +10,7 @@ use std::fs;
 use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use wavecrew_core::engine::{Action, Assignment, Input, SpawnError, WorkerId};
+use wavecrew_core::engine::{Action, Assignment, Input, SpawnError, Verdict, WorkerId};
 use wavecrew_core::prompt::{Briefing, first_message, resumed_message};
 use wavecrew_store::{StoreError, Token, atomic};
 
@@ -53,7 +53,12 @@ impl Driver<'_> {
                     task,
                     &outputs,
                 );
-                self.inputs.push_back(Input::ClaimChecked { worker, verdict });
+                match verdict {
+                    Verdict::Holds { .. } if self.session.verify.is_some() => {
+                        self.start_check(worker, task, &outputs)?;
+                    }
+                    verdict => self.inputs.push_back(Input::ClaimChecked { worker, verdict }),
+                }
             }
             Action::Close { worker, grace } => self.close(worker, grace)?,
             Action::KeepFindings { task, text, .. } => {
@@ -103,10 +108,12 @@ impl Driver<'_> {
 
     fn spawn(&mut self, assignment: Assignment) -> Result<(), DriveError> {
         let worker = assignment.worker;
-        let agent = match self.agent(&assignment.agent) {
-            Ok(agent) => agent,
+        let agent = self.agent(&assignment.agent).map_err(|error| error.to_string());
+        let ready = agent.and_then(|agent| Ok((agent, self.session.folder_of(&assignment.id)?)));
+        let (agent, folder) = match ready {
+            Ok(ready) => ready,
             Err(error) => {
-                let error = SpawnError::Permanent(error.to_string());
+                let error = SpawnError::Permanent(error);
                 self.inputs.push_back(Input::SpawnFailed { worker, error });
                 self.inputs.push_back(Input::Closed { worker });
                 return Ok(());
@@ -166,6 +173,7 @@ impl Driver<'_> {
             )),
             talk: Talk::new(fresh, resume.map(|resume| resume.conversation)),
             agent,
+            folder,
             unsaid: None,
             result_file: self.session.dir.result_file(id, attempt),
             token,
@@ -245,6 +253,7 @@ impl Driver<'_> {
         for key in &state.alive {
             self.guardian.close(*key, grace);
         }
+        self.close_checks(worker);
         self.closed_if_gone(worker);
         Ok(())
     }

@@ -104,7 +104,7 @@ impl Driver<'_> {
         let spec = Spawn {
             program: self.session.resolve(launch.program.as_ref()),
             args: launch.args.into_iter().map(OsString::from).collect(),
-            cwd: self.session.project.clone(),
+            cwd: state.folder.clone(),
             env_set: env,
             env_remove: Vec::new(),
             stdin,

@@ -30,6 +30,8 @@ pub(super) struct Worker {
     /// Keys of processes that live or are being started.
     pub alive: Vec<u64>,
     pub agent: Rc<dyn Adapter>,
+    /// Where it works.
+    pub folder: PathBuf,
     pub talk: Talk,
     /// What is to be said once the turn under way is over.
     pub unsaid: Option<Unsaid>,

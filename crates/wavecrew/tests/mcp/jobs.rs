@@ -30,7 +30,7 @@ impl Project {
 }
 
 /// The output table: one map per row, and its header.
-fn output(answer: &Value) -> (Vec<String>, Vec<HashMap<String, String>>) {
+pub fn output(answer: &Value) -> (Vec<String>, Vec<HashMap<String, String>>) {
     let path = PathBuf::from(answer["output_csv_path"].as_str().unwrap());
     let mut reader = csv::Reader::from_path(path).unwrap();
     let header: Vec<String> = reader.headers().unwrap().iter().map(str::to_owned).collect();
@@ -38,9 +38,9 @@ fn output(answer: &Value) -> (Vec<String>, Vec<HashMap<String, String>>) {
     (header, rows)
 }
 
-const ECHO: &str = r#"echo "{\"job_id\":\"$(basename "$WAVECREW_SESSION_DIR")\",\"item_id\":\"$WAVECREW_TASK\",\"result\":{\"n\":1}}""#;
+pub const ECHO: &str = r#"echo "{\"job_id\":\"$(basename "$WAVECREW_SESSION_DIR")\",\"item_id\":\"$WAVECREW_TASK\",\"result\":{\"n\":1}}""#;
 
-fn call(extra: Value) -> Value {
+pub fn call(extra: Value) -> Value {
     let mut call = json!({"csv_path": "in.csv", "instruction": "Look at {path}"});
     for (name, value) in extra.as_object().unwrap() {
         call[name] = value.clone();
@@ -286,7 +286,7 @@ fn within_a_worker_there_are_only_the_workers_tools() {
 }
 
 /// Until a file of a worker is there.
-fn wait_for(path: &Path) {
+pub fn wait_for(path: &Path) {
     while fs::read(path).is_err() {
         std::thread::yield_now();
         std::thread::sleep(std::time::Duration::from_millis(10));
