@@ -13,6 +13,7 @@ mod layout;
 mod report;
 mod session_view;
 mod show;
+mod skills;
 mod target;
 mod user_file;
 

@@ -74,7 +74,12 @@ impl Change {
         }
         match &self.new {
             Some(text) => replace(&self.path, text).map_err(failed),
-            None => fs::remove_file(&self.path).map_err(failed),
+            None => {
+                fs::remove_file(&self.path).map_err(failed)?;
+                // A folder that was made for it alone; others keep what is in them.
+                let _ = self.path.parent().map(fs::remove_dir);
+                Ok(())
+            }
         }
     }
 }

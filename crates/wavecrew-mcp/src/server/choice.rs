@@ -14,7 +14,7 @@ pub(super) fn choose(
     if let Some(name) = called.or(setting) {
         return Ok(name.to_owned());
     }
-    let client = context.peer.peer_info().map(|info| info.client_info.name.to_lowercase());
+    let client = context.client_info().map(|info| info.name.to_lowercase());
     let path = std::env::var_os("PATH").unwrap_or_default();
     preferred(client.as_deref(), &installed(&path))
         .map(|cli| cli.name().to_owned())

@@ -9,7 +9,7 @@ use wavecrew_store::SessionDir;
 
 /// Whether the client can put a question to a person.
 pub(super) fn can_be_put(context: &RequestContext<RoleServer>) -> bool {
-    let version = context.peer.peer_info().map(|info| info.protocol_version.clone());
+    let version = context.protocol_version();
     // Later versions let no server ask of its own accord; there the question is in `team_status`.
     version.is_some_and(|version| version < ProtocolVersion::V_2026_07_28)
         && context

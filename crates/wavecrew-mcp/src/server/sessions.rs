@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::fs;
 use wavecrew_core::team::Team;
 use wavecrew_store::{Message, SessionDir};
@@ -36,12 +37,8 @@ fn note() -> String {
 
 pub(super) fn discoveries(dir: &SessionDir, call: &Discoveries) -> Result<Value, String> {
     let read = dir.board().read().map_err(|error| error.to_string())?;
-    let team = team_of(dir);
-    let keys = |kind: &str| {
-        let known = team.as_ref()?.discoveries.iter().find(|known| known.name == kind)?;
-        Some(known.key.as_slice())
-    };
-    let read = read.dedup(keys);
+    let keys = keys(dir);
+    let read = read.dedup(|kind| keys.get(kind).map(Vec::as_slice));
     let wanted = |entry: &&wavecrew_store::Discovery| {
         call.kind.as_ref().is_none_or(|kind| *kind == entry.kind)
     };
@@ -64,9 +61,14 @@ pub(super) fn message(dir: &SessionDir, call: TeamMessage) -> Result<Value, Stri
     Ok(json!({"accepted": true}))
 }
 
-/// The team as it was when the session began.
-fn team_of(dir: &SessionDir) -> Option<Team> {
+/// What makes two entries of a type the same, as the team had it when the session began.
+fn keys(dir: &SessionDir) -> HashMap<String, Vec<String>> {
     let path = dir.run_folder().join("team.toml");
-    let text = fs::read_to_string(&path).ok()?;
-    Team::parse(&path.to_string_lossy(), &text).ok()
+    let text = fs::read_to_string(&path).unwrap_or_default();
+    let Ok(team) = Team::parse(&path.to_string_lossy(), &text) else {
+        return HashMap::new();
+    };
+    let in_data = |key: Vec<String>| key.iter().map(|field| format!("data.{field}")).collect();
+    let types = team.discoveries.into_iter();
+    types.map(|known| (known.name, in_data(known.key))).collect()
 }

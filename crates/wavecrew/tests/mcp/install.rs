@@ -105,3 +105,28 @@ fn clients_that_live_elsewhere_are_found_there() {
         assert!(other.join(file).exists(), "{client}");
     }
 }
+
+#[test]
+fn skills_come_and_go() {
+    let home = tempfile::tempdir().unwrap();
+    for (client, folder) in [("claude", ".claude/skills"), ("codex", ".codex/skills")] {
+        let shown = wavecrew(home.path(), &["skills", "install", client]);
+        assert_eq!(shown.status.code(), Some(2));
+        assert!(text(&shown.stdout).contains("+name: wavecrew-testing"));
+        let skills = home.path().join(folder);
+        assert!(!skills.exists());
+        assert!(wavecrew(home.path(), &["skills", "install", client, "-y"]).status.success());
+        for team in ["testing", "lifecycle", "planex"] {
+            let skill = fs::read_to_string(skills.join(format!("wavecrew-{team}/SKILL.md"))).unwrap();
+            assert!(skill.contains("team_plan") && skill.contains("team_answer"), "{skill}");
+        }
+        assert!(wavecrew(home.path(), &["skills", "install", client]).status.success());
+        // One that a person made their own is shown before it goes.
+        fs::write(skills.join("wavecrew-planex/SKILL.md"), "mine\n").unwrap();
+        let shown = wavecrew(home.path(), &["skills", "uninstall", client, "--print"]);
+        assert!(text(&shown.stdout).contains("-mine"));
+        assert!(wavecrew(home.path(), &["skills", "uninstall", client, "-y"]).status.success());
+        assert!(!skills.join("wavecrew-testing").exists());
+        assert!(wavecrew(home.path(), &["skills", "uninstall", client]).status.success());
+    }
+}

@@ -143,6 +143,35 @@ fn progress_is_told_to_clients_that_want_it() {
     );
 }
 
+/// The current version knows no introduction: every request says who asks, and how.
+#[test]
+fn the_current_protocol_and_those_before_are_spoken() {
+    let project = Project::new("path\na\nb\n", ECHO);
+    let mut client = Client::silent(project.path(), &["--agent", "command:./agent.sh"], &[]);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "0"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "progressToken": 1,
+    });
+    let found = client.request("server/discover", json!({"_meta": meta}));
+    let versions = found["result"]["supportedVersions"].as_array().unwrap();
+    for version in ["2026-07-28", "2025-11-25"] {
+        assert!(versions.contains(&json!(version)), "{versions:?}");
+    }
+    let request = json!({"name": "spawn_agents_on_csv", "arguments": call(json!({})), "_meta": meta});
+    let answer = client.request("tools/call", request);
+    assert_eq!(answer["result"]["structuredContent"]["completed_items"], 2, "{answer}");
+    let told = client.heard.last().unwrap();
+    assert_eq!(told["params"]["message"], "2 of 2 done (0 failed), 0 running");
+    for version in ["2025-11-25", "2025-06-18"] {
+        let mut client = Client::silent(project.path(), &["--agent", "command:./agent.sh"], &[]);
+        assert_eq!(client.introduce(version)["protocolVersion"], version);
+        let answer = client.call("spawn_agents_on_csv", call(json!({})));
+        assert_eq!(answer["completed_items"], 2);
+    }
+}
+
 #[test]
 fn a_job_in_the_background_outlives_its_client() {
     // The worker waits for a file that only appears after the client is gone.
