@@ -154,7 +154,10 @@ fn a_hundred_thousand_rows_are_taken() {
     let started = client.call("spawn_agents_on_csv", call);
     assert_eq!(started["total_items"], 100_000);
     crate::jobs::wait_for(&project.path().join("begun"));
-    let ended = client.call("cancel_agent_job", json!({"job_id": started["job_id"]}));
+    client.call("cancel_agent_job", json!({"job_id": started["job_id"]}));
+    // So many rows take their time where programs are not optimised.
+    let wait = json!({"job_id": started["job_id"], "timeout_ms": 240_000});
+    let ended = client.call("wait_agent_job", wait);
     assert_eq!(ended["status"], "cancelled", "{ended}");
     let table = fs::read_to_string(ended["output_csv_path"].as_str().unwrap()).unwrap();
     assert_eq!(table.lines().count(), 100_001);
