@@ -2,8 +2,8 @@
 //!
 //! An open attempt is the file `.run/{task}.{attempt}`, which holds its token. A report becomes visible as
 //! `.run/{task}.{attempt}.report` through link(2), which fails when the name is taken: the first one wins.
-//! Closing removes the token's file while no reporter is on its way; if one is, an empty file takes the report's
-//! name first. Either the report was first, or every later one is refused, and the coordinator never waits for a
+//! Closing takes the token out of its file while no reporter is on its way; if one is, an empty file takes the
+//! report's name first. Either the report was first, or every later one is refused, and the coordinator never waits for a
 //! worker that was stopped half-way. Refuses reports for attempts that are closed, were never opened, or carry
 //! another token.
 
@@ -14,7 +14,7 @@ use crate::error::{At, StoreError};
 use crate::session::SessionDir;
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use wavecrew_core::id::check_task_id;
@@ -23,6 +23,12 @@ pub use token::Token;
 
 /// Larger reports are refused.
 pub const MAX_REPORT: usize = 1024 * 1024;
+
+/// A token's file that no attempt uses: the next one takes it, because a file system is slow to make files while
+/// others are deleted.
+const SPARE: &str = ".spare-token";
+/// In place of a token's first byte; no token has it.
+const VOID: &[u8] = b"-";
 
 /// The answer to a worker.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -123,7 +129,8 @@ pub fn submit(
     draft.as_file().sync_all().at("sync", draft.path())?;
     // Says to `close_attempt` that a reporter is on its way; from here it takes microseconds.
     open.lock_shared().at("lock", &path)?;
-    if open.metadata().at("look at", &path)?.nlink() == 0 {
+    open.rewind().at("read", &path)?;
+    if open.metadata().at("look at", &path)?.nlink() == 0 || !token.matches(&read_all(&mut open, &path)?) {
         return refused(Refusal::NotOpen);
     }
     match fs::hard_link(draft.path(), &report) {
@@ -151,22 +158,24 @@ impl Attempts {
             });
         }
         let path = self.token_path(task, attempt);
-        let create = || {
-            OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .mode(0o600)
-                .open(&path)
-        };
-        let mut file = create()
-            .or_else(|error| match error.kind() {
-                // Left by a crash. A new file rather than new content: who still has the old one open stays
-                // out.
-                ErrorKind::AlreadyExists => fs::remove_file(&path).and_then(|()| create()),
-                _ => Err(error),
-            })
+        // Also in place of a file left by a crash: who still has that one open stays out.
+        match fs::rename(self.spare_path(), &path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => remove_if_there(&path)?,
+            moved => moved.at("create", &path)?,
+        }
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&path)
             .at("create", &path)?;
-        file.write_all(token.as_str().as_bytes()).at("write", &path)
+        let token = token.as_str().as_bytes();
+        file.write_all(token).at("write", &path)?;
+        if file.metadata().at("look at", &path)?.len() != token.len() as u64 {
+            file.set_len(token.len() as u64).at("write", &path)?;
+        }
+        Ok(())
     }
 
     /// The report, if there is one. It stays on disk until [`forget`](Self::forget), so that a crash does not
@@ -201,21 +210,33 @@ impl Attempts {
     /// Ends an attempt: a report either got in before and is returned, or is refused from now on.
     pub fn close_attempt(&self, task: &str, attempt: u32) -> Result<Closed, StoreError> {
         let path = self.token_path(task, attempt);
-        let Some(open) = open_if_there(&path)? else {
-            return Ok(Closed {
-                report: self.take_report(task, attempt)?,
-                stragglers: Stragglers::Perhaps,
-            });
+        let mut open = match File::options().read(true).write(true).open(&path) {
+            Ok(open) => open,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Ok(Closed {
+                    report: self.take_report(task, attempt)?,
+                    stragglers: Stragglers::Perhaps,
+                });
+            }
+            Err(error) => return Err(error).at("open", &path),
         };
         // A reporter holds the lock, shared, from its last look at the token's file until its report is in place.
-        // With the lock in hand nobody is in between, and whoever comes later sees that the file is gone.
-        let (stragglers, report) = if open.try_lock().is_ok() {
-            (Stragglers::None, self.take_report(task, attempt)?)
-        } else {
-            (Stragglers::Perhaps, self.block_name(task, attempt)?)
-        };
+        // With the lock in hand nobody is in between, and whoever comes later sees that the token is gone.
+        if open.try_lock().is_ok() {
+            let report = self.take_report(task, attempt)?;
+            open.write_all(VOID).at("close", &path)?;
+            fs::rename(&path, self.spare_path()).at("close", &path)?;
+            return Ok(Closed {
+                report,
+                stragglers: Stragglers::None,
+            });
+        }
+        let report = self.block_name(task, attempt)?;
         fs::remove_file(&path).at("remove", &path)?;
-        Ok(Closed { report, stragglers })
+        Ok(Closed {
+            report,
+            stragglers: Stragglers::Perhaps,
+        })
     }
 
     /// Takes the report's name before the reporter that is on its way, or returns the report that has it.
@@ -291,6 +312,10 @@ impl Attempts {
         names.collect::<io::Result<_>>().at("list", &self.folder)
     }
 
+    fn spare_path(&self) -> PathBuf {
+        self.folder.join(SPARE)
+    }
+
     fn token_path(&self, task: &str, attempt: u32) -> PathBuf {
         self.folder.join(format!("{task}.{attempt}"))
     }
@@ -335,6 +360,9 @@ fn parse_numbered(name: &str) -> Option<(&str, u32)> {
 
 /// Tokens, reports and rejected reports; results and records of other kinds are not.
 fn is_of_an_attempt(name: &str) -> bool {
+    if name == SPARE {
+        return true;
+    }
     let name = name.strip_suffix(".reason").unwrap_or(name);
     let numbered = match name.rsplit_once('.') {
         Some((rest, last)) if matches!(last, "report" | "result") || last.starts_with("rejected-") => rest,

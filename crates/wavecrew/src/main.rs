@@ -10,6 +10,7 @@ mod exit;
 mod find_team;
 mod launch;
 mod layout;
+mod memory;
 mod report;
 mod session_view;
 mod show;
@@ -19,6 +20,9 @@ mod user_file;
 
 use clap::Parser;
 use std::process::ExitCode;
+
+#[global_allocator]
+static MEMORY: memory::LargePages = memory::LargePages;
 
 fn main() -> ExitCode {
     // Before anything else: the guardian is to stay small.

@@ -4,6 +4,7 @@ use super::Engine;
 use super::action::{Action, Assignment, Notice};
 use super::input::{Exit, SpawnError, TurnEnd, Verdict, Voice, WorkerId};
 use super::report::Report;
+use crate::claim;
 use crate::event::{Checked, Event, ProcessId, Spent, Status, StopReason, TaskResult};
 use crate::id::{ExecMode, TaskIx};
 use crate::team::Limits;
@@ -442,8 +443,12 @@ impl Engine {
     fn accept(&mut self, worker: WorkerId, report: Report) {
         let attempt = self.live.get_mut(&worker).expect("callers looked it up");
         let task = attempt.task;
-        let role = self.ledger.team.role(self.ledger.plan().role(task));
-        let checked = self.options.check_all || role.is_some_and(|role| !role.owes.is_empty());
+        let team = &self.ledger.team;
+        let owes = team
+            .role(self.ledger.plan().role(task))
+            .is_some_and(|role| !role.owes.is_empty());
+        let names_files = || claim::reported(team, &report.outputs).next().is_some();
+        let checked = self.options.check_all || owes || names_files();
         if report.status == Status::Completed && checked {
             let outputs = report.outputs.clone();
             attempt.stage = Stage::Checking { report };

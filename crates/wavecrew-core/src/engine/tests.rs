@@ -8,6 +8,7 @@ use crate::team::Team;
 use std::sync::Arc;
 
 mod agents;
+mod claims;
 
 fn table(csv: &str) -> Plan {
     let sheet = Sheet::read(csv.as_bytes(), Origin::User).expect("a table");
@@ -37,9 +38,12 @@ impl Rig {
     }
 
     fn with(csv: &str, options: Options) -> Self {
-        let team = Arc::new(Team::builtin("generic").expect("built in"));
+        Self::of(Team::builtin("generic").expect("built in"), table(csv), options)
+    }
+
+    fn of(team: Team, plan: Plan, options: Options) -> Self {
         let mut rig = Self {
-            engine: Engine::new(Ledger::new(team, table(csv)), options),
+            engine: Engine::new(Ledger::new(Arc::new(team), plan), options),
             now: 1_000_000,
             log: Vec::new(),
             events: Vec::new(),

@@ -4,7 +4,7 @@ use super::Problem;
 use std::io::{self, Read};
 
 /// Less one for the end that the last line may lack.
-const MAX_FILE: u64 = u32::MAX as u64 - 1;
+pub(super) const MAX_FILE: u64 = u32::MAX as u64 - 1;
 const CHUNK: usize = 256 << 10;
 
 /// A checked window on the input.

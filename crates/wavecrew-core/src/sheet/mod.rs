@@ -7,6 +7,7 @@ mod input;
 mod patch;
 mod problem;
 mod read;
+mod split;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -44,6 +45,7 @@ impl Sheet {
         self.header.iter().position(|h| h == name)
     }
 
+    #[inline]
     pub fn cell(&self, row: usize, column: usize) -> &str {
         debug_assert!(column < self.columns());
         let at = row * self.header.len() + column;

@@ -1,6 +1,7 @@
 //! Bytes → `Sheet`, straight into the table's one text. Refuses what is not a table, with the line.
 
-use super::input::{Input, breaks};
+use super::input::{Input, MAX_FILE, breaks};
+use super::split::Separators;
 use super::{Problem, Sheet, offset};
 use csv_core::{ReadRecordResult, Reader};
 use std::io::Read;
@@ -19,6 +20,12 @@ const MAX_FIELD: usize = 8 << 20;
 impl Sheet {
     /// Reads a whole table: RFC 4180 with an optional byte order mark and any line ends.
     pub fn read(reader: impl Read, origin: Origin) -> Result<Self, Vec<Problem>> {
+        Self::read_sized(reader, origin, 0)
+    }
+
+    /// Reads a whole table of about so many bytes. The size is only a hint, which saves moving a large table about
+    /// while it grows.
+    pub fn read_sized(reader: impl Read, origin: Origin, bytes: u64) -> Result<Self, Vec<Problem>> {
         let mut records = Records::new(reader);
         let header = match records.next() {
             Ok(Some(header)) => header.names(origin),
@@ -40,6 +47,10 @@ impl Sheet {
         loop {
             if origin == Origin::User {
                 records.take_plain(&mut sheet);
+                sheet.make_room(bytes);
+                if records.take_quoted(&mut sheet) {
+                    continue;
+                }
             }
             let record = match records.next() {
                 Ok(Some(record)) => record,
@@ -66,6 +77,21 @@ impl Sheet {
         } else {
             Err(problems)
         }
+    }
+}
+
+impl Sheet {
+    /// Once, as soon as there is something to go by.
+    fn make_room(&mut self, bytes: u64) {
+        let bytes = usize::try_from(bytes.min(MAX_FILE)).unwrap_or(0);
+        if self.text.is_empty() || bytes <= self.text.capacity() {
+            return;
+        }
+        let times = bytes / self.text.len() + 1;
+        self.ends.reserve(self.ends.len() * times);
+        self.lines.reserve(self.lines.len() * times);
+        // The last line may lack its end, which is added.
+        self.text.reserve(bytes + 1 - self.text.len());
     }
 }
 
@@ -147,6 +173,50 @@ impl Record<'_> {
     }
 }
 
+/// A line whose quotes all stand around whole fields.
+struct QuotedLine {
+    fields: usize,
+    /// Behind its line feed.
+    end: usize,
+    breaks: u64,
+}
+
+impl QuotedLine {
+    /// Puts the ends of the fields, quotes included, into `ends`. None for an empty line, for one that is not all
+    /// there, and for every line that is not so simple.
+    fn at_start(bytes: &[u8], ends: &mut [usize]) -> Option<Self> {
+        let mut separators = Separators::new(bytes);
+        let (mut start, mut fields, mut breaks) = (0, 0, 0);
+        loop {
+            let mut end = separators.next()?;
+            if end == start && bytes[end] == b'"' {
+                let inside = separators.by_ref().take_while(|at| bytes[*at] != b'"');
+                breaks += inside.filter(|at| bytes[*at] == b'\n').count() as u64;
+                end = separators.next()?;
+                // Right behind the closing quote, or the quote was not the closing one.
+                if bytes[end - 1] != b'"' {
+                    return None;
+                }
+            }
+            let last = match bytes[end] {
+                b',' => false,
+                b'\n' if end > 0 => true,
+                _ => return None,
+            };
+            *ends.get_mut(fields)? = end;
+            fields += 1;
+            start = end + 1;
+            if last {
+                return Some(Self {
+                    fields,
+                    end: start,
+                    breaks: breaks + 1,
+                });
+            }
+        }
+    }
+}
+
 /// Splits a byte stream into records. Every chunk is checked for NUL and UTF-8 before it is split: the bytes that
 /// split are ASCII, so valid chunks make valid fields.
 struct Records<R> {
@@ -204,7 +274,7 @@ impl<R: Read> Records<R> {
         let Some(bytes) = self.input.plain() else { return };
         let base = offset(sheet.text.len());
         let (mut taken, mut row) = (0, sheet.ends.len());
-        for at in memchr::memchr3_iter(b',', b'\n', b'"', bytes) {
+        for at in Separators::new(bytes) {
             match bytes[at] {
                 b',' => sheet.ends.push(base + offset(at)),
                 b'\n' if at > taken && sheet.ends.len() + 1 == row + width => {
@@ -223,6 +293,36 @@ impl<R: Read> Records<R> {
         sheet.lines.extend((first..).take(rows));
         self.input.consume(taken);
         self.skipped_lines += rows as u64;
+    }
+
+    /// Takes over the line that comes next in the chunk at hand, if some of its fields stand in quotes and none holds
+    /// a quote itself. Any other line is left to `next`.
+    fn take_quoted(&mut self, sheet: &mut Sheet) -> bool {
+        let first = self.line();
+        let Some(bytes) = self.input.plain() else {
+            return false;
+        };
+        let Some(line) = QuotedLine::at_start(bytes, &mut self.ends) else {
+            return false;
+        };
+        if line.fields != sheet.header.len() {
+            return false;
+        }
+        let text = std::str::from_utf8(&bytes[..line.end]).expect("chunks are checked before they are split");
+        let mut start = 0;
+        for (n, end) in self.ends[..line.fields].iter().enumerate() {
+            let cell = &text[start..*end];
+            let cell = cell
+                .strip_prefix('"')
+                .and_then(|c| c.strip_suffix('"'))
+                .unwrap_or(cell);
+            sheet.push(cell, n + 1 == line.fields);
+            start = end + 1;
+        }
+        sheet.lines.push(first);
+        self.input.consume(line.end);
+        self.skipped_lines += line.breaks;
+        true
     }
 
     fn next(&mut self) -> Result<Option<Record<'_>>, Problem> {

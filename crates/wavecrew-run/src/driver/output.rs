@@ -255,7 +255,8 @@ fn last_line(bytes: &[u8]) -> String {
         .lines()
         .rev()
         .map(str::trim)
-        .find(|line| !line.is_empty())
+        // What to do about a complaint says less than the complaint.
+        .find(|line| !line.is_empty() && !line.starts_with("help:"))
         .unwrap_or_default();
     line.chars().take(LAST_WORDS).collect()
 }
@@ -263,6 +264,18 @@ fn last_line(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_line_is_what_went_wrong() {
+        for (text, expected) in [
+            ("one\ntwo\n\n", "two"),
+            ("  x refused: no `id`\n  help: correct it\n", "x refused: no `id`"),
+            ("help: me", ""),
+            ("", ""),
+        ] {
+            assert_eq!(last_line(text.as_bytes()), expected);
+        }
+    }
 
     #[test]
     fn a_secret_in_pieces_does_not_reach_the_log() {

@@ -60,7 +60,7 @@ fn the_first_report_wins_and_survives_until_it_is_forgotten() {
     assert_eq!(fixture.submit("{\"n\":3}"), Submitted::Refused(Refusal::NotOpen));
     fixture.attempts().forget("A-1", 1, &closed).unwrap();
     assert_eq!(fixture.submit("{\"n\":4}"), Submitted::Refused(Refusal::NotOpen));
-    assert!(fixture.files().is_empty(), "{:?}", fixture.files());
+    assert_eq!(fixture.files(), [SPARE]);
 }
 
 #[test]
@@ -125,7 +125,35 @@ fn a_rejected_report_makes_room_for_the_next() {
     assert_eq!(fixture.submit("{}"), Submitted::Accepted);
     let closed = attempts.close_attempt("A-1", 1).unwrap();
     attempts.forget("A-1", 1, &closed).unwrap();
-    assert!(fixture.files().is_empty(), "{:?}", fixture.files());
+    assert_eq!(fixture.files(), [SPARE]);
+}
+
+#[test]
+fn a_file_that_the_next_attempt_took_over_is_of_no_use_to_the_last_one() {
+    let fixture = Fixture::opened();
+    let attempts = fixture.attempts();
+    let inode = |name: &str| {
+        fs::metadata(fixture.session.run_folder().join(name))
+            .unwrap()
+            .ino()
+    };
+    let file = inode("A-1.1");
+    let closed = attempts.close_attempt("A-1", 1).unwrap();
+    assert_eq!(closed.report, None);
+    let spare = fs::read(fixture.session.run_folder().join(SPARE)).unwrap();
+    assert!(!fixture.token.matches(&spare));
+    // A token of another length, too.
+    for (task, token) in [("B", Token::random().unwrap()), ("C", Token::from_text("short"))] {
+        attempts.open_attempt(task, 1, &token).unwrap();
+        assert_eq!(inode(&format!("{task}.1")), file);
+        assert_eq!(fixture.submit("{}"), Submitted::Refused(Refusal::NotOpen));
+        let stolen = submit(&fixture.session, task, 1, &fixture.token, b"{}").unwrap();
+        assert_eq!(stolen, Submitted::Refused(Refusal::WrongToken));
+        let own = submit(&fixture.session, task, 1, &token, b"{}").unwrap();
+        assert_eq!(own, Submitted::Accepted);
+        let closed = attempts.close_attempt(task, 1).unwrap();
+        assert_eq!(closed.report.as_deref(), Some(b"{}".as_slice()));
+    }
 }
 
 #[test]

@@ -13,6 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use wavecrew_core::engine::{Answer, Asking, Engine, Ledger, Options, Question};
+use wavecrew_core::team::Team;
 use wavecrew_run::driver::{Asker, DriveError, Driver, OpenSession, SessionError, Surface};
 use wavecrew_run::guardian::GuardianCommand;
 use wavecrew_run::questions;
@@ -211,5 +212,49 @@ pub fn introduce(ledger: &Ledger, session: &OpenSession, agent: &str, why: &str,
     anstream::eprintln!("Agent   {agent} ({why})");
     if counts.completed > 0 {
         anstream::eprintln!("Kept    {} completed", counts.completed);
+    }
+    let team = &ledger.team;
+    if let Some(parts) = passed_over(team) {
+        anstream::eprintln!(
+            "Note    this version goes past the {parts} of team {}: read the results yourself",
+            team.name
+        );
+    }
+}
+
+/// What a team asks for between its waves.
+fn passed_over(team: &Team) -> Option<String> {
+    let parts = [
+        ("loops", team.loops.is_empty()),
+        ("checkpoints", team.checkpoints.is_empty()),
+        ("gates", team.gates.is_empty()),
+    ];
+    let parts: Vec<&str> = parts
+        .iter()
+        .filter(|(_, none)| !none)
+        .map(|(name, _)| *name)
+        .collect();
+    let (last, before) = parts.split_last()?;
+    Some(if before.is_empty() {
+        (*last).to_owned()
+    } else {
+        format!("{} and {last}", before.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_run_goes_past_is_named() {
+        for (team, parts) in [
+            ("generic", None),
+            ("testing", Some("loops and gates")),
+            ("lifecycle", Some("loops, checkpoints and gates")),
+        ] {
+            let team = Team::builtin(team).expect("built in");
+            assert_eq!(passed_over(&team).as_deref(), parts, "{}", team.name);
+        }
     }
 }

@@ -86,7 +86,8 @@ impl Reporter for Live {
             return;
         }
         self.last = Some(Instant::now());
-        self.draw(&block(width(), running, ledger));
+        let (width, height) = size();
+        self.draw(&block(width, height, running, ledger));
     }
 
     fn wants_running(&self) -> bool {
@@ -110,20 +111,24 @@ impl Drop for Live {
     }
 }
 
-/// Columns of the terminal; a narrow one counts as it is.
-fn width() -> usize {
+/// Columns and rows of the terminal; a small one counts as it is.
+fn size() -> (usize, usize) {
     let size = rustix::termios::tcgetwinsize(std::io::stderr());
-    size.map_or(80, |size| usize::from(size.ws_col)).clamp(20, 200)
+    let (width, height) = size.map_or((80, 24), |size| (size.ws_col.into(), size.ws_row.into()));
+    (width.clamp(20, 200), height)
 }
 
-/// The lines of the block, each shorter than the terminal is wide: a line that wraps cannot be taken back.
-fn block(width: usize, running: &[Running], ledger: &Ledger) -> Vec<String> {
+/// The lines of the block, each shorter than the terminal is wide and all together lower than it is high: what
+/// wraps or scrolls away cannot be taken back.
+fn block(width: usize, height: usize, running: &[Running], ledger: &Ledger) -> Vec<String> {
+    // Besides the workers there are the totals, the number of further workers, and the line of the cursor.
+    let shown = SHOWN.min(height.saturating_sub(3));
     let room = width - 1;
     let mut lines = vec![fit(&totals(room, ledger), room)];
     let widest = |text: fn(&Running) -> &str, most: usize| {
         running
             .iter()
-            .take(SHOWN)
+            .take(shown)
             .map(|r| text(r).chars().count())
             .max()
             .unwrap_or(0)
@@ -131,7 +136,7 @@ fn block(width: usize, running: &[Running], ledger: &Ledger) -> Vec<String> {
     };
     let id = widest(|r| &r.task, room / 2);
     let role = if room < 60 { 0 } else { widest(|r| &r.role, 14) };
-    for worker in running.iter().take(SHOWN) {
+    for worker in running.iter().take(shown) {
         let mut line = format!("  {}", fit(&worker.task, id));
         if role > 0 {
             let _ = write!(line, "  {}", fit(&worker.role, role));
@@ -147,8 +152,8 @@ fn block(width: usize, running: &[Running], ledger: &Ledger) -> Vec<String> {
         }
         lines.push(fit(&line, room));
     }
-    if running.len() > SHOWN {
-        lines.push(format!("  and {} more", running.len() - SHOWN));
+    if running.len() > shown {
+        lines.push(format!("  and {} more", running.len() - shown));
     }
     for line in &mut lines {
         line.truncate(line.trim_end().len());

@@ -1,6 +1,6 @@
 //! Rules about ids that name other tasks: dependencies, context, cycles, pairs.
 
-use super::{BATCH, Index, Link, Lists, Places, Report, filled, graph};
+use super::{BATCH, Index, Link, Lists, Report, filled, graph};
 use crate::id::TaskIx;
 use crate::plan::did_you_mean;
 use crate::sheet::Sheet;
@@ -13,32 +13,46 @@ const NAMED: usize = 50;
 
 /// The ids in a cell, with the empty ones left out.
 fn listed(cell: &str) -> impl Iterator<Item = &str> {
-    cell.split(';').map(str::trim).filter(|id| !id.is_empty())
+    let mut rest = Some(cell).filter(|cell| !cell.is_empty());
+    let ids = std::iter::from_fn(move || {
+        let cell = rest?;
+        // Ids are short: looking at byte after byte is faster than a search made for long texts.
+        let Some(end) = cell.bytes().position(|b| b == b';') else {
+            return rest.take();
+        };
+        rest = Some(&cell[end + 1..]);
+        Some(&cell[..end])
+    });
+    ids.map(str::trim).filter(|id| !id.is_empty())
 }
 
 /// Gives every id that stands in a column of ids, with the task it names, in the order of the table.
-fn each_link<'a>(
-    sheet: &'a Sheet,
-    places: Places,
-    column: usize,
-    index: &Index,
-    mut found: impl FnMut(Link<'a>),
-) {
-    let mut batch = Vec::with_capacity(BATCH);
-    let mut flush = |batch: &mut Vec<Link<'a>>| {
-        index.find_all(sheet, batch);
-        batch.drain(..).for_each(&mut found);
-    };
-    for task in graph::all(sheet.rows()) {
-        let own = sheet.cell(task.index(), places.id);
-        for id in listed(sheet.cell(task.index(), column)) {
-            batch.push(Link::new(task, own, id));
-            if batch.len() == BATCH {
-                flush(&mut batch);
+fn each_link<'a>(sheet: &'a Sheet, column: usize, index: &Index, mut found: impl FnMut(Link<'a>)) {
+    let links = graph::all(sheet.rows())
+        .flat_map(|task| listed(sheet.cell(task.index(), column)).map(move |id| (task, id)));
+    match index {
+        Index::Counting(counting) => {
+            links.for_each(|(task, id)| {
+                found(Link {
+                    task,
+                    id,
+                    row: counting.find(id),
+                });
+            });
+        }
+        Index::Keyed(keyed) => {
+            let mut batch = Vec::with_capacity(BATCH);
+            let mut links = links.map(|(task, id)| Link { task, id, row: None });
+            loop {
+                batch.extend(links.by_ref().take(BATCH));
+                if batch.is_empty() {
+                    return;
+                }
+                keyed.find_all(sheet, &mut batch);
+                batch.drain(..).for_each(&mut found);
             }
         }
     }
-    flush(&mut batch);
 }
 
 /// Fills lists in row order, each task in a list once.
@@ -79,25 +93,19 @@ impl Report<'_> {
             return lists.finish();
         };
         let mut suggestions = SUGGESTIONS;
-        each_link(
-            self.sheet,
-            self.places,
-            column,
-            index,
-            |Link { task, id, row, .. }| match row {
-                Some(dep) if dep == task => {
-                    let problem = self.text_problem(task, column, id, format!("Self-dependency: {id}"));
-                    self.problems
-                        .push(problem.help("a task cannot wait for itself; remove it from its own deps"));
-                }
-                Some(dep) => lists.add(task, dep),
-                None => {
-                    let help = self.suggest(id, &mut suggestions);
-                    let problem = self.text_problem(task, column, id, format!("Unknown dependency: {id}"));
-                    self.problems.push(problem.maybe_help(help));
-                }
-            },
-        );
+        each_link(self.sheet, column, index, |Link { task, id, row }| match row {
+            Some(dep) if dep == task => {
+                let problem = self.text_problem(task, column, id, format!("Self-dependency: {id}"));
+                self.problems
+                    .push(problem.help("a task cannot wait for itself; remove it from its own deps"));
+            }
+            Some(dep) => lists.add(task, dep),
+            None => {
+                let help = self.suggest(id, &mut suggestions);
+                let problem = self.text_problem(task, column, id, format!("Unknown dependency: {id}"));
+                self.problems.push(problem.maybe_help(help));
+            }
+        });
         lists.finish()
     }
 
@@ -107,31 +115,25 @@ impl Report<'_> {
             return lists.finish();
         };
         let mut suggestions = SUGGESTIONS;
-        each_link(
-            self.sheet,
-            self.places,
-            column,
-            index,
-            |Link { task, id, row, .. }| {
-                let own = wave[task.index()];
-                let help = match row {
-                    None => self
-                        .suggest(id, &mut suggestions)
-                        .unwrap_or_else(|| "there is no such task".to_owned()),
-                    Some(source) => {
-                        let theirs = wave[source.index()];
-                        // Tasks in or behind a cycle have no wave to compare; the cycle is reported.
-                        if source != task && (own == 0 || theirs == 0 || theirs < own) {
-                            lists.add(task, source);
-                            return;
-                        }
-                        format!("{id} runs in wave {theirs}, not before wave {own}; add it to deps")
+        each_link(self.sheet, column, index, |Link { task, id, row }| {
+            let own = wave[task.index()];
+            let help = match row {
+                None => self
+                    .suggest(id, &mut suggestions)
+                    .unwrap_or_else(|| "there is no such task".to_owned()),
+                Some(source) => {
+                    let theirs = wave[source.index()];
+                    // Tasks in or behind a cycle have no wave to compare; the cycle is reported.
+                    if source != task && (own == 0 || theirs == 0 || theirs < own) {
+                        lists.add(task, source);
+                        return;
                     }
-                };
-                let problem = self.text_problem(task, column, id, format!("Invalid context_from: {id}"));
-                self.problems.push(problem.help(help));
-            },
-        );
+                    format!("{id} runs in wave {theirs}, not before wave {own}; add it to deps")
+                }
+            };
+            let problem = self.text_problem(task, column, id, format!("Invalid context_from: {id}"));
+            self.problems.push(problem.help(help));
+        });
         lists.finish()
     }
 

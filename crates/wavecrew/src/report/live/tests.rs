@@ -37,12 +37,25 @@ fn running(count: u64) -> Vec<Running> {
 
 #[test]
 fn a_wide_terminal() {
-    insta::assert_snapshot!(block(80, &running(3), &ledger()).join("\n"));
+    insta::assert_snapshot!(block(80, 24, &running(3), &ledger()).join("\n"));
 }
 
 #[test]
 fn a_narrow_terminal_with_many_workers() {
-    let lines = block(40, &running(25), &ledger());
+    let lines = block(40, 24, &running(25), &ledger());
     assert!(lines.iter().all(|line| line.width() < 40), "{lines:?}");
     insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
+fn a_low_terminal() {
+    for (height, workers) in [(24, 10), (8, 5), (4, 1), (2, 0), (0, 0)] {
+        let lines = block(80, height, &running(25), &ledger());
+        let last = format!("  and {} more", 25 - workers);
+        assert_eq!(
+            (lines.len(), lines.last()),
+            (workers + 2, Some(&last)),
+            "{height}"
+        );
+    }
 }
