@@ -38,7 +38,9 @@ impl Worktree {
     /// Whether worktrees can be made here; the reason if not.
     pub fn possible(project: &Path) -> Result<(), String> {
         let why = |error: String| {
-            format!("isolation `worktree` needs a git repository with a commit in the project folder: {error}")
+            format!(
+                "isolation `worktree` needs a git repository with a commit in the project folder: {error}"
+            )
         };
         git(project, &["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])
             .map(drop)
@@ -56,10 +58,21 @@ impl Worktree {
         let base = head(project)?;
         // A folder that was removed by hand is forgotten, so that its branch can be used again.
         git(project, &["worktree", "prune"])?;
-        let known = git(project, &["rev-parse", "--verify", "--quiet", &format!("refs/heads/{branch}")]);
+        let known = git(
+            project,
+            &[
+                "rev-parse",
+                "--verify",
+                "--quiet",
+                &format!("refs/heads/{branch}"),
+            ],
+        );
         match known {
             Ok(_) => git(project, &["worktree", "add", "--quiet", &shown, branch])?,
-            Err(_) => git(project, &["worktree", "add", "--quiet", "-b", branch, &shown, &base])?,
+            Err(_) => git(
+                project,
+                &["worktree", "add", "--quiet", "-b", branch, &shown, &base],
+            )?,
         };
         let base = git(path, &["merge-base", "HEAD", &base])?;
         Ok(Self::new(project, path, branch, base))
@@ -85,10 +98,16 @@ impl Worktree {
     /// Removes the worktree and its branch if nothing was changed in it; says what is kept otherwise.
     pub fn settle(&self) -> Result<Option<Kept>, String> {
         let changes = git(&self.path, &["status", "--porcelain"])?;
-        let commits = git(&self.path, &["rev-list", "--count", &format!("{}..HEAD", self.base)])?;
+        let commits = git(
+            &self.path,
+            &["rev-list", "--count", &format!("{}..HEAD", self.base)],
+        )?;
         if changes.is_empty() && commits == "0" {
             // Not by force: whatever came in between stays.
-            git(&self.project, &["worktree", "remove", &self.path.to_string_lossy()])?;
+            git(
+                &self.project,
+                &["worktree", "remove", &self.path.to_string_lossy()],
+            )?;
             git(&self.project, &["branch", "--quiet", "-d", &self.branch])?;
             return Ok(None);
         }
@@ -129,7 +148,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for words in [
             &["init", "-q", "-b", "main"][..],
-            &["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-q", "--allow-empty", "-m", "x"],
+            &[
+                "-c",
+                "user.name=t",
+                "-c",
+                "user.email=t@t",
+                "commit",
+                "-q",
+                "--allow-empty",
+                "-m",
+                "x",
+            ],
         ] {
             git(folder.path(), words).unwrap();
         }
@@ -161,7 +190,17 @@ mod tests {
         let project = repository();
         let path = project.path().join("t");
         let tree = Worktree::open(project.path(), &path, "crew/t").unwrap();
-        let commit = ["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-q", "--allow-empty", "-m", "y"];
+        let commit = [
+            "-c",
+            "user.name=t",
+            "-c",
+            "user.email=t@t",
+            "commit",
+            "-q",
+            "--allow-empty",
+            "-m",
+            "y",
+        ];
         git(&path, &commit).unwrap();
         assert!(tree.settle().unwrap().is_some());
         assert!(path.exists());

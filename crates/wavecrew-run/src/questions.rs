@@ -109,9 +109,16 @@ mod tests {
                 std::thread::yield_now();
             };
             assert_eq!(asked.question, question.text);
-            let foreign = Asked { id: 6, ..asked.clone() };
+            let foreign = Asked {
+                id: 6,
+                ..asked.clone()
+            };
             answer(&dir, &foreign, "abort").unwrap();
-            assert_eq!(open(&dir), Some(asked.clone()), "the answer to another question is none");
+            assert_eq!(
+                open(&dir),
+                Some(asked.clone()),
+                "the answer to another question is none"
+            );
             answer(&dir, &asked, "retry").unwrap();
             asking.join().unwrap()
         });

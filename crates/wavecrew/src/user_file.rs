@@ -54,9 +54,12 @@ impl Change {
             self.old.as_deref().unwrap_or_default(),
             self.new.as_deref().unwrap_or_default(),
         );
-        let name = |there: bool| match there {
-            true => self.path.to_string_lossy().into_owned(),
-            false => "/dev/null".to_owned(),
+        let name = |there: bool| {
+            if there {
+                self.path.to_string_lossy().into_owned()
+            } else {
+                "/dev/null".to_owned()
+            }
         };
         TextDiff::from_lines(old, new)
             .unified_diff()
@@ -72,15 +75,13 @@ impl Change {
                 help: "try again".to_owned(),
             });
         }
-        match &self.new {
-            Some(text) => replace(&self.path, text).map_err(failed),
-            None => {
-                fs::remove_file(&self.path).map_err(failed)?;
-                // A folder that was made for it alone; others keep what is in them.
-                let _ = self.path.parent().map(fs::remove_dir);
-                Ok(())
-            }
+        if let Some(text) = &self.new {
+            return replace(&self.path, text).map_err(failed);
         }
+        fs::remove_file(&self.path).map_err(failed)?;
+        // A folder that was made for it alone goes too; others keep what is in them.
+        let _ = self.path.parent().map(fs::remove_dir);
+        Ok(())
     }
 }
 
@@ -167,7 +168,9 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     };
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
-    let mut temp = tempfile::Builder::new().prefix(".wavecrew-").tempfile_in(folder)?;
+    let mut temp = tempfile::Builder::new()
+        .prefix(".wavecrew-")
+        .tempfile_in(folder)?;
     temp.write_all(text.as_bytes())?;
     temp.as_file().set_permissions(mode)?;
     temp.as_file().sync_all()?;

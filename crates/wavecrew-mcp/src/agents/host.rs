@@ -24,9 +24,7 @@ const GRACE: Duration = Duration::from_secs(3);
 
 /// Looks after conversations until nobody wishes anything any more.
 pub(super) fn run(root: &Root, guardian: GuardianCommand, wishes: UnboundedReceiver<Wish>) {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let Ok(runtime) = runtime else { return };
     let local = tokio::task::LocalSet::new();
     local.block_on(&runtime, async {
@@ -172,7 +170,11 @@ impl Host {
             }
         };
         let agent = Agent {
-            ear: Rc::new(Ear::new(home.join("log.txt"), &*adapter, Rc::clone(&self.redactor))),
+            ear: Rc::new(Ear::new(
+                home.join("log.txt"),
+                &*adapter,
+                Rc::clone(&self.redactor),
+            )),
             adapter,
             folder: worktree.as_ref().map_or(folder, Worktree::folder),
             home,
@@ -201,7 +203,9 @@ impl Host {
         let Some(agent) = self.agents.get_mut(id).filter(|agent| agent.process.is_none()) else {
             return;
         };
-        let Some(message) = agent.unsaid.pop_front() else { return };
+        let Some(message) = agent.unsaid.pop_front() else {
+            return;
+        };
         agent.turns += 1;
         if agent.turns > 1 {
             agent.ear.new_turn();
@@ -224,7 +228,9 @@ impl Host {
             .prepare(key, &agent.ear, ended.clone())
             .map_err(|error| error.to_string())
             .and_then(|(spawn, exited)| {
-                self.guardian.spawn(key, spawn).map_err(|error| error.to_string())?;
+                self.guardian
+                    .spawn(key, spawn)
+                    .map_err(|error| error.to_string())?;
                 Ok(exited)
             });
         match started {
@@ -237,7 +243,9 @@ impl Host {
     }
 
     fn failed(&mut self, key: u64, error: String) {
-        let Some((id, _)) = self.processes.remove(&key) else { return };
+        let Some((id, _)) = self.processes.remove(&key) else {
+            return;
+        };
         if let Some(agent) = self.agents.get_mut(&id) {
             agent.process = None;
             agent.status.send_replace(Status::Errored(error));
@@ -246,8 +254,12 @@ impl Host {
     }
 
     fn ended(&mut self, end: &Ended, ended: &UnboundedSender<Ended>) {
-        let Some((id, _)) = self.processes.remove(&end.key) else { return };
-        let Some(agent) = self.agents.get_mut(&id) else { return };
+        let Some((id, _)) = self.processes.remove(&end.key) else {
+            return;
+        };
+        let Some(agent) = self.agents.get_mut(&id) else {
+            return;
+        };
         agent.process = None;
         let said = agent.ear.end_turn(end.exit);
         agent.known = match (agent.ear.conversation(), agent.adapter.memory()) {
@@ -285,7 +297,9 @@ impl Host {
         if !self.agents.get(id).is_some_and(gone) {
             return;
         }
-        let Some(mut agent) = self.agents.remove(id) else { return };
+        let Some(mut agent) = self.agents.remove(id) else {
+            return;
+        };
         agent.ear.finish();
         let _ = fs::remove_dir_all(agent.home.join("scratch"));
         agent.status.send_replace(Status::Shutdown);

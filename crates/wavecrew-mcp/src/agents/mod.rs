@@ -1,8 +1,8 @@
 //! Conversations with agents of any vendor, which a client holds by id. A thread of its own looks after them; all of
 //! them end with it, and it ends with the server.
 
-mod host;
 mod hear;
+mod host;
 mod turn;
 
 use crate::paths::Root;
@@ -191,11 +191,11 @@ impl Agents {
     }
 
     fn start(&self) -> Host {
-        let (wishes, wished) = unbounded_channel();
+        let (wishes, waiting) = unbounded_channel();
         let (root, guardian) = (self.root.clone(), self.guardian.clone());
         Host {
             wishes: Some(wishes),
-            thread: Some(std::thread::spawn(move || host::run(&root, guardian, wished))),
+            thread: Some(std::thread::spawn(move || host::run(&root, guardian, waiting))),
         }
     }
 }

@@ -62,7 +62,12 @@ impl Turn<'_> {
             ("WAVECREW_PROMPT_FILE".into(), prompt.into_os_string()),
             ("WAVECREW_TURN".into(), self.number.to_string().into()),
         ];
-        env.extend(launch.env.into_iter().map(|(name, value)| (name.into(), value.into())));
+        env.extend(
+            launch
+                .env
+                .into_iter()
+                .map(|(name, value)| (name.into(), value.into())),
+        );
         let (stdout, stderr, exited) = listen(key, ear, ended)?;
         let program = Path::new(&launch.program);
         let program = if program.is_relative() && program.components().count() > 1 {
@@ -99,8 +104,10 @@ fn listen(key: u64, ear: &Rc<Ear>, ended: UnboundedSender<Ended>) -> io::Result<
         };
         // A pipe that cannot be read any more has nothing more to say.
         let _ = tokio::join!(
-            pump(&out_from, gone(exit.clone()), |chunk| ear.hear(Stream::Stdout, chunk)),
-            pump(&err_from, gone(exit.clone()), |chunk| ear.hear(Stream::Stderr, chunk)),
+            pump(&out_from, gone(exit.clone()), |chunk| ear
+                .hear(Stream::Stdout, chunk)),
+            pump(&err_from, gone(exit.clone()), |chunk| ear
+                .hear(Stream::Stderr, chunk)),
         );
         gone(exit.clone()).await;
         let exit = *exit.borrow();

@@ -28,7 +28,11 @@ pub fn create(
     by_name(agent).map_err(|error| error.to_string())?;
     let (concurrency, runtime_seconds) = (call.concurrency(ceiling)?, call.runtime_seconds()?);
     let result_schema = call.result_schema()?;
-    if call.verify.as_deref().is_some_and(|command| command.trim().is_empty()) {
+    if call
+        .verify
+        .as_deref()
+        .is_some_and(|command| command.trim().is_empty())
+    {
         return Err("verify must be a command".to_owned());
     }
     if call.isolation == Isolation::Worktree {

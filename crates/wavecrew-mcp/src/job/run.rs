@@ -200,7 +200,13 @@ impl Keeper {
             // Everything that ran is gone by now.
             trees.settle(&[], ledger);
         }
-        let bytes = render(self.dir.id(), &self.spec, &self.input, ledger, self.trees.as_ref());
+        let bytes = render(
+            self.dir.id(),
+            &self.spec,
+            &self.input,
+            ledger,
+            self.trees.as_ref(),
+        );
         atomic::write(&self.spec.output_csv, &bytes)?;
         self.status.write(&self.dir)
     }

@@ -46,7 +46,8 @@ impl Trees {
             .collect::<Vec<_>>();
         for task in done {
             if self.folder.join(&task).join(".git").exists() {
-                let kept = open(&self.project, &self.folder, &self.session, &task).and_then(|tree| tree.settle());
+                let kept =
+                    open(&self.project, &self.folder, &self.session, &task).and_then(|tree| tree.settle());
                 match kept {
                     Ok(Some(kept)) => drop(self.kept.insert(task.clone(), kept)),
                     Ok(None) => {}

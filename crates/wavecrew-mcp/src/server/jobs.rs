@@ -35,12 +35,11 @@ impl Jobs {
         context: &RequestContext<RoleServer>,
     ) -> Result<Value, String> {
         let background = call.background;
-        let dir = match call.resume_job_id.as_deref() {
-            Some(id) => self.to_resume(id)?,
-            None => {
-                let agent = choose(call.agent.as_deref(), self.setup.agent.as_deref(), context)?;
-                self.create(call, agent).await?
-            }
+        let dir = if let Some(id) = call.resume_job_id.as_deref() {
+            self.to_resume(id)?
+        } else {
+            let agent = choose(call.agent.as_deref(), self.setup.agent.as_deref(), context)?;
+            self.create(call, agent).await?
         };
         let child = self.start(&dir, background)?;
         if !background {

@@ -16,7 +16,11 @@ const SCHEME: &str = "wavecrew://sessions/";
 const FILES: [(&str, &str, &str); 3] = [
     ("tasks.csv", "text/csv", "the tasks and how they stand"),
     ("context.md", "text/markdown", "the report of the session"),
-    ("discoveries.ndjson", "application/x-ndjson", "the discovery board"),
+    (
+        "discoveries.ndjson",
+        "application/x-ndjson",
+        "the discovery board",
+    ),
 ];
 /// Longer lists help nobody; older sessions are read by the template.
 const SHOWN: usize = 50;
@@ -60,9 +64,12 @@ pub(super) fn read(root: &Root, uri: &str) -> Result<ReadResourceResult, String>
         .strip_prefix(SCHEME)
         .and_then(|rest| rest.split_once('/'))
         .ok_or_else(none)?;
-    let (name, kind, _) = FILES.into_iter().find(|(file, ..)| *file == name).ok_or_else(none)?;
+    let (name, kind, _) = FILES
+        .into_iter()
+        .find(|(file, ..)| *file == name)
+        .ok_or_else(none)?;
     let dir = SessionDir::open(root.path(), id).map_err(|error| error.to_string())?;
-    let path = root.existing(&dir.path().join(name).to_string_lossy())?;
+    let path = root.file(&dir.path().join(name).to_string_lossy())?;
     let mut bytes = fs::read(path).map_err(|error| error.to_string())?;
     bytes.truncate(MAX_BYTES);
     let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -101,5 +108,8 @@ pub(super) fn prompt(name: &str, given: Option<&Map<String, Value>>) -> Result<G
          put it to me and hand my answer on with team_answer.\n\
          4. Tell me what was completed, what failed and why, and where the results are."
     );
-    Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]))
+    Ok(GetPromptResult::new(vec![PromptMessage::new_text(
+        Role::User,
+        text,
+    )]))
 }

@@ -107,7 +107,9 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Ok(ListResourcesResult::with_all_items(library::resources(&self.root)))
+        Ok(ListResourcesResult::with_all_items(library::resources(
+            &self.root,
+        )))
     }
 
     async fn list_resource_templates(

@@ -35,7 +35,9 @@ pub(super) async fn put(
         requested_schema: serde_json::from_value(schema).map_err(|error| error.to_string())?,
     };
     let result = context.peer.create_elicitation(params).await;
-    let said = result.ok().filter(|result| result.action == ElicitationAction::Accept);
+    let said = result
+        .ok()
+        .filter(|result| result.action == ElicitationAction::Accept);
     let word = said.and_then(|result| Some(result.content?.get("answer")?.as_str()?.to_owned()));
     let word = word.filter(|word| asked.options.contains(word));
     let word = word.unwrap_or_else(|| "abort".to_owned());

@@ -39,9 +39,8 @@ pub(super) fn discoveries(dir: &SessionDir, call: &Discoveries) -> Result<Value,
     let read = dir.board().read().map_err(|error| error.to_string())?;
     let keys = keys(dir);
     let read = read.dedup(|kind| keys.get(kind).map(Vec::as_slice));
-    let wanted = |entry: &&wavecrew_store::Discovery| {
-        call.kind.as_ref().is_none_or(|kind| *kind == entry.kind)
-    };
+    let wanted =
+        |entry: &&wavecrew_store::Discovery| call.kind.as_ref().is_none_or(|kind| *kind == entry.kind);
     let entries: Vec<_> = read.entries.iter().filter(wanted).collect();
     let latest = &entries[entries.len().saturating_sub(SHOWN)..];
     Ok(json!({"discoveries": latest, "total": entries.len(), "malformed_lines": read.malformed}))

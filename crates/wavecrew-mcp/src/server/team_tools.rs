@@ -48,12 +48,18 @@ pub(super) fn all() -> Vec<Tool> {
         tool(
             "team_answer",
             "Answer the open question of a session, with one of its options.",
-            object(json!({"session": session, "answer": {"type": "string"}}), &["session", "answer"]),
+            object(
+                json!({"session": session, "answer": {"type": "string"}}),
+                &["session", "answer"],
+            ),
         ),
         tool(
             "discoveries",
             "Read the discovery board of a session, of one type or of all.",
-            object(json!({"session": session, "type": {"type": "string"}}), &["session"]),
+            object(
+                json!({"session": session, "type": {"type": "string"}}),
+                &["session"],
+            ),
         ),
         tool(
             "team_msg",
@@ -90,5 +96,7 @@ fn merged(mut properties: Value, more: &Value) -> Value {
 }
 
 fn object(properties: Value, required: &[&str]) -> Value {
-    json!({"type": "object", "properties": properties, "required": required})
+    let mut schema = json!({"type": "object", "required": required});
+    schema["properties"] = properties;
+    schema
 }

@@ -50,7 +50,7 @@ impl Planned {
         words.push("--".to_owned());
         let is_file = [".csv", ".toml"].iter().any(|end| self.team.ends_with(end)) || self.team.contains('/');
         words.push(if is_file {
-            root.existing(&self.team)?.to_string_lossy().into_owned()
+            root.file(&self.team)?.to_string_lossy().into_owned()
         } else {
             self.team.clone()
         });

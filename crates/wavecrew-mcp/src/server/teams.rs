@@ -43,12 +43,17 @@ impl Teams {
         self.start(&words, call.background, context).await
     }
 
-    pub async fn go_on(&self, call: &Continue, context: &RequestContext<RoleServer>) -> Result<Value, String> {
+    pub async fn go_on(
+        &self,
+        call: &Continue,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Value, String> {
         let dir = self.find(&call.session)?;
         let asks = call.ask.unwrap_or_else(|| super::questions::can_be_put(context));
-        let mut words = match call.retry {
-            true => vec!["retry".to_owned(), dir.id().to_owned()],
-            false => vec!["run".to_owned(), format!("--continue={}", dir.id())],
+        let mut words = if call.retry {
+            vec!["retry".to_owned(), dir.id().to_owned()]
+        } else {
+            vec!["run".to_owned(), format!("--continue={}", dir.id())]
         };
         words.extend(["--json".to_owned(), "-y".to_owned()]);
         words.extend(call.agent.as_ref().map(|agent| format!("--agent={agent}")));
@@ -94,7 +99,10 @@ impl Teams {
             return Err(format!("session {session} has no open question"));
         };
         if !asked.options.iter().any(|option| option == answer) {
-            return Err(format!("`{answer}` is no answer; there are: {}", asked.options.join(", ")));
+            return Err(format!(
+                "`{answer}` is no answer; there are: {}",
+                asked.options.join(", ")
+            ));
         }
         questions::answer(&dir, &asked, answer).map_err(|error| error.to_string())?;
         Ok(json!({"accepted": true, "question": asked.question}))
@@ -119,7 +127,11 @@ impl Teams {
 
     /// One JSON document of a command that does not take long.
     async fn ask_program(&self, words: &[String]) -> Result<Value, String> {
-        let Output { status, stdout, stderr } = self
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = self
             .command(words)
             .output()
             .await
@@ -256,13 +268,23 @@ fn count(standing: &mut Standing, event: &Value) {
 }
 
 fn rows(dir: &SessionDir) -> usize {
-    let reader = csv::ReaderBuilder::new().flexible(true).from_path(dir.tasks_csv());
+    let reader = csv::ReaderBuilder::new()
+        .flexible(true)
+        .from_path(dir.tasks_csv());
     reader.map_or(0, |mut reader| reader.byte_records().count())
 }
 
 /// What the program complained about, as one text for the model.
 fn complaint(stderr: &[u8]) -> String {
     let text = wavecrew_store::sanitise(stderr);
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    lines.join("\n").trim_start_matches("x ").trim_start_matches("× ").to_owned()
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    lines
+        .join("\n")
+        .trim_start_matches("x ")
+        .trim_start_matches("× ")
+        .to_owned()
 }

@@ -306,7 +306,8 @@ impl<'a> Driver<'a> {
             }
             ProcessNotice::Exited { key, status, .. } => {
                 if !self.check_exited(key, status)
-                    && let Some((_, exited)) = self.processes.get(&key) {
+                    && let Some((_, exited)) = self.processes.get(&key)
+                {
                     // Its pumps answer with `ProcessEnded` once they have taken in the rest.
                     let _ = exited.send(Some(status));
                 }

@@ -156,7 +156,10 @@ impl Driver<'_> {
         let now = Instant::now();
         for (key, check) in &mut self.checks {
             if check.until <= now {
-                check.printed.borrow_mut().extend_from_slice(b"\nthe check took too long");
+                check
+                    .printed
+                    .borrow_mut()
+                    .extend_from_slice(b"\nthe check took too long");
                 // Once is enough; until then it has time to go.
                 check.until = now + Duration::from_hours(1);
                 self.guardian.close(*key, GRACE);
@@ -202,6 +205,9 @@ mod tests {
         let said = complaint(Exit::Code(3), long.as_bytes());
         assert!(said.starts_with("The check of the result failed with exit code 3: xx"));
         assert!(said.ends_with("ü last words") && said.len() < TOLD + 100);
-        assert_eq!(complaint(Exit::Signal(9), b" \n"), "The check of the result failed by signal 9");
+        assert_eq!(
+            complaint(Exit::Signal(9), b" \n"),
+            "The check of the result failed by signal 9"
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Entry;
 use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
+use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
 use serde_json::Value;
 
 pub(super) fn put(text: &str, name: &str, entry: &Entry) -> Result<String, String> {
@@ -13,7 +13,7 @@ pub(super) fn put(text: &str, name: &str, entry: &Entry) -> Result<String, Strin
     let own = inner(&servers, name, &path)?;
     for (field, wanted) in &entry.fields {
         let there = own.get(field);
-        let present = there.as_ref().and_then(|found| found.to_serde_value());
+        let present = there.as_ref().and_then(CstObjectProp::to_serde_value);
         let number = present.as_ref().and_then(Value::as_u64);
         let Some(wanted) = entry.value(field, wanted, number) else {
             continue;

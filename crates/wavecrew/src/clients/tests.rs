@@ -52,7 +52,10 @@ fn lines_of_people_stay_as_they_are() {
     for client in ALL {
         for before in of_people(client) {
             let after = client.with_entry(Some(before), &command()).unwrap();
-            for line in before.lines().filter(|line| line.contains("mine") || line.contains("e2")) {
+            for line in before
+                .lines()
+                .filter(|line| line.contains("mine") || line.contains("e2"))
+            {
                 assert!(after.contains(line), "{client:?} lost {line:?}:\n{after}");
             }
         }
@@ -77,7 +80,8 @@ fn a_new_file_is_one_that_the_client_reads() {
 
 #[test]
 fn what_a_person_added_to_the_entry_stays_and_limits_are_only_raised() {
-    let codex = "[mcp_servers.wavecrew]\ncommand = \"old\"\ntool_timeout_sec = 999999.5\nenabled = false # off\n";
+    let codex =
+        "[mcp_servers.wavecrew]\ncommand = \"old\"\ntool_timeout_sec = 999999.5\nenabled = false # off\n";
     let after = Client::Codex.with_entry(Some(codex), &command()).unwrap();
     assert!(after.contains("command = \"/opt/wavecrew\"") && after.contains("enabled = false # off"));
     assert!(after.contains("tool_timeout_sec = 999999.5"), "{after}");
@@ -95,7 +99,11 @@ fn settings_that_cannot_be_understood_are_refused() {
         (Client::Codex, "mcp_servers = 3", "`mcp_servers` is not a table"),
         (Client::Claude, "{\"a\": ", "line 1"),
         (Client::Claude, "[1]", "does not hold a JSON object"),
-        (Client::Gemini, "{\"mcpServers\": 3}", "`mcpServers` is not an object"),
+        (
+            Client::Gemini,
+            "{\"mcpServers\": 3}",
+            "`mcpServers` is not an object",
+        ),
     ] {
         let error = client.with_entry(Some(text), &command()).unwrap_err();
         assert!(error.contains(why), "{client:?}: {error}");

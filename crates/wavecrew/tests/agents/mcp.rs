@@ -35,7 +35,11 @@ fn prepare(lab: &Lab, base: &str, tool: &str) {
         .args(["mcp", "install", lab.agent, "-y"])
         .output()
         .unwrap();
-    assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
+    assert!(
+        installed.status.success(),
+        "{}",
+        String::from_utf8_lossy(&installed.stderr)
+    );
 }
 
 /// Runs the client on its prompt; what it said, and the table that came of it.
@@ -55,7 +59,11 @@ fn run(lab: &Lab, mut client: Command) -> (String, Vec<Row>) {
         .map(|entry| entry.unwrap().path())
         .find(|path| path.to_string_lossy().contains(".agent-job-"))
         .unwrap_or_else(|| panic!("no table: {said}"));
-    let rows = csv::Reader::from_path(table).unwrap().deserialize().map(Result::unwrap).collect();
+    let rows = csv::Reader::from_path(table)
+        .unwrap()
+        .deserialize()
+        .map(Result::unwrap)
+        .collect();
     (said, rows)
 }
 
@@ -65,9 +73,15 @@ fn check(lab: &Lab, said: &str, rows: &[Row]) {
     assert_eq!(column("status"), ["completed"; 3], "{rows:?}");
     assert_eq!(column("item_id"), ["a.rs", "b.rs", "c.rs"]);
     assert_eq!(column("lines"), ["1", "2", "3"]);
-    let session = lab.project("project").join(".workflow/.csv-wave").join(&rows[0]["job_id"]);
+    let session = lab
+        .project("project")
+        .join(".workflow/.csv-wave")
+        .join(&rows[0]["job_id"]);
     let info: Value = serde_json::from_slice(&fs::read(session.join("session.json")).unwrap()).unwrap();
-    assert_eq!(info["default_agent"], lab.agent, "a client is served by its own kind");
+    assert_eq!(
+        info["default_agent"], lab.agent,
+        "a client is served by its own kind"
+    );
 }
 
 #[test]
@@ -79,7 +93,11 @@ fn codex_runs_a_table_through_us() {
     hand_on_the_key(&lab.home().join(".codex/config.toml"));
     let mut client = client;
     client.args(["exec", "--skip-git-repo-check", "-s", "workspace-write"]);
-    client.args(["-c", "mcp_servers.wavecrew.default_tools_approval_mode=\"approve\"", "-"]);
+    client.args([
+        "-c",
+        "mcp_servers.wavecrew.default_tools_approval_mode=\"approve\"",
+        "-",
+    ]);
     let (said, rows) = run(&lab, client);
     check(&lab, &said, &rows);
 }
@@ -87,7 +105,11 @@ fn codex_runs_a_table_through_us() {
 /// The service of these tests takes its key from a variable that no other one uses.
 fn hand_on_the_key(settings: &Path) {
     let text = fs::read_to_string(settings).unwrap();
-    fs::write(settings, text + "\n[mcp_servers.wavecrew.env]\nFAKE_KEY = \"dummy\"\n").unwrap();
+    fs::write(
+        settings,
+        text + "\n[mcp_servers.wavecrew.env]\nFAKE_KEY = \"dummy\"\n",
+    )
+    .unwrap();
 }
 
 #[test]
@@ -97,7 +119,14 @@ fn claude_runs_a_table_through_us() {
     prepare(&lab, &base, "mcp__wavecrew__spawn_agents_on_csv");
     let mut client = lab.client("project", &base);
     client.env("ENABLE_TOOL_SEARCH", "false");
-    client.args(["-p", "--permission-mode", "acceptEdits", "--output-format", "stream-json", "--verbose"]);
+    client.args([
+        "-p",
+        "--permission-mode",
+        "acceptEdits",
+        "--output-format",
+        "stream-json",
+        "--verbose",
+    ]);
     client.args(["--allowedTools", "mcp__wavecrew__spawn_agents_on_csv"]);
     let (said, rows) = run(&lab, client);
     check(&lab, &said, &rows);
@@ -110,7 +139,13 @@ fn lists_us(agent: &'static str) {
     // Pointing the agent at the service writes its settings; ours are added to them.
     let mut client = lab.client("project", &base);
     let mut install = lab.wavecrew("project", &base);
-    assert!(install.args(["mcp", "install", agent, "-y"]).status().unwrap().success());
+    assert!(
+        install
+            .args(["mcp", "install", agent, "-y"])
+            .status()
+            .unwrap()
+            .success()
+    );
     let seen = client
         .env("GEMINI_CLI_TRUST_WORKSPACE", "true")
         .args(["mcp", "list"])
@@ -120,7 +155,10 @@ fn lists_us(agent: &'static str) {
     let seen = String::from_utf8_lossy(&seen).to_lowercase();
     let good = if agent == "codex" { "enabled" } else { "connected" };
     assert!(seen.contains("wavecrew") && seen.contains(good), "{seen}");
-    assert!(!seen.contains("disconnected") && !seen.contains("failed"), "{seen}");
+    assert!(
+        !seen.contains("disconnected") && !seen.contains("failed"),
+        "{seen}"
+    );
 }
 
 #[test]
@@ -190,7 +228,11 @@ fn the_inspector_runs_a_table() {
     let Some(lab) = Lab::new("codex") else { return };
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/install-mcp-inspector.sh");
     let installed = Command::new(script).output().unwrap();
-    assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
+    assert!(
+        installed.status.success(),
+        "{}",
+        String::from_utf8_lossy(&installed.stderr)
+    );
     let entry = String::from_utf8(installed.stdout).unwrap();
     if entry.trim().is_empty() {
         eprintln!("passed over: WAVECREW_SKIP_MCP_CLIENT is set");
@@ -210,16 +252,32 @@ fn the_inspector_runs_a_table() {
             .unwrap_or_else(|_| panic!("{text}{}", String::from_utf8_lossy(&output.stderr)))
     };
     let listed = inspect(&["--method", "tools/list"]);
-    let names: Vec<&str> = listed["tools"].as_array().unwrap().iter()
+    let names: Vec<&str> = listed["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
         .map(|tool| tool["name"].as_str().unwrap())
         .collect();
-    assert!(names.contains(&"spawn_agents_on_csv") && names.contains(&"team_answer"), "{names:?}");
+    assert!(
+        names.contains(&"spawn_agents_on_csv") && names.contains(&"team_answer"),
+        "{names:?}"
+    );
     let call = ["--method", "tools/call", "--tool-name", "spawn_agents_on_csv"];
-    let arguments = ["--tool-arg", "csv_path=in.csv", "--tool-arg", "instruction=Count {path}"];
+    let arguments = [
+        "--tool-arg",
+        "csv_path=in.csv",
+        "--tool-arg",
+        "instruction=Count {path}",
+    ];
     let done = inspect(&[&call[..], &arguments].concat());
     assert_eq!(done["structuredContent"]["completed_items"], 2, "{done}");
     let prompts = inspect(&["--method", "prompts/list"]);
     assert_eq!(prompts["prompts"][0]["name"], "testing");
     let resources = inspect(&["--method", "resources/list"]);
-    assert!(resources["resources"][0]["uri"].as_str().unwrap().starts_with("wavecrew://sessions/run-in-"));
+    assert!(
+        resources["resources"][0]["uri"]
+            .as_str()
+            .unwrap()
+            .starts_with("wavecrew://sessions/run-in-")
+    );
 }

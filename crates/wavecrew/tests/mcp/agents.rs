@@ -86,23 +86,46 @@ fn what_goes_wrong_is_told() {
         wait(&mut client, &id),
         json!({"errored": "The agent exited with code 3: out of paper"})
     );
-    let answer = client.call("spawn_agent", json!({"message": "x", "agent": "command:./nobody"}));
+    let answer = client.call(
+        "spawn_agent",
+        json!({"message": "x", "agent": "command:./nobody"}),
+    );
     let missing = wait(&mut client, answer["agent_id"].as_str().unwrap());
     assert!(
         missing["errored"].as_str().unwrap().contains("cannot start"),
         "{missing}"
     );
     for (tool, arguments, why) in [
-        ("spawn_agent", json!({"message": " "}), "message must be non-empty"),
-        ("spawn_agent", json!({"message": "x", "cwd": "/"}), "outside of the project"),
-        ("spawn_agent", json!({"message": "x", "cwd": "agent.sh"}), "is not a folder"),
-        ("spawn_agent", json!({"message": "x", "agent": "nobody"}), "nobody"),
+        (
+            "spawn_agent",
+            json!({"message": " "}),
+            "message must be non-empty",
+        ),
+        (
+            "spawn_agent",
+            json!({"message": "x", "cwd": "/"}),
+            "outside of the project",
+        ),
+        (
+            "spawn_agent",
+            json!({"message": "x", "cwd": "agent.sh"}),
+            "is not a folder",
+        ),
+        (
+            "spawn_agent",
+            json!({"message": "x", "agent": "nobody"}),
+            "nobody",
+        ),
         (
             "spawn_agent",
             json!({"message": "x", "isolation": "worktree"}),
             "needs a git repository",
         ),
-        ("send_input", json!({"id": "x", "message": "y"}), "there is no agent x"),
+        (
+            "send_input",
+            json!({"id": "x", "message": "y"}),
+            "there is no agent x",
+        ),
         ("wait", json!({"ids": []}), "ids must be non-empty"),
     ] {
         let said = client.complaint(tool, arguments.clone());
@@ -133,14 +156,22 @@ fn work_in_a_worktree_is_kept_when_there_is_any() {
     let mut client = project.client();
     let mut run = |message: &str| {
         let call = json!({"message": message, "isolation": "worktree"});
-        let id = client.call("spawn_agent", call)["agent_id"].as_str().unwrap().to_owned();
+        let id = client.call("spawn_agent", call)["agent_id"]
+            .as_str()
+            .unwrap()
+            .to_owned();
         let said = wait(&mut client, &id);
         let folder = said["completed"].as_str().unwrap().to_owned();
         (folder, client.call("close_agent", json!({"id": id})))
     };
     let (folder, closed) = run("write something");
     assert_eq!(closed["kept"]["worktree"], folder);
-    assert!(closed["kept"]["diff"].as_str().unwrap().contains("1 file changed"));
+    assert!(
+        closed["kept"]["diff"]
+            .as_str()
+            .unwrap()
+            .contains("1 file changed")
+    );
     assert!(Path::new(&folder).join("made.txt").exists());
     let (folder, closed) = run("look only");
     assert_eq!(closed["kept"], Value::Null);
@@ -151,6 +182,9 @@ fn work_in_a_worktree_is_kept_when_there_is_any() {
 /// Makes the project a repository with one commit.
 pub fn git(folder: &Path) {
     let words = "git init -q && git add -A && git -c user.name=t -c user.email=t@t commit -q -m start";
-    let done = Command::new("sh").args(["-c", words]).current_dir(folder).status();
+    let done = Command::new("sh")
+        .args(["-c", words])
+        .current_dir(folder)
+        .status();
     assert!(done.unwrap().success());
 }

@@ -46,14 +46,28 @@ fn installing_twice_is_installing_once() {
     for (client, file) in CLIENTS {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join(file);
-        assert!(wavecrew(home.path(), &["mcp", "install", client, "-y"]).status.success());
+        assert!(
+            wavecrew(home.path(), &["mcp", "install", client, "-y"])
+                .status
+                .success()
+        );
         let once = fs::read_to_string(&path).unwrap();
-        assert!(once.contains(env!("CARGO_BIN_EXE_wavecrew")) && once.contains("86400"), "{once}");
+        assert!(
+            once.contains(env!("CARGO_BIN_EXE_wavecrew")) && once.contains("86400"),
+            "{once}"
+        );
         // Nothing is left to ask about.
         let again = wavecrew(home.path(), &["mcp", "install", client]);
-        assert_eq!(text(&again.stdout), format!("{} is as it should be\n", path.display()));
+        assert_eq!(
+            text(&again.stdout),
+            format!("{} is as it should be\n", path.display())
+        );
         assert_eq!(fs::read_to_string(&path).unwrap(), once);
-        assert!(wavecrew(home.path(), &["mcp", "uninstall", client, "-y"]).status.success());
+        assert!(
+            wavecrew(home.path(), &["mcp", "uninstall", client, "-y"])
+                .status
+                .success()
+        );
         assert!(!fs::read_to_string(&path).unwrap().contains("wavecrew"));
     }
 }
@@ -67,13 +81,19 @@ fn a_file_keeps_its_place_its_mode_and_its_words() {
     fs::create_dir(home.path().join(".gemini")).unwrap();
     let link = home.path().join(".gemini/settings.json");
     symlink(&real, &link).unwrap();
-    let done = wavecrew(home.path(), &["mcp", "install", "gemini", "-y", "--agent", "command:x", "--json"]);
+    let done = wavecrew(
+        home.path(),
+        &["mcp", "install", "gemini", "-y", "--agent", "command:x", "--json"],
+    );
     let told: Value = serde_json::from_slice(&done.stdout).unwrap();
     assert_eq!(told["files"][0]["changed"], true);
     assert!(link.is_symlink());
     assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
     let after = fs::read_to_string(&real).unwrap();
-    assert!(after.starts_with("{\n    // mine\n    \"theme\": \"dark\",\n"), "{after}");
+    assert!(
+        after.starts_with("{\n    // mine\n    \"theme\": \"dark\",\n"),
+        "{after}"
+    );
     assert!(after.contains(r#"["mcp", "--agent", "command:x"]"#), "{after}");
 }
 
@@ -84,7 +104,11 @@ fn settings_that_are_broken_are_left_alone() {
     fs::write(&path, "{\"a\": ").unwrap();
     let done = wavecrew(home.path(), &["mcp", "install", "claude", "-y"]);
     assert_eq!(done.status.code(), Some(2));
-    assert!(text(&done.stderr).contains("cannot be changed"), "{}", text(&done.stderr));
+    assert!(
+        text(&done.stderr).contains("cannot be changed"),
+        "{}",
+        text(&done.stderr)
+    );
     assert_eq!(fs::read_to_string(&path).unwrap(), "{\"a\": ");
 }
 
@@ -101,7 +125,13 @@ fn clients_that_live_elsewhere_are_found_there() {
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_wavecrew"));
         command.env_clear().env("HOME", home.path()).env(variable, &other);
-        assert!(command.args(["mcp", "install", client, "-y"]).status().unwrap().success());
+        assert!(
+            command
+                .args(["mcp", "install", client, "-y"])
+                .status()
+                .unwrap()
+                .success()
+        );
         assert!(other.join(file).exists(), "{client}");
     }
 }
@@ -115,18 +145,37 @@ fn skills_come_and_go() {
         assert!(text(&shown.stdout).contains("+name: wavecrew-testing"));
         let skills = home.path().join(folder);
         assert!(!skills.exists());
-        assert!(wavecrew(home.path(), &["skills", "install", client, "-y"]).status.success());
+        assert!(
+            wavecrew(home.path(), &["skills", "install", client, "-y"])
+                .status
+                .success()
+        );
         for team in ["testing", "lifecycle", "planex"] {
             let skill = fs::read_to_string(skills.join(format!("wavecrew-{team}/SKILL.md"))).unwrap();
-            assert!(skill.contains("team_plan") && skill.contains("team_answer"), "{skill}");
+            assert!(
+                skill.contains("team_plan") && skill.contains("team_answer"),
+                "{skill}"
+            );
         }
-        assert!(wavecrew(home.path(), &["skills", "install", client]).status.success());
+        assert!(
+            wavecrew(home.path(), &["skills", "install", client])
+                .status
+                .success()
+        );
         // One that a person made their own is shown before it goes.
         fs::write(skills.join("wavecrew-planex/SKILL.md"), "mine\n").unwrap();
         let shown = wavecrew(home.path(), &["skills", "uninstall", client, "--print"]);
         assert!(text(&shown.stdout).contains("-mine"));
-        assert!(wavecrew(home.path(), &["skills", "uninstall", client, "-y"]).status.success());
+        assert!(
+            wavecrew(home.path(), &["skills", "uninstall", client, "-y"])
+                .status
+                .success()
+        );
         assert!(!skills.join("wavecrew-testing").exists());
-        assert!(wavecrew(home.path(), &["skills", "uninstall", client]).status.success());
+        assert!(
+            wavecrew(home.path(), &["skills", "uninstall", client])
+                .status
+                .success()
+        );
     }
 }

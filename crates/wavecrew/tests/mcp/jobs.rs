@@ -161,7 +161,10 @@ fn the_current_protocol_and_those_before_are_spoken() {
     }
     let request = json!({"name": "spawn_agents_on_csv", "arguments": call(json!({})), "_meta": meta});
     let answer = client.request("tools/call", request);
-    assert_eq!(answer["result"]["structuredContent"]["completed_items"], 2, "{answer}");
+    assert_eq!(
+        answer["result"]["structuredContent"]["completed_items"], 2,
+        "{answer}"
+    );
     let told = client.heard.last().unwrap();
     assert_eq!(told["params"]["message"], "2 of 2 done (0 failed), 0 running");
     for version in ["2025-11-25", "2025-06-18"] {
