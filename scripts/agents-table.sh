@@ -43,6 +43,7 @@ table() {
     row 'report by MCP tool' mcp
     row 'interactive: asked again in its conversation' interactive
     row 'goes on after the coordinator was killed' resume
+    row 'stopped with SIGTERM or Ctrl-C: nothing left behind' stopped
     row 'service answers 400' 400
     row 'service answers 401' 401
     row 'service answers 429 once' '429 once'

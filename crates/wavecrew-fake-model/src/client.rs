@@ -3,12 +3,34 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 /// Agents that can be pointed here.
 pub const AGENTS: [&str; 5] = ["codex", "claude", "gemini", "qwen", "opencode"];
+
+/// The folder of the commands that `scripts/install-agents.sh` installed, or `None` when tests that need them are to be
+/// passed over.
+///
+/// # Panics
+/// When they are not there and nobody asked to go on without them.
+pub fn installed() -> Option<PathBuf> {
+    if std::env::var_os("WAVECREW_SKIP_AGENTS").is_some_and(|value| value == "1") {
+        eprintln!("passed over: WAVECREW_SKIP_AGENTS=1");
+        return None;
+    }
+    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
+    let folder = std::env::var_os("WAVECREW_AGENTS_DIR")
+        .map_or_else(|| home().join(".cache/wavecrew/agents"), PathBuf::from);
+    let bin = folder.join("bin");
+    assert!(
+        bin.join("codex").exists(),
+        "no agents in {}: run scripts/install-agents.sh, or set WAVECREW_SKIP_AGENTS=1 to go on without",
+        bin.display()
+    );
+    Some(bin)
+}
 
 /// Writes the agent's settings below `home` and returns its environment besides `HOME`. Few retries, nothing that
 /// phones home.

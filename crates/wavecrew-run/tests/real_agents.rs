@@ -1,5 +1,5 @@
 //! The real command lines against the fake model service: launched as workers are, read as workers are.
-//! Runs when `scripts/install-agents.sh` has installed them; `WAVECREW_AGENTS_TESTS=1` makes their absence a failure.
+//! Needs `scripts/install-agents.sh`; `WAVECREW_SKIP_AGENTS=1` passes these tests over.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
 #[path = "real_agents/lab.rs"]

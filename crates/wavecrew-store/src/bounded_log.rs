@@ -2,8 +2,8 @@
 //! missing.
 //!
 //! Nothing is buffered in memory. The beginning is written through; the end goes round and round in a second
-//! file beside it, which `finish` appends. After a crash that second file is still there for a person to look
-//! at.
+//! file beside it, which `finish` appends. That file says how far it has got, so that a
+//! [`LogReader`](crate::LogReader) can follow it, and after a crash it is still there to be read.
 
 use crate::error::{At, StoreError};
 use std::fs::{self, File};
@@ -19,6 +19,59 @@ pub struct BoundedLog {
     written: u64,
     head: Option<File>,
     ring: Option<File>,
+}
+
+/// The ring begins with how long each half is and how much went into it, as two numbers of eight bytes.
+const RING_HEAD: u64 = 16;
+
+/// The ring as a reader sees it.
+#[derive(Debug)]
+pub(crate) struct Ring {
+    file: File,
+    half: u64,
+}
+
+impl Ring {
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let half = number(&file, 0)?.max(1);
+        Ok(Self { file, half })
+    }
+
+    pub fn half(&self) -> u64 {
+        self.half
+    }
+
+    /// Bytes that went into it so far.
+    pub fn written(&self) -> io::Result<u64> {
+        number(&self.file, 8)
+    }
+
+    /// Bytes from `at` on, as far as they lie in one piece.
+    pub fn read(&self, at: u64, most: u64) -> io::Result<Vec<u8>> {
+        let start = at % self.half;
+        let length = most.min(self.half - start);
+        let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
+        self.file.read_exact_at(&mut bytes, RING_HEAD + start)?;
+        Ok(bytes)
+    }
+}
+
+fn number(file: &File, at: u64) -> io::Result<u64> {
+    let mut bytes = [0; 8];
+    file.read_exact_at(&mut bytes, at)?;
+    Ok(u64::from_le_bytes(bytes))
+}
+
+/// The number of bytes that the line at the seam says are missing, and the line's length.
+pub(crate) fn left_out(seam: &[u8]) -> Option<(u64, u64)> {
+    let text = seam.strip_prefix(b"\n[")?;
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let missing = std::str::from_utf8(&text[..digits]).ok()?.parse().ok()?;
+    let rest = b" bytes left out here]\n";
+    text[digits..]
+        .starts_with(rest)
+        .then_some((missing, (2 + digits + rest.len()) as u64))
 }
 
 /// What became of a worker's output.
@@ -85,7 +138,13 @@ impl BoundedLog {
 
     fn write_tail(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         let path = tail_path(&self.path);
+        let is_new = self.ring.is_none();
         let ring = opened(&mut self.ring, &path)?;
+        if is_new {
+            let mut head = self.half.to_le_bytes().to_vec();
+            head.extend([0; 8]);
+            ring.write_all_at(&head, 0).at("write", &path)?;
+        }
         // Of a chunk longer than the ring only the end can stay.
         let skipped = bytes
             .len()
@@ -95,10 +154,14 @@ impl BoundedLog {
         let to_the_end = usize::try_from(self.half - start)
             .unwrap_or(usize::MAX)
             .min(kept.len());
-        ring.write_all_at(&kept[..to_the_end], start).at("write", &path)?;
-        ring.write_all_at(&kept[to_the_end..], 0).at("write", &path)?;
+        ring.write_all_at(&kept[..to_the_end], RING_HEAD + start)
+            .at("write", &path)?;
+        ring.write_all_at(&kept[to_the_end..], RING_HEAD)
+            .at("write", &path)?;
         self.written += bytes.len() as u64;
-        Ok(())
+        // Last, so that whoever reads the number finds the bytes.
+        let total = (self.written - self.half).to_le_bytes();
+        ring.write_all_at(&total, 8).at("write", &path)
     }
 }
 
@@ -118,11 +181,11 @@ fn opened<'f>(slot: &'f mut Option<File>, path: &Path) -> Result<&'f mut File, S
 
 /// Copies the bytes from `start` to `end` of the ring.
 fn copy(ring: &mut File, start: u64, end: u64, to: &mut File) -> io::Result<u64> {
-    ring.seek(SeekFrom::Start(start))?;
+    ring.seek(SeekFrom::Start(RING_HEAD + start))?;
     io::copy(&mut ring.take(end - start), to)
 }
 
-fn tail_path(path: &Path) -> PathBuf {
+pub(crate) fn tail_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".tail");
     PathBuf::from(name)

@@ -32,6 +32,13 @@ fn main() -> ExitCode {
     {
         return wavecrew_run::guardian::guardian_main();
     }
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|word| word == wavecrew_run::cassette::PLAY)
+    {
+        let words: Vec<String> = std::env::args().skip(2).collect();
+        return wavecrew_run::cassette::play_main(&words);
+    }
     let cli = cli::Cli::parse();
     match cli.run() {
         Ok(exit) => exit.into(),

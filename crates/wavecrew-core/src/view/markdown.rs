@@ -31,6 +31,13 @@ fn head(text: &mut String, ledger: &Ledger, meta: &SessionMeta<'_>, summary: &Su
     if let Some(pipeline) = meta.pipeline {
         let _ = writeln!(text, "- Pipeline: {pipeline}");
     }
+    if let Some(cassette) = meta.replay {
+        let _ = writeln!(
+            text,
+            "- Replay: no agent ran; `{}` was played back",
+            one_line(cassette)
+        );
+    }
     let _ = writeln!(text, "- Started: {}", meta.started_at);
     if !summary.elapsed.is_zero() {
         let _ = writeln!(text, "- Working time: {}", human(summary.elapsed));

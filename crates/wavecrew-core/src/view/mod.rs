@@ -25,6 +25,8 @@ pub struct SessionMeta<'a> {
     pub request: &'a str,
     /// RFC 3339 in UTC.
     pub started_at: &'a str,
+    /// The cassette, when no agent did the work but a recording of one.
+    pub replay: Option<&'a str>,
 }
 
 impl SessionMeta<'_> {

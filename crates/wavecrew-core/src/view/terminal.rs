@@ -26,6 +26,9 @@ pub fn report_terminal(ledger: &Ledger, meta: &SessionMeta<'_>) -> String {
         );
     }
     let _ = writeln!(text, "\nSession  {}", meta.folder);
+    if let Some(cassette) = meta.replay {
+        let _ = writeln!(text, "Replay   of {}: no agent ran", one_line(cassette));
+    }
     let _ = writeln!(text, "Report   {}/context.md", meta.folder);
     if counts.pending + counts.running > 0 {
         let _ = writeln!(text, "Go on    {}", meta.continue_command());

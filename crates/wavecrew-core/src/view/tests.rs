@@ -11,6 +11,7 @@ const META: SessionMeta<'_> = SessionMeta {
     pipeline: None,
     request: "Tidy up\nthe parser",
     started_at: "2026-11-15T10:00:00Z",
+    replay: None,
 };
 
 const TABLE: &str = "id,title,description,role,deps\n\

@@ -14,6 +14,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::{oneshot, watch};
+use wavecrew_run::cassette::PREFIX;
 use wavecrew_run::guardian::GuardianCommand;
 
 /// The arguments of `spawn_agent`.
@@ -109,6 +110,9 @@ impl Agents {
     pub async fn spawn(&self, call: SpawnAgent, agent: String) -> Result<Value, String> {
         if call.message.trim().is_empty() {
             return Err("message must be non-empty".to_owned());
+        }
+        if agent.starts_with(PREFIX) {
+            return Err("a recording cannot be talked to; choose another agent".to_owned());
         }
         wavecrew_run::agent::by_name(&agent).map_err(|error| error.to_string())?;
         let folder = self.root.folder(call.cwd.as_deref().unwrap_or("."))?;

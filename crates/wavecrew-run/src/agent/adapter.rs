@@ -1,6 +1,10 @@
 //! The one interface to everything that does tasks: how a turn is started, how what it prints is understood, and
 //! how the next turn finds the conversation again. What differs between agents is behind it and nowhere else.
 
+use std::rc::Rc;
+
+use wavecrew_core::event::StopReason;
+
 use super::Cli;
 use super::launch::{Launch, Request, launch};
 use super::listen::Listener;
@@ -16,6 +20,40 @@ pub trait Adapter: std::fmt::Debug {
     fn listener(&self, before: Usage) -> Option<Listener>;
 
     fn memory(&self) -> Memory;
+
+    /// Who does this attempt, for an agent that is another one each time: a recording. Or why nobody can.
+    fn part(&self, _of: &Attempted<'_>) -> Option<Result<Part, String>> {
+        None
+    }
+
+    /// What is known of the end of a turn, for a recording.
+    fn replayed(&self, _turn: u32) -> Option<Replayed> {
+        None
+    }
+}
+
+/// How a recorded turn ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Replayed {
+    /// By itself: the replay ends in the same way.
+    Ended,
+    /// By a clock, which a replay does not wait for.
+    Stopped { stop: StopReason, error: String },
+}
+
+/// An attempt at a task.
+pub struct Attempted<'a> {
+    pub task: &'a str,
+    pub attempt: u32,
+    /// Of the row and its instruction.
+    pub print: &'a str,
+}
+
+/// Who does an attempt.
+pub struct Part {
+    pub agent: Rc<dyn Adapter>,
+    /// What a person should know of it.
+    pub remark: Option<String>,
 }
 
 /// What an agent remembers from turn to turn.

@@ -1,12 +1,14 @@
-//! Agents by name. Starts nothing and looks for nothing on the machine.
+//! Agents by name. Starts nothing; looks for nothing on the machine but the cassette that a name asks for.
 
 use std::ffi::OsStr;
+use std::path::Path;
 use std::rc::Rc;
 
 use wavecrew_core::team::Role;
 
 use super::Cli;
 use super::adapter::{Adapter, Command};
+use crate::cassette::{CassetteError, PREFIX, Player};
 
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
@@ -16,12 +18,21 @@ pub enum AgentError {
     EmptyCommand,
     #[error("`{0}` cannot be split into words: a quote is not closed")]
     BadQuotes(String),
+    #[error("`{PREFIX}` needs a cassette to play, for example `{PREFIX}run.jsonl`")]
+    NoCassette,
+    #[error(transparent)]
+    Cassette(#[from] CassetteError),
 }
 
-/// The agent of this name: `codex` and its kin, or `command:COMMAND`.
+/// The agent of this name: `codex` and its kin, `command:COMMAND`, or `replay:FILE`, which is read at once.
 pub fn by_name(name: &str) -> Result<Rc<dyn Adapter>, AgentError> {
     if let Some(cli) = Cli::by_name(name) {
         return Ok(Rc::new(cli));
+    }
+    match name.strip_prefix(PREFIX) {
+        Some("") => return Err(AgentError::NoCassette),
+        Some(file) => return Ok(Rc::new(Player::open(Path::new(file))?)),
+        None => {}
     }
     let Some(command) = name.strip_prefix("command:") else {
         return Err(AgentError::Unknown(name.to_owned()));
@@ -46,7 +57,6 @@ pub fn preferred<'a>(role: &'a Role, path: &OsStr) -> Option<&'a str> {
 mod tests {
     use super::super::launch::{Conversation, Request};
     use super::*;
-    use std::path::Path;
     use wavecrew_core::team::Access;
 
     fn request(prompt: &str) -> Request<'_> {
@@ -88,6 +98,8 @@ mod tests {
             ("command:  ", "needs a program"),
             ("command:a 'b", "quote is not closed"),
             ("gpt", "not an agent"),
+            ("replay:", "needs a cassette"),
+            ("replay:/nowhere/at-all", "cannot be read"),
         ] {
             let error = by_name(name).unwrap_err().to_string();
             assert!(error.contains(why), "{name}: {error}");

@@ -1,6 +1,8 @@
 //! Listens to a worker: cuts what it prints into lines, has them read, and remembers what they amount to. Lines of
 //! any length pass through memory that is bounded.
 
+use std::collections::BTreeSet;
+
 use memchr::{memchr, memrchr};
 use wavecrew_core::engine::final_object;
 use wavecrew_core::event::Spent;
@@ -10,6 +12,8 @@ use super::stream::{AgentEvent, End, Expects, Meter, Outcome, Stream, Tally, Usa
 
 /// Longer lines are dropped and counted. They hold whole files that a tool read; what matters is never so long.
 const MAX_LINE: usize = 8 << 20;
+/// Files that are remembered as changed.
+const MAX_CHANGED: usize = 10_000;
 
 #[derive(Debug)]
 pub struct Listener {
@@ -19,6 +23,7 @@ pub struct Listener {
     tally: Tally,
     meter: Meter,
     latest: String,
+    changed: BTreeSet<String>,
     /// Lines that were too long to be read.
     pub dropped: u64,
 }
@@ -39,6 +44,7 @@ impl Listener {
             tally: Tally::default(),
             meter: Meter::new(before),
             latest: String::new(),
+            changed: BTreeSet::new(),
             dropped: 0,
         }
     }
@@ -81,15 +87,14 @@ impl Listener {
         &self.latest
     }
 
+    /// Files that it says it wrote.
+    pub fn changed(&self) -> impl Iterator<Item = &String> {
+        self.changed.iter()
+    }
+
     /// What was used since this was asked last.
     pub fn take_spent(&mut self) -> Spent {
-        let used = self.meter.take();
-        Spent {
-            input: used.input,
-            cached: used.cached,
-            output: used.output,
-            cost: used.cost,
-        }
+        spent(self.meter.take())
     }
 
     /// Why the turn ended.
@@ -139,6 +144,9 @@ impl Listener {
                 AgentEvent::Retrying(failure) | AgentEvent::Failed(failure) => {
                     first_line(&failure.message).clone_into(&mut self.latest);
                 }
+                AgentEvent::FileChange { path } if self.changed.len() < MAX_CHANGED => {
+                    self.changed.insert(path.clone());
+                }
                 AgentEvent::Started { .. }
                 | AgentEvent::ToolEnd { .. }
                 | AgentEvent::FileChange { .. }
@@ -150,6 +158,15 @@ impl Listener {
             }
         }
         !events.is_empty()
+    }
+}
+
+pub(super) fn spent(used: Usage) -> Spent {
+    Spent {
+        input: used.input,
+        cached: used.cached,
+        output: used.output,
+        cost: used.cost,
     }
 }
 

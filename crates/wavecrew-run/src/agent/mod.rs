@@ -7,10 +7,12 @@ mod listen;
 pub mod machine;
 mod redact;
 pub mod stream;
+pub mod transcript;
 
-pub use adapter::{Adapter, Command, Memory};
+pub use adapter::{Adapter, Attempted, Command, Memory, Part, Replayed};
 pub use choice::{AgentError, by_name, preferred};
 pub use listen::Listener;
+pub(crate) use redact::map_text;
 pub use redact::{Redactor, settled};
 
 /// An agent command line that is known by name.

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 
 use memchr::memmem;
+use serde_json::Value;
 
 /// What stands in a secret's place.
 const MASK: &[u8] = b"[redacted]";
@@ -104,6 +105,11 @@ impl Redactor {
         String::from_utf8_lossy(&self.bytes(text.as_bytes())).into_owned()
     }
 
+    /// The value with every text in it redacted, names of fields included.
+    pub fn value(&self, value: Value) -> Value {
+        map_text(value, &|text| self.text(text))
+    }
+
     /// Where in the word the first secret begins and ends. `glued`: something stands before the word.
     fn first_secret(&self, word: &[u8], glued: bool) -> Option<(usize, usize)> {
         let by_value = self.values.iter().filter_map(|value| {
@@ -114,6 +120,23 @@ impl Redactor {
         by_value
             .chain(by_shape)
             .min_by_key(|(start, stop)| (*start, std::cmp::Reverse(*stop)))
+    }
+}
+
+/// The value with every text in it changed.
+pub(crate) fn map_text(value: Value, change: &dyn Fn(&str) -> String) -> Value {
+    match value {
+        Value::String(text) => Value::String(change(&text)),
+        Value::Array(items) => Value::Array(items.into_iter().map(|item| map_text(item, change)).collect()),
+        Value::Object(fields) => {
+            let fields = fields.into_iter();
+            Value::Object(
+                fields
+                    .map(|(name, value)| (change(&name), map_text(value, change)))
+                    .collect(),
+            )
+        }
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_)) => other,
     }
 }
 
@@ -207,6 +230,13 @@ mod tests {
             assert_eq!(redactor().text(&text), expected, "{text}");
         }
         assert!(matches!(redactor().bytes(b"plain words"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn secrets_go_from_every_depth_of_a_value() {
+        let value = serde_json::json!({"a": ["my+own/secret==", 7, {"my+own/secret==": null}]});
+        let expected = serde_json::json!({"a": ["[redacted]", 7, {"[redacted]": null}]});
+        assert_eq!(redactor().value(value), expected);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What a worker is told besides its row: the board, the wisdom. Reads each file again only when it changed.
 
+use crate::agent::Redactor;
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -24,11 +25,13 @@ pub(super) struct Surroundings {
 type Stamp = (u64, u64, i64, i64);
 
 impl Surroundings {
-    pub fn refresh(&mut self, session: &SessionDir, team: &Team, ledger: &Ledger) {
+    pub fn refresh(&mut self, session: &SessionDir, team: &Team, ledger: &Ledger, redactor: &Redactor) {
         let board = stamp(&session.discoveries_file());
         if board != self.board_seen {
             self.board_seen = board;
-            self.discoveries = discoveries(session, team, ledger);
+            let entries = discoveries(session, team, ledger);
+            // Workers may write there by hand.
+            self.discoveries = entries.iter().map(|entry| redactor.text(entry)).collect();
         }
         let paths: Vec<PathBuf> = WisdomFile::ALL
             .iter()
@@ -37,7 +40,7 @@ impl Surroundings {
         let wisdom: Vec<_> = paths.iter().map(|path| stamp(path)).collect();
         if wisdom != self.wisdom_seen {
             self.wisdom_seen = wisdom;
-            self.wisdom = wisdom_text(session);
+            self.wisdom = redactor.text(&wisdom_text(session));
         }
     }
 }

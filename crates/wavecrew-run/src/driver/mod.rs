@@ -10,6 +10,7 @@ mod perform;
 mod reporter;
 mod session;
 mod table;
+mod taping;
 mod turn;
 mod verify;
 mod worker;
@@ -293,6 +294,7 @@ impl<'a> Driver<'a> {
                     state.alive.retain(|alive| *alive != key);
                 }
                 let text = error.to_string();
+                self.tape_not_started(worker, &text);
                 let error = match error.reason {
                     SpawnFailure::TooManyFiles | SpawnFailure::Other(_) => SpawnError::Shortage(text),
                     SpawnFailure::NotFound
@@ -391,6 +393,7 @@ impl<'a> Driver<'a> {
                 self.table.mark_dirty();
             }
             self.announce(&event);
+            self.tape_event(&event);
             self.surface.reporter.event(&event, self.engine.ledger());
         }
         Ok(())

@@ -3,6 +3,7 @@
 
 use crate::agent::stream::{End, Expects, Outcome};
 use crate::agent::{Listener, Redactor, settled};
+use crate::cassette::Tape;
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -23,6 +24,8 @@ pub(super) struct Output {
     listener: Option<RefCell<Listener>>,
     redactor: Rc<Redactor>,
     active: Cell<bool>,
+    /// Of the turn under way, when the run is recorded.
+    tape: Option<RefCell<Tape>>,
 }
 
 #[derive(Clone, Copy)]
@@ -63,7 +66,13 @@ impl Tail {
 }
 
 impl Output {
-    pub fn new(log: PathBuf, limit: u64, listener: Option<Listener>, redactor: Rc<Redactor>) -> Self {
+    pub fn new(
+        log: PathBuf,
+        limit: u64,
+        listener: Option<Listener>,
+        redactor: Rc<Redactor>,
+        tape: Option<Tape>,
+    ) -> Self {
         // A report that ends the output is looked for only where no listener knows better.
         let tail = if listener.is_some() {
             SHORT_TAIL
@@ -77,6 +86,7 @@ impl Output {
             listener: listener.map(RefCell::new),
             redactor,
             active: Cell::new(false),
+            tape: tape.map(RefCell::new),
         }
     }
 
@@ -91,6 +101,9 @@ impl Output {
         let mut tail = self.tail(stream).borrow_mut();
         tail.push(chunk);
         self.log(&mut tail.held, chunk);
+        if let Some(tape) = &self.tape {
+            tape.borrow_mut().take_in(matches!(stream, Stream::Stderr), chunk);
+        }
         match (stream, &self.listener) {
             (_, None) => self.active.set(true),
             // Only events are signs of life: warnings of a hanging agent are none.
@@ -161,6 +174,19 @@ impl Output {
         if let Some(listener) = &self.listener {
             listener.borrow_mut().next_turn();
         }
+    }
+
+    /// What was printed since this was asked last; nothing when the run is not recorded.
+    pub fn take_tape(&self) -> Tape {
+        self.tape.as_ref().map(RefCell::take).unwrap_or_default()
+    }
+
+    /// Files that the agent says it wrote.
+    pub fn changed_files(&self) -> Vec<String> {
+        let listener = self.listener.as_ref();
+        listener.map_or_else(Vec::new, |listener| {
+            listener.borrow().changed().cloned().collect()
+        })
     }
 
     /// Whether there was a sign of life since the last look, or a tool is at work, which may take its time.
@@ -285,7 +311,7 @@ mod tests {
         for size in 1..text.len() {
             let path = folder.path().join(format!("{size}.log"));
             let redactor = Redactor::new([("MY_TOKEN".into(), secret.into())]);
-            let output = Output::new(path.clone(), 1 << 20, None, Rc::new(redactor));
+            let output = Output::new(path.clone(), 1 << 20, None, Rc::new(redactor), None);
             for chunk in text.as_bytes().chunks(size) {
                 output.take_in(Stream::Stderr, chunk);
             }

@@ -5,12 +5,13 @@ use super::turn::{conversation_id, remove_scratch};
 use super::worker::{Talk, Worker};
 use super::{DriveError, Driver, session};
 use crate::agent::stream::{Span, Usage};
-use crate::agent::{Adapter, AgentError, Memory, by_name};
+use crate::agent::{Adapter, AgentError, Attempted, Memory, by_name};
+use crate::cassette::Tape;
 use std::fs;
 use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use wavecrew_core::engine::{Action, Assignment, Input, SpawnError, Verdict, WorkerId};
+use wavecrew_core::engine::{Action, Assignment, Input, Notice, SpawnError, Verdict, WorkerId};
 use wavecrew_core::prompt::{Briefing, first_message, resumed_message};
 use wavecrew_store::{StoreError, Token, atomic};
 
@@ -119,8 +120,30 @@ impl Driver<'_> {
                 return Ok(());
             }
         };
+        let print = self.print(assignment.task);
+        let part = agent.part(&Attempted {
+            task: &assignment.id,
+            attempt: assignment.attempt,
+            print: &print,
+        });
+        let agent = match part {
+            None => agent,
+            Some(Ok(part)) => {
+                if let Some(remark) = part.remark {
+                    self.surface.reporter.notice(&Notice::Note(remark));
+                }
+                part.agent
+            }
+            Some(Err(error)) => {
+                let error = SpawnError::Permanent(error);
+                self.inputs.push_back(Input::SpawnFailed { worker, error });
+                self.inputs.push_back(Input::Closed { worker });
+                return Ok(());
+            }
+        };
         let ledger = self.engine.ledger();
-        self.surroundings.refresh(&self.session.dir, &ledger.team, ledger);
+        self.surroundings
+            .refresh(&self.session.dir, &ledger.team, ledger, &self.redactor);
         let message = first_message(&Briefing {
             team: &ledger.team,
             plan: ledger.plan(),
@@ -170,6 +193,7 @@ impl Driver<'_> {
                 limit,
                 agent.listener(before),
                 Rc::clone(&self.redactor),
+                self.session.recorder.as_ref().map(|_| Tape::default()),
             )),
             talk: Talk::new(fresh, resume.map(|resume| resume.conversation)),
             agent,
@@ -180,6 +204,7 @@ impl Driver<'_> {
             started: now,
             last_output: now,
             alive: Vec::new(),
+            turn: 1,
             report_seen: false,
             closing: None,
             assignment,
@@ -201,6 +226,7 @@ impl Driver<'_> {
     /// Reports that came by command while the worker goes on.
     pub(super) fn look_for_reports(&mut self) -> Result<(), DriveError> {
         let attempts = self.session.dir.attempts();
+        let mut reports = Vec::new();
         for (worker, state) in &mut self.workers {
             match state.output.was_active() {
                 Activity::None => {}
@@ -216,12 +242,12 @@ impl Driver<'_> {
             }
             if let Some(report) = attempts.take_report(&state.assignment.id, state.assignment.attempt)? {
                 state.report_seen = true;
-                let body = self.redactor.text(&String::from_utf8_lossy(&report));
-                self.inputs.push_back(Input::Reported {
-                    worker: *worker,
-                    body,
-                });
+                reports.push((*worker, self.redactor.text(&String::from_utf8_lossy(&report))));
             }
+        }
+        for (worker, body) in reports {
+            self.tape_report(worker, &body);
+            self.inputs.push_back(Input::Reported { worker, body });
         }
         Ok(())
     }
@@ -244,16 +270,18 @@ impl Driver<'_> {
         };
         let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
         let closed = self.session.dir.attempts().close_attempt(id, attempt)?;
-        if let Some(report) = closed.report.as_ref().filter(|_| !state.report_seen) {
-            // It got in before the channel closed.
-            let body = self.redactor.text(&String::from_utf8_lossy(report));
-            self.inputs.push_back(Input::Reported { worker, body });
-        }
+        let late = closed.report.as_ref().filter(|_| !state.report_seen);
+        let late = late.map(|report| self.redactor.text(&String::from_utf8_lossy(report)));
         state.closing = Some(closed);
         for key in &state.alive {
             self.guardian.close(*key, grace);
         }
         self.close_checks(worker);
+        if let Some(body) = late {
+            // It got in before the channel closed.
+            self.tape_report(worker, &body);
+            self.inputs.push_back(Input::Reported { worker, body });
+        }
         self.closed_if_gone(worker);
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! A session on disk, made or taken up: the folder, the lock, the journal, the table.
 
 use super::verify::Verify;
+use crate::cassette::Recorder;
 use crate::process::{ProcessId, end_leftovers};
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -41,6 +42,8 @@ pub struct OpenSession {
     pub folders: Option<Folders>,
     /// What has to succeed before a task counts as done.
     pub verify: Option<Verify>,
+    /// Writes down what workers do, to be played again.
+    pub recorder: Option<Recorder>,
     pub(super) journal: Journal<Event>,
     table: Option<TableFile>,
     recovered: Vec<RecoveredReport>,
@@ -105,6 +108,7 @@ impl NewSession<'_> {
             log_bytes: None,
             folders: None,
             verify: None,
+            recorder: None,
             journal,
             table: Some(table),
             recovered: Vec::new(),
@@ -166,6 +170,7 @@ impl OpenSession {
             log_bytes: None,
             folders: None,
             verify: None,
+            recorder: None,
             journal,
             table: Some(table),
             recovered,
@@ -233,6 +238,7 @@ pub fn meta<'a>(dir: &'a SessionDir, info: &'a SessionInfo) -> SessionMeta<'a> {
         pipeline: info.pipeline.as_deref(),
         request: &info.request,
         started_at: &info.started_at,
+        replay: info.replay(),
     }
 }
 

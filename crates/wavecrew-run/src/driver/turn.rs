@@ -3,9 +3,9 @@
 use super::output::Output;
 use super::worker::{ProcessEnded, Unsaid, open_streams};
 use super::{DriveError, Driver};
-use crate::agent::Memory;
 use crate::agent::launch::{McpServer, Request};
 use crate::agent::stream::{End, Expects, FailKind, Outcome, Stopped};
+use crate::agent::{Memory, Replayed};
 use crate::process::{Exit as ProcessExit, Spawn};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -100,11 +100,14 @@ impl Driver<'_> {
             }
         };
         state.alive.push(key);
+        state.turn = turn;
         self.processes.insert(key, (worker, streams.exited));
+        let cwd = state.folder.clone();
+        self.tape_begin(worker, key, turn);
         let spec = Spawn {
             program: self.session.resolve(launch.program.as_ref()),
             args: launch.args.into_iter().map(OsString::from).collect(),
-            cwd: state.folder.clone(),
+            cwd,
             env_set: env,
             env_remove: Vec::new(),
             stdin,
@@ -123,6 +126,7 @@ impl Driver<'_> {
         };
         state.alive.retain(|key| *key != end.key);
         state.output.end_turn();
+        self.tape_exit(worker, end.key, end.exit);
         self.note_conversation(worker);
         if self.begin_again(worker, end.exit)? || self.say_unsaid(worker)? {
             return Ok(());
@@ -133,7 +137,11 @@ impl Driver<'_> {
         if state.alive.is_empty() || !reports.is_empty() {
             let stopped = state.closing.is_some();
             let received = state.report_seen || !reports.is_empty();
-            let end = turn_end(&state.output, end.exit, stopped, received, reports);
+            let mut end = turn_end(&state.output, end.exit, stopped, received, reports);
+            if let Some(replayed) = state.agent.replayed(state.turn) {
+                as_recorded(&mut end, replayed);
+            }
+            self.tape_spent(worker, end.spent);
             self.inputs.push_back(Input::TurnEnded { worker, end });
         }
         self.closed_if_gone(worker);
@@ -221,12 +229,16 @@ impl Driver<'_> {
             && let Some(report) = self.session.dir.attempts().take_report(id, attempt)?
         {
             state.report_seen = true;
-            reports.push(self.redactor.text(&String::from_utf8_lossy(&report)));
+            let body = self.redactor.text(&String::from_utf8_lossy(&report));
+            self.tape_report(worker, &body);
+            reports.push(body);
         }
-        if let Some(report) = read_result_file(&state.result_file)? {
-            reports.push(self.redactor.text(&report));
+        if let Some(report) = read_result_file(&self.workers[&worker].result_file)? {
+            let body = self.redactor.text(&report);
+            self.tape_result_file(worker, &body);
+            reports.push(body);
         }
-        reports.extend(state.output.answer());
+        reports.extend(self.workers[&worker].output.answer());
         Ok(reports)
     }
 }
@@ -270,6 +282,15 @@ fn turn_end(
         },
         spent,
         retry_after: failure.and_then(|failure| failure.retry_after),
+    }
+}
+
+/// No service wants to be waited for in a replay, and a clock that ended the worker need not run again.
+fn as_recorded(end: &mut TurnEnd, replayed: Replayed) {
+    end.retry_after = None;
+    match replayed {
+        Replayed::Ended => {}
+        Replayed::Stopped { stop, error } => (end.exit, end.last_words) = (Exit::Reason(stop), error),
     }
 }
 

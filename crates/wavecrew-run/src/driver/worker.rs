@@ -32,6 +32,8 @@ pub(super) struct Worker {
     pub agent: Rc<dyn Adapter>,
     /// Where it works.
     pub folder: PathBuf,
+    /// The latest one that was started.
+    pub turn: u32,
     pub talk: Talk,
     /// What is to be said once the turn under way is over.
     pub unsaid: Option<Unsaid>,

@@ -17,7 +17,7 @@ impl WorkerSide {
             ts: now(),
             worker: self.who.task.clone(),
             kind: kind.to_owned(),
-            data: Value::Object(data),
+            data: self.redactor.value(Value::Object(data)),
             attempt: Some(self.who.attempt),
             extra: Map::new(),
         })?;

@@ -9,6 +9,7 @@ mod speech;
 pub use identity::Identity;
 pub use speech::STATE_UPDATE;
 
+use crate::agent::Redactor;
 use serde_json::{Map, Value};
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -48,6 +49,8 @@ impl Refused {
 pub struct WorkerSide {
     pub who: Identity,
     pub team: Team,
+    /// What workers say is read by others: their secrets stay with them.
+    redactor: Redactor,
 }
 
 impl WorkerSide {
@@ -73,7 +76,8 @@ impl WorkerSide {
                 })?
             }
         };
-        Ok(Self { who, team })
+        let redactor = Redactor::new(std::env::vars_os());
+        Ok(Self { who, team, redactor })
     }
 
     /// Hands in the report, once. What is wrong with it is found before it is handed in, so that the worker can mend
@@ -104,7 +108,7 @@ fn job_named_in(body: &str) -> Option<String> {
     fields.get("job_id").and_then(Value::as_str).map(str::to_owned)
 }
 
-fn now() -> String {
+pub(crate) fn now() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX)).to_string()
 }

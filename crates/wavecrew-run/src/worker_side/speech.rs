@@ -13,10 +13,12 @@ impl WorkerSide {
     /// Says something to the coordinator. `to` is checked by the bus: workers talk to the coordinator only.
     pub fn message(&self, kind: &str, summary: &str, data: Value, to: Option<&str>) -> Result<(), Refused> {
         self.check_message_type(kind)?;
+        let data = self.redactor.value(data);
         if kind == STATE_UPDATE {
             self.set_state(&data)?;
         }
-        let mut message = Message::new(&now(), self.who.name(), kind, summary);
+        let summary = self.redactor.text(summary);
+        let mut message = Message::new(&now(), self.who.name(), kind, &summary);
         if let Some(to) = to {
             to.clone_into(&mut message.to);
         }
@@ -41,7 +43,8 @@ impl WorkerSide {
                 "give the text, in a line",
             ));
         }
-        Ok(self.who.session.wisdom().append(known, self.who.name(), text)?)
+        let text = self.redactor.text(text);
+        Ok(self.who.session.wisdom().append(known, self.who.name(), &text)?)
     }
 
     /// A role of the team says what the team lets it say; a role that the team does not know may say anything.

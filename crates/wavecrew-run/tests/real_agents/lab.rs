@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use wavecrew_core::event::StopReason;
 use wavecrew_core::team::Access;
 use wavecrew_fake_model::FakeModel;
-use wavecrew_fake_model::client::point;
+use wavecrew_fake_model::client::{installed, point};
 use wavecrew_run::agent::Cli;
 use wavecrew_run::agent::launch::{Conversation, Launch, Request, launch};
 use wavecrew_run::agent::stream::{
@@ -17,25 +17,6 @@ use wavecrew_run::agent::stream::{
 };
 
 pub const UUID: &str = "6f1c2a52-8f0e-4d0b-9d53-0f6f4d1c7a11";
-
-/// The folder of the installed commands, or `None` when these tests are to be passed over.
-fn installed() -> Option<PathBuf> {
-    let folder = std::env::var_os("WAVECREW_AGENTS_DIR").map_or_else(
-        || PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache/wavecrew/agents"),
-        PathBuf::from,
-    );
-    let bin = folder.join("bin");
-    if bin.join("codex").exists() {
-        return Some(bin);
-    }
-    assert!(
-        std::env::var_os("WAVECREW_AGENTS_TESTS").is_none(),
-        "no agents in {}: run scripts/install-agents.sh",
-        bin.display()
-    );
-    eprintln!("passed over: no agents in {}", bin.display());
-    None
-}
 
 /// A home, a project and a service of one agent's own.
 pub struct Lab {

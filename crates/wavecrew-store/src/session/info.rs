@@ -41,6 +41,14 @@ pub struct SessionInfo {
     pub extra: Map<String, Value>,
 }
 
+impl SessionInfo {
+    /// The cassette that is played, if an agent of the session is a recording.
+    pub fn replay(&self) -> Option<&str> {
+        let mut names = self.agents.values().chain([&self.default_agent]);
+        names.find_map(|name| name.strip_prefix("replay:"))
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionState {

@@ -27,6 +27,7 @@ enum Line {
         counts: Counts,
         started_at: String,
         request: String,
+        replay: bool,
     },
     Broken {
         id: String,
@@ -68,6 +69,7 @@ impl Line {
                 match SessionView::load(dir) {
                     Ok(view) => Self::Session {
                         id,
+                        replay: info.replay().is_some(),
                         team: info.team,
                         state: view.state(),
                         counts: view.counts(),
@@ -105,6 +107,7 @@ impl Line {
                 state,
                 counts,
                 started_at,
+                replay,
                 ..
             } => {
                 let done = format!("{}/{}", counts.completed, counts.total());
@@ -112,7 +115,8 @@ impl Line {
                     || safe(started_at),
                     |started| clock::ago(clock::now().since(started)),
                 );
-                format!("{id}  {}  {state:<9}  {done:>7}  {age}", fit(team, 10))
+                let replay = if *replay { "  replay" } else { "" };
+                format!("{id}  {}  {state:<9}  {done:>7}  {age}{replay}", fit(team, 10))
             }
             Self::Broken { reason, .. } => format!("{id}  broken: {}", safe(reason)),
         }
@@ -127,9 +131,10 @@ impl Line {
                 counts: numbers,
                 started_at,
                 request,
+                replay,
             } => json!({
                 "session": id, "team": team, "state": state, "counts": counts(numbers),
-                "started_at": started_at, "request": request,
+                "started_at": started_at, "request": request, "replay": replay,
             }),
             Self::Broken { id, reason } => json!({"session": id, "state": "broken", "reason": reason}),
         }

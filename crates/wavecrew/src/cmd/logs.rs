@@ -1,26 +1,33 @@
-//! `wavecrew logs`: what workers printed, made safe to show.
+//! `wavecrew logs`: what workers said and did, made safe to show.
+
+mod print;
 
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
 use crate::layout::fit;
 use crate::session_view::find;
+use print::{Manner, Printer};
 use serde_json::json;
-use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom, Write, stdout};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, IsTerminal, Write, stdout};
+use std::path::Path;
 use std::time::Duration;
+use wavecrew_core::event::Event;
 use wavecrew_core::plan::did_you_mean;
-use wavecrew_store::{SessionDir, lock, sanitise};
+use wavecrew_run::agent::Cli;
+use wavecrew_run::agent::transcript::{Folding, Transcript};
+use wavecrew_run::cassette::{Cassette, PREFIX};
+use wavecrew_store::{Journal, SessionDir, lock};
 
 const LOOK: Duration = Duration::from_millis(200);
-/// A line this long is shown in parts rather than kept back.
-const LONG_LINE: usize = 64 << 10;
 
-/// Show what a task's worker printed, or which logs there are
+/// Show a task's conversation: messages, tools, commands, files; or which logs there are
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Examples:\n  wavecrew logs run-tasks-20260308             which logs there are\n  \
-    wavecrew logs run-tasks BUILD-1              the latest attempt\n  wavecrew logs run-tasks BUILD-1 -f           follow it"
+    wavecrew logs run-tasks BUILD-1              the latest attempt\n  wavecrew logs run-tasks BUILD-1 -f           follow it\n  wavecrew logs run-tasks BUILD-1 --full       with all that tools printed\n  \
+    wavecrew logs run-tasks BUILD-1 --raw | jq   what the agent printed for machines"
 )]
 pub struct Args {
     /// Its id, or the beginning of it
@@ -35,8 +42,11 @@ pub struct Args {
     /// Another attempt than the latest
     #[arg(long, value_name = "N", requires = "task")]
     attempt: Option<u32>,
-    /// As it was printed, escape sequences and all
+    /// Fold nothing, however long
     #[arg(long, requires = "task")]
+    full: bool,
+    /// As it was printed; on a terminal, without what a terminal obeys
+    #[arg(long, requires = "task", conflicts_with = "full")]
     raw: bool,
 }
 
@@ -70,38 +80,107 @@ impl Args {
             None if self.follow && is_task(dir, task) => self.attempt.unwrap_or(1),
             None => return Err(no_log(dir, logs, task, self.attempt)),
         };
-        let mut printer = Printer::new(self.raw);
         if self.follow {
-            self.follow(dir, task, attempt, &mut printer)?;
-        } else {
-            printer.catch_up(&dir.log_file(task, attempt))?;
+            return self.follow(dir, task, attempt);
         }
-        printer.finish()?;
-        Ok(())
+        let mut printer = self.printer(dir, task, attempt)?;
+        printer.catch_up()?;
+        Ok(printer.finish()?)
+    }
+
+    /// What shows the log of an attempt, by who made it.
+    fn printer(&self, dir: &SessionDir, task: &str, attempt: u32) -> Result<Printer, Failure> {
+        let log = dir.log_file(task, attempt);
+        if self.raw {
+            let manner = if stdout().is_terminal() {
+                Manner::Plain
+            } else {
+                Manner::Raw
+            };
+            return Ok(Printer::new(log, manner));
+        }
+        let made = Made::find(dir, task, attempt);
+        let Some(cli) = made.cli(task) else {
+            return Ok(Printer::new(log, Manner::Plain));
+        };
+        let folding = if self.full { Folding::Full } else { Folding::Folded };
+        let transcript = Transcript::new(cli, folding, made.reasons);
+        print::heading(&format!("{task} · attempt {attempt} · {}", made.agent))?;
+        Ok(Printer::new(log, Manner::Talk(Box::new(transcript))))
     }
 
     /// Prints what is added until nobody runs the session; goes over to the next attempt when it begins.
-    fn follow(
-        &self,
-        dir: &SessionDir,
-        task: &str,
-        mut attempt: u32,
-        printer: &mut Printer,
-    ) -> Result<(), Failure> {
+    fn follow(&self, dir: &SessionDir, task: &str, mut attempt: u32) -> Result<(), Failure> {
+        // Before the first byte nobody knows who will speak.
+        let mut printer = None;
         loop {
             // Looked at before the log: what was printed until the end is in it.
             let runs = lock::holder(&dir.lock_file())?.is_some();
-            printer.catch_up(&dir.log_file(task, attempt))?;
-            if self.attempt.is_none() && dir.log_file(task, attempt + 1).exists() {
-                printer.catch_up(&dir.log_file(task, attempt))?;
-                printer.next_file()?;
+            let next = self.attempt.is_none() && dir.log_file(task, attempt + 1).exists();
+            if printer.is_none() && dir.log_file(task, attempt).exists() {
+                printer = Some(self.printer(dir, task, attempt)?);
+            }
+            if let Some(printer) = &mut printer {
+                printer.catch_up()?;
+            }
+            if next || !runs {
+                if let Some(printer) = printer.take() {
+                    printer.finish()?;
+                }
+                if !next {
+                    return Ok(());
+                }
                 attempt += 1;
                 continue;
             }
-            if !runs {
-                return Ok(());
-            }
             std::thread::sleep(LOOK);
+        }
+    }
+}
+
+/// Who made a log.
+struct Made {
+    agent: String,
+    /// Why reports were sent back, by the turn that this began.
+    reasons: BTreeMap<u32, String>,
+}
+
+impl Made {
+    /// As the journal tells; a journal that cannot be read leaves the log as plain text.
+    fn find(dir: &SessionDir, task: &str, attempt: u32) -> Self {
+        let events =
+            Journal::<Event>::read(&dir.journal_file()).map_or_else(|_| Vec::new(), |(events, _)| events);
+        let mut made = Self {
+            agent: String::new(),
+            reasons: BTreeMap::new(),
+        };
+        for event in events {
+            match event {
+                Event::AttemptStarted {
+                    task: of,
+                    attempt: number,
+                    agent,
+                    ..
+                } if of == task && number == attempt => made.agent = agent,
+                Event::SentBack {
+                    task: of,
+                    attempt: number,
+                    turn,
+                    reason,
+                } if of == task && number == attempt => {
+                    made.reasons.insert(turn, reason);
+                }
+                _ => {}
+            }
+        }
+        made
+    }
+
+    /// The agent whose stream the log is; of a replay, the one that was recorded.
+    fn cli(&self, task: &str) -> Option<Cli> {
+        match self.agent.strip_prefix(PREFIX) {
+            None => Cli::by_name(&self.agent),
+            Some(file) => Cli::by_name(Cassette::open(Path::new(file)).ok()?.agent_of(task)?),
         }
     }
 }
@@ -206,77 +285,4 @@ fn no_log(dir: &SessionDir, logs: &[Log], task: &str, attempt: Option<u32>) -> F
     let help = did_you_mean(task, ids.iter().map(String::as_str))
         .unwrap_or_else(|| format!("`wavecrew logs {}` lists the logs there are", dir.id()));
     Failure::with_help(format!("there is no task `{task}` in `{}`", dir.id()), help)
-}
-
-/// Prints a file as it grows, line by line, so that no escape sequence is taken apart before it is taken out.
-struct Printer {
-    raw: bool,
-    offset: u64,
-    /// A line that has no end yet.
-    rest: Vec<u8>,
-    out: io::Stdout,
-}
-
-impl Printer {
-    fn new(raw: bool) -> Self {
-        Self {
-            raw,
-            offset: 0,
-            rest: Vec::new(),
-            out: stdout(),
-        }
-    }
-
-    fn catch_up(&mut self, path: &PathBuf) -> Result<(), Failure> {
-        let mut file = match File::open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(Failure::input(format!("cannot read {}: {error}", path.display()))),
-        };
-        file.seek(SeekFrom::Start(self.offset))?;
-        let mut chunk = vec![0; LONG_LINE];
-        loop {
-            let read = file.read(&mut chunk)?;
-            if read == 0 {
-                self.out.flush()?;
-                return Ok(());
-            }
-            self.offset += read as u64;
-            self.rest.extend_from_slice(&chunk[..read]);
-            let whole = match self.rest.iter().rposition(|b| *b == b'\n') {
-                Some(at) => at + 1,
-                None if self.rest.len() >= LONG_LINE => self.rest.len(),
-                None => 0,
-            };
-            let rest = self.rest.split_off(whole);
-            let lines = std::mem::replace(&mut self.rest, rest);
-            self.print(&lines)?;
-        }
-    }
-
-    /// The next file starts on a line of its own.
-    fn next_file(&mut self) -> io::Result<()> {
-        self.finish()?;
-        self.offset = 0;
-        Ok(())
-    }
-
-    fn finish(&mut self) -> io::Result<()> {
-        let rest = std::mem::take(&mut self.rest);
-        if !rest.is_empty() {
-            self.print(&rest)?;
-            if !self.raw {
-                writeln!(self.out)?;
-            }
-        }
-        self.out.flush()
-    }
-
-    fn print(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.raw {
-            self.out.write_all(bytes)
-        } else {
-            self.out.write_all(sanitise(bytes).as_bytes())
-        }
-    }
 }

@@ -38,6 +38,8 @@ const EXAMPLES: &str = "\
 Examples:
   wavecrew run tasks.csv --agent 'command:./agent.sh'        run a table with any program
   wavecrew run tasks.csv -c 8 --agent 'command:./agent.sh'   eight workers at a time
+  wavecrew run tasks.csv --agent codex --record run.jsonl    keep what the workers did
+  wavecrew run tasks.csv --agent replay:run.jsonl            play it back, without any agent
   wavecrew run tasks.csv --continue                          go on where the last run stopped
   wavecrew run --continue run-tasks-20260308 --dry-run       what would run again, and why";
 
@@ -74,6 +76,9 @@ impl Args {
             self.flags.agent.as_deref(),
             &self.flags.role_agent,
         )?;
+        if let Some(file) = &self.flags.record {
+            launch::record::check(file, &chosen.choice, None)?;
+        }
         if let Some(exit) = self.unfinished_before(project, &target, &request, global, config)? {
             return Ok(exit);
         }
@@ -118,6 +123,9 @@ impl Args {
         };
         let (mut session, ledger) = new.create(info).map_err(launch::session_failure)?;
         session.log_bytes = config.limits.log_bytes;
+        if let Some(file) = &self.flags.record {
+            launch::record::begin(file, &mut session)?;
+        }
         launch::introduce(&ledger, &session, &agent, why, global);
         launch::drive(session, Engine::new(ledger, options), &self.flags, global)
     }
@@ -256,6 +264,10 @@ pub fn resume(
     } else {
         "as before"
     };
+    if let Some(file) = flags.record.as_ref().filter(|_| !changes.dry_run) {
+        launch::record::check(file, &chosen.choice, Some(&info.id))?;
+        launch::record::begin(file, &mut session)?;
+    }
     let mut options = flags.options(global, config, chosen);
     if flags.concurrency.is_none() {
         options.concurrency = info.concurrency;

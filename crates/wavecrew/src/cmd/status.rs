@@ -59,6 +59,9 @@ fn print(view: &SessionView, width: usize, out: &mut impl Write) -> std::io::Res
         safe(view.team()),
         view.state()
     )?;
+    if let Some(cassette) = view.info.as_ref().and_then(|info| info.replay()) {
+        writeln!(out, "Replay of {}: no agent runs", safe(cassette))?;
+    }
     if let Some(holder) = &view.holder {
         writeln!(out, "Run by {}", safe(&holder.to_string()))?;
     }
@@ -142,7 +145,8 @@ pub fn as_json(view: &SessionView) -> Value {
         "session": view.dir.id(), "team": view.team(), "state": view.state(), "waves": plan.waves(),
         "wave": view.ledger.wave, "counts": counts(&view.counts()), "tasks": tasks,
         "dir": view.dir.path(), "request": info.map(|info| &info.request),
-        "started_at": info.map(|info| &info.started_at), "troubles": view.troubles,
+        "started_at": info.map(|info| &info.started_at),
+        "replay": info.and_then(|info| info.replay()), "troubles": view.troubles,
     })
 }
 

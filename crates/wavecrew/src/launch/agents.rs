@@ -103,7 +103,16 @@ fn not_installed(cli: Cli, path: &OsStr) -> Failure {
 
 fn bad_agent(error: &AgentError) -> Failure {
     let names = Cli::ALL.map(Cli::name).join(", ");
-    let help = format!("agents by name: {names}; any other program: `--agent 'command:PROGRAM ARGS'`");
+    let help = match error {
+        AgentError::Cassette(_) | AgentError::NoCassette => {
+            "a cassette is what `wavecrew run ... --record FILE` writes; its path is seen from the project"
+                .to_owned()
+        }
+        AgentError::Unknown(_) | AgentError::EmptyCommand | AgentError::BadQuotes(_) => format!(
+            "agents by name: {names}; any other program: `--agent 'command:PROGRAM ARGS'`; a recorded run: \
+             `--agent replay:FILE`"
+        ),
+    };
     Failure::with_help(error.to_string(), help)
 }
 

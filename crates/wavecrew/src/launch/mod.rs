@@ -2,6 +2,7 @@
 
 pub mod agents;
 pub mod base;
+pub mod record;
 
 use crate::cli::Global;
 use crate::config::Config;
@@ -9,11 +10,12 @@ use crate::exit::{Exit, Failure};
 use crate::report;
 use std::ffi::OsString;
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use wavecrew_core::engine::{Answer, Asking, Engine, Ledger, Options, Question};
 use wavecrew_core::team::Team;
+use wavecrew_run::cassette::PREFIX;
 use wavecrew_run::driver::{Asker, DriveError, Driver, OpenSession, SessionError, Surface};
 use wavecrew_run::guardian::GuardianCommand;
 use wavecrew_run::questions;
@@ -28,7 +30,7 @@ pub struct RunFlags {
     /// Workers at the same time [default: 3]
     #[arg(short = 'c', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub concurrency: Option<u32>,
-    /// Who does the tasks: codex, claude, gemini, qwen, opencode, goose or `command:./agent.sh`
+    /// Who does the tasks: codex, claude, gemini, qwen, opencode, goose, `command:./agent.sh`, or `replay:FILE`
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
     /// Another agent for one role
@@ -46,6 +48,9 @@ pub struct RunFlags {
     /// Leave questions in the session's folder, and wait there for answers
     #[arg(long, hide = true)]
     pub ask_in_folder: bool,
+    /// Write what every worker says and does to a cassette that `--agent replay:FILE` plays
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
 }
 
 impl RunFlags {
@@ -53,7 +58,8 @@ impl RunFlags {
         let seconds = |seconds: Option<u64>| seconds.map(Duration::from_secs);
         let defaults = Options::default();
         let person = self.ask_in_folder || (!self.yes && !global.json && is_terminal());
-        Options {
+        let is_replay = chosen.choice.default.starts_with(PREFIX);
+        let mut options = Options {
             concurrency: self
                 .concurrency
                 .or(config.concurrency)
@@ -67,7 +73,12 @@ impl RunFlags {
             idle: seconds(config.limits.idle_seconds),
             kill_grace: seconds(config.limits.kill_grace_seconds).unwrap_or(defaults.kill_grace),
             ..defaults
+        };
+        if is_replay {
+            // A recording has nothing to recover from before it is tried again.
+            options.backoff = Duration::ZERO;
         }
+        options
     }
 }
 
@@ -210,6 +221,12 @@ pub fn introduce(ledger: &Ledger, session: &OpenSession, agent: &str, why: &str,
     };
     anstream::eprintln!("Session {} ({tasks} in {waves})", session.dir.id());
     anstream::eprintln!("Agent   {agent} ({why})");
+    if let Some(file) = session.info.replay() {
+        anstream::eprintln!(
+            "Replay  no agent runs, this is played back: {}",
+            record::played(file)
+        );
+    }
     if counts.completed > 0 {
         anstream::eprintln!("Kept    {} completed", counts.completed);
     }

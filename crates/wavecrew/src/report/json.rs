@@ -30,7 +30,10 @@ impl Json {
         };
         json.line(
             "session",
-            json!({"session": dir.id(), "dir": dir.path(), "team": info.team, "pipeline": info.pipeline}),
+            json!({
+                "session": dir.id(), "dir": dir.path(), "team": info.team, "pipeline": info.pipeline,
+                "replay": info.replay(),
+            }),
         );
         let _ = json.out.flush();
         json

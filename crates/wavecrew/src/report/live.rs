@@ -23,6 +23,8 @@ const SILENT: Duration = Duration::from_mins(1);
 const BAR: usize = 24;
 
 pub struct Live {
+    /// What stands before everything else.
+    title: &'static str,
     session: String,
     least: Weight,
     /// Lines of the block that stand on the screen.
@@ -33,8 +35,9 @@ pub struct Live {
 }
 
 impl Live {
-    pub fn new(session: &str, detail: Detail) -> Self {
+    pub fn new(session: &str, detail: Detail, info: &SessionInfo) -> Self {
         Self {
+            title: if info.replay().is_some() { "Replay · " } else { "" },
             session: session.to_owned(),
             least: if detail == Detail::Verbose {
                 Weight::Detail
@@ -87,7 +90,7 @@ impl Reporter for Live {
         }
         self.last = Some(Instant::now());
         let (width, height) = size();
-        self.draw(&block(width, height, running, ledger));
+        self.draw(&titled(self.title, width, block(width, height, running, ledger)));
     }
 
     fn wants_running(&self) -> bool {
@@ -116,6 +119,15 @@ fn size() -> (usize, usize) {
     let size = rustix::termios::tcgetwinsize(std::io::stderr());
     let (width, height) = size.map_or((80, 24), |size| (size.ws_col.into(), size.ws_row.into()));
     (width.clamp(20, 200), height)
+}
+
+/// The lines with the title before the first, which stays as short.
+fn titled(title: &str, width: usize, mut lines: Vec<String>) -> Vec<String> {
+    if let Some(first) = lines.first_mut().filter(|_| !title.is_empty()) {
+        let whole = fit(&format!("{title}{first}"), width - 1);
+        whole.trim_end().clone_into(first);
+    }
+    lines
 }
 
 /// The lines of the block, each shorter than the terminal is wide and all together lower than it is high: what

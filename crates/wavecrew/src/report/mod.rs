@@ -51,7 +51,7 @@ pub fn for_run(global: &Global, dir: &SessionDir, info: &SessionInfo) -> Box<dyn
         return Box::new(Json::new(Box::new(out), dir, info));
     }
     if detail != Detail::Quiet && out.is_terminal() && err.is_terminal() {
-        return Box::new(Live::new(dir.id(), detail));
+        return Box::new(Live::new(dir.id(), detail, info));
     }
     Box::new(Lines::new(
         Box::new(anstream::AutoStream::auto(out)),

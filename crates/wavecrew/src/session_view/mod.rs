@@ -118,6 +118,7 @@ pub fn meta<'a>(folder: &'a str, dir: &'a SessionDir, info: Option<&'a SessionIn
         pipeline: info.and_then(|info| info.pipeline.as_deref()),
         request: info.map_or("", |info| &info.request),
         started_at: info.map_or("unknown", |info| &info.started_at),
+        replay: info.and_then(SessionInfo::replay),
     }
 }
 

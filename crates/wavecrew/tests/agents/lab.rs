@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 use wavecrew_fake_model::FakeModel;
-use wavecrew_fake_model::client::point;
+use wavecrew_fake_model::client::{installed, point};
 
 /// A value that must never be written down.
 pub const SECRET: &str = "for-nobodys-eyes-4711";
@@ -29,29 +29,6 @@ pub struct Ran {
     pub said: String,
     pub events: Vec<Value>,
     session: PathBuf,
-}
-
-/// The folder of the installed commands, or `None` when these tests are to be passed over.
-fn installed() -> Option<PathBuf> {
-    if std::env::var_os("WAVECREW_SKIP_AGENTS").is_some_and(|value| value == "1") {
-        eprintln!("passed over: WAVECREW_SKIP_AGENTS=1");
-        return None;
-    }
-    let folder = std::env::var_os("WAVECREW_AGENTS_DIR").map_or_else(
-        || PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache/wavecrew/agents"),
-        PathBuf::from,
-    );
-    let bin = folder.join("bin");
-    if bin.join("codex").exists() {
-        return Some(bin);
-    }
-    assert!(
-        std::env::var_os("WAVECREW_AGENTS_TESTS").is_none(),
-        "no agents in {}: run scripts/install-agents.sh",
-        bin.display()
-    );
-    eprintln!("passed over: no agents in {}", bin.display());
-    None
 }
 
 impl Lab {

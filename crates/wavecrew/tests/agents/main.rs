@@ -1,12 +1,15 @@
 //! Real agents through `wavecrew run`, against the fake model service: what they do, how they end, what they leave.
-//! Needs `scripts/install-agents.sh`; `WAVECREW_AGENTS_TESTS=1` makes its absence a failure, `WAVECREW_SKIP_AGENTS=1`
-//! passes these tests over.
+//! Needs `scripts/install-agents.sh`; `WAVECREW_SKIP_AGENTS=1` passes these tests over.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
 mod lab;
 mod mcp;
 
 use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use lab::{Lab, Row, SECRET};
 
@@ -120,6 +123,41 @@ fn killed(agent: &'static str) {
     lab.note("resume", "yes");
 }
 
+/// Stopped by a person or by the system while a tool runs: the agent and its tool are gone when the run is.
+fn stopped(agent: &'static str) {
+    let Some(lab) = Lab::new(agent) else { return };
+    let row = Row::one_shot("@@shell touch begun; sleep 600\n@@final never");
+    for (project, signals) in [
+        ("terminated", &[Signal::TERM][..]),
+        ("interrupted", &[Signal::INT, Signal::INT]),
+    ] {
+        let mut command = lab.command(project, &lab.model.base("ok"), &row, &[]);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        lab.until("the tool runs", || lab.project(project).join("begun").exists());
+        let mut said = BufReader::new(child.stdout.take().unwrap()).lines();
+        let pid = Pid::from_child(&child);
+        for (n, signal) in signals.iter().enumerate() {
+            if n > 0 {
+                // Two signals at once are one to the system.
+                said.by_ref()
+                    .find(|line| line.as_ref().unwrap().contains("Stopping"))
+                    .unwrap()
+                    .unwrap();
+            }
+            kill_process(pid, *signal).unwrap();
+        }
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{agent} {project}");
+        lab.nothing_runs();
+        let interrupted = lab
+            .journal(project)
+            .iter()
+            .filter(|event| event["e"] == "interrupted")
+            .count();
+        assert_eq!(interrupted, 1, "{agent} {project}");
+    }
+    lab.note("stopped", "yes");
+}
+
 /// A way in which a service fails: its name in the table, the service's mode, and the reason that comes of it.
 type Trouble = (&'static str, &'static str, &'static str);
 
@@ -182,6 +220,11 @@ macro_rules! agents {
             #[test]
             fn goes_on_after_the_coordinator_was_killed() {
                 killed(AGENT);
+            }
+
+            #[test]
+            fn leaves_nothing_behind_when_it_is_stopped() {
+                stopped(AGENT);
             }
 
             #[test]

@@ -46,12 +46,16 @@ fn item(item: &Value, state: &mut State, phase: Phase) {
         "agent_message" if completed => state.says(text(item, "text")),
         "command_execution" if completed => {
             let code = item["exit_code"].as_i64();
-            state.tool_end(id, code == Some(0), code);
+            state.tool_end(id, code == Some(0), code, &item["aggregated_output"]);
         }
         "command_execution" => state.tool_start(&KIT, id, "shell", item),
         "mcp_tool_call" if completed => {
             let failed = !item["error"].is_null() || item["status"] == "failed";
-            state.tool_end(id, !failed, None);
+            let output = match &item["error"]["message"] {
+                Value::Null => &item["result"]["content"],
+                message => message,
+            };
+            state.tool_end(id, !failed, None, output);
         }
         "mcp_tool_call" => {
             let name = format!("{}.{}", text(item, "server"), text(item, "tool"));
@@ -70,7 +74,7 @@ fn item(item: &Value, state: &mut State, phase: Phase) {
         }
         "web_search" if completed => {
             state.tool_start(&KIT, id, "web_search", item);
-            state.tool_end(id, true, None);
+            state.tool_end(id, true, None, &Value::Null);
         }
         "agent_message" | "file_change" | "web_search" | "reasoning" | "todo_list" | "error" => {}
         kind => state.unknown(kind),

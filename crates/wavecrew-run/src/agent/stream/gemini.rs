@@ -46,7 +46,13 @@ pub(super) fn read(value: &Value, state: &mut State) {
                 &value["parameters"],
             );
         }
-        "tool_result" => state.tool_end(text(value, "tool_id"), value["status"] == "success", None),
+        "tool_result" => {
+            let output = match &value["error"]["message"] {
+                Value::Null => &value["output"],
+                message => message,
+            };
+            state.tool_end(text(value, "tool_id"), value["status"] == "success", None, output);
+        }
         "error" => {
             let message = text(value, "message");
             state.trouble = Some(message.to_owned());

@@ -47,6 +47,7 @@ fn content(part: &Value, state: &mut State) {
                 id,
                 result["status"] == "success" && result["value"]["isError"] != true,
                 None,
+                &result["value"]["content"],
             );
         }
         "thinking" => {}

@@ -42,6 +42,8 @@ pub enum AgentEvent {
         id: String,
         ok: bool,
         exit_code: Option<i64>,
+        /// What it printed or answered, as far as the agent tells.
+        output: String,
     },
     /// A tool of the agent says that it wrote this file. Commands write files without saying so.
     FileChange {
@@ -154,11 +156,12 @@ impl State {
         });
     }
 
-    fn tool_end(&mut self, id: &str, ok: bool, exit_code: Option<i64>) {
+    fn tool_end(&mut self, id: &str, ok: bool, exit_code: Option<i64>, output: &Value) {
         self.push(AgentEvent::ToolEnd {
             id: id.to_owned(),
             ok,
             exit_code,
+            output: words(output),
         });
         if let Some(path) = self.tools.close(id).filter(|_| ok) {
             self.push(AgentEvent::FileChange { path });
@@ -198,6 +201,18 @@ fn json_object(text: &str) -> Option<Value> {
 
 fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_default()
+}
+
+/// A text, or the texts of a list of parts.
+fn words(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            let texts = parts.iter().filter_map(|part| part["text"].as_str());
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
+    }
 }
 
 fn owned(value: &Value) -> Option<String> {

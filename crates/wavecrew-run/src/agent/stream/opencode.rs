@@ -40,7 +40,13 @@ pub(super) fn read(value: &Value, state: &mut State) {
             let (id, done) = (text(part, "callID"), &part["state"]);
             state.tool_start(&KIT, id, text(part, "tool"), &done["input"]);
             let code = done["metadata"]["exit"].as_i64();
-            state.tool_end(id, done["status"] == "completed" && code.unwrap_or(0) == 0, code);
+            let ok = done["status"] == "completed" && code.unwrap_or(0) == 0;
+            let output = if done["error"].is_null() {
+                &done["output"]
+            } else {
+                &done["error"]
+            };
+            state.tool_end(id, ok, code, output);
             if text(done, "error").contains("rule which prevents you") {
                 state.denied(id, text(part, "tool"));
             }

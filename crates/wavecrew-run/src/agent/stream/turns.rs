@@ -125,7 +125,8 @@ fn user(value: &Value, state: &mut State) {
         match text(part, "type") {
             "tool_result" => {
                 let ok = part["is_error"] != true;
-                state.tool_end(text(part, "tool_use_id"), ok, exit_code(&part["content"], ok));
+                let content = &part["content"];
+                state.tool_end(text(part, "tool_use_id"), ok, exit_code(content, ok), content);
             }
             "text" => {}
             kind => state.unknown(&format!("user/{kind}")),

@@ -41,6 +41,15 @@ fn a_wide_terminal() {
 }
 
 #[test]
+fn a_replay_says_so() {
+    for width in [40, 80] {
+        let lines = titled("Replay · ", width, block(width, 24, &running(1), &ledger()));
+        assert!(lines[0].starts_with("Replay · Wave 1/1 ━"), "{lines:?}");
+        assert!(lines[0].width() < width, "{lines:?}");
+    }
+}
+
+#[test]
 fn a_narrow_terminal_with_many_workers() {
     let lines = block(40, 24, &running(25), &ledger());
     assert!(lines.iter().all(|line| line.width() < 40), "{lines:?}");

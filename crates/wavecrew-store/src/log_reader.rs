@@ -1,0 +1,180 @@
+//! Reads a worker's log from its beginning to wherever it has got, again and again while it grows. Knows both halves of
+//! a [`BoundedLog`](crate::BoundedLog): the file, and the ring beside it that holds the end while the worker runs.
+
+use crate::bounded_log::{Ring, left_out, tail_path};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::PathBuf;
+
+const CHUNK: u64 = 64 << 10;
+/// Longer than the line that says what is missing.
+const NOTE: u64 = 64;
+
+#[derive(Debug)]
+pub struct LogReader {
+    path: PathBuf,
+    /// How much of what the worker wrote was handed out or is lost.
+    at: u64,
+    /// Bytes before the ring, once it was seen.
+    half: Option<u64>,
+}
+
+impl LogReader {
+    pub fn new(path: PathBuf) -> Self {
+        Self {
+            path,
+            at: 0,
+            half: None,
+        }
+    }
+
+    /// Hands out what was added since the last time. A log that is not there yet is empty.
+    pub fn catch_up(&mut self, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        match Ring::open(&tail_path(&self.path)) {
+            Ok(ring) => {
+                self.half = Some(ring.half());
+                self.read_file(self.at, ring.half(), take)?;
+                self.read_ring(&ring, take)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let from = self.place_in_whole(take)?;
+                self.read_file(from, u64::MAX, take)
+            }
+            // It has just been made, and says nothing of itself yet.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Where to go on in a log that has been put together.
+    fn place_in_whole(&mut self, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<u64> {
+        let Some(half) = self.half.take_if(|half| self.at > *half) else {
+            return Ok(self.at);
+        };
+        let mut note = Vec::new();
+        let mut file = File::open(&self.path)?;
+        file.seek(SeekFrom::Start(half))?;
+        file.take(NOTE).read_to_end(&mut note)?;
+        let (missing, length) = left_out(&note).unwrap_or((0, 0));
+        let seen = self.at - half;
+        if missing > seen {
+            take(note_of(missing - seen).as_bytes())?;
+        }
+        self.at = half + length + seen.saturating_sub(missing);
+        Ok(self.at)
+    }
+
+    fn read_file(
+        &mut self,
+        from: u64,
+        to: u64,
+        take: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        if from >= to {
+            return Ok(());
+        }
+        let mut file = match File::open(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        file.seek(SeekFrom::Start(from))?;
+        let mut rest = file.take(to - from);
+        let mut chunk = Vec::new();
+        loop {
+            chunk.clear();
+            (&mut rest).take(CHUNK).read_to_end(&mut chunk)?;
+            if chunk.is_empty() {
+                return Ok(());
+            }
+            self.at += chunk.len() as u64;
+            take(&chunk)?;
+        }
+    }
+
+    fn read_ring(&mut self, ring: &Ring, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        let half = ring.half();
+        loop {
+            let end = half + ring.written()?;
+            if self.at < half || self.at >= end {
+                return Ok(());
+            }
+            let kept = end.saturating_sub(half).max(half);
+            if self.at < kept {
+                take(note_of(kept - self.at).as_bytes())?;
+                self.at = kept;
+            }
+            let chunk = ring.read(self.at - half, CHUNK.min(end - self.at))?;
+            // What went round in the meantime was overwritten while it was read.
+            if ring.written()? > self.at {
+                continue;
+            }
+            self.at += chunk.len() as u64;
+            take(&chunk)?;
+        }
+    }
+}
+
+fn note_of(missing: u64) -> String {
+    format!("\n[{missing} bytes left out here]\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::BoundedLog;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    fn more(reader: &mut LogReader) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        reader
+            .catch_up(&mut |chunk| {
+                bytes.extend_from_slice(chunk);
+                Ok(())
+            })
+            .unwrap();
+        bytes
+    }
+
+    #[test]
+    fn a_log_is_followed_past_its_first_half() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.log");
+        let mut reader = LogReader::new(path.clone());
+        assert_eq!(more(&mut reader), b"");
+        let mut log = BoundedLog::create(&path, 8);
+        let mut seen = Vec::new();
+        for word in ["abc", "def", "gh", "ij", "k"] {
+            log.write(word.as_bytes()).unwrap();
+            seen.push(String::from_utf8(more(&mut reader)).unwrap());
+        }
+        assert_eq!(seen, ["abc", "def", "gh", "ij", "k"]);
+        log.write(b"lmnopqrst").unwrap();
+        assert_eq!(more(&mut reader), b"\n[5 bytes left out here]\nqrst");
+        log.write(b"uvwxyz").unwrap();
+        log.finish().unwrap();
+        assert_eq!(more(&mut reader), b"\n[2 bytes left out here]\nwxyz");
+        assert_eq!(more(&mut reader), b"");
+        let mut late = LogReader::new(path);
+        assert_eq!(more(&mut late), b"abcd\n[18 bytes left out here]\nwxyz");
+    }
+
+    proptest! {
+        #[test]
+        fn one_who_looks_often_misses_nothing(chunks in vec(vec(b'a'..=b'z', 0..5), 0..20), limit in 10u64..30) {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("a.log");
+            let mut log = BoundedLog::create(&path, limit);
+            let mut reader = LogReader::new(path);
+            let mut seen = Vec::new();
+            for chunk in &chunks {
+                log.write(chunk).unwrap();
+                seen.extend(more(&mut reader));
+            }
+            log.finish().unwrap();
+            seen.extend(more(&mut reader));
+            prop_assert_eq!(seen, chunks.concat());
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! `--record FILE`: where a recording goes, looked at before anything runs, and what is said of one that is played.
+
+use crate::exit::Failure;
+use std::fs::File;
+use std::path::Path;
+use wavecrew_core::engine::AgentChoice;
+use wavecrew_run::cassette::{Cassette, PREFIX, Recorder};
+use wavecrew_run::driver::OpenSession;
+
+/// Makes sure that the file may be written: it is new, or the cassette of the session that goes on.
+pub fn check(file: &Path, agents: &AgentChoice, goes_on: Option<&str>) -> Result<(), Failure> {
+    let names = agents.by_role.values().chain([&agents.default]);
+    if names.into_iter().any(|name| name.starts_with(PREFIX)) {
+        return Err(Failure::with_help(
+            "a replay cannot be recorded",
+            "leave out --record, or give the run an agent of its own",
+        ));
+    }
+    let taken = file
+        .metadata()
+        .is_ok_and(|found| found.len() > 0 || !found.is_file());
+    if !taken {
+        return match File::options().append(true).create(true).open(file) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Failure::input(format!(
+                "cannot record into {}: {error}",
+                file.display()
+            ))),
+        };
+    }
+    let of = Cassette::open(file).ok().map(|cassette| cassette.header.session);
+    if goes_on.is_some() && of.as_deref() == goes_on {
+        return Ok(());
+    }
+    Err(Failure::with_help(
+        format!("{} is there already and would be overwritten", file.display()),
+        "record into another file, or remove this one",
+    ))
+}
+
+/// Begins to record.
+pub fn begin(file: &Path, session: &mut OpenSession) -> Result<(), Failure> {
+    let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let recorder = Recorder::open(file, &session.project, &session.dir, &session.info, &now)
+        .map_err(|error| Failure::input(format!("cannot record into {}: {error}", file.display())))?;
+    session.recorder = Some(recorder);
+    Ok(())
+}
+
+/// `codex, recorded 2026-03-08T10:00:00Z`
+pub fn played(file: &str) -> String {
+    match Cassette::open(Path::new(file)) {
+        Ok(cassette) => format!(
+            "{}, recorded {}",
+            cassette.agents().join(", "),
+            cassette.header.recorded_at
+        ),
+        Err(error) => error.to_string(),
+    }
+}
