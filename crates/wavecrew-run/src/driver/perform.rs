@@ -114,9 +114,7 @@ impl Driver<'_> {
         let (agent, folder) = match ready {
             Ok(ready) => ready,
             Err(error) => {
-                let error = SpawnError::Permanent(error);
-                self.inputs.push_back(Input::SpawnFailed { worker, error });
-                self.inputs.push_back(Input::Closed { worker });
+                self.never_started(worker, error);
                 return Ok(());
             }
         };
@@ -135,9 +133,7 @@ impl Driver<'_> {
                 part.agent
             }
             Some(Err(error)) => {
-                let error = SpawnError::Permanent(error);
-                self.inputs.push_back(Input::SpawnFailed { worker, error });
-                self.inputs.push_back(Input::Closed { worker });
+                self.never_started(worker, error);
                 return Ok(());
             }
         };
@@ -211,6 +207,13 @@ impl Driver<'_> {
         };
         self.workers.insert(worker, state);
         self.start_turn(worker, 1, &message)
+    }
+
+    /// There is no worker, and another try would not make one.
+    fn never_started(&mut self, worker: WorkerId, error: String) {
+        let error = SpawnError::Permanent(error);
+        self.inputs.push_back(Input::SpawnFailed { worker, error });
+        self.inputs.push_back(Input::Closed { worker });
     }
 
     /// The agent of this name, made once.
