@@ -457,7 +457,8 @@ impl Engine {
             .role(self.ledger.plan().role(task))
             .is_some_and(|role| !role.owes.is_empty());
         let names_files = || claim::reported(team, &report.outputs).next().is_some();
-        if report.status == Status::Completed && (owes || names_files()) {
+        let checked = self.options.check_all || owes || names_files();
+        if report.status == Status::Completed && checked {
             let outputs = report.outputs.clone();
             attempt.stage = Stage::Checking { report };
             self.out.push(Action::CheckClaim {

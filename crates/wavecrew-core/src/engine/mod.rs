@@ -66,6 +66,8 @@ pub struct Options {
     /// Set aside for a worker before there is a mean.
     pub expected: Expected,
     pub prices: Prices,
+    /// Every success is checked, also that of roles that owe nothing.
+    pub check_all: bool,
 }
 
 impl Default for Options {
@@ -87,6 +89,7 @@ impl Default for Options {
             budget: Budget::default(),
             expected: Expected::default(),
             prices: Prices::default(),
+            check_all: false,
         }
     }
 }

@@ -16,11 +16,13 @@ mod table;
 mod taping;
 mod turn;
 mod usage;
+mod verify;
 mod worker;
 
 pub use edits::{Edit, Moment, follow_edit, read_edit};
 pub use reporter::{Reporter, Running};
-pub use session::{NewSession, OpenSession, SessionError, replay};
+pub use session::{Folders, NewSession, OpenSession, SessionError, replay};
+pub use verify::Verify;
 
 use crate::agent::{Adapter, AgentSettings, Pools, Redactor};
 use crate::guardian::{Guardian, GuardianCommand};
@@ -90,6 +92,9 @@ pub struct Driver<'a> {
     next_key: u64,
     /// Since when no more than one worker has been there.
     alone_since: SystemTime,
+    /// Checks of claims, by the key of their process.
+    checks: HashMap<u64, verify::Check>,
+    checked: UnboundedSender<(u64, crate::process::Exit)>,
     inputs: VecDeque<Input>,
     surroundings: Surroundings,
     pools: PoolKeeper,
@@ -180,6 +185,7 @@ impl<'a> Driver<'a> {
         session.note_guardian(guardian.process())?;
         let (process_news, news_of_processes) = unbounded_channel();
         let (answers, answered) = unbounded_channel();
+        let (checked, checks_ended) = unbounded_channel();
         let (news_out, news) = unbounded_channel();
         let table = session.take_table();
         let syncer = session.journal.syncer();
@@ -199,6 +205,8 @@ impl<'a> Driver<'a> {
             processes: HashMap::new(),
             next_key: 1,
             alone_since: UNIX_EPOCH,
+            checks: HashMap::new(),
+            checked,
             inputs: VecDeque::new(),
             surroundings: Surroundings::default(),
             settled: Vec::new(),
@@ -211,6 +219,7 @@ impl<'a> Driver<'a> {
             notices,
             news_of_processes,
             answered,
+            checks_ended,
             news,
         };
         let outcome = driver.look_after(channels).await;
@@ -248,6 +257,7 @@ impl<'a> Driver<'a> {
                     ProcessNews::TurnOver { key } => self.turn_over(key)?,
                     ProcessNews::Ended { key, exit } => self.process_ended(key, exit)?,
                 },
+                Some((key, exit)) = channels.checks_ended.recv() => self.check_ended(key, exit),
                 Some(news) = channels.news.recv() => self.table_news(news)?,
                 Some((question, answer)) = channels.answered.recv() => {
                     self.inputs.push_back(Input::Answered { question, answer });
@@ -294,6 +304,9 @@ impl<'a> Driver<'a> {
                 }
             }
             ProcessNotice::SpawnFailed { key, error } => {
+                if self.check_failed(key, &error.to_string()) {
+                    return Ok(());
+                }
                 let Some((worker, _)) = self.processes.remove(&key) else {
                     return Ok(());
                 };
@@ -314,7 +327,9 @@ impl<'a> Driver<'a> {
                 self.closed_if_gone(worker);
             }
             ProcessNotice::Exited { key, status, .. } => {
-                if let Some((_, exited)) = self.processes.get(&key) {
+                if !self.check_exited(key, status)
+                    && let Some((_, exited)) = self.processes.get(&key)
+                {
                     // Its pumps answer with `ProcessNews::Ended` once they have taken in the rest.
                     let _ = exited.send(Some(status));
                 }
@@ -328,6 +343,7 @@ impl<'a> Driver<'a> {
         self.look_for_reports()?;
         self.note_conversations();
         self.look_at_last_calls();
+        self.look_at_checks();
         self.look_for_words();
         self.look_at_pools();
         self.inputs.push_back(Input::Tick);
@@ -417,5 +433,6 @@ struct Channels {
     notices: UnboundedReceiver<ProcessNotice>,
     news_of_processes: UnboundedReceiver<ProcessNews>,
     answered: UnboundedReceiver<(u32, Answer)>,
+    checks_ended: UnboundedReceiver<(u64, crate::process::Exit)>,
     news: UnboundedReceiver<TableNews>,
 }

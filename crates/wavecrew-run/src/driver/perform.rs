@@ -12,7 +12,7 @@ use std::fs;
 use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use wavecrew_core::engine::{Action, Assignment, Input, Notice, SpawnError, WorkerId};
+use wavecrew_core::engine::{Action, Assignment, Input, Notice, SpawnError, Verdict, WorkerId};
 use wavecrew_core::prompt::{Briefing, first_message, resumed_message};
 use wavecrew_store::{StoreError, Token, atomic};
 
@@ -55,7 +55,12 @@ impl Driver<'_> {
                     task,
                     &outputs,
                 );
-                self.inputs.push_back(Input::ClaimChecked { worker, verdict });
+                match verdict {
+                    Verdict::Holds { .. } if self.session.verify.is_some() => {
+                        self.start_check(worker, task, &outputs)?;
+                    }
+                    verdict => self.inputs.push_back(Input::ClaimChecked { worker, verdict }),
+                }
             }
             Action::Close { worker, grace } => self.close(worker, grace)?,
             Action::KeepFindings { task, text, .. } => {
@@ -115,12 +120,12 @@ impl Driver<'_> {
 
     fn spawn(&mut self, assignment: Assignment) -> Result<(), DriveError> {
         let worker = assignment.worker;
-        let agent = match self.agent(&assignment.agent) {
-            Ok(agent) => agent,
+        let agent = self.agent(&assignment.agent).map_err(|error| error.to_string());
+        let ready = agent.and_then(|agent| Ok((agent, self.session.folder_of(&assignment.id)?)));
+        let (agent, folder) = match ready {
+            Ok(ready) => ready,
             Err(error) => {
-                let error = SpawnError::Permanent(error.to_string());
-                self.inputs.push_back(Input::SpawnFailed { worker, error });
-                self.inputs.push_back(Input::Closed { worker });
+                self.never_started(worker, error);
                 return Ok(());
             }
         };
@@ -139,9 +144,7 @@ impl Driver<'_> {
                 part.agent
             }
             Some(Err(error)) => {
-                let error = SpawnError::Permanent(error);
-                self.inputs.push_back(Input::SpawnFailed { worker, error });
-                self.inputs.push_back(Input::Closed { worker });
+                self.never_started(worker, error);
                 return Ok(());
             }
         };
@@ -201,6 +204,7 @@ impl Driver<'_> {
             )),
             talk: Talk::new(fresh, resume.map(|resume| resume.conversation)),
             agent,
+            folder,
             unsaid: None,
             result_file: self.session.dir.result_file(id, attempt),
             token,
@@ -216,6 +220,13 @@ impl Driver<'_> {
         self.workers.insert(worker, state);
         self.count_workers();
         self.start_turn(worker, 1, &message)
+    }
+
+    /// There is no worker, and another try would not make one.
+    fn never_started(&mut self, worker: WorkerId, error: String) {
+        let error = SpawnError::Permanent(error);
+        self.inputs.push_back(Input::SpawnFailed { worker, error });
+        self.inputs.push_back(Input::Closed { worker });
     }
 
     /// The agent of this name, made once.
@@ -293,6 +304,7 @@ impl Driver<'_> {
                 self.guardian.close(*key, grace);
             }
         }
+        self.close_checks(worker);
         if let Some(body) = late {
             // It got in before the channel closed.
             self.tape_report(worker, &body);

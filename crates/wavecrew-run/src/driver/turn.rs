@@ -129,11 +129,12 @@ impl Driver<'_> {
         state.alive.push(key);
         state.turn = turn;
         self.processes.insert(key, (worker, streams.exited));
+        let cwd = state.folder.clone();
         self.tape_begin(worker, key, turn);
         let spec = Spawn {
             program: self.session.resolve(launch.program.as_ref()),
             args: launch.args.into_iter().map(OsString::from).collect(),
-            cwd: self.session.project.clone(),
+            cwd,
             env_set: env,
             env_remove: Vec::new(),
             stdin,

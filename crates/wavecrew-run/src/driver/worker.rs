@@ -37,6 +37,8 @@ pub(super) struct Worker {
     /// Keys of processes that live or are being started.
     pub alive: Vec<u64>,
     pub agent: Rc<dyn Adapter>,
+    /// Where it works.
+    pub folder: PathBuf,
     /// The latest one that was started.
     pub turn: u32,
     pub talk: Talk,

@@ -20,6 +20,7 @@ use wavecrew_run::agent::Pools;
 use wavecrew_run::cassette::PREFIX;
 use wavecrew_run::driver::{Asker, DriveError, Driver, OpenSession, SessionError, Surface};
 use wavecrew_run::guardian::GuardianCommand;
+use wavecrew_run::questions;
 use wavecrew_store::Holder;
 
 /// Flags that every run has.
@@ -47,6 +48,9 @@ pub struct RunFlags {
     /// An instruction for every task; `{column}` is replaced by the row's value
     #[arg(long, value_name = "TEXT")]
     pub instruction: Option<String>,
+    /// Leave questions in the session's folder, and wait there for answers
+    #[arg(long, hide = true)]
+    pub ask_in_folder: bool,
     /// Write what every worker says and does to a cassette that `--agent replay:FILE` plays
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
@@ -58,7 +62,7 @@ impl RunFlags {
     pub fn options(&self, global: &Global, config: &Config, chosen: agents::Chosen) -> Options {
         let seconds = |seconds: Option<u64>| seconds.map(Duration::from_secs);
         let defaults = Options::default();
-        let person = !self.yes && !global.json && is_terminal();
+        let person = self.ask_in_folder || (!self.yes && !global.json && is_terminal());
         let pools = pools(&chosen.choice, config);
         let is_replay = chosen.choice.default.starts_with(PREFIX);
         let mut options = Options {
@@ -125,9 +129,16 @@ pub fn drive(
     let mut screen = report::for_run(global, &session.dir, &session.info);
     let person = !flags.yes && !global.json && is_terminal();
     let (guardian, worker_tools) = own_commands()?;
+    let asker = if flags.ask_in_folder {
+        questions::forget(&session.dir);
+        let dir = session.dir.clone();
+        Some(Arc::new(move |question: &Question| questions::ask(&dir, question)) as Asker)
+    } else {
+        person.then(|| Arc::new(ask) as Asker)
+    };
     let surface = Surface {
         reporter: screen.as_mut(),
-        asker: person.then(|| Arc::new(ask) as Asker),
+        asker,
         instruction: flags.instruction.clone(),
         worker_tools: Some(worker_tools),
         pools: pools(engine.agents(), config),

@@ -71,10 +71,20 @@ impl Lab {
 
     /// `wavecrew` in a project, with the agent pointed at `base` and nothing inherited but what a shell needs.
     pub fn wavecrew(&self, project: &str, base: &str) -> Command {
+        self.start(Path::new(env!("CARGO_BIN_EXE_wavecrew")), project, base)
+    }
+
+    /// The agent itself, in the same way.
+    pub fn client(&self, project: &str, base: &str) -> Command {
+        self.start(&self.bin.join(self.agent), project, base)
+    }
+
+    /// Any program, in the same way.
+    pub fn start(&self, program: &Path, project: &str, base: &str) -> Command {
         let home = self.root.path().join("home");
         let mut path = vec![self.bin.clone()];
         path.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap()));
-        let mut command = Command::new(env!("CARGO_BIN_EXE_wavecrew"));
+        let mut command = Command::new(program);
         command
             .env_clear()
             .env("PATH", std::env::join_paths(path).unwrap())
@@ -160,6 +170,19 @@ impl Lab {
             );
             std::thread::sleep(Duration::from_millis(50));
         }
+    }
+
+    /// A command that came with the agents.
+    pub fn bin(&self, name: &str) -> PathBuf {
+        self.bin.join(name)
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.root.path().join("home")
+    }
+
+    pub fn is_quiet(&self) -> bool {
+        self.running().is_empty()
     }
 
     pub fn nothing_runs(&self) {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
 mod lab;
+mod mcp;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
