@@ -61,7 +61,8 @@ pub fn ask(dir: &SessionDir, question: &Question) -> Answer {
 /// The question that is open, if there is one.
 pub fn open(dir: &SessionDir) -> Option<Asked> {
     let asked: Asked = serde_json::from_slice(&fs::read(question_file(dir)).ok()?).ok()?;
-    answer_to(dir, asked.id).is_none().then_some(asked)
+    let answered = answer_to(dir, asked.id).is_some_and(|word| asked.options.contains(&word));
+    (!answered).then_some(asked)
 }
 
 /// Forgets what was asked by a run that is gone.
