@@ -12,7 +12,7 @@ use std::fs;
 use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use wavecrew_core::engine::{Action, Assignment, Input, Notice, SpawnError, Verdict, WorkerId};
+use wavecrew_core::engine::{Action, Assignment, Input, Notice, Resume, SpawnError, Verdict, WorkerId};
 use wavecrew_core::prompt::{Briefing, first_message, resumed_message};
 use wavecrew_store::{StoreError, Token, atomic};
 
@@ -176,13 +176,7 @@ impl Driver<'_> {
             Some(_) => resumed_message(&message),
             None => message,
         };
-        let before = resume.as_ref().map_or(Usage::NONE, |resume| Usage {
-            span: Span::Conversation,
-            input: resume.spent.input,
-            cached: resume.spent.cached,
-            output: resume.spent.output,
-            cost: resume.spent.cost,
-        });
+        let before = resume.as_ref().map_or(Usage::NONE, used_before);
         let fresh = match memory {
             Memory::None => String::new(),
             Memory::Named | Memory::Own => conversation_id()?,
@@ -366,5 +360,16 @@ impl Driver<'_> {
             attempts.forget(&id, attempt, &closed)?;
         }
         Ok(())
+    }
+}
+
+/// What a conversation had used when it was cut off.
+fn used_before(resume: &Resume) -> Usage {
+    Usage {
+        span: Span::Conversation,
+        input: resume.spent.input,
+        cached: resume.spent.cached,
+        output: resume.spent.output,
+        cost: resume.spent.cost,
     }
 }
