@@ -46,6 +46,7 @@ table() {
     row 'interactive: asked again in its conversation' interactive
     row 'goes on after the coordinator was killed' resume
     row 'stopped with SIGTERM or Ctrl-C: nothing left behind' stopped
+    row 'recorded, and played back without it' replay
     row 'service answers 400' 400
     row 'service answers 401' 401
     row 'service answers 429 once' '429 once'

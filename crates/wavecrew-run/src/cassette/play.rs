@@ -7,9 +7,10 @@ use super::{Content, End, FileChange, Printed, Root, Said, Turn};
 use crate::agent::map_text;
 use crate::worker_side::{Identity, Refused, WorkerSide};
 use rustix::process::{Signal, getpid, kill_process};
+use serde_json::Value;
 use std::env;
 use std::fs::{self, Permissions};
-use std::io::{self, Write};
+use std::io::{self, BufRead, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -18,7 +19,10 @@ use wavecrew_store::{Discovery, atomic};
 /// The exit code of a turn that could not be played.
 const CANNOT: u8 = 70;
 
-/// The whole life of a process that plays one turn: `FILE OFFSET ATTEMPT` and a worker's environment.
+/// The last word of a player that is spoken to as its agent was.
+pub(super) const SPOKEN: &str = "spoken";
+
+/// The whole life of a process that plays one turn: `FILE OFFSET ATTEMPT [spoken]` and a worker's environment.
 pub fn play_main(words: &[String]) -> ExitCode {
     match play(words) {
         Ok(end) => leave(&end),
@@ -31,8 +35,10 @@ pub fn play_main(words: &[String]) -> ExitCode {
 
 fn play(words: &[String]) -> Result<End, String> {
     let usage = || "this is for the workers of a replay".to_owned();
-    let [path, offset, attempt] = words else {
-        return Err(usage());
+    let (path, offset, attempt, manner) = match words {
+        [path, offset, attempt] => (path, offset, attempt, Manner::Prints),
+        [path, offset, attempt, last] if last == SPOKEN => (path, offset, attempt, Manner::Answers),
+        _ => return Err(usage()),
     };
     let offset: u64 = offset.parse().map_err(|_| usage())?;
     let attempt: u32 = attempt.parse().map_err(|_| usage())?;
@@ -56,7 +62,7 @@ fn play(words: &[String]) -> Result<End, String> {
     for number in number.. {
         let task = &stage.worker.who.task;
         let turn = read_turn(Path::new(path), offset, attempt, (task, number))?;
-        stage.act(&turn)?;
+        stage.act(&turn, manner)?;
         // Nobody will tell this worker to go on, so it goes on by itself.
         if turn.end != End::WentOn {
             return Ok(turn.end);
@@ -73,8 +79,16 @@ struct Stage {
     result_file: PathBuf,
 }
 
+/// How the output of a turn comes about.
+#[derive(Clone, Copy)]
+enum Manner {
+    Prints,
+    /// As answers: each waits for what it is the answer to.
+    Answers,
+}
+
 impl Stage {
-    fn act(&self, turn: &Turn) -> Result<(), String> {
+    fn act(&self, turn: &Turn, manner: Manner) -> Result<(), String> {
         let place = &self.place;
         for change in &turn.files {
             let folder = match change.root {
@@ -86,32 +100,78 @@ impl Stage {
         for said in &turn.said {
             say(&self.worker, said, place).map_err(|error| error.to_string())?;
         }
-        print(turn, place).map_err(|error| format!("the output cannot be written: {error}"))?;
+        let output_error = |error| format!("the output cannot be written: {error}");
+        match manner {
+            Manner::Prints => {
+                print(&turn.output, place).map_err(output_error)?;
+                if turn.end == End::WentOn {
+                    // It was cut short, perhaps in the middle of a line.
+                    print(&[Printed::Out("\n".to_owned())], place).map_err(output_error)?;
+                }
+                self.hand_in(turn)
+            }
+            Manner::Answers => {
+                let mut lines = io::stdin().lock().lines().map_while(Result::ok);
+                let answers: Vec<_> = turn.output.split_inclusive(ends_answer).collect();
+                let whole = answers
+                    .iter()
+                    .filter(|answer| answer.last().is_some_and(ends_answer))
+                    .count();
+                let mut prompts = 0;
+                for (n, answer) in answers.iter().enumerate() {
+                    // Some are greeted before the first prompt, which then waits for the answer to the greeting.
+                    for line in lines.by_ref() {
+                        prompts += usize::from(is_prompt(&line));
+                        if n == 0 || prompts > n {
+                            break;
+                        }
+                    }
+                    // What was handed in is there when its turn ends.
+                    if n + 1 == whole.max(1) {
+                        self.hand_in(turn)?;
+                    }
+                    print(answer, place).map_err(output_error)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn hand_in(&self, turn: &Turn) -> Result<(), String> {
         if let Some(body) = &turn.result_file {
-            let left = fs::write(&self.result_file, place.fill(body));
+            let left = fs::write(&self.result_file, self.place.fill(body));
             left.map_err(|error| format!("the result cannot be left: {error}"))?;
         }
         if let Some(body) = &turn.report {
             // A report that was taken when it was recorded, and is refused now: the run shall hear why.
             self.worker
-                .report(&place.fill(body))
+                .report(&self.place.fill(body))
                 .map_err(|error| error.to_string())?;
         }
         Ok(())
     }
 }
 
-fn print(turn: &Turn, place: &Place) -> io::Result<()> {
+/// Whether a line that was written to us begins a turn: of ACP, or of claude.
+fn is_prompt(line: &str) -> bool {
+    serde_json::from_str::<Value>(line)
+        .is_ok_and(|line| line["method"] == "session/prompt" || line["type"] == "user")
+}
+
+/// Whether an agent's turn ended with this line: in ACP, or claude's.
+fn ends_answer(line: &Printed) -> bool {
+    let Printed::Out(text) = line else { return false };
+    serde_json::from_str::<Value>(text)
+        .is_ok_and(|line| line["result"]["stopReason"].is_string() || line["type"] == "result")
+}
+
+fn print(output: &[Printed], place: &Place) -> io::Result<()> {
     let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
-    for line in &turn.output {
+    for line in output {
         match line {
             Printed::Out(text) => out.write_all(place.fill(text).as_bytes())?,
             Printed::Err(text) => err.write_all(place.fill(text).as_bytes())?,
         }
-    }
-    if turn.end == End::WentOn {
-        // It was cut short, perhaps in the middle of a line.
-        out.write_all(b"\n")?;
     }
     out.flush()
 }

@@ -2,8 +2,9 @@
 //! prints is understood as the recorded agent's.
 
 use super::index::{Cassette, CassetteError, Entry};
+use super::play::SPOKEN;
 use super::{End, PREFIX};
-use crate::agent::launch::{Launch, Request};
+use crate::agent::launch::{Launch, Request, Stdin};
 use crate::agent::stream::Usage;
 use crate::agent::{Adapter, Attempted, Listener, Memory, Part, Replayed, by_name};
 use std::path::Path;
@@ -76,7 +77,15 @@ struct Recorded {
 
 impl Adapter for Recorded {
     fn launch(&self, request: &Request<'_>) -> Launch {
-        launch(Path::new(&self.path), self.turns.first(), request)
+        let mut launch = launch(Path::new(&self.path), self.turns.first(), request);
+        // Who was spoken to is spoken to again: the player answers as was recorded.
+        if let Some(voice) = &self.voice
+            && let stdin @ Stdin::Spoken(_) = voice.launch(request).stdin
+        {
+            launch.args.push(SPOKEN.to_owned());
+            launch.stdin = stdin;
+        }
+        launch
     }
 
     fn listener(&self, before: Usage) -> Option<Listener> {
@@ -115,6 +124,6 @@ fn launch(path: &Path, first: Option<&Entry>, request: &Request<'_>) -> Launch {
         ],
         env: Vec::new(),
         files: Vec::new(),
-        stdin: crate::agent::launch::Stdin::Text(request.prompt.to_owned()),
+        stdin: Stdin::Text(request.prompt.to_owned()),
     }
 }

@@ -95,7 +95,7 @@ impl Driver<'_> {
             mcp: tools.as_ref(),
             schema: None,
             conversation: state.talk.next_turn(),
-            project: &self.session.project,
+            project: &state.folder,
             scratch: &scratch,
             folders: &[session_dir.to_owned()],
             extra: &settings.args,

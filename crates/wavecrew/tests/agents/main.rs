@@ -99,7 +99,9 @@ fn reports_by_tool(agent: &'static str) {
 fn repair(agent: &'static str) {
     let Some(lab) = Lab::new(agent) else { return };
     let row = Row::interactive(format!("@@final I am done.\n@@next\n@@final {REPORT}"));
-    let ran = lab.run("project", &lab.model.base("ok"), &row, &[]);
+    let tape = lab.project("tapes").join("tape.jsonl");
+    let base = lab.model.base("ok");
+    let ran = lab.run("project", &base, &row, &["--record", tape.to_str().unwrap()]);
     ran.ends("ok");
     assert_eq!(ran.events("sent_back").count(), 1, "{}", ran.log());
     assert_eq!(ran.conversations().len(), 1);
@@ -109,6 +111,24 @@ fn repair(agent: &'static str) {
         .collect();
     assert_eq!(usage, [(Some(1), Some(50)), (Some(2), Some(50))]);
     lab.note("interactive", "yes");
+
+    // The same again from the recording, without the agent.
+    let asked = lab.model.stats("ok").requests;
+    let _ = lab.command("again", &base, &row, &[]);
+    let mut again = lab.wavecrew("again", &base);
+    again.args([
+        "run",
+        "tasks.csv",
+        "-y",
+        "--agent",
+        &format!("replay:{}", tape.display()),
+    ]);
+    let again = lab.finish("again", again);
+    again.ends("ok");
+    assert_eq!(lab.model.stats("ok").requests, asked, "a replay asks nobody");
+    assert_eq!(again.events("sent_back").count(), 1, "{}", again.log());
+    assert_eq!(again.finished()["result"], ran.finished()["result"]);
+    lab.note("replay", "yes");
 }
 
 /// The coordinator is killed while a tool runs; nothing outlives it, and the next run goes on in the conversation.

@@ -155,8 +155,8 @@ fn a_task_that_used_what_it_may_is_not_asked_again() {
     ends(&mut rig, 1, "no report", output(60), None);
     assert_eq!(
         rig.error("A"),
-        "The report was not valid: the report is not a JSON object: expected ident at line 1 column 2; not asked \
-         again: it used 60 of 50 tokens (--max-task-tokens)"
+        "The report was not valid: the answer is prose and not a JSON object; report with one JSON object such as \
+         {\"id\":\"A\",\"status\":\"completed\"}; not asked again: it used 60 of 50 tokens (--max-task-tokens)"
     );
     let mut rig = self::rig("id,description\nA,a\n", 1, budget);
     ends(&mut rig, 1, &completed("A"), output(60), None);
