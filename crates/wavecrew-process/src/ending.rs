@@ -23,10 +23,7 @@ pub fn end_all_descendants() -> usize {
 }
 
 /// Ends what `members` finds, until it finds nothing alive. Returns how many there were and who is left.
-pub fn end(
-    mut members: impl FnMut() -> Vec<Entry>,
-    mut pause: impl FnMut(Duration),
-) -> (usize, Vec<Entry>) {
+pub fn end(mut members: impl FnMut() -> Vec<Entry>, mut pause: impl FnMut(Duration)) -> (usize, Vec<Entry>) {
     let mut seen = HashSet::new();
     let start = Instant::now();
     let mut asked = HashSet::new();
