@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 pub use conventions::{Conventions, conventions};
-pub use walk::{is_test, source_files};
+pub use walk::{by_project, is_test, source_files};
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -136,20 +136,6 @@ fn is_package(manifest: &Path) -> bool {
         .ok()
         .and_then(|text| text.parse::<toml::Table>().ok());
     table.is_some_and(|table| table.contains_key("package"))
-}
-
-/// All projects in and below a folder.
-pub fn projects_below(top: &Path) -> Vec<Project> {
-    let mut found: Vec<Project> = Vec::new();
-    for file in walk::files(top) {
-        if let Some(project) = project_of(&file, top)
-            && !found.contains(&project)
-        {
-            found.push(project);
-        }
-    }
-    found.sort();
-    found
 }
 
 #[cfg(test)]

@@ -61,7 +61,8 @@ fn the_nearest_root_of_a_monorepo_wins() {
             "{file}"
         );
     }
-    assert_eq!(projects_below(tree(&files).path()).len(), count);
+    let dir = tree(&files);
+    assert_eq!(by_project(dir.path(), dir.path()).len(), count);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The files of a project that people wrote: no dependencies, no build output, nothing hidden.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -49,16 +50,31 @@ pub fn files(top: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// The files that a path stands for, by the project that each belongs to: a file for itself, a folder for the sources in
+/// and below it. Both absolute. Files in other languages are nobody's.
+pub fn by_project(path: &Path, top: &Path) -> BTreeMap<Project, Vec<PathBuf>> {
+    let mut found: BTreeMap<Project, Vec<PathBuf>> = BTreeMap::new();
+    let candidates = if path.is_dir() {
+        files(path)
+    } else {
+        vec![path.to_owned()]
+    };
+    for file in candidates {
+        let Some(project) = project_of(&file, top) else {
+            continue;
+        };
+        if file == path || !(is_test(&file, &project.root) || is_settings(&file)) {
+            found.entry(project).or_default().push(file);
+        }
+    }
+    found
+}
+
 /// The source files of a project that tests are to cover: no tests, no settings, nothing of a project inside it.
 pub fn source_files(project: &Project, top: &Path) -> Vec<PathBuf> {
-    files(&project.root)
-        .into_iter()
-        .filter(|file| !is_test(file, &project.root) && !is_settings(file))
-        .filter(|file| {
-            project_of(file, top)
-                .is_some_and(|owner| owner.root == project.root && owner.framework == project.framework)
-        })
-        .collect()
+    let mut found = by_project(&project.root, top);
+    found.retain(|owner, _| owner.root == project.root && owner.framework == project.framework);
+    found.into_values().flatten().collect()
 }
 
 /// Whether a file holds tests or serves them, by its name and its folders below the project's root.
