@@ -13,7 +13,7 @@ seen=${CARGO_TARGET_DIR:-$root/target}/tmp/seen
 page=$root/docs/agents.md
 begin='<!-- seen: begin -->'
 end='<!-- seen: end -->'
-agents='codex claude gemini qwen opencode'
+agents='codex claude gemini qwen opencode acp_gemini acp_qwen acp_opencode'
 
 [ -d "$seen" ] || {
     echo "agents-table: nothing was seen yet in $seen" >&2
@@ -35,9 +35,11 @@ row() { # heading, name of the cell
 
 table() {
     printf '| |'
-    for agent in $agents; do printf ' %s |' "$agent"; done
+    for agent in $agents; do printf ' %s |' "$(echo "$agent" | tr _ :)"; done
     echo
-    echo '| --- | --- | --- | --- | --- | --- |'
+    printf '| --- |'
+    for agent in $agents; do printf ' --- |'; done
+    echo
     row 'one-shot: a file and a report' one-shot
     row 'tokens counted' usage
     row 'report by MCP tool' mcp

@@ -1,6 +1,8 @@
 //! The durable record of what happened: the only disk format of state. Everything the engine knows about a
 //! session is a fold over these.
 
+use crate::budget::Budget;
+use crate::pool::Pool;
 use crate::sheet::Patch;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -59,6 +61,12 @@ pub enum Event {
         turn: u32,
         reason: String,
     },
+    /// Files changed after the worker's report was in: it may not describe what is there.
+    EditedAfterReport {
+        task: String,
+        attempt: u32,
+        files: Vec<String>,
+    },
     /// The attempt is over and the task has its result.
     Finished {
         at: Timestamp,
@@ -75,6 +83,25 @@ pub enum Event {
         stop: StopReason,
         error: String,
         retry_at: Timestamp,
+    },
+    /// The attempt met a limit of its service that time lifts. The task is to do, and the attempt does not count.
+    Postponed {
+        at: Timestamp,
+        task: String,
+        attempt: u32,
+        stop: StopReason,
+        error: String,
+    },
+    /// What is known of the service behind an account has changed: nothing of it starts before its `until`.
+    QuotaWait {
+        at: Timestamp,
+        pool: String,
+        #[serde(flatten)]
+        state: Pool,
+    },
+    /// The limits of the session from now on.
+    Budgeted {
+        budget: Budget,
     },
     /// The attempt had no end when the coordinator died or was told to stop.
     Interrupted {
@@ -122,6 +149,37 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// When it happened, where that is on record.
+    pub fn at(&self) -> Option<Timestamp> {
+        match self {
+            Self::RunStarted { at, .. }
+            | Self::AttemptStarted { at, .. }
+            | Self::Finished { at, .. }
+            | Self::AttemptFailed { at, .. }
+            | Self::Postponed { at, .. }
+            | Self::QuotaWait { at, .. }
+            | Self::Interrupted { at, .. }
+            | Self::EditRefused { at, .. }
+            | Self::RunEnded { at, .. } => Some(*at),
+            Self::WaveStarted { .. }
+            | Self::Spawned { .. }
+            | Self::Conversing { .. }
+            | Self::Usage { .. }
+            | Self::SentBack { .. }
+            | Self::EditedAfterReport { .. }
+            | Self::Budgeted { .. }
+            | Self::Skipped { .. }
+            | Self::Reset { .. }
+            | Self::MarkedDone { .. }
+            | Self::WaveMerged { .. }
+            | Self::Edited { .. }
+            | Self::Asked { .. }
+            | Self::Answered { .. } => None,
+        }
+    }
+}
+
 /// What a result was produced from. On continue, a result is kept while all of it still matches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Fingerprint {
@@ -144,7 +202,12 @@ pub struct Spent {
 
 impl Spent {
     pub fn is_nothing(&self) -> bool {
-        *self == Self::default()
+        (self.input, self.cached, self.output) == (0, 0, 0) && self.cost.is_none_or(|cost| cost <= 0.0)
+    }
+
+    /// All of them, cached ones included.
+    pub fn tokens(&self) -> u64 {
+        self.input.saturating_add(self.output)
     }
 }
 
@@ -248,6 +311,8 @@ pub enum StopReason {
     Idle,
     Crashed,
     Refused,
+    /// A limit that a person set, on the task or on the agent itself.
+    Budget,
     Cancelled,
     Interrupted,
 }
@@ -266,6 +331,7 @@ impl StopReason {
             Self::Idle => "idle",
             Self::Crashed => "crashed",
             Self::Refused => "refused",
+            Self::Budget => "budget",
             Self::Cancelled => "cancelled",
             Self::Interrupted => "interrupted",
         }
@@ -286,6 +352,12 @@ pub enum Ending {
     Cancelled,
     /// Nothing can run and something is pending.
     Stalled { chain: String },
+    /// A limit that a person set leaves no room for what is left to do.
+    LimitReached {
+        why: String,
+        /// The flags that make room.
+        go_on: String,
+    },
 }
 
 impl fmt::Display for Ending {
@@ -296,6 +368,7 @@ impl fmt::Display for Ending {
             Self::Interrupted => f.write_str("interrupted"),
             Self::Cancelled => f.write_str("cancelled"),
             Self::Stalled { chain } => write!(f, "stalled: {chain}"),
+            Self::LimitReached { why, .. } => write!(f, "limit reached: {why}"),
         }
     }
 }

@@ -1,11 +1,13 @@
 //! The pure heart of wavecrew. Decides and never acts: no disk, clock, environment, processes or threads
 //! (enforced by `clippy.toml` beside this crate and by its short dependency list).
 
+pub mod budget;
 pub mod claim;
 pub mod engine;
 pub mod event;
 pub mod id;
 pub mod plan;
+pub mod pool;
 pub mod prompt;
 pub mod sheet;
 pub mod team;

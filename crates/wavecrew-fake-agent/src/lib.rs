@@ -20,6 +20,7 @@
 //! | `append=PATH` | one line `TASK ATTEMPT TURN` in one write, to count executions |
 //! | `read` | read stdin to its end |
 //! | `turn=N`, `attempt=N` | what follows, up to the next such word, only from the Nth on and before the next one's N |
+//! | `usage=JSON` | what `$WAVECREW_USAGE_FILE` is to say, without spaces |
 //! | `discover=TYPE:TEXT` | a line on the discovery board |
 //! | `tag=T` | nothing; but seen in the process table, also of everything that is started |
 //!
@@ -92,6 +93,7 @@ fn perform(words: &[Word]) -> io::Result<ExitCode> {
             "write" => write(value)?,
             "append" => append(Path::new(value), &execution())?,
             "read" => drop(io::stdin().read_to_end(&mut Vec::new())?),
+            "usage" => fs::write(variable("WAVECREW_USAGE_FILE"), value)?,
             "discover" => discover(value)?,
             "exit" => return Ok(ExitCode::from(u8::try_from(count(value)?).unwrap_or(u8::MAX))),
             "signal" => breed::die(value)?,

@@ -3,14 +3,31 @@
 //!
 //! Owns names, arguments and answers of the tools. What they do is done by the crates below it.
 
+mod agents;
 mod answer;
 pub mod job;
 mod paths;
 pub mod server;
 pub mod worker;
+mod worktree;
 
+use rmcp::model::{ServerCapabilities, ServerConfig};
 use rmcp::{ServerHandler, ServiceExt};
 use std::io;
+
+/// A server without tools, for agents that were started by one of ours: they must not start others.
+pub fn serve_nothing() -> io::Result<()> {
+    serve(Nothing)
+}
+
+struct Nothing;
+
+impl ServerHandler for Nothing {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(answer::implementation())
+    }
+}
 
 /// Serves until the client goes away.
 fn serve(server: impl ServerHandler) -> io::Result<()> {

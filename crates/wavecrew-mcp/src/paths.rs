@@ -15,13 +15,19 @@ impl Root {
         &self.0
     }
 
-    /// A file that is there.
+    /// A table that is there.
     pub fn existing(&self, path: &str) -> Result<PathBuf, String> {
-        let found = self
-            .0
-            .join(path)
-            .canonicalize()
-            .map_err(|error| format!("failed to read csv {path}: {error}"))?;
+        self.found(path, "csv ")
+    }
+
+    /// A file that is there.
+    pub fn file(&self, path: &str) -> Result<PathBuf, String> {
+        self.found(path, "")
+    }
+
+    fn found(&self, path: &str, kind: &str) -> Result<PathBuf, String> {
+        let found = self.0.join(path).canonicalize();
+        let found = found.map_err(|error| format!("failed to read {kind}{path}: {error}"))?;
         self.inside(path, found)
     }
 
@@ -38,6 +44,18 @@ impl Root {
             .canonicalize()
             .map_err(|error| format!("the folder of {path} cannot be used: {error}"))?;
         self.inside(path, folder.join(name))
+    }
+
+    /// A folder that is there.
+    pub fn folder(&self, path: &str) -> Result<PathBuf, String> {
+        let full = self.0.join(path);
+        let found = full
+            .canonicalize()
+            .map_err(|error| format!("the folder {path} cannot be used: {error}"))?;
+        if !found.is_dir() {
+            return Err(format!("{path} is not a folder"));
+        }
+        self.inside(path, found)
     }
 
     fn inside(&self, given: &str, found: PathBuf) -> Result<PathBuf, String> {

@@ -5,4 +5,5 @@ pub mod cassette;
 pub mod driver;
 pub mod guardian;
 pub mod process;
+pub mod questions;
 pub mod worker_side;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use wavecrew_core::time::Timestamp;
 use wavecrew_run::agent::Cli;
 use wavecrew_run::agent::stream::{
     AgentEvent, End, Expects, FailKind, Meter, Outcome, Stopped, Stream, Tally, Usage, outcome,
@@ -30,7 +31,7 @@ fn tally(events: &[AgentEvent]) -> Tally {
 }
 
 fn judge(cli: Cli, name: &str, end: End, expects: Expects) -> Outcome {
-    outcome(cli, &tally(&events(cli, name)), end, expects, "")
+    outcome(Some(cli), &tally(&events(cli, name)), end, expects, "")
 }
 
 const ANY: Expects = Expects::Nothing;
@@ -72,8 +73,8 @@ const RECORDINGS: &[(Cli, &str, End, Expects, &str)] = &[
     (Cli::Claude, "def", End::Exit(0), REPORT, "permission_blocked"),
     (Cli::Claude, "dontask", End::Exit(0), REPORT, "permission_blocked"),
     (Cli::Claude, "dontask", End::Exit(0), Expects::Report { received: true }, "ok"),
-    (Cli::Claude, "budget", End::Exit(1), ANY, "quota"),
-    (Cli::Claude, "maxturns", End::Exit(1), ANY, "quota"),
+    (Cli::Claude, "budget", End::Exit(1), ANY, "budget"),
+    (Cli::Claude, "maxturns", End::Exit(1), ANY, "budget"),
     (Cli::Claude, "quota", End::Exit(1), ANY, "quota"),
     (Cli::Claude, "e400", End::Exit(1), ANY, "refused"),
     (Cli::Claude, "e401", End::Exit(1), ANY, "auth"),
@@ -125,7 +126,7 @@ const RECORDINGS: &[(Cli, &str, End, Expects, &str)] = &[
     (Cli::Qwen, "quota", End::Stopped(Stopped::Timeout), ANY, "rate_limited"),
     // Says nothing while it tries to connect.
     (Cli::Qwen, "refused", End::Stopped(Stopped::Idle), ANY, "idle"),
-    (Cli::Qwen, "refused", End::Exit(53), ANY, "quota"),
+    (Cli::Qwen, "refused", End::Exit(53), ANY, "budget"),
     (Cli::Qwen, "refused", End::Exit(55), ANY, "timeout"),
     (Cli::Qwen, "refused", End::Exit(130), ANY, "crashed"),
 
@@ -179,7 +180,7 @@ fn no_recording_is_left_out() {
 #[test]
 fn ends_without_a_word() {
     let silent = Tally::default();
-    let judge = |cli, end, stderr| outcome(cli, &silent, end, ANY, stderr).reason.as_str();
+    let judge = |cli, end, stderr| outcome(Some(cli), &silent, end, ANY, stderr).reason.as_str();
     assert_eq!(judge(Cli::Gemini, End::Exit(0), ""), "crashed");
     assert_eq!(judge(Cli::Codex, End::Signal(9), ""), "crashed");
     assert_eq!(
@@ -196,7 +197,7 @@ fn ends_without_a_word() {
     );
     assert_eq!(judge(Cli::Opencode, End::Stopped(Stopped::Idle), ""), "idle");
     let crash = outcome(
-        Cli::Claude,
+        Some(Cli::Claude),
         &silent,
         End::Exit(1),
         ANY,
@@ -223,7 +224,7 @@ fn an_open_question_is_what_the_clock_found() {
         ("q1", "Bash", &"ls".into())
     );
     let blocked = outcome(
-        Cli::Claude,
+        Some(Cli::Claude),
         &tally(&asked),
         End::Stopped(Stopped::Idle),
         REPORT,
@@ -256,6 +257,26 @@ fn a_retry_carries_its_wait() {
 }
 
 /// What an agent did, without ids and paths that change.
+/// An account that is used up says when it may be used again; a warning on the way there does not.
+#[test]
+fn a_reset_time_is_waited_for() {
+    let info = |status: &str, at: u64| {
+        format!(r#"{{"type":"rate_limit_event","rate_limit_info":{{"status":"{status}","resetsAt":{at}}}}}"#)
+    };
+    let failed = r#"{"type":"result","is_error":true,"result":"You've hit your limit · resets 2pm"}"#;
+    let wait = |lines: &[&str], now: u64| {
+        let mut stream = Stream::new(Cli::Claude);
+        let events: Vec<AgentEvent> = lines.iter().flat_map(|line| stream.line(line)).collect();
+        let outcome = outcome(Some(Cli::Claude), &tally(&events), End::Exit(1), ANY, "");
+        assert_eq!(outcome.reason.as_str(), "quota");
+        outcome.failure.unwrap().wait(Timestamp(now * 1000))
+    };
+    let rejected = info("rejected", 1000);
+    assert_eq!(wait(&[&rejected, failed], 900), Some(Duration::from_secs(100)));
+    assert_eq!(wait(&[&rejected, failed], 1001), None, "it is over");
+    assert_eq!(wait(&[&info("allowed_warning", 1000), failed], 900), None);
+}
+
 fn story(cli: Cli, name: &str) -> Vec<String> {
     let tell = |event: &AgentEvent| match event {
         AgentEvent::Started { conversation, .. } => Some(format!("started {}", conversation.len() > 10)),

@@ -17,6 +17,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 use wavecrew_core::id::check_task_id;
 
 pub use token::Token;
@@ -187,6 +188,12 @@ impl Attempts {
         };
         let report = read_all(&mut file, &path)?;
         Ok(if report.is_empty() { None } else { Some(report) })
+    }
+
+    /// When the report was handed in.
+    pub fn reported_at(&self, task: &str, attempt: u32) -> Option<SystemTime> {
+        let found = fs::metadata(self.report_path(task, attempt)).ok()?;
+        found.modified().ok()
     }
 
     /// Moves a bad report aside, so that the worker may report again. Returns how many were rejected by now.

@@ -1,4 +1,5 @@
-//! The session folder on disk: layout, lock, journal, boards, reports, and the table that people edit.
+//! The session folder on disk: layout, lock, journal, boards, reports, and the table that people edit; and, beside
+//! it, what sessions share on one machine.
 //!
 //! Everything here is synchronous and knows nothing of engines or agents: callers decide what to write and
 //! when, this crate decides how it reaches the disk so that a kill at any instant leaves files that can be
@@ -14,6 +15,7 @@ pub mod journal;
 mod lines;
 pub mod lock;
 pub mod log_reader;
+pub mod pool_file;
 pub mod sanitise;
 pub mod session;
 pub mod shared_state;
@@ -28,6 +30,7 @@ pub use error::StoreError;
 pub use journal::{Journal, Recovery, Syncer};
 pub use lock::{Holder, SessionLock};
 pub use log_reader::LogReader;
+pub use pool_file::{PoolFile, SharedPool};
 pub use sanitise::sanitise;
 pub use session::{Listed, SESSION_FORMAT, SessionDir, SessionInfo, SessionState, list, session_id};
 pub use shared_state::SharedState;

@@ -2,7 +2,7 @@
 
 use crate::cmd::{
     agents, archive, cancel, completions, discover, init, list, logs, mcp, measure, msg, plan, report,
-    resume, retry, run, show, status, teams, validate, watch, wisdom,
+    resume, retry, run, show, skills, status, teams, validate, watch, wisdom,
 };
 use crate::exit::{Exit, Failure};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -84,6 +84,7 @@ enum Command {
     Teams(teams::Args),
     Init(init::Args),
     Mcp(mcp::Args),
+    Skills(skills::Args),
     Completions(completions::Args),
     Report(report::Args),
     Discover(discover::Args),
@@ -115,7 +116,8 @@ impl Cli {
             Command::Agents(args) => args.run(&self.global),
             Command::Teams(args) => args.run(&self.global),
             Command::Init(args) => args.run(&self.global),
-            Command::Mcp(args) => args.run(),
+            Command::Mcp(args) => args.run(&self.global),
+            Command::Skills(args) => args.run(&self.global),
             Command::Completions(args) => args.run(),
             Command::Report(args) => args.run(&self.global),
             Command::Discover(args) => args.run(&self.global),

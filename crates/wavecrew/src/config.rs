@@ -1,5 +1,9 @@
 //! `wavecrew.toml`: a project's settings. Refuses what it does not know, naming every mistake with its line.
 
+mod spending;
+
+pub use spending::Spending;
+
 use crate::exit::Failure;
 use crate::show;
 use std::collections::BTreeMap;
@@ -10,6 +14,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use wavecrew_core::plan::did_you_mean;
 use wavecrew_core::team::TeamProblem;
+use wavecrew_run::agent::{AgentSetting, AgentSettings, Cli};
 
 pub const FILE: &str = "wavecrew.toml";
 
@@ -17,7 +22,7 @@ pub const FILE: &str = "wavecrew.toml";
 pub const TEMPLATE: &str = include_str!("../templates/wavecrew.toml");
 
 /// What the file says; what it leaves open is `None`.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Config {
     /// The agent of every role that has none of its own.
     pub agent: Option<String>,
@@ -27,6 +32,11 @@ pub struct Config {
     /// Attempts at a task whose worker broke down.
     pub attempts: Option<u32>,
     pub limits: ConfigLimits,
+    pub spending: Spending,
+    /// Names of pools by agent.
+    pub pools: BTreeMap<String, String>,
+    /// Models and further words for single agents.
+    pub agents: AgentSettings,
 }
 
 /// Limits that replace those of every team.
@@ -38,6 +48,7 @@ pub struct ConfigLimits {
     pub end_idle_seconds: Option<u64>,
     pub kill_grace_seconds: Option<u64>,
     pub log_bytes: Option<u64>,
+    pub quota_patience_seconds: Option<u64>,
 }
 
 impl Config {
@@ -82,21 +93,35 @@ impl Config {
     }
 
     fn fill(&mut self, root: &DeTable<'_>, reader: &mut Reader<'_>) {
-        const KEYS: [&str; 5] = ["agent", "role_agents", "concurrency", "attempts", "limits"];
+        const KEYS: [&str; 9] = [
+            "agent",
+            "role_agents",
+            "concurrency",
+            "attempts",
+            "limits",
+            "budget",
+            "prices",
+            "pools",
+            "agents",
+        ];
         for (key, value) in root {
             match &**key.get_ref() {
                 "agent" => self.agent = reader.text("agent", value),
                 "role_agents" => self.role_agents = reader.texts("role_agents", value),
                 "concurrency" => self.concurrency = reader.number("concurrency", value),
                 "attempts" => self.attempts = reader.number("attempts", value),
-                "limits" => match value.get_ref() {
-                    DeValue::Table(table) => self.limits.fill(table, reader),
+                "pools" => self.pools = reader.pools(value),
+                name @ ("limits" | "budget" | "prices") => match value.get_ref() {
+                    DeValue::Table(table) if name == "limits" => self.limits.fill(table, reader),
+                    DeValue::Table(table) if name == "budget" => self.spending.fill_budget(table, reader),
+                    DeValue::Table(table) => self.spending.fill_prices(table, reader),
                     _ => reader.problem(
                         value.span(),
-                        "`limits` must be a table".into(),
-                        Some("write [limits]".into()),
+                        format!("`{name}` must be a table"),
+                        Some(format!("write [{name}]")),
                     ),
                 },
+                "agents" => self.agents = agents(value, reader),
                 unknown => reader.unknown(key, unknown, "", &KEYS),
             }
         }
@@ -105,13 +130,14 @@ impl Config {
 
 impl ConfigLimits {
     fn fill(&mut self, table: &DeTable<'_>, reader: &mut Reader<'_>) {
-        let slots: [(&str, &mut Option<u64>); 6] = [
+        let slots: [(&str, &mut Option<u64>); 7] = [
             ("one_shot_seconds", &mut self.one_shot_seconds),
             ("interactive_seconds", &mut self.interactive_seconds),
             ("idle_seconds", &mut self.idle_seconds),
             ("end_idle_seconds", &mut self.end_idle_seconds),
             ("kill_grace_seconds", &mut self.kill_grace_seconds),
             ("log_bytes", &mut self.log_bytes),
+            ("quota_patience_seconds", &mut self.quota_patience_seconds),
         ];
         let names = slots.each_ref().map(|(name, _)| *name);
         for (name, slot) in slots {
@@ -126,6 +152,42 @@ impl ConfigLimits {
             }
         }
     }
+}
+
+/// `[agents.NAME]`: a model and further words for each.
+fn agents(value: &Spanned<DeValue<'_>>, reader: &mut Reader<'_>) -> AgentSettings {
+    let mut known = Cli::ALL.map(Cli::name).to_vec();
+    known.push("acp");
+    let mut settings = AgentSettings::default();
+    let DeValue::Table(table) = value.get_ref() else {
+        let help = "write [agents.codex] and below it model = \"...\"";
+        reader.problem(value.span(), "`agents` must be a table".into(), Some(help.into()));
+        return settings;
+    };
+    for (key, value) in table {
+        let name = &**key.get_ref();
+        if !known.contains(&name) {
+            reader.unknown(key, name, " in [agents]", &known);
+            continue;
+        }
+        let DeValue::Table(table) = value.get_ref() else {
+            let help = format!("write [agents.{name}] and below it model = \"...\"");
+            reader.problem(value.span(), format!("`{name}` must be a table"), Some(help));
+            continue;
+        };
+        let mut setting = AgentSetting::default();
+        for (key, value) in table {
+            match &**key.get_ref() {
+                "model" => setting.model = reader.text("model", value),
+                "args" => setting.args = reader.list("args", value),
+                unknown => reader.unknown(key, unknown, &format!(" in [agents.{name}]"), &["model", "args"]),
+            }
+        }
+        if setting != AgentSetting::default() {
+            settings.0.insert(name.to_owned(), setting);
+        }
+    }
+    settings
 }
 
 /// Takes values out of the file and collects what is wrong with them.
@@ -172,6 +234,19 @@ impl Reader<'_> {
         }
     }
 
+    fn list(&mut self, name: &str, value: &Spanned<DeValue<'_>>) -> Vec<String> {
+        let DeValue::Array(items) = value.get_ref() else {
+            let help = format!("write {name} = [\"...\"]");
+            self.problem(
+                value.span(),
+                format!("`{name}` must be a list of texts"),
+                Some(help),
+            );
+            return Vec::new();
+        };
+        items.iter().filter_map(|item| self.text(name, item)).collect()
+    }
+
     fn texts(&mut self, name: &str, value: &Spanned<DeValue<'_>>) -> BTreeMap<String, String> {
         let DeValue::Table(table) = value.get_ref() else {
             let help = format!("write [{name}] and below it role = \"agent\"");
@@ -205,6 +280,7 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wavecrew_core::budget::Budget;
 
     #[test]
     fn the_template_names_every_setting_with_a_value_that_is_allowed() {
@@ -231,8 +307,22 @@ mod tests {
             limits.end_idle_seconds,
             limits.kill_grace_seconds,
             limits.log_bytes,
+            limits.quota_patience_seconds,
         ];
         assert!(values.iter().all(Option::is_some), "{limits:?}");
+        let Budget {
+            cost,
+            tokens,
+            seconds,
+            task_cost,
+            task_tokens,
+        } = config.spending.budget;
+        assert!(cost.is_some() && task_cost.is_some() && tokens.is_some() && task_tokens.is_some());
+        assert_eq!(seconds, Some(8 * 3600));
+        assert!(config.spending.expected.tokens > 0 && !config.pools.is_empty());
+        assert!(config.spending.prices().0.contains_key("my-model"));
+        let codex = config.agents.of("codex");
+        assert!(codex.model.is_some() && !codex.args.is_empty());
         assert_eq!(
             Config::parse(FILE, TEMPLATE),
             Ok(Config::default()),
@@ -258,5 +348,22 @@ mod tests {
             ]
         );
         assert_eq!(Config::parse(FILE, "agent = \n").unwrap_err()[0].line, 1);
+        for (text, message) in [
+            (
+                "[agents.codx]\nmodel = \"m\"",
+                "unknown setting `codx` in [agents]",
+            ),
+            (
+                "[agents.codex]\nmodle = \"m\"",
+                "unknown setting `modle` in [agents.codex]",
+            ),
+            ("[agents.codex]\nargs = \"m\"", "`args` must be a list of texts"),
+            ("[agents.codex]\nargs = [1]", "`args` must be text"),
+            ("[agents]\ncodex = 1", "`codex` must be a table"),
+            ("agents = 1", "`agents` must be a table"),
+        ] {
+            let problems = Config::parse(FILE, text).unwrap_err();
+            assert_eq!(problems[0].message, message, "{text}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Runs teams of coding agents in dependency waves.
 
 mod cli;
+mod clients;
 mod clock;
 mod cmd;
 mod config;
@@ -13,7 +14,9 @@ mod memory;
 mod report;
 mod session_view;
 mod show;
+mod skills;
 mod target;
+mod user_file;
 
 use clap::Parser;
 use std::process::ExitCode;

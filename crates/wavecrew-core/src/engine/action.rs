@@ -4,6 +4,7 @@
 use super::input::WorkerId;
 use crate::event::{Ending, Event, Spent};
 use crate::id::{ExecMode, TaskIx};
+use crate::pool::News;
 use std::time::Duration;
 
 #[derive(Debug)]
@@ -53,6 +54,17 @@ pub enum Action {
     Merged {
         wave: u32,
     },
+    /// Let other runs on this machine know how the pool fared.
+    Share {
+        pool: String,
+        news: News,
+    },
+    /// Answer a question of a worker.
+    Reply {
+        worker: WorkerId,
+        key: String,
+        permission: Permission,
+    },
     /// Put a question to the person.
     Ask(Question),
     /// Something a person should see.
@@ -84,10 +96,27 @@ pub struct Resume {
     pub spent: Spent,
 }
 
+/// Whether an agent may do what it asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Permission {
+    Granted,
+    Denied,
+}
+
 #[derive(Clone, Debug)]
 pub struct Question {
     pub id: u32,
     pub text: String,
+    pub about: About,
+}
+
+/// What a question is about, and with it what can be answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum About {
+    /// All tasks of a wave failed: retry or abort.
+    FailedWave,
+    /// A worker wants to do more than its role may: allow or deny.
+    Permission,
 }
 
 #[derive(Clone, PartialEq, Debug)]

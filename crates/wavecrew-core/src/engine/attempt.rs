@@ -5,7 +5,7 @@ use super::action::{Action, Assignment, Notice};
 use super::input::{Exit, SpawnError, TurnEnd, Verdict, Voice, WorkerId};
 use super::report::Report;
 use crate::claim;
-use crate::event::{Checked, Event, ProcessId, Spent, Status, StopReason, TaskResult};
+use crate::event::{Checked, Event, ProcessId, Status, StopReason, TaskResult};
 use crate::id::{ExecMode, TaskIx};
 use crate::team::Limits;
 use crate::time::{Timestamp, human};
@@ -21,9 +21,11 @@ const FINISH: &str = "Your time for this task is nearly over. Finish what you ar
 pub(super) struct Attempt {
     pub task: TaskIx,
     pub number: u32,
-    turn: u32,
+    /// What its agent draws on.
+    pub pool: String,
+    pub turn: u32,
     repairs: u32,
-    started: Timestamp,
+    pub started: Timestamp,
     last_activity: Timestamp,
     /// Until when the turn must have given a sign of life, for workers that do from the start.
     first_word_by: Option<Timestamp>,
@@ -62,6 +64,13 @@ enum Stage {
     Recorded,
 }
 
+impl Attempt {
+    /// It may still use something that nobody knows of.
+    pub(super) fn is_unsettled(&self) -> bool {
+        !matches!(self.stage, Stage::Recorded)
+    }
+}
+
 impl Engine {
     /// Hands a task to a new worker.
     pub(super) fn start(&mut self, task: TaskIx) {
@@ -82,6 +91,7 @@ impl Engine {
             resume: self.ledger.task(task).resume(&agent),
             agent: agent.clone(),
         };
+        let pool = self.pool_of(task).to_owned();
         let print = self
             .prints
             .of(plan, &self.ledger.team, task, &assignment.prev_context);
@@ -98,6 +108,7 @@ impl Engine {
             Attempt {
                 task,
                 number,
+                pool,
                 turn: 1,
                 repairs: 0,
                 started: self.now,
@@ -178,20 +189,6 @@ impl Engine {
         });
     }
 
-    fn note_usage(&mut self, worker: WorkerId, spent: Spent) {
-        let Some(attempt) = self.live.get(&worker).filter(|_| !spent.is_nothing()) else {
-            return;
-        };
-        let (task, turn) = (self.ledger.plan().id(attempt.task).to_owned(), attempt.turn);
-        let attempt = attempt.number;
-        self.record(Event::Usage {
-            task,
-            attempt,
-            turn,
-            spent,
-        });
-    }
-
     pub(super) fn reported(&mut self, worker: WorkerId, body: &str) {
         let now = self.now;
         let Some(attempt) = self.live.get_mut(&worker) else {
@@ -215,9 +212,17 @@ impl Engine {
         }
     }
 
+    pub(super) fn edited_after_report(&mut self, worker: WorkerId, files: Vec<String>) {
+        let Some(attempt) = self.live.get(&worker) else {
+            return;
+        };
+        let (task, attempt) = (self.ledger.plan().id(attempt.task).to_owned(), attempt.number);
+        self.record(Event::EditedAfterReport { task, attempt, files });
+    }
+
     pub(super) fn turn_ended(&mut self, worker: WorkerId, end: &TurnEnd) {
         let now = self.now;
-        self.note_usage(worker, end.spent);
+        self.settle(worker, end);
         let Some(attempt) = self.live.get_mut(&worker) else {
             return;
         };
@@ -257,7 +262,10 @@ impl Engine {
             ) => {
                 if !self.send_back(worker, &reason) {
                     let rounds = self.limits(task).max_repairs;
-                    let error = format!("The report was not valid after {rounds} corrections: {reason}");
+                    let error = match self.task_limit_reached(task) {
+                        Some(why) => format!("The report was not valid: {reason}; not asked again: {why}"),
+                        None => format!("The report was not valid after {rounds} corrections: {reason}"),
+                    };
                     let stop = match exit {
                         Exit::Reason(stop) => stop,
                         Exit::Code(_) | Exit::Signal(_) => StopReason::SchemaInvalid,
@@ -333,7 +341,7 @@ impl Engine {
             }
             Stage::Expired { stop, error } => {
                 let (stop, error) = (*stop, std::mem::take(error));
-                self.conclude(worker, stop, failed(error), Retry::IfBroken);
+                self.conclude(worker, stop, failed(error), Retry::after_stop(stop, None));
             }
             Stage::Reported { report, .. } => {
                 let report = report.clone();
@@ -358,6 +366,7 @@ impl Engine {
         for worker in workers {
             self.look_at_clocks(worker);
         }
+        self.look_at_permissions();
         self.look_at_question();
     }
 
@@ -448,7 +457,8 @@ impl Engine {
             .role(self.ledger.plan().role(task))
             .is_some_and(|role| !role.owes.is_empty());
         let names_files = || claim::reported(team, &report.outputs).next().is_some();
-        if report.status == Status::Completed && (owes || names_files()) {
+        let checked = self.options.check_all || owes || names_files();
+        if report.status == Status::Completed && checked {
             let outputs = report.outputs.clone();
             attempt.stage = Stage::Checking { report };
             self.out.push(Action::CheckClaim {
@@ -496,18 +506,32 @@ impl Engine {
         attempt.stage = Stage::Recorded;
         let (ix, number, gone) = (attempt.task, attempt.number, attempt.ending == Ending::Gone);
         let (at, task) = (self.now, self.ledger.plan().id(ix).to_owned());
-        let again = result.status == Status::Failed
+        self.note_service(worker, stop, retry.told());
+        let counted = number - self.ledger.task(ix).postponed;
+        let mut result = result;
+        let mut again = result.status == Status::Failed
             && match retry {
                 Retry::Never => false,
-                Retry::IfBroken | Retry::After(_) => number < self.options.max_attempts,
-                Retry::Shortage => number < self.options.max_attempts + SHORTAGE_ATTEMPTS,
+                Retry::IfBroken | Retry::After(_) => counted < self.options.max_attempts,
+                Retry::Shortage => counted < self.options.max_attempts + SHORTAGE_ATTEMPTS,
+                Retry::WhenServed(_) => true,
             };
-        if again {
-            let wait = self.options.backoff * 2u32.saturating_pow(number.min(8) - 1);
-            let wait = match retry {
-                Retry::After(told) => wait.max(told),
-                Retry::Never | Retry::IfBroken | Retry::Shortage => wait,
-            };
+        if again && let Some(why) = self.task_limit_reached(ix) {
+            again = false;
+            result.error = format!("{}; not tried again: {why}", result.error);
+        }
+        if again && let Retry::WhenServed(_) = retry {
+            self.record(Event::Postponed {
+                at,
+                task,
+                attempt: number,
+                stop,
+                error: result.error,
+            });
+            self.schedule.put_back(ix);
+        } else if again {
+            let wait = self.options.backoff * 2u32.saturating_pow(counted.min(8) - 1);
+            let wait = retry.told().map_or(wait, |told| wait.max(told));
             let (error, retry_at) = (result.error, at.plus(wait));
             self.record(Event::AttemptFailed {
                 at,
@@ -554,9 +578,11 @@ impl Engine {
 
     /// Asks the worker again in the same conversation; false when it has been asked often enough.
     fn send_back(&mut self, worker: WorkerId, reason: &str) -> bool {
-        let max_repairs = self.limits(self.live[&worker].task).max_repairs;
+        let task = self.live[&worker].task;
+        let max_repairs = self.limits(task).max_repairs;
+        let spent_all = self.task_limit_reached(task).is_some();
         let attempt = self.live.get_mut(&worker).expect("callers looked it up");
-        if attempt.repairs >= max_repairs || attempt.ending != Ending::No {
+        if attempt.repairs >= max_repairs || attempt.ending != Ending::No || spent_all {
             return false;
         }
         attempt.repairs += 1;
@@ -602,17 +628,19 @@ enum Retry {
     /// As above, and not before the service wants to be asked again.
     After(Duration),
     Shortage,
+    /// Always, once the service may be asked again; it may have said when.
+    WhenServed(Option<Duration>),
 }
 
 impl Retry {
     fn after_stop(stop: StopReason, wait: Option<Duration>) -> Self {
         match stop {
             // The next attempt would meet the same wall.
-            StopReason::Auth | StopReason::Quota | StopReason::PermissionBlocked => Self::Never,
+            StopReason::Auth | StopReason::PermissionBlocked | StopReason::Budget => Self::Never,
+            StopReason::RateLimited | StopReason::Quota => Self::WhenServed(wait),
             StopReason::Ok
             | StopReason::NoReport
             | StopReason::SchemaInvalid
-            | StopReason::RateLimited
             | StopReason::Timeout
             | StopReason::Idle
             | StopReason::Crashed
@@ -621,9 +649,17 @@ impl Retry {
             | StopReason::Interrupted => wait.map_or(Self::IfBroken, Self::After),
         }
     }
+
+    fn told(self) -> Option<Duration> {
+        match self {
+            Self::After(told) => Some(told),
+            Self::WhenServed(told) => told,
+            Self::Never | Self::IfBroken | Self::Shortage => None,
+        }
+    }
 }
 
-fn failed(error: String) -> TaskResult {
+pub(super) fn failed(error: String) -> TaskResult {
     TaskResult {
         status: Status::Failed,
         error,

@@ -2,6 +2,7 @@
 
 use crate::event::{Checked, ProcessId, Spent, StopReason};
 use crate::plan::Plan;
+use crate::pool::Pool;
 use crate::sheet::Patch;
 use std::time::Duration;
 
@@ -42,10 +43,21 @@ pub enum Input {
         worker: WorkerId,
         body: String,
     },
+    /// The agent waits for an answer to this before it does what its role's access does not cover.
+    Asks {
+        worker: WorkerId,
+        key: String,
+        text: String,
+    },
     /// The worker's turn is over.
     TurnEnded {
         worker: WorkerId,
         end: TurnEnd,
+    },
+    /// The worker went on after its report and changed these files.
+    EditedAfterReport {
+        worker: WorkerId,
+        files: Vec<String>,
     },
     /// The claim of a worker was compared with the facts.
     ClaimChecked {
@@ -55,6 +67,12 @@ pub enum Input {
     /// Nothing of the worker is left.
     Closed {
         worker: WorkerId,
+    },
+    /// What all runs on this machine know of a pool, and how many workers the others have in it.
+    PoolSeen {
+        pool: String,
+        state: Pool,
+        others: usize,
     },
     /// A person edited `tasks.csv`; the plan is the sealed result of the patch.
     Edited {
@@ -111,6 +129,8 @@ pub struct TurnEnd {
     pub last_words: String,
     /// What the turn used.
     pub spent: Spent,
+    /// By which model, if that was told.
+    pub model: Option<String>,
     /// When the service wants to be asked again.
     pub retry_after: Option<Duration>,
 }
@@ -148,4 +168,6 @@ pub enum StopKind {
 pub enum Answer {
     Retry,
     Abort,
+    Allow,
+    Deny,
 }

@@ -1,14 +1,19 @@
 //! The durable state of a session: a fold over its events, and nothing else. Holds no clock and decides nothing.
 
 use super::action::Resume;
+use super::run_time::RunTime;
+use crate::budget::{Budget, Totals};
 use crate::event::{Checked, Event, Fingerprint, Spent, Status, StopReason, TaskResult};
 use crate::id::TaskIx;
 use crate::plan::{self, Plan};
+use crate::pool::Pool;
 use crate::team::Team;
 use crate::time::Timestamp;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What is known of one task.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -16,6 +21,8 @@ pub struct TaskState {
     pub progress: Progress,
     /// How often a worker was started on it.
     pub attempts: u32,
+    /// How many of those do not count, because their service had to be waited for.
+    pub postponed: u32,
     pub result: TaskResult,
     pub stop: Option<StopReason>,
     /// What the latest attempt was produced from, and by which agent.
@@ -24,8 +31,12 @@ pub struct TaskState {
     pub ended: Option<Timestamp>,
     /// What all attempts at it used.
     pub spent: Spent,
+    /// The latest attempt that told what it used.
+    metered: u32,
     /// The conversation of the latest attempt, while it has no end of its own.
     pub talk: Option<Box<Talk>>,
+    /// Files that the worker changed after its report.
+    pub late_edits: Option<Box<[String]>>,
 }
 
 /// A conversation between a worker and its model.
@@ -52,6 +63,7 @@ impl TaskState {
         self.made_from = None;
         self.stop = None;
         self.talk = None;
+        self.late_edits = None;
     }
 
     fn mark_done(&mut self) {
@@ -123,6 +135,12 @@ pub struct Ledger {
     /// The latest ending, if no run was begun since.
     pub ending: Option<crate::event::Ending>,
     pub questions: u32,
+    /// What all tasks used, those that are no longer in the table included.
+    pub totals: Totals,
+    pub budget: Budget,
+    /// What is known of the services behind the agents, by pool.
+    pub pools: BTreeMap<String, Pool>,
+    time: RunTime,
     agent: Arc<str>,
 }
 
@@ -143,6 +161,10 @@ impl Ledger {
             wave: 0,
             ending: None,
             questions: 0,
+            totals: Totals::default(),
+            budget: Budget::default(),
+            pools: BTreeMap::new(),
+            time: RunTime::default(),
             agent: Arc::from(""),
         };
         ledger.recount();
@@ -240,8 +262,23 @@ impl Ledger {
         (state.progress == Progress::Done).then_some(state.result.checked)
     }
 
+    /// How long the session has been run, breaks not counted.
+    pub fn time_used(&self, now: Timestamp) -> Duration {
+        self.time.at(now)
+    }
+
+    /// Pools of which nothing may start yet.
+    pub fn waits(&self, now: Timestamp) -> impl Iterator<Item = (&str, &Pool)> {
+        let waits = move |(_, pool): &(&String, &Pool)| pool.until > now;
+        self.pools
+            .iter()
+            .filter(waits)
+            .map(|(name, pool)| (name.as_str(), pool))
+    }
+
     /// Takes in one event. Events of tasks that are no longer in the plan are history and change nothing.
     pub fn apply(&mut self, event: &Event) {
+        self.time.hear(event);
         match event {
             Event::RunStarted { .. } => self.ending = None,
             Event::WaveStarted { wave } | Event::WaveMerged { wave } => self.wave = *wave,
@@ -262,6 +299,7 @@ impl Ledger {
                     state.made_from = Some((*print, agent));
                     state.started = Some(*at);
                     state.ended = None;
+                    state.late_edits = None;
                 });
             }
             Event::Finished {
@@ -301,11 +339,22 @@ impl Ledger {
                     }));
                 }
             }),
-            Event::Usage { task, spent, .. } => self.change(task, |state| {
-                state.spent += *spent;
-                if let Some(talk) = &mut state.talk {
-                    talk.spent += *spent;
-                }
+            Event::Usage {
+                task, attempt, spent, ..
+            } => self.used(task, *attempt, *spent),
+            // Its conversation is kept: the work in it goes on when the service answers again.
+            Event::Postponed { at, task, stop, .. } => self.change(task, |state| {
+                state.progress = Progress::Pending;
+                state.postponed += 1;
+                state.stop = Some(*stop);
+                state.ended = Some(*at);
+            }),
+            Event::QuotaWait { pool, state, .. } => {
+                self.pools.insert(pool.clone(), *state);
+            }
+            Event::Budgeted { budget } => self.budget = *budget,
+            Event::EditedAfterReport { task, files, .. } => self.change(task, |state| {
+                state.late_edits = Some(files.clone().into());
             }),
             Event::Interrupted { at, task, .. } => self.change(task, |state| {
                 state.progress = Progress::Pending;
@@ -328,6 +377,19 @@ impl Ledger {
             | Event::EditRefused { .. }
             | Event::Answered { .. } => {}
         }
+    }
+
+    fn used(&mut self, task: &str, attempt: u32, spent: Spent) {
+        self.totals.add(&spent);
+        let mut first = true;
+        self.change(task, |state| {
+            first = std::mem::replace(&mut state.metered, attempt) != attempt;
+            state.spent += spent;
+            if let Some(talk) = &mut state.talk {
+                talk.spent += spent;
+            }
+        });
+        self.totals.attempts += u32::from(first);
     }
 
     /// Puts another plan in place; tasks keep their state by id, new ones start as their row says.

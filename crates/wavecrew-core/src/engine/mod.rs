@@ -2,18 +2,22 @@
 //! randomness. The same inputs give the same actions.
 //!
 //! `ledger` is the durable state (a fold over events), `wave` picks what runs, `attempt` follows one worker from
-//! start to end, `resume` finds what must run again, `report` judges what workers say.
+//! start to end, `gate` waits for services, `spending` keeps to budgets, `resume` finds what must run again, `report` judges what workers say.
 
 mod action;
 mod attempt;
 mod fingerprint;
+mod gate;
 mod input;
 mod ledger;
+mod permission;
 mod report;
 mod resume;
+mod run_time;
+mod spending;
 mod wave;
 
-pub use action::{Action, Assignment, Notice, Question, Resume};
+pub use action::{About, Action, Assignment, Notice, Permission, Question, Resume};
 pub use fingerprint::{Fingerprinter, is_engine_column};
 pub use input::{
     Answer, Exit, Input, RecoveredReport, SpawnError, StopKind, TurnEnd, Verdict, Voice, WorkerId,
@@ -22,10 +26,12 @@ pub use ledger::{Counts, Ledger, Progress, Talk, TaskState};
 pub use report::{MAX_REPORT_BYTES, Report, ReportReader, final_object};
 pub use resume::{Stale, Standing};
 
+use crate::budget::{Budget, Expected, Prices};
 use crate::event::Event;
 use crate::time::Timestamp;
 use attempt::Attempt;
-use std::collections::BTreeMap;
+use gate::{Gates, gates_of};
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use wave::Schedule;
 
@@ -50,6 +56,18 @@ pub struct Options {
     pub idle: Option<Duration>,
     /// How long a worker may take to end after it was told to.
     pub kill_grace: Duration,
+    /// The pool that an agent draws on, by its name; without one, the agent has a pool of its own.
+    pub pools: BTreeMap<String, String>,
+    /// How long a service may refuse everything before the run ends.
+    pub patience: Duration,
+    /// Decides all that is left to chance.
+    pub seed: u64,
+    pub budget: Budget,
+    /// Set aside for a worker before there is a mean.
+    pub expected: Expected,
+    pub prices: Prices,
+    /// Every success is checked, also that of roles that owe nothing.
+    pub check_all: bool,
 }
 
 impl Default for Options {
@@ -65,6 +83,13 @@ impl Default for Options {
             end_idle: None,
             idle: None,
             kill_grace: Duration::from_secs(5),
+            pools: BTreeMap::new(),
+            patience: Duration::from_hours(24),
+            seed: 0,
+            budget: Budget::default(),
+            expected: Expected::default(),
+            prices: Prices::default(),
+            check_all: false,
         }
     }
 }
@@ -115,6 +140,10 @@ pub struct Engine {
     mode: Mode,
     schedule: Schedule,
     live: BTreeMap<WorkerId, Attempt>,
+    gates: Gates,
+    /// Models that were said to have no price.
+    unpriced: BTreeSet<String>,
+    asked: Vec<permission::Asked>,
     next_worker: u64,
     now: Timestamp,
     out: Vec<Action>,
@@ -125,6 +154,8 @@ impl Engine {
         let reader = ReportReader::new(&ledger.team);
         let prints = Fingerprinter::new(ledger.plan(), &ledger.team);
         Self {
+            gates: gates_of(&ledger.pools),
+            unpriced: BTreeSet::new(),
             options,
             ledger,
             reader,
@@ -132,6 +163,7 @@ impl Engine {
             mode: Mode::Idle,
             schedule: Schedule::default(),
             live: BTreeMap::new(),
+            asked: Vec::new(),
             next_worker: 1,
             now: Timestamp::default(),
             out: Vec::new(),
@@ -144,6 +176,11 @@ impl Engine {
 
     pub fn into_ledger(self) -> Ledger {
         self.ledger
+    }
+
+    /// Who does which role in this run.
+    pub fn agents(&self) -> &AgentChoice {
+        &self.options.agents
     }
 
     pub fn running(&self) -> usize {
@@ -170,9 +207,12 @@ impl Engine {
                 version,
             } => self.conversing(worker, conversation, model, version),
             Input::Reported { worker, body } => self.reported(worker, &body),
+            Input::Asks { worker, key, text } => self.asks(worker, key, &text),
             Input::TurnEnded { worker, end } => self.turn_ended(worker, &end),
+            Input::EditedAfterReport { worker, files } => self.edited_after_report(worker, files),
             Input::ClaimChecked { worker, verdict } => self.claim_checked(worker, verdict),
             Input::Closed { worker } => self.closed(worker),
+            Input::PoolSeen { pool, state, others } => self.pool_seen(&pool, state, others),
             Input::Edited { patch, plan } => self.edited(patch, *plan),
             Input::EditRefused { problems } => self.record(Event::EditRefused { at: now, problems }),
             Input::Answered { question, answer } => self.answered(question, answer),

@@ -47,11 +47,26 @@ impl ReportReader {
                 body.len()
             ));
         }
-        let value: Value = serde_json::from_str(body)
-            .map_err(|error| format!("the report is not a JSON object: {error}"))?;
+        let example =
+            format!(r#"report with one JSON object such as {{"id":"{task}","status":"completed"}}"#);
+        let text = body.trim();
+        if text.is_empty() {
+            return Err(format!("the report is empty; {example}"));
+        }
+        let value: Value = serde_json::from_str(text).map_err(|error| {
+            if text.starts_with('{') {
+                format!("the report is not a JSON object: {error}")
+            } else {
+                format!("the answer is prose and not a JSON object; {example}")
+            }
+        })?;
         let Value::Object(fields) = value else {
-            return Err("the report is not a JSON object".to_owned());
+            return Err(format!("the report is not a JSON object; {example}"));
         };
+        // Where results have a schema, it says whether there has to be something in them.
+        if fields.is_empty() && self.result.is_none() {
+            return Err(format!("the report is an empty object; {example}"));
+        }
         let value = Value::Object(self.usual_shape(task, fields));
         let fields = value.as_object().expect("just made");
         if let Some(id) = fields.get("id").and_then(Value::as_str)
@@ -217,6 +232,10 @@ mod tests {
         for (body, why) in [
             ("pass", "not a JSON object"),
             ("[1]", "not a JSON object"),
+            ("All is done.", "is prose and not a JSON object"),
+            ("{half", "is not a JSON object: "),
+            (" \n", "the report is empty"),
+            ("{}", "an empty object"),
             (r#"{"id":"B","status":"completed"}"#, "is for task `B`"),
             (r#"{"id":"A"}"#, "status"),
             (r#"{"id":"A","status":"done"}"#, "at /status"),

@@ -88,6 +88,8 @@ impl Engine {
             at: self.now,
             concurrency: self.options.concurrency,
         });
+        self.note_budget();
+        self.note_waits();
         let open: Vec<(TaskIx, u32)> = self.ledger.open_attempts().collect();
         for (task, attempt) in open {
             self.take_up(task, attempt, recovered);

@@ -1,9 +1,10 @@
 //! Picks what runs: waves in order, within a wave the tasks before, in and after it, within the concurrency limit.
 
-use super::action::{Action, Notice, Question};
+use super::action::{About, Action, Notice, Question};
 use super::input::{Answer, StopKind};
 use super::ledger::Progress;
 use super::{Asking, Engine, Mode};
+use crate::budget::Reached;
 use crate::event::{Ending, Event, Status};
 use crate::id::{ExecMode, TaskIx};
 use crate::team::Position;
@@ -65,6 +66,7 @@ impl Engine {
             }
             self.fill_slots();
             if !self.schedule.queue.is_empty() || !self.schedule.waiting.is_empty() || !self.live.is_empty() {
+                self.end_at_limit();
                 return;
             }
             match self.schedule.stage.and_then(Stage::next) {
@@ -175,17 +177,45 @@ impl Engine {
             Progress::Open { .. } | Progress::Done => false,
         });
         self.schedule.waiting = waiting;
+        // Those whose service is waited for stay in front, in their order.
+        let mut held = VecDeque::new();
         while self.live.len() < self.options.concurrency {
             let Some(task) = self.schedule.queue.pop_front() else {
-                return;
+                break;
             };
             // A person may have changed what it stands on since the wave began.
             self.skip_if_blocked(task);
             match self.ledger.task(task).progress {
                 Progress::Waiting { until } if until > now => self.schedule.waiting.push(task),
-                Progress::Waiting { .. } | Progress::Pending => self.start(task),
+                Progress::Waiting { .. } | Progress::Pending => {
+                    if let Some(why) = self.task_limit_reached(task) {
+                        self.give_up(task, &why);
+                    } else if self.limit_reached().is_some() {
+                        held.push_back(task);
+                        break;
+                    } else if self.gate_open(task) {
+                        self.start(task);
+                    } else {
+                        held.push_back(task);
+                        if self.options.agents.by_role.is_empty() {
+                            // All draw on the same pool.
+                            break;
+                        }
+                    }
+                }
                 Progress::Open { .. } | Progress::Done => {}
             }
+        }
+        held.append(&mut self.schedule.queue);
+        self.schedule.queue = held;
+    }
+
+    /// Nothing runs, and a limit lets nothing start.
+    fn end_at_limit(&mut self) {
+        if self.live.is_empty()
+            && let Some(Reached { why, go_on }) = self.limit_reached()
+        {
+            self.end_run(Ending::LimitReached { why, go_on });
         }
     }
 
@@ -205,7 +235,12 @@ impl Engine {
                 question,
                 since: self.now,
             };
-            self.out.push(Action::Ask(Question { id: question, text }));
+            let about = About::FailedWave;
+            self.out.push(Action::Ask(Question {
+                id: question,
+                text,
+                about,
+            }));
             return;
         }
         if all_failed {
@@ -231,13 +266,16 @@ impl Engine {
     }
 
     pub(super) fn answered(&mut self, question: u32, answer: Answer) {
+        if self.permission_answered(question, answer) {
+            return;
+        }
         if !matches!(self.mode, Mode::Asking { question: asked, .. } if asked == question) {
             return;
         }
         self.mode = Mode::Running;
         let said = match answer {
             Answer::Retry => "retry",
-            Answer::Abort => "abort",
+            Answer::Abort | Answer::Allow | Answer::Deny => "abort",
         };
         self.record(Event::Answered {
             question,
@@ -256,7 +294,7 @@ impl Engine {
                     });
                 }
             }
-            Answer::Abort => self.merge(),
+            Answer::Abort | Answer::Allow | Answer::Deny => self.merge(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! `context.md`: the whole report of a session.
 
-use super::{Mark, SessionMeta, Summary, count, duration, name, one_line};
+use super::{Mark, SessionMeta, Summary, count, duration, late_edits, name, one_line, usage_line};
 use crate::engine::{Ledger, TaskState};
 use crate::event::{Ending, Status, StopReason};
 use crate::id::TaskIx;
@@ -41,6 +41,9 @@ fn head(text: &mut String, ledger: &Ledger, meta: &SessionMeta<'_>, summary: &Su
     let _ = writeln!(text, "- Started: {}", meta.started_at);
     if !summary.elapsed.is_zero() {
         let _ = writeln!(text, "- Working time: {}", human(summary.elapsed));
+    }
+    if let Some(used) = usage_line(&ledger.totals) {
+        let _ = writeln!(text, "- Used: {used}");
     }
     if !meta.request.is_empty() {
         let _ = writeln!(text, "- Request: {}", one_line(meta.request));
@@ -91,6 +94,12 @@ fn entry(text: &mut String, ledger: &Ledger, task: TaskIx) {
     if !result.error.is_empty() {
         let _ = writeln!(text, "  - Error: {}", one_line(&result.error));
     }
+    if let Some(files) = late_edits(state) {
+        let _ = writeln!(
+            text,
+            "  - Warning: it went on after its report and changed {files}"
+        );
+    }
 }
 
 fn facts(state: &TaskState, mark: Mark) -> Vec<String> {
@@ -128,12 +137,12 @@ fn next(text: &mut String, ledger: &Ledger, meta: &SessionMeta<'_>, summary: &Su
         );
     }
     if counts.pending + counts.running > 0 {
-        let _ = writeln!(
-            text,
-            "- {} left to do. Continue with `{}`.",
-            count(counts.pending + counts.running, "task"),
-            meta.continue_command()
-        );
+        let go_on = match &ledger.ending {
+            Some(Ending::LimitReached { go_on, .. }) => meta.raise_command(go_on),
+            Some(_) | None => meta.continue_command(),
+        };
+        let left = count(counts.pending + counts.running, "task");
+        let _ = writeln!(text, "- {left} left to do. Continue with `{go_on}`.");
     }
     if counts.failed > 0 {
         let failed = count(counts.failed, "failed task");

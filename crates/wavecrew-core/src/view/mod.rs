@@ -9,10 +9,12 @@ mod tests;
 pub use markdown::report_markdown;
 pub use terminal::{report_terminal, task_line};
 
+use crate::budget::{Totals, dollars, grouped};
 use crate::engine::{Counts, Ledger, Progress, TaskState};
 use crate::event::Status;
 use crate::id::TaskIx;
-use crate::time::Timestamp;
+use crate::pool::Pool;
+use crate::time::{Timestamp, human};
 use std::time::Duration;
 
 /// What a report says about the session itself.
@@ -33,6 +35,13 @@ impl SessionMeta<'_> {
     /// The command that goes on where the session stopped.
     pub fn continue_command(&self) -> String {
         format!("wavecrew resume {}", self.id)
+    }
+
+    /// The command that goes on with more room than the limits left.
+    fn raise_command(&self, flags: &str) -> String {
+        format!("wavecrew run --continue {} {flags}", self.id)
+            .trim_end()
+            .to_owned()
     }
 
     /// The command that runs failed and skipped tasks again.
@@ -79,12 +88,53 @@ fn busy(ledger: &Ledger) -> Duration {
     total
 }
 
+/// `12,345 tokens (2,000 cached) · $0.42`, if anything is known to have been used.
+pub fn usage_line(totals: &Totals) -> Option<String> {
+    let Totals { spent, unpriced, .. } = totals;
+    if spent.is_nothing() {
+        return None;
+    }
+    let mut line = format!("{} tokens", grouped(spent.tokens()));
+    if spent.cached > 0 {
+        line += &format!(" ({} cached)", grouped(spent.cached));
+    }
+    if let Some(cost) = spent.cost {
+        line += &format!(" · {}", dollars(cost));
+    }
+    if *unpriced > 0 {
+        line += &format!(" · {} tokens without a known price", grouped(*unpriced));
+    }
+    Some(line)
+}
+
+/// `codex-1a2b3c4d waits for its service (rate_limited): 1m 20s left`
+pub fn wait_line(name: &str, pool: &Pool, now: Timestamp) -> String {
+    format!(
+        "{} waits for its service ({}): {} left",
+        one_line(name),
+        pool.reason.as_str(),
+        human(pool.until.since(now))
+    )
+}
+
 /// How long the latest attempt took, for a task that is done.
 pub fn duration(state: &TaskState) -> Option<Duration> {
     match (state.progress, state.started, state.ended) {
         (Progress::Done, Some(started), Some(ended)) => Some(ended.since(started)),
         _ => None,
     }
+}
+
+/// Files that the worker changed after its report, in a line; of many, the first few.
+pub fn late_edits(state: &TaskState) -> Option<String> {
+    const LISTED: usize = 5;
+    let files = state.late_edits.as_deref()?;
+    let listed: Vec<String> = files.iter().take(LISTED).map(|file| one_line(file)).collect();
+    let mut line = listed.join(", ");
+    if files.len() > LISTED {
+        line = format!("{line} and {} more", files.len() - LISTED);
+    }
+    Some(line)
 }
 
 /// What a task's line starts with.

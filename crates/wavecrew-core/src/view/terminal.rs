@@ -1,6 +1,6 @@
 //! The short report at the end of a run, and the line of one finished task.
 
-use super::{Mark, SessionMeta, Summary, count, duration, name, one_line};
+use super::{Mark, SessionMeta, Summary, count, duration, late_edits, name, one_line, usage_line};
 use crate::engine::Ledger;
 use crate::event::{Ending, Status, StopReason};
 use crate::id::TaskIx;
@@ -15,9 +15,13 @@ pub fn report_terminal(ledger: &Ledger, meta: &SessionMeta<'_>) -> String {
     let summary = Summary::of(ledger);
     let counts = &summary.counts;
     let mut text = headline(&summary);
+    if let Some(used) = usage_line(&ledger.totals) {
+        let _ = writeln!(text, "Used {used}");
+    }
     for (status, title) in [(Status::Failed, "Failed"), (Status::Skipped, "Skipped")] {
         list(&mut text, ledger, status, title);
     }
+    warnings(&mut text, ledger);
     if let Some(Ending::Stalled { chain }) = &ledger.ending {
         let _ = writeln!(
             text,
@@ -25,13 +29,18 @@ pub fn report_terminal(ledger: &Ledger, meta: &SessionMeta<'_>) -> String {
             one_line(chain)
         );
     }
+    let mut go_on = meta.continue_command();
+    if let Some(Ending::LimitReached { why, go_on: flags }) = &ledger.ending {
+        let _ = writeln!(text, "\nStopped at a limit: {}", one_line(why));
+        go_on = meta.raise_command(flags);
+    }
     let _ = writeln!(text, "\nSession  {}", meta.folder);
     if let Some(cassette) = meta.replay {
         let _ = writeln!(text, "Replay   of {}: no agent ran", one_line(cassette));
     }
     let _ = writeln!(text, "Report   {}/context.md", meta.folder);
     if counts.pending + counts.running > 0 {
-        let _ = writeln!(text, "Go on    {}", meta.continue_command());
+        let _ = writeln!(text, "Go on    {go_on}");
     } else if counts.failed + counts.skipped > 0 {
         let _ = writeln!(text, "Retry    {}", meta.retry_command());
     }
@@ -86,6 +95,21 @@ fn list(text: &mut String, ledger: &Ledger, status: Status, title: &str) {
     let more = tasks.count();
     if more > 0 {
         let _ = writeln!(text, "  and {more} more");
+    }
+}
+
+fn warnings(text: &mut String, ledger: &Ledger) {
+    let mut late = ledger
+        .plan()
+        .tasks()
+        .filter_map(|task| Some((task, late_edits(ledger.task(task))?)))
+        .take(LISTED)
+        .peekable();
+    if late.peek().is_some() {
+        text.push_str("\nChanged after their report\n");
+    }
+    for (task, files) in late {
+        let _ = writeln!(text, "  {}: {files}", name(ledger, task));
     }
 }
 

@@ -165,3 +165,46 @@ fn text_of_workers_stays_on_one_line_and_is_inert() {
     assert_eq!(one_line("a\u{1b}]0;t\u{7}\r\nb\t\u{202e}c"), "a ]0;t b c");
     assert_eq!(one_line("\u{1b}[1;31mred\u{1b}[0m \u{1b}["), "red");
 }
+
+#[test]
+fn a_run_that_stopped_at_a_limit_says_how_to_go_on() {
+    let mut ledger = ledger();
+    for event in [
+        started("A", 1, 0),
+        Event::Usage {
+            task: "A".to_owned(),
+            attempt: 1,
+            turn: 1,
+            spent: crate::event::Spent {
+                input: 12_000,
+                cached: 2000,
+                output: 345,
+                cost: Some(1.25),
+            },
+        },
+        finished("A", 12, StopReason::Ok, completed("ok", Checked::Verified)),
+        Event::RunEnded {
+            at: Timestamp(12_000),
+            ending: Ending::LimitReached {
+                why: "$1.25 of $1.00 is used".to_owned(),
+                go_on: "--max-cost 2.00".to_owned(),
+            },
+        },
+    ] {
+        ledger.apply(&event);
+    }
+    let text = report_terminal(&ledger, &META);
+    for line in [
+        "Used 12,345 tokens (2,000 cached) · $1.25",
+        "Stopped at a limit: $1.25 of $1.00 is used",
+        "Go on    wavecrew run --continue run-tasks-20261115 --max-cost 2.00",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}: {text}");
+    }
+    let whole = report_markdown(&ledger, &META);
+    assert!(whole.contains("- Used: 12,345 tokens"), "{whole}");
+    assert!(
+        whole.contains("`wavecrew run --continue run-tasks-20261115 --max-cost 2.00`"),
+        "{whole}"
+    );
+}

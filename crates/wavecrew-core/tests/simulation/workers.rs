@@ -1,8 +1,9 @@
 //! Workers of the simulation: what they do next, from fast and honest to hung and lying.
 
 use crate::rng::Rng;
+use std::time::Duration;
 use wavecrew_core::engine::{Exit, Input, SpawnError, TurnEnd, Voice, WorkerId};
-use wavecrew_core::event::{ProcessId, Spent};
+use wavecrew_core::event::{ProcessId, Spent, StopReason};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Habit {
@@ -25,9 +26,13 @@ pub enum Habit {
     Fail,
     Shortage,
     NoProgram,
+    /// Its service has enough of it.
+    Limited,
+    /// Its account is used up, for a while that may be told.
+    UsedUp,
 }
 
-const HABITS: [Habit; 14] = [
+const HABITS: [Habit; 17] = [
     Habit::Fast,
     Habit::Fast,
     Habit::Fast,
@@ -42,6 +47,9 @@ const HABITS: [Habit; 14] = [
     Habit::Fail,
     Habit::Shortage,
     Habit::NoProgram,
+    Habit::Limited,
+    Habit::Limited,
+    Habit::UsedUp,
 ];
 
 pub struct Worker {
@@ -55,7 +63,14 @@ pub struct Worker {
     pub left: Option<String>,
     pub closing: bool,
     exited: bool,
+    /// Tokens of each turn.
+    tokens: u64,
 }
+
+/// The most that a turn uses.
+pub const MOST_TOKENS: u64 = 100;
+/// Turns of an attempt: the first and its repairs.
+pub const MOST_TURNS: u64 = 4;
 
 fn report(task: &str, status: &str) -> String {
     format!(r#"{{"id":"{task}","status":"{status}","findings":"{task} is done"}}"#)
@@ -75,6 +90,7 @@ impl Worker {
             left: None,
             closing: false,
             exited: false,
+            tokens: rng.next() % (MOST_TOKENS + 1),
         }
     }
 
@@ -129,6 +145,8 @@ impl Worker {
             Habit::Twice | Habit::Fail => {
                 Some(self.exit(worker, Exit::Code(0), vec![report(&self.task, "failed")]))
             }
+            Habit::Limited => Some(self.turned_away(worker, StopReason::RateLimited)),
+            Habit::UsedUp => Some(self.turned_away(worker, StopReason::Quota)),
             Habit::Die => Some(self.exit(worker, Exit::Signal(11), vec![])),
             Habit::LieThenMend if self.turn > 1 => {
                 Some(self.exit(worker, Exit::Code(0), vec![report(&self.task, "completed")]))
@@ -149,6 +167,15 @@ impl Worker {
         Input::Closed { worker }
     }
 
+    fn turned_away(&mut self, worker: WorkerId, stop: StopReason) -> Input {
+        let told = (self.steps > 3).then(|| Duration::from_secs(self.steps as u64 * 100));
+        let mut input = self.exit(worker, Exit::Reason(stop), vec![]);
+        if let Input::TurnEnded { end, .. } = &mut input {
+            end.retry_after = told;
+        }
+        input
+    }
+
     fn exit(&mut self, worker: WorkerId, exit: Exit, reports: Vec<String>) -> Input {
         self.exited = true;
         Input::TurnEnded {
@@ -157,7 +184,11 @@ impl Worker {
                 exit,
                 reports,
                 last_words: String::new(),
-                spent: Spent::default(),
+                spent: Spent {
+                    output: self.tokens,
+                    ..Spent::default()
+                },
+                model: None,
                 retry_after: None,
             },
         }

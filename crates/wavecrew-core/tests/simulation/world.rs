@@ -2,13 +2,14 @@
 //! the invariants at every step.
 
 use crate::rng::Rng;
-use crate::workers::Worker;
+use crate::workers::{MOST_TOKENS, MOST_TURNS, Worker};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
+use wavecrew_core::budget::Budget;
 use wavecrew_core::engine::{
     Action, Answer, Asking, Engine, Input, Ledger, Options, Progress, RecoveredReport, StopKind, WorkerId,
 };
-use wavecrew_core::event::{Ending, Event, Status};
+use wavecrew_core::event::{Ending, Event, Status, StopReason};
 use wavecrew_core::plan::{Plan, seal};
 use wavecrew_core::sheet::{Origin, Sheet};
 use wavecrew_core::team::Team;
@@ -31,10 +32,12 @@ pub struct Seen {
     pub timeouts: u64,
     pub skips: u64,
     pub completed: u64,
+    pub postponed: u64,
+    pub limits: u64,
 }
 
 impl Seen {
-    fn all(&self) -> [(&'static str, u64); 10] {
+    fn all(&self) -> [(&'static str, u64); 12] {
         [
             ("crashes", self.crashes),
             ("power losses", self.power_losses),
@@ -46,6 +49,8 @@ impl Seen {
             ("timeouts", self.timeouts),
             ("skips", self.skips),
             ("completed", self.completed),
+            ("postponed", self.postponed),
+            ("limits reached", self.limits),
         ]
     }
 
@@ -60,6 +65,8 @@ impl Seen {
         self.timeouts += other.timeouts;
         self.skips += other.skips;
         self.completed += other.completed;
+        self.postponed += other.postponed;
+        self.limits += other.limits;
     }
 
     pub fn assert_everything_happened(&self, runs: u64) {
@@ -134,6 +141,11 @@ impl World {
             concurrency: 1 + rng.below(4),
             max_attempts: 1 + u32::try_from(rng.below(3)).expect("small"),
             asking,
+            seed: rng.next(),
+            budget: Budget {
+                tokens: rng.one_in(3).then(|| 1 + rng.next() % 500),
+                ..Budget::default()
+            },
             ..Options::default()
         };
         let ledger = || Ledger::new(Arc::clone(&team), plan.clone());
@@ -163,6 +175,11 @@ impl World {
                     self.restart();
                     ending = self.begin();
                 }
+                Some(Ending::LimitReached { .. }) => {
+                    self.make_room();
+                    self.restart();
+                    ending = self.begin();
+                }
                 Some(_) => return self.check_the_end(),
                 None => {
                     let input = self.something_happens();
@@ -174,6 +191,18 @@ impl World {
             "the run never ends: {:?}",
             self.journal.iter().rev().take(8).collect::<Vec<_>>()
         );
+    }
+
+    /// A person goes on with a higher limit.
+    fn make_room(&mut self) {
+        self.seen.limits += 1;
+        if let Some(most) = self.options.budget.tokens {
+            // Those that ran were let finish, and nobody else was started.
+            let at_once = self.options.concurrency as u64 * MOST_TURNS * MOST_TOKENS;
+            let used = self.disk.totals.spent.tokens();
+            assert!(used <= most + at_once, "{used} tokens were used of {most}");
+        }
+        self.options.budget.tokens = self.options.budget.tokens.map(|most| 2 * most + MOST_TOKENS);
     }
 
     fn begin(&mut self) -> Option<Ending> {
@@ -277,6 +306,8 @@ impl World {
             Action::Spawn(assignment) => {
                 let (id, task) = (assignment.worker, assignment.id);
                 self.check_may_start(&task);
+                let waits = self.disk.waits(Timestamp(self.now)).count();
+                assert_eq!(waits, 0, "{task} is started though its service is waited for");
                 let worker = Worker::new(&mut self.rng, task, assignment.attempt);
                 assert!(
                     self.workers.insert(id, worker).is_none(),
@@ -313,6 +344,7 @@ impl World {
                     answer,
                 });
             }
+            Action::Reply { .. } => unreachable!("these workers ask nothing"),
             Action::Finish(ending) => {
                 assert!(
                     self.workers.is_empty(),
@@ -326,6 +358,7 @@ impl World {
             | Action::KeepFindings { .. }
             | Action::WriteInteractive { .. }
             | Action::Merged { .. }
+            | Action::Share { .. }
             | Action::Tell(_) => {}
         }
         None
@@ -344,7 +377,12 @@ impl World {
                 self.seen.retries += 1;
                 assert!(*attempt < 60, "attempts have no end");
             }
+            Event::Postponed { .. } => self.seen.postponed += 1,
             Event::Finished { result, stop, .. } => {
+                assert!(
+                    !matches!(stop, StopReason::RateLimited | StopReason::Quota),
+                    "a service that has to be waited for cost a task"
+                );
                 self.seen.completed += u64::from(result.status == Status::Completed);
                 self.seen.timeouts += u64::from(stop.as_str() == "timeout");
             }

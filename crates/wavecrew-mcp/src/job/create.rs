@@ -5,6 +5,7 @@ use super::status::JobStatus;
 use super::table::InputTable;
 use super::{input_file, spec_file};
 use crate::paths::Root;
+use crate::worktree::{Isolation, Worktree};
 use std::fs;
 use wavecrew_core::plan::{Plan, Problem, seal};
 use wavecrew_core::prompt::fill;
@@ -14,17 +15,29 @@ use wavecrew_run::agent::by_name;
 use wavecrew_run::driver::{NewSession, SessionError};
 use wavecrew_store::{Holder, SESSION_FORMAT, SessionDir, SessionInfo, SessionState, atomic, session_id};
 
-/// Makes the session of a new job; `agent` is used when the call names none.
-pub fn create(root: &Root, agent: Option<&str>, call: &SpawnOnCsv) -> Result<SessionDir, String> {
+/// Makes the session of a new job of this agent, with at most `ceiling` workers at the same time.
+pub fn create(
+    root: &Root,
+    agent: &str,
+    ceiling: Option<usize>,
+    call: &SpawnOnCsv,
+) -> Result<SessionDir, String> {
     if call.instruction.trim().is_empty() {
         return Err("instruction must be non-empty".to_owned());
     }
-    let agent = call.agent.as_deref().or(agent).ok_or(
-        "no agent was chosen: give `agent`, start the server with --agent, or set `agent` in wavecrew.toml",
-    )?;
     by_name(agent).map_err(|error| error.to_string())?;
-    let (concurrency, runtime_seconds) = (call.concurrency()?, call.runtime_seconds()?);
+    let (concurrency, runtime_seconds) = (call.concurrency(ceiling)?, call.runtime_seconds()?);
     let result_schema = call.result_schema()?;
+    if call
+        .verify
+        .as_deref()
+        .is_some_and(|command| command.trim().is_empty())
+    {
+        return Err("verify must be a command".to_owned());
+    }
+    if call.isolation == Isolation::Worktree {
+        Worktree::possible(root.path())?;
+    }
     let csv = root.existing(&call.csv_path)?;
     let output = call
         .output_csv_path
@@ -85,6 +98,8 @@ pub fn create(root: &Root, agent: Option<&str>, call: &SpawnOnCsv) -> Result<Ses
         runtime_seconds,
         agent: agent.to_owned(),
         allow_stop,
+        verify: call.verify.clone(),
+        isolation: call.isolation,
     };
     let text = serde_json::to_vec_pretty(&spec).expect("plain data");
     let store = |error: wavecrew_store::StoreError| error.to_string();
@@ -173,18 +188,17 @@ mod tests {
         for (call, agent, message) in [
             (
                 call("in.csv", " "),
-                Some("command:true"),
+                "command:true",
                 "instruction must be non-empty",
             ),
-            (call("in.csv", "do"), None, "no agent was chosen"),
             (
                 call("none.csv", "do"),
-                Some("command:true"),
+                "command:true",
                 "failed to read csv none.csv",
             ),
-            (call("in.csv", "{a} {b}"), Some("nonsense"), "nonsense"),
+            (call("in.csv", "{a} {b}"), "nonsense", "nonsense"),
         ] {
-            let error = create(&root, agent, &call).unwrap_err();
+            let error = create(&root, agent, None, &call).unwrap_err();
             assert!(error.contains(message), "{error}");
         }
         let names: Vec<_> = fs::read_dir(project.path()).unwrap().collect();

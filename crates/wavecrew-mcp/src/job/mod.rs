@@ -6,6 +6,7 @@ mod run;
 mod spec;
 mod status;
 mod table;
+mod trees;
 
 pub use create::create;
 pub use run::{Place, run};

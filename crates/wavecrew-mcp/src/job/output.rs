@@ -2,6 +2,8 @@
 
 use super::spec::JobSpec;
 use super::table::{InputTable, Item};
+use super::trees::Trees;
+use crate::worktree::Kept;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use wavecrew_core::engine::{Ledger, Progress, TaskState};
@@ -21,8 +23,17 @@ const JOB_COLUMNS: [&str; 10] = [
     "completed_at",
 ];
 
+/// What it says besides when each row has a worktree of its own.
+const TREE_COLUMNS: [&str; 3] = ["worktree", "branch", "diff"];
+
 /// The table as it stands.
-pub fn render(job_id: &str, spec: &JobSpec, input: &InputTable, ledger: &Ledger) -> Vec<u8> {
+pub fn render(
+    job_id: &str,
+    spec: &JobSpec,
+    input: &InputTable,
+    ledger: &Ledger,
+    trees: Option<&Trees>,
+) -> Vec<u8> {
     let properties = spec.properties();
     let own: Vec<&str> = properties
         .iter()
@@ -30,20 +41,23 @@ pub fn render(job_id: &str, spec: &JobSpec, input: &InputTable, ledger: &Ledger)
         .filter(|name| !input.header.iter().any(|column| column == name))
         .collect();
     let is_taken = |name: &str| own.contains(&name) || input.header.iter().any(|column| column == name);
-    let job_names = JOB_COLUMNS.map(|name| {
+    let free = |name: &'static str| {
         if is_taken(name) {
             Cow::Owned(format!("job_{name}"))
         } else {
             Cow::Borrowed(name)
         }
-    });
+    };
+    let job_names = JOB_COLUMNS.map(free);
+    let tree_names = trees.map(|_| TREE_COLUMNS.map(free));
     let mut out = csv::Writer::from_writer(Vec::new());
     let header = input
         .header
         .iter()
         .map(String::as_str)
         .chain(job_names.iter().map(AsRef::as_ref))
-        .chain(own.iter().copied());
+        .chain(own.iter().copied())
+        .chain(tree_names.iter().flatten().map(AsRef::as_ref));
     out.write_record(header).expect("writing to memory");
     for (index, item) in input.items.iter().enumerate() {
         let row = Row::new(job_id, index, item, ledger);
@@ -59,12 +73,25 @@ pub fn render(job_id: &str, spec: &JobSpec, input: &InputTable, ledger: &Ledger)
         });
         let job = row.job.iter().map(|cell| Cow::Borrowed(cell.as_str()));
         let results = own.iter().map(|name| row.property(name).unwrap_or_default());
-        for cell in given.chain(job).chain(results) {
+        let tree = trees.map(|trees| tree_cells(trees.kept(&item.task_id)));
+        let tree = tree.into_iter().flatten().map(Cow::Owned);
+        for cell in given.chain(job).chain(results).chain(tree) {
             out.write_field(cell.as_bytes()).expect("writing to memory");
         }
         out.write_record(None::<&[u8]>).expect("writing to memory");
     }
     out.into_inner().expect("writing to memory")
+}
+
+/// Where a row's work is, if it left any.
+fn tree_cells(kept: Option<&Kept>) -> [String; 3] {
+    kept.map_or_else(Default::default, |kept| {
+        [
+            kept.worktree.to_string_lossy().into_owned(),
+            kept.branch.clone(),
+            kept.diff.clone(),
+        ]
+    })
 }
 
 /// What became of one row.

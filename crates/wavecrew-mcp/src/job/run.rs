@@ -5,15 +5,19 @@ use super::output::{output, render};
 use super::spec::JobSpec;
 use super::status::{JobState, JobStatus};
 use super::table::InputTable;
+use super::trees::Trees;
 use super::{input_file, lock_file, spec_file};
+use crate::worktree::Isolation;
 use rustix::process::Signal;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use wavecrew_core::engine::{AgentChoice, Engine, Ledger, Notice, Options};
-use wavecrew_core::event::{Ending, Event};
-use wavecrew_run::driver::{Driver, OpenSession, Reporter, Running, Surface};
+use wavecrew_core::event::{Ending, Event, Spent};
+use wavecrew_run::agent::{AgentSettings, Pools};
+use wavecrew_run::driver::{Driver, OpenSession, Reporter, Running, Surface, Verify};
 use wavecrew_run::guardian::GuardianCommand;
 use wavecrew_store::{Holder, SessionDir, SessionLock, SessionState, StoreError, atomic};
 
@@ -25,6 +29,8 @@ const SHARE: u32 = 20;
 pub struct Place {
     pub guardian: GuardianCommand,
     pub worker_tools: Option<Vec<String>>,
+    /// What the project sets for single agents.
+    pub agent_settings: AgentSettings,
     pub holder: Holder,
     /// End with the process that started it, which holds the other end of stdin.
     pub attached: bool,
@@ -46,13 +52,30 @@ pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
     session.info.state = SessionState::Running;
     let mut status = JobStatus::starting(id, &spec.output_csv, input.items.len());
     status.status = JobState::Running;
+    let pools = Pools::find([spec.agent.as_str()], &BTreeMap::new(), |name| {
+        std::env::var_os(name)
+    });
+    let mut spent = Spent::default();
+    for task in ledger.plan().tasks() {
+        spent += ledger.task(task).spent;
+    }
+    status.cost = spent.cost;
+    let limit = Duration::from_secs(spec.runtime_seconds);
+    session.verify = spec.verify.clone().map(|command| Verify { command, limit });
+    let trees = match spec.isolation {
+        Isolation::None => None,
+        Isolation::Worktree => Some(Trees::new(project, &dir)),
+    };
+    session.folders = trees.as_ref().map(Trees::folders);
     let options = Options {
+        pools: pools.by_agent.clone(),
         concurrency: spec.concurrency,
         agents: AgentChoice {
             default: spec.agent.clone(),
-            by_role: std::collections::BTreeMap::new(),
+            by_role: BTreeMap::new(),
         },
-        one_shot: Some(Duration::from_secs(spec.runtime_seconds)),
+        one_shot: Some(limit),
+        check_all: spec.verify.is_some(),
         ..Options::default()
     };
     let mut keeper = Keeper {
@@ -63,6 +86,7 @@ pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
         status_due: Due::new(),
         table_due: Due::new(),
         stopped_by: None,
+        trees,
     };
     keeper.publish(&ledger).map_err(|error| error.to_string())?;
     let surface = Surface {
@@ -70,6 +94,8 @@ pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
         asker: None,
         instruction: None,
         worker_tools: place.worker_tools,
+        pools,
+        agent_settings: place.agent_settings,
     };
     let outcome = Driver::run(session, Engine::new(ledger, options), surface, place.guardian);
     match outcome {
@@ -116,6 +142,7 @@ struct Keeper {
     table_due: Due,
     /// The item whose worker wanted the job to stop.
     stopped_by: Option<String>,
+    trees: Option<Trees>,
 }
 
 /// When a file is to be refreshed: after a change, after a pause, and in no more than its share of the time.
@@ -148,13 +175,14 @@ impl Due {
 impl Keeper {
     fn publish(&mut self, ledger: &Ledger) -> Result<(), StoreError> {
         let (dir, spec, input) = (&self.dir, &self.spec, &self.input);
+        let trees = self.trees.as_ref();
         let status = &mut self.status;
         self.status_due.attend(|| {
             status.update(input, ledger);
             status.write(dir)
         })?;
         self.table_due.attend(|| {
-            let bytes = render(dir.id(), spec, input, ledger);
+            let bytes = render(dir.id(), spec, input, ledger, trees);
             atomic::write_volatile(&spec.output_csv, &bytes)
         })
     }
@@ -174,11 +202,25 @@ impl Keeper {
                 ),
             },
             Ending::Stalled { chain } => (JobState::Failed, Some(format!("stalled: {chain}"))),
+            Ending::LimitReached { why, .. } => (
+                JobState::Stopped,
+                Some(format!("{why}; go on with resume_job_id {}", self.dir.id())),
+            ),
         };
         self.status.status = state;
         self.status.job_error = error;
         self.status.update(&self.input, ledger);
-        let bytes = render(self.dir.id(), &self.spec, &self.input, ledger);
+        if let Some(trees) = &mut self.trees {
+            // Everything that ran is gone by now.
+            trees.settle(&[], ledger);
+        }
+        let bytes = render(
+            self.dir.id(),
+            &self.spec,
+            &self.input,
+            ledger,
+            self.trees.as_ref(),
+        );
         atomic::write(&self.spec.output_csv, &bytes)?;
         self.status.write(&self.dir)
     }
@@ -197,6 +239,11 @@ impl Reporter for Keeper {
     fn event(&mut self, event: &Event, ledger: &Ledger) {
         self.status_due.changed = true;
         self.table_due.changed = true;
+        if let Event::Usage { spent, .. } = event
+            && let Some(cost) = spent.cost
+        {
+            *self.status.cost.get_or_insert(0.0) += cost;
+        }
         if let Event::Finished { task, .. } = event
             && self.spec.allow_stop
             && let Some(found) = ledger.plan().find(task)
@@ -208,12 +255,15 @@ impl Reporter for Keeper {
 
     fn notice(&mut self, _: &Notice) {}
 
-    fn tick(&mut self, _: &[Running], ledger: &Ledger) {
+    fn tick(&mut self, running: &[Running], ledger: &Ledger) {
+        if let Some(trees) = self.trees.as_mut().filter(|_| self.table_due.changed) {
+            trees.settle(running, ledger);
+        }
         // A table that cannot be written now may be writable later; the end of the job says it aloud.
         let _ = self.publish(ledger);
     }
 
     fn wants_running(&self) -> bool {
-        false
+        self.trees.is_some()
     }
 }

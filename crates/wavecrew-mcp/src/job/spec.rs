@@ -1,6 +1,7 @@
 //! What a caller wants done with a table: the arguments of the tool, checked, and kept with the session.
 
 use crate::paths::Root;
+use crate::worktree::Isolation;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -28,15 +29,21 @@ pub struct SpawnOnCsv {
     #[serde(default)]
     pub background: bool,
     pub allow_stop: Option<bool>,
+    /// A command that has to succeed in each row's folder before its result counts.
+    pub verify: Option<String>,
+    #[serde(default)]
+    pub isolation: Isolation,
 }
 
 impl SpawnOnCsv {
-    pub fn concurrency(&self) -> Result<usize, String> {
-        match self.max_concurrency.or(self.max_workers) {
-            Some(0) => Err("max_concurrency must be >= 1".to_owned()),
-            Some(count) => Ok(count),
-            None => Ok(DEFAULT_CONCURRENCY),
-        }
+    /// What is asked for, as far as the server's ceiling allows.
+    pub fn concurrency(&self, ceiling: Option<usize>) -> Result<usize, String> {
+        let wanted = match self.max_concurrency.or(self.max_workers) {
+            Some(0) => return Err("max_concurrency must be >= 1".to_owned()),
+            Some(count) => count,
+            None => DEFAULT_CONCURRENCY,
+        };
+        Ok(wanted.min(ceiling.unwrap_or(usize::MAX)))
     }
 
     pub fn runtime_seconds(&self) -> Result<u64, String> {
@@ -81,6 +88,10 @@ pub struct JobSpec {
     pub runtime_seconds: u64,
     pub agent: String,
     pub allow_stop: bool,
+    #[serde(default)]
+    pub verify: Option<String>,
+    #[serde(default)]
+    pub isolation: Isolation,
 }
 
 impl JobSpec {
@@ -133,14 +144,15 @@ mod tests {
     #[test]
     fn limits_have_their_defaults_and_their_bounds() {
         let call = SpawnOnCsv::default();
-        assert_eq!(call.concurrency(), Ok(16));
+        assert_eq!(call.concurrency(None), Ok(16));
+        assert_eq!(call.concurrency(Some(5)), Ok(5));
         assert_eq!(call.runtime_seconds(), Ok(1800));
         let call = SpawnOnCsv {
             max_workers: Some(3),
             max_runtime_seconds: Some(0),
             ..call
         };
-        assert_eq!(call.concurrency(), Ok(3));
+        assert_eq!(call.concurrency(Some(64)), Ok(3));
         assert_eq!(
             call.runtime_seconds().unwrap_err(),
             "max_runtime_seconds must be >= 1"

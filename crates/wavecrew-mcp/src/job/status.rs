@@ -26,6 +26,9 @@ pub struct JobStatus {
     pub failed_item_errors: Vec<ItemError>,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub running_items: usize,
+    /// In dollars, of agents that tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
 }
 
 #[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,6 +78,7 @@ impl JobStatus {
             job_error: None,
             failed_item_errors: Vec::new(),
             running_items: 0,
+            cost: None,
         }
     }
 

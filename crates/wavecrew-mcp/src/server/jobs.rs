@@ -1,10 +1,11 @@
 //! Jobs as the server sees them: processes that it starts, and files that they leave.
 
 use super::Setup;
+use super::choice::choose;
+use super::progress::{Progress, Standing};
 use crate::job::{self, JobState, JobStatus, SpawnOnCsv};
 use crate::paths::Root;
 use rmcp::RoleServer;
-use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
 use std::fs::File;
@@ -34,9 +35,11 @@ impl Jobs {
         context: &RequestContext<RoleServer>,
     ) -> Result<Value, String> {
         let background = call.background;
-        let dir = match call.resume_job_id.as_deref() {
-            Some(id) => self.to_resume(id)?,
-            None => self.create(call).await?,
+        let dir = if let Some(id) = call.resume_job_id.as_deref() {
+            self.to_resume(id)?
+        } else {
+            let agent = choose(call.agent.as_deref(), self.setup.agent.as_deref(), context)?;
+            self.create(call, agent).await?
         };
         let child = self.start(&dir, background)?;
         if !background {
@@ -48,10 +51,10 @@ impl Jobs {
         Ok(json!(JobStatus::read(&dir)?))
     }
 
-    async fn create(&self, call: SpawnOnCsv) -> Result<SessionDir, String> {
-        let (root, agent) = (self.root.clone(), self.setup.agent.clone());
+    async fn create(&self, call: SpawnOnCsv, agent: String) -> Result<SessionDir, String> {
+        let (root, ceiling) = (self.root.clone(), self.setup.max_workers);
         // Large tables take a while; other calls go on meanwhile.
-        let made = tokio::task::spawn_blocking(move || job::create(&root, agent.as_deref(), &call));
+        let made = tokio::task::spawn_blocking(move || job::create(&root, &agent, ceiling, &call));
         made.await.map_err(|error| error.to_string())?
     }
 
@@ -100,7 +103,7 @@ impl Jobs {
         let mut progress = Progress::of(context);
         loop {
             let status = JobStatus::read(&dir)?;
-            progress.tell(&status, context).await;
+            progress.tell(standing(&status), context).await;
             let timed_out = !status.status.is_over();
             if !timed_out || Instant::now() >= until || context.ct.is_cancelled() {
                 let mut answer = json!(status);
@@ -148,7 +151,7 @@ async fn attend(
                     status.status = JobState::Failed;
                     status.job_error = Some(why);
                 }
-                progress.tell(&status, context).await;
+                progress.tell(standing(&status), context).await;
                 return Ok(json!(status));
             }
             () = context.ct.cancelled() => {
@@ -158,44 +161,19 @@ async fn attend(
             }
             () = sleep(POLL) => {
                 if let Ok(status) = JobStatus::read(dir) {
-                    progress.tell(&status, context).await;
+                    progress.tell(standing(&status), context).await;
                 }
             }
         }
     }
 }
 
-/// Tells the client how far a job is, if it wants to know.
-struct Progress {
-    token: Option<ProgressToken>,
-    told: Option<(usize, usize)>,
-}
-
-impl Progress {
-    fn of(context: &RequestContext<RoleServer>) -> Self {
-        Self {
-            token: context.meta.get_progress_token(),
-            told: None,
-        }
-    }
-
-    async fn tell(&mut self, status: &JobStatus, context: &RequestContext<RoleServer>) {
-        let done = status.completed_items + status.failed_items;
-        let now = Some((done, status.running_items));
-        let Some(token) = self.token.clone().filter(|_| self.told != now) else {
-            return;
-        };
-        self.told = now;
-        let message = format!(
-            "{done} of {} done ({} failed), {} running",
-            status.total_items, status.failed_items, status.running_items
-        );
-        #[expect(clippy::cast_precision_loss, reason = "tables are shorter than 2^52 rows")]
-        let (done, total) = (done as f64, status.total_items as f64);
-        let note = ProgressNotificationParam::new(token, done)
-            .with_total(total)
-            .with_message(message);
-        // A client that does not listen any more has missed nothing but this.
-        let _ = context.peer.notify_progress(note).await;
+fn standing(status: &JobStatus) -> Standing {
+    Standing {
+        done: status.completed_items + status.failed_items,
+        failed: status.failed_items,
+        running: status.running_items,
+        total: status.total_items,
+        cost: status.cost,
     }
 }

@@ -1,26 +1,33 @@
-//! The tools of any client: tables of tasks run by workers of any vendor. Each job is a process of its own; this one
-//! starts them, looks at what they leave on disk, and answers.
+//! The tools of any client: tables of tasks run by workers of any vendor, conversations with them, and teams. Each job
+//! and each run is a process of its own; this one starts them, looks at what they leave on disk, and answers.
 
+mod calls;
+mod choice;
 mod jobs;
+mod library;
+mod progress;
+mod questions;
+mod sessions;
+mod team_tools;
+mod team_words;
+mod teams;
 mod tools;
 
-use crate::answer::{arguments, failure, implementation, no_such_tool, structured};
+use crate::agents::Agents;
+use crate::answer::{failure, implementation, no_such_tool, structured};
 use crate::paths::Root;
 use jobs::Jobs;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
-    ServerConfig,
+    CallToolRequestParams, CallToolResponse, GetPromptRequestParams, GetPromptResponse, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
-use serde::Deserialize;
-use serde_json::json;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-/// Longer waits are cut: a client that is gone should not be waited for for ever.
-const LONGEST_WAIT: Duration = Duration::from_hours(1);
+use teams::Teams;
+use wavecrew_run::guardian::GuardianCommand;
 
 /// How a server is started.
 pub struct Setup {
@@ -28,79 +35,50 @@ pub struct Setup {
     pub program: PathBuf,
     /// The agent of calls that name none.
     pub agent: Option<String>,
+    /// How the process that guards workers is started.
+    pub guardian: GuardianCommand,
+    /// Workers of one call at the same time, whatever it asks for.
+    pub max_workers: Option<usize>,
 }
 
 /// Serves the project in `folder` until the client goes away.
 pub fn serve(folder: &Path, setup: Setup) -> io::Result<()> {
     let root = Root::new(folder)?;
     crate::serve(Server {
-        jobs: Jobs::new(root, setup),
+        agents: Agents::new(root.clone(), setup.guardian.clone()),
+        agent: setup.agent.clone(),
+        teams: Teams {
+            root: root.clone(),
+            program: setup.program.clone(),
+            agent: setup.agent.clone(),
+        },
+        jobs: Jobs::new(root.clone(), setup),
+        root,
     })
 }
 
 struct Server {
     jobs: Jobs,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Wait {
-    job_id: String,
-    #[serde(default = "usual_wait")]
-    timeout_ms: u64,
-}
-
-fn usual_wait() -> u64 {
-    30_000
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Cancel {
-    job_id: String,
-}
-
-impl Server {
-    async fn call(
-        &self,
-        request: CallToolRequestParams,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let given = request.arguments;
-        let answer = match &*request.name {
-            "spawn_agents_on_csv" => match arguments(given) {
-                Ok(call) => self.jobs.spawn(call, context).await,
-                Err(problem) => Err(problem),
-            },
-            "wait_agent_job" => match arguments(given) {
-                Ok(Wait { job_id, timeout_ms }) => {
-                    let patience = Duration::from_millis(timeout_ms).min(LONGEST_WAIT);
-                    self.jobs.wait(&job_id, patience, context).await
-                }
-                Err(problem) => Err(problem),
-            },
-            "cancel_agent_job" => match arguments(given) {
-                Ok(Cancel { job_id }) => self.jobs.cancel(&job_id).await,
-                Err(problem) => Err(problem),
-            },
-            // Known to skills by name; it belongs to workers, who have a server of their own.
-            "report_agent_job_result" => Ok(json!({
-                "accepted": false,
-                "reason": "this is not a worker of the job: only the worker of an item reports for it",
-            })),
-            other => return Err(no_such_tool(other)),
-        };
-        Ok(answer.map_or_else(failure, structured))
-    }
+    agents: Agents,
+    teams: Teams,
+    agent: Option<String>,
+    root: Root,
 }
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .enable_prompts()
+            .build();
+        ServerConfig::new(capabilities)
             .with_server_info(implementation())
             .with_instructions(
                 "spawn_agents_on_csv runs one worker per row of a CSV file and writes their results to another. Calls \
-                 that may take longer than your tool timeout: give background: true and ask with wait_agent_job.",
+                 that may take longer than your tool timeout: give background: true and ask with wait_agent_job. \
+                 spawn_agent, send_input, wait and close_agent hold a conversation with one agent. team_plan and team_run \
+                 have a whole team work in waves.",
             )
     }
 
@@ -117,6 +95,56 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        self.call(request, &context).await
+        match self.answer(&request.name, request.arguments, &context).await {
+            Ok(Some(answer)) => Ok(structured(answer)),
+            Ok(None) => Err(no_such_tool(&request.name)),
+            Err(problem) => Ok(failure(problem)),
+        }
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Ok(ListResourcesResult::with_all_items(library::resources(
+            &self.root,
+        )))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(library::templates()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        library::read(&self.root, &request.uri)
+            .map(Into::into)
+            .map_err(|problem| ErrorData::resource_not_found(problem, None))
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(ListPromptsResult::with_all_items(library::prompts()))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        library::prompt(&request.name, request.arguments.as_ref())
+            .map(Into::into)
+            .map_err(|problem| ErrorData::invalid_params(problem, None))
     }
 }

@@ -1,8 +1,9 @@
 //! Names, words and arguments of the tools.
 
+use super::team_tools;
 use crate::answer::tool;
 use rmcp::model::Tool;
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub(super) fn all() -> Vec<Tool> {
     let job_id = json!({"type": "string", "description": "as spawn_agents_on_csv gave it"});
@@ -24,6 +25,8 @@ pub(super) fn all() -> Vec<Tool> {
                     "max_workers": {"type": "integer", "minimum": 1, "description": "the same as max_concurrency"},
                     "max_runtime_seconds": {"type": "integer", "minimum": 1, "description": "limit for each worker (1800)"},
                     "agent": {"type": "string", "description": "which agent does the rows, such as codex, claude or command:PROGRAM; default: the server's"},
+                    "verify": {"type": "string", "description": "a shell command run in each row's folder when its worker has a result; it has to succeed, or the worker is told what it printed and tries again. WAVECREW_ROW and WAVECREW_RESULT hold the row and the result as JSON"},
+                    "isolation": isolation(),
                     "resume_job_id": {"type": "string", "description": "go on with this job instead of beginning one; everything else but background is then as it was"},
                     "background": {"type": "boolean", "description": "return at once; ask with wait_agent_job"},
                     "allow_stop": {"type": "boolean", "description": "whether a worker may end the whole job (true)"},
@@ -45,5 +48,62 @@ pub(super) fn all() -> Vec<Tool> {
             "End a job and its workers. Finished rows keep their results.",
             json!({"type": "object", "properties": {"job_id": job_id}, "required": ["job_id"]}),
         ),
+        tool(
+            "spawn_agent",
+            "Start a conversation with another agent and give it its first message. Returns agent_id at once; wait says \
+             when its turn is over and what it answered. Close it when it is not needed any more.",
+            json!({
+                "type": "object",
+                "properties": {
+                    "message": {"type": "string", "description": "what the agent is to do"},
+                    "agent": {"type": "string", "description": "which agent, such as codex, claude or command:PROGRAM; default: the server's"},
+                    "cwd": {"type": "string", "description": "the folder it works in, within the project"},
+                    "isolation": isolation(),
+                },
+                "required": ["message"],
+            }),
+        ),
+        tool(
+            "send_input",
+            "Say something more to an agent. It hears it after the turn that is under way, or at once with interrupt.",
+            json!({
+                "type": "object",
+                "properties": {
+                    "id": {"type": "string", "description": "as spawn_agent gave it"},
+                    "message": {"type": "string"},
+                    "interrupt": {"type": "boolean", "description": "end the turn that is under way first"},
+                },
+                "required": ["id", "message"],
+            }),
+        ),
+        tool(
+            "wait",
+            "Wait until one of the agents has ended its turn, at most timeout_ms (30000), and say how all of them stand: \
+             running, {completed: its last message}, {errored: why}, shutdown or not_found.",
+            json!({
+                "type": "object",
+                "properties": {
+                    "ids": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+                    "timeout_ms": {"type": "integer", "minimum": 0},
+                },
+                "required": ["ids"],
+            }),
+        ),
+        tool(
+            "close_agent",
+            "End an agent and everything it started. Says how it stood, and where its work is if it had a worktree of its own.",
+            json!({"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}),
+        ),
     ]
+    .into_iter()
+    .chain(team_tools::all())
+    .collect()
+}
+
+fn isolation() -> Value {
+    json!({
+        "type": "string",
+        "enum": ["none", "worktree"],
+        "description": "worktree: work in a git worktree of its own, kept when it has changes (none)",
+    })
 }

@@ -6,9 +6,9 @@ use std::rc::Rc;
 use wavecrew_core::event::StopReason;
 
 use super::Cli;
-use super::launch::{Launch, Request, launch};
+use super::launch::{Launch, Request, Stdin, launch};
 use super::listen::Listener;
-use super::stream::Usage;
+use super::stream::{FailKind, Usage};
 
 /// A kind of agent.
 pub trait Adapter: std::fmt::Debug {
@@ -20,6 +20,11 @@ pub trait Adapter: std::fmt::Debug {
     fn listener(&self, before: Usage) -> Option<Listener>;
 
     fn memory(&self) -> Memory;
+
+    /// What a person can do about a failure of this kind.
+    fn advice(&self, _failure: FailKind) -> Option<String> {
+        None
+    }
 
     /// Who does this attempt, for an agent that is another one each time: a recording. Or why nobody can.
     fn part(&self, _of: &Attempted<'_>) -> Option<Result<Part, String>> {
@@ -81,7 +86,7 @@ impl Adapter for Command {
             args: self.args.clone(),
             env: Vec::new(),
             files: Vec::new(),
-            stdin: request.prompt.to_owned(),
+            stdin: Stdin::Text(request.prompt.to_owned()),
         }
     }
 
@@ -107,6 +112,32 @@ impl Adapter for Cli {
         match self {
             Self::Codex | Self::Opencode => Memory::Own,
             Self::Claude | Self::Gemini | Self::Qwen | Self::Goose => Memory::Named,
+        }
+    }
+
+    fn advice(&self, failure: FailKind) -> Option<String> {
+        match failure {
+            FailKind::Auth => Some(format!(
+                "{}; `wavecrew agents` lists what else is installed",
+                self.how_to_log_in()
+            )),
+            FailKind::OtherVersion => Some(match self.tested_version() {
+                Some(version) => format!("wavecrew is tested with {version}: {}", self.how_to_install()),
+                None => self.how_to_install().to_owned(),
+            }),
+            FailKind::RateLimited
+            | FailKind::Overloaded
+            | FailKind::Quota
+            | FailKind::OwnLimit
+            | FailKind::BadRequest
+            | FailKind::Server
+            | FailKind::Unreachable
+            | FailKind::Cut
+            | FailKind::Declined
+            | FailKind::Schema
+            | FailKind::NoConversation
+            | FailKind::OutOfTime
+            | FailKind::Other => None,
         }
     }
 }

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use wavecrew_core::team::Role;
 
 use super::Cli;
+use super::acp::Acp;
 use super::adapter::{Adapter, Command};
 use crate::cassette::{CassetteError, PREFIX, Player};
 
@@ -16,6 +17,8 @@ pub enum AgentError {
     Unknown(String),
     #[error("`command:` needs a program to run, for example `command:./agent.sh`")]
     EmptyCommand,
+    #[error("`acp:` needs a program to run, for example `acp:gemini --acp`")]
+    EmptyAcp,
     #[error("`{0}` cannot be split into words: a quote is not closed")]
     BadQuotes(String),
     #[error("`{PREFIX}` needs a cassette to play, for example `{PREFIX}run.jsonl`")]
@@ -24,10 +27,14 @@ pub enum AgentError {
     Cassette(#[from] CassetteError),
 }
 
-/// The agent of this name: `codex` and its kin, `command:COMMAND`, or `replay:FILE`, which is read at once.
+/// The agent of this name: `codex` and its kin, `acp:COMMAND`, `command:COMMAND`, or `replay:FILE`, which is read at once.
 pub fn by_name(name: &str) -> Result<Rc<dyn Adapter>, AgentError> {
     if let Some(cli) = Cli::by_name(name) {
         return Ok(Rc::new(cli));
+    }
+    if let Some(command) = name.strip_prefix("acp:") {
+        let (program, args) = words(command)?.ok_or(AgentError::EmptyAcp)?;
+        return Ok(Rc::new(Acp { program, args }));
     }
     match name.strip_prefix(PREFIX) {
         Some("") => return Err(AgentError::NoCassette),
@@ -37,11 +44,21 @@ pub fn by_name(name: &str) -> Result<Rc<dyn Adapter>, AgentError> {
     let Some(command) = name.strip_prefix("command:") else {
         return Err(AgentError::Unknown(name.to_owned()));
     };
+    let (program, args) = words(command)?.ok_or(AgentError::EmptyCommand)?;
+    Ok(Rc::new(Command { program, args }))
+}
+
+/// The program that an agent is which is spoken to over ACP.
+pub fn spoken_program(name: &str) -> Option<String> {
+    let (program, _) = words(name.strip_prefix("acp:")?).ok()??;
+    Some(program)
+}
+
+/// A command as a program and its words.
+fn words(command: &str) -> Result<Option<(String, Vec<String>)>, AgentError> {
     let words = shlex::split(command).ok_or_else(|| AgentError::BadQuotes(command.to_owned()))?;
     let mut words = words.into_iter();
-    let program = words.next().ok_or(AgentError::EmptyCommand)?;
-    let args = words.collect();
-    Ok(Rc::new(Command { program, args }))
+    Ok(words.next().map(|program| (program, words.collect())))
 }
 
 /// The first of a role's preferred agents that can be started here.
@@ -55,18 +72,20 @@ pub fn preferred<'a>(role: &'a Role, path: &OsStr) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::launch::{Conversation, Request};
+    use super::super::launch::{Conversation, Request, Stdin};
     use super::*;
     use wavecrew_core::team::Access;
 
     fn request(prompt: &str) -> Request<'_> {
         Request {
             prompt,
+            mode: wavecrew_core::id::ExecMode::CsvWave,
             access: Access::Source,
             model: None,
             mcp: None,
             schema: None,
             conversation: Conversation::New { id: "" },
+            project: Path::new("/project"),
             scratch: Path::new("/scratch"),
             folders: &[],
             extra: &[],
@@ -79,7 +98,7 @@ mod tests {
         let launch = agent.launch(&request("do it"));
         assert_eq!(launch.program, "./a.sh");
         assert_eq!(launch.args, ["two words", "$HOME"]);
-        assert_eq!(launch.stdin, "do it");
+        assert!(matches!(launch.stdin, Stdin::Text(text) if text == "do it"));
         assert!(agent.listener(super::super::stream::Usage::NONE).is_none());
     }
 
@@ -96,6 +115,8 @@ mod tests {
         for (name, why) in [
             ("command:", "needs a program"),
             ("command:  ", "needs a program"),
+            ("acp:", "acp:gemini --acp"),
+            ("acp:a 'b", "quote is not closed"),
             ("command:a 'b", "quote is not closed"),
             ("gpt", "not an agent"),
             ("replay:", "needs a cassette"),

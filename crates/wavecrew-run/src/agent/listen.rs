@@ -4,10 +4,11 @@
 use std::collections::BTreeSet;
 
 use memchr::{memchr, memrchr};
-use wavecrew_core::engine::final_object;
+use wavecrew_core::engine::{Permission, final_object};
 use wavecrew_core::event::Spent;
 
 use super::Cli;
+use super::dialogue::{Dialogue, Heard};
 use super::stream::{AgentEvent, End, Expects, Meter, Outcome, Stream, Tally, Usage, outcome};
 
 /// Longer lines are dropped and counted. They hold whole files that a tool read; what matters is never so long.
@@ -17,15 +18,41 @@ const MAX_CHANGED: usize = 10_000;
 
 #[derive(Debug)]
 pub struct Listener {
-    cli: Cli,
-    stream: Stream,
+    source: Source,
+    /// Whether a turn of a conversation is under way.
+    turn: Turn,
+    /// What is to be written to the process.
+    outgoing: String,
     partial: Partial,
     tally: Tally,
     meter: Meter,
     latest: String,
+    /// What the agent waits to be told: the question's id, and what it is about.
+    questions: Vec<(String, String)>,
+    /// Files that changed after the report, once there is one.
+    late: Option<Vec<String>>,
     changed: BTreeSet<String>,
     /// Lines that were too long to be read.
     pub dropped: u64,
+}
+
+/// Who understands the lines.
+#[derive(Debug)]
+enum Source {
+    /// Each turn is a process of its own, which prints.
+    Printed(Cli, Stream),
+    /// One process is spoken to, turn after turn.
+    Spoken(Option<Cli>, Box<dyn Dialogue>),
+    /// A process that would be spoken to is not there.
+    Silent(Option<Cli>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    Closed,
+    Open,
+    /// Over, which nobody was told yet.
+    JustOver,
 }
 
 /// The beginning of a line whose end has not come yet.
@@ -37,13 +64,25 @@ enum Partial {
 
 impl Listener {
     pub(super) fn new(cli: Cli, before: Usage) -> Self {
+        Self::of(Source::Printed(cli, Stream::new(cli)), before)
+    }
+
+    /// For an agent that is spoken to, from [`converse`](Self::converse) on.
+    pub(super) fn spoken(before: Usage) -> Self {
+        Self::of(Source::Silent(None), before)
+    }
+
+    fn of(source: Source, before: Usage) -> Self {
         Self {
-            cli,
-            stream: Stream::new(cli),
+            source,
+            turn: Turn::Closed,
+            outgoing: String::new(),
             partial: Partial::Kept(Vec::new()),
             tally: Tally::default(),
             meter: Meter::new(before),
             latest: String::new(),
+            questions: Vec::new(),
+            late: None,
             changed: BTreeSet::new(),
             dropped: 0,
         }
@@ -74,12 +113,95 @@ impl Listener {
 
     /// Another turn begins.
     pub fn next_turn(&mut self) {
-        self.stream = Stream::new(self.cli);
+        if let Source::Printed(cli, stream) = &mut self.source {
+            *stream = Stream::new(*cli);
+        }
         self.tally.next_turn();
+        self.late = None;
+    }
+
+    /// From now on the process is spoken to.
+    pub fn converse(&mut self, dialogue: Box<dyn Dialogue>) {
+        self.source = Source::Spoken(self.cli(), dialogue);
+    }
+
+    /// The process that was spoken to is gone.
+    pub fn hang_up(&mut self) {
+        if let Source::Spoken(cli, _) = self.source {
+            (self.source, self.turn) = (Source::Silent(cli), Turn::Closed);
+        }
+    }
+
+    /// Whether there is a process that is spoken to.
+    pub fn converses(&self) -> bool {
+        matches!(self.source, Source::Spoken(..))
+    }
+
+    /// Whether the process that is spoken to is at work.
+    pub fn turn_open(&self) -> bool {
+        self.turn == Turn::Open
+    }
+
+    /// Begins a turn of the conversation.
+    pub fn say(&mut self, message: &str) {
+        if let Source::Spoken(_, dialogue) = &mut self.source {
+            self.outgoing.push_str(&dialogue.say(message));
+            self.turn = Turn::Open;
+        }
+    }
+
+    /// What the agent asked since this was asked last.
+    pub fn take_questions(&mut self) -> Vec<(String, String)> {
+        std::mem::take(&mut self.questions)
+    }
+
+    /// Answers a question of the agent.
+    pub fn reply(&mut self, question: &str, permission: Permission) {
+        if let Source::Spoken(_, dialogue) = &mut self.source {
+            self.outgoing.push_str(&dialogue.answer(question, permission));
+        }
+    }
+
+    /// Asks for the end of the turn.
+    pub fn cut_short(&mut self) {
+        if let Source::Spoken(_, dialogue) = &mut self.source {
+            self.outgoing.push_str(&dialogue.cut_short());
+        }
+    }
+
+    /// What is to be written to the process since this was asked last.
+    pub fn take_outgoing(&mut self) -> String {
+        std::mem::take(&mut self.outgoing)
+    }
+
+    /// Whether a turn of the conversation ended since this was asked last.
+    pub fn take_turn_over(&mut self) -> bool {
+        let over = self.turn == Turn::JustOver;
+        if over {
+            self.turn = Turn::Closed;
+        }
+        over
+    }
+
+    fn cli(&self) -> Option<Cli> {
+        match self.source {
+            Source::Printed(cli, _) => Some(cli),
+            Source::Spoken(cli, _) | Source::Silent(cli) => cli,
+        }
     }
 
     pub fn tally(&self) -> &Tally {
         &self.tally
+    }
+
+    /// The report is here.
+    pub fn note_report(&mut self) {
+        self.late = Some(Vec::new());
+    }
+
+    /// Files that changed after it.
+    pub fn late_changes(&self) -> &[String] {
+        self.late.as_deref().unwrap_or_default()
     }
 
     /// What it does right now, in a line.
@@ -99,18 +221,18 @@ impl Listener {
 
     /// Why the turn ended.
     pub fn outcome(&self, end: End, expects: Expects, stderr: &str) -> Outcome {
-        outcome(self.cli, &self.tally, end, expects, stderr)
+        outcome(self.cli(), &self.tally, end, expects, stderr)
     }
 
     /// The answer that ended the turn, as a report: the object that it is or ends with, else all of it, so that an
-    /// agent that answers with prose is told what is wrong with it.
+    /// agent that answers with prose, or with nothing, is told what is wrong with it.
     pub fn answer(&self) -> Option<String> {
         let (text, structured) = self.tally.answer.as_ref()?;
         if let Some(object) = structured {
             return Some(object.to_string());
         }
         let text = text.trim();
-        (!text.is_empty()).then(|| final_object(text).unwrap_or(text).to_owned())
+        Some(final_object(text).unwrap_or(text).to_owned())
     }
 
     fn keep(&mut self, piece: &[u8]) {
@@ -134,26 +256,42 @@ impl Listener {
     }
 
     fn line(&mut self, line: &[u8]) -> bool {
-        let events = self.stream.line(&String::from_utf8_lossy(line));
+        let line = String::from_utf8_lossy(line);
+        let Heard { events, reply } = match &mut self.source {
+            Source::Printed(_, stream) => Heard {
+                events: stream.line(&line),
+                ..Heard::default()
+            },
+            Source::Spoken(_, dialogue) => dialogue.hear(&line),
+            Source::Silent(_) => Heard::default(),
+        };
+        self.outgoing.push_str(&reply);
         for event in &events {
             self.tally.on(event);
             self.meter.on(event);
+            if self.turn == Turn::Open && matches!(event, AgentEvent::Final { .. } | AgentEvent::Failed(_)) {
+                self.turn = Turn::JustOver;
+            }
             match event {
                 AgentEvent::Text(text) => first_line(text).clone_into(&mut self.latest),
                 AgentEvent::ToolStart { name, summary, .. } => self.latest = format!("{name}: {summary}"),
                 AgentEvent::Retrying(failure) | AgentEvent::Failed(failure) => {
                     first_line(&failure.message).clone_into(&mut self.latest);
                 }
-                AgentEvent::FileChange { path } if self.changed.len() < MAX_CHANGED => {
-                    self.changed.insert(path.clone());
+                AgentEvent::Question { id, tool, .. } => self.questions.push((id.clone(), tool.clone())),
+                AgentEvent::FileChange { path } => {
+                    if let Some(late) = &mut self.late {
+                        late.push(path.clone());
+                    }
+                    if self.changed.len() < MAX_CHANGED {
+                        self.changed.insert(path.clone());
+                    }
                 }
                 AgentEvent::Started { .. }
                 | AgentEvent::ToolEnd { .. }
-                | AgentEvent::FileChange { .. }
                 | AgentEvent::Usage(_)
                 | AgentEvent::Final { .. }
                 | AgentEvent::PermissionDenied { .. }
-                | AgentEvent::Question { .. }
                 | AgentEvent::Unknown { .. } => {}
             }
         }

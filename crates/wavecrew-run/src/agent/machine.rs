@@ -40,9 +40,18 @@ pub struct Features {
 impl Cli {
     /// Where it is installed: the first program of its name on the search path.
     pub fn find(self, path: &OsStr) -> Option<PathBuf> {
-        std::env::split_paths(path)
-            .map(|folder| folder.join(self.name()))
-            .find(|file| is_program(file))
+        find_program(self.name(), path)
+    }
+
+    /// The words with which it speaks ACP, if it does so by itself.
+    pub const fn acp(self) -> Option<&'static str> {
+        match self {
+            Self::Gemini => Some("acp:gemini --acp"),
+            Self::Qwen => Some("acp:qwen --acp"),
+            Self::Opencode => Some("acp:opencode acp"),
+            Self::Goose => Some("acp:goose acp"),
+            Self::Codex | Self::Claude => None,
+        }
     }
 
     pub const fn how_to_install(self) -> &'static str {
@@ -53,6 +62,18 @@ impl Cli {
             Self::Qwen => "npm install -g @qwen-code/qwen-code",
             Self::Opencode => "npm install -g opencode-ai",
             Self::Goose => "see https://block.github.io/goose for an installer",
+        }
+    }
+
+    /// The version that the tests run.
+    pub const fn tested_version(self) -> Option<&'static str> {
+        match self {
+            Self::Codex => Some("0.166.0"),
+            Self::Claude => Some("2.1.325"),
+            Self::Gemini => Some("0.61.0"),
+            Self::Qwen => Some("0.24.4"),
+            Self::Opencode => Some("1.18.33"),
+            Self::Goose => None,
         }
     }
 
@@ -81,7 +102,7 @@ impl Cli {
     }
 
     /// Variables that let it in, and files below the home folder (or below the folder that a variable names).
-    fn credentials(self) -> (&'static [&'static str], &'static [Place]) {
+    pub(super) fn credentials(self) -> (&'static [&'static str], &'static [Place]) {
         match self {
             Self::Codex => (
                 &["OPENAI_API_KEY", "CODEX_API_KEY"],
@@ -141,7 +162,7 @@ impl Cli {
 }
 
 /// A variable that names a folder, the folder below the home that it replaces, and a file in it.
-struct Place(&'static str, &'static str, &'static str);
+pub(super) struct Place(pub &'static str, &'static str, &'static str);
 
 /// Every known agent that is installed, in the order of preference.
 pub fn installed(path: &OsStr) -> Vec<Cli> {
@@ -188,6 +209,31 @@ pub fn version(program: &Path) -> Result<String, String> {
         .ok_or_else(|| "its answer to --version names none".to_owned())
 }
 
+/// Programs that do nothing but speak ACP, for agents that do not by themselves.
+pub const ACP_PROGRAMS: [&str; 2] = ["claude-agent-acp", "codex-acp"];
+
+/// Where a program is: a path as it is, a name on the search path.
+pub fn find_program(name: &str, path: &OsStr) -> Option<PathBuf> {
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(|file| is_program(file));
+    }
+    std::env::split_paths(path)
+        .map(|folder| folder.join(name))
+        .find(|file| is_program(file))
+}
+
+/// What `--agent` may be given here to speak ACP.
+pub fn acp_agents(path: &OsStr) -> Vec<String> {
+    let known = installed(path)
+        .into_iter()
+        .filter_map(Cli::acp)
+        .map(str::to_owned);
+    let programs = ACP_PROGRAMS
+        .iter()
+        .filter(|name| find_program(name, path).is_some());
+    known.chain(programs.map(|name| format!("acp:{name}"))).collect()
+}
+
 fn is_program(file: &Path) -> bool {
     file.metadata()
         .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
@@ -209,10 +255,18 @@ mod tests {
     fn agents_are_found_in_the_order_of_preference() {
         let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         program(first.path(), "qwen", "echo 'qwen v1'");
+        program(second.path(), "codex-acp", "exit 0");
         program(second.path(), "claude", "echo '2.1.3 (Claude Code)'");
         fs::write(first.path().join("codex"), "not a program").unwrap();
         let path = std::env::join_paths([first.path(), second.path()]).unwrap();
         assert_eq!(installed(&path), [Cli::Claude, Cli::Qwen]);
+        assert_eq!(acp_agents(&path), ["acp:qwen --acp", "acp:codex-acp"]);
+        let by_path = first.path().join("qwen");
+        assert_eq!(
+            find_program(by_path.to_str().unwrap(), &path),
+            Some(by_path.clone())
+        );
+        assert_eq!(find_program("/no/such", &path), None);
         assert_eq!(version(&Cli::Claude.find(&path).unwrap()).unwrap(), "2.1.3");
         assert!(
             version(&Cli::Qwen.find(&path).unwrap())

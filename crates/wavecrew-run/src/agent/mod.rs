@@ -1,19 +1,28 @@
 //! What differs between agent command lines: how each is started and what its output means. Starts nothing itself.
 
+mod acp;
 mod adapter;
 mod choice;
+mod claude_talk;
+mod dialogue;
 pub mod launch;
 mod listen;
 pub mod machine;
+mod pools;
 mod redact;
+mod settings;
 pub mod stream;
 pub mod transcript;
 
+pub use acp::Acp;
 pub use adapter::{Adapter, Attempted, Command, Memory, Part, Replayed};
-pub use choice::{AgentError, by_name, preferred};
+pub use choice::{AgentError, by_name, preferred, spoken_program};
+pub use dialogue::{Dialogue, Heard};
 pub use listen::Listener;
+pub use pools::Pools;
 pub(crate) use redact::map_text;
 pub use redact::{Redactor, settled};
+pub use settings::{AgentSetting, AgentSettings};
 
 /// An agent command line that is known by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

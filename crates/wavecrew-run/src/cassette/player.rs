@@ -115,6 +115,6 @@ fn launch(path: &Path, first: Option<&Entry>, request: &Request<'_>) -> Launch {
         ],
         env: Vec::new(),
         files: Vec::new(),
-        stdin: request.prompt.to_owned(),
+        stdin: crate::agent::launch::Stdin::Text(request.prompt.to_owned()),
     }
 }

@@ -1,6 +1,6 @@
 //! The end of a run: nothing is left running, everything is on disk.
 
-use super::{DriveError, Driver, session, turn};
+use super::{DriveError, Driver, files, session};
 use crate::process::end_all_descendants;
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::Ending;
@@ -20,6 +20,7 @@ impl Driver<'_> {
         let table = self.table.stop();
         self.guardian.shutdown().await;
         end_all_descendants();
+        self.pools.leave(self.clock.now());
         let ending = match outcome {
             Ok(ending) => ending,
             Err(error) => {
@@ -32,7 +33,7 @@ impl Driver<'_> {
         self.session.journal.sync()?;
         self.session.dir.attempts().sweep()?;
         // Gone with their workers already, but for what could not be removed.
-        let _ = std::fs::remove_dir_all(turn::scratch_folder(&self.session.dir));
+        let _ = std::fs::remove_dir_all(files::scratch_folder(&self.session.dir));
         let ledger = self.engine.ledger();
         let bytes = session::render(ledger);
         if let Some(mut table) = table {
@@ -47,7 +48,7 @@ impl Driver<'_> {
         self.session.info.state = match ending {
             Ending::Completed => SessionState::Completed,
             Ending::Failed => SessionState::Failed,
-            Ending::Interrupted => SessionState::Stopped,
+            Ending::Interrupted | Ending::LimitReached { .. } => SessionState::Stopped,
             Ending::Cancelled => SessionState::Cancelled,
             Ending::Stalled { .. } => SessionState::Stalled,
         };

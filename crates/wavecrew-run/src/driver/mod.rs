@@ -3,25 +3,32 @@
 mod briefing;
 pub mod claims;
 mod edits;
+mod files;
 mod finish;
+mod late_edits;
 mod messages;
 mod output;
 mod perform;
+mod pools;
 mod reporter;
 mod session;
 mod table;
 mod taping;
 mod turn;
+mod usage;
+mod verify;
 mod worker;
 
 pub use edits::{Edit, Moment, follow_edit, read_edit};
 pub use reporter::{Reporter, Running};
-pub use session::{NewSession, OpenSession, SessionError, replay};
+pub use session::{Folders, NewSession, OpenSession, SessionError, replay};
+pub use verify::Verify;
 
-use crate::agent::{Adapter, Redactor};
+use crate::agent::{Adapter, AgentSettings, Pools, Redactor};
 use crate::guardian::{Guardian, GuardianCommand};
 use crate::process::{Notice as ProcessNotice, ProcessError, SpawnFailure, check_open_files_limit};
 use briefing::Surroundings;
+use pools::PoolKeeper;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs;
 use std::path::PathBuf;
@@ -38,7 +45,7 @@ use wavecrew_core::engine::{
 use wavecrew_core::event::{Ending, Event};
 use wavecrew_core::time::Timestamp;
 use wavecrew_store::{StoreError, Syncer};
-use worker::{ProcessEnded, Worker};
+use worker::{ProcessNews, Worker};
 
 /// How often clocks, edits and words from outside are looked at.
 const TICK: Duration = Duration::from_millis(100);
@@ -65,6 +72,10 @@ pub struct Surface<'a> {
     pub instruction: Option<String>,
     /// The words of the command that gives workers their tools over MCP.
     pub worker_tools: Option<Vec<String>>,
+    /// Whose services are shared with other runs.
+    pub pools: Pools,
+    /// What the project sets for single agents.
+    pub agent_settings: AgentSettings,
 }
 
 pub struct Driver<'a> {
@@ -79,13 +90,19 @@ pub struct Driver<'a> {
     /// Which worker a process belongs to, and what tells its pumps that it is gone.
     processes: HashMap<u64, (WorkerId, watch::Sender<Option<crate::process::Exit>>)>,
     next_key: u64,
+    /// Since when no more than one worker has been there.
+    alone_since: SystemTime,
+    /// Checks of claims, by the key of their process.
+    checks: HashMap<u64, verify::Check>,
+    checked: UnboundedSender<(u64, crate::process::Exit)>,
     inputs: VecDeque<Input>,
     surroundings: Surroundings,
+    pools: PoolKeeper,
     table: TableKeeper,
     committer: Committer,
     /// Reports of the channel that may be removed once their results are durable.
     settled: Vec<(String, u32, wavecrew_store::Closed)>,
-    ended: UnboundedSender<ProcessEnded>,
+    process_news: UnboundedSender<ProcessNews>,
     answers: UnboundedSender<(u32, Answer)>,
     interrupts: u32,
     ending: Option<Ending>,
@@ -166,36 +183,43 @@ impl<'a> Driver<'a> {
     ) -> Result<(Ending, Ledger), DriveError> {
         let (guardian, notices) = Guardian::start(guardian).await?;
         session.note_guardian(guardian.process())?;
-        let (ended, process_ends) = unbounded_channel();
+        let (process_news, news_of_processes) = unbounded_channel();
         let (answers, answered) = unbounded_channel();
+        let (checked, checks_ended) = unbounded_channel();
         let (news_out, news) = unbounded_channel();
         let table = session.take_table();
         let syncer = session.journal.syncer();
+        let clock = Clock::start();
         let mut driver = Self {
+            pools: PoolKeeper::new(&surface.pools, clock.now()),
             table: TableKeeper::start(table, syncer.clone(), news_out.clone()),
             committer: Committer::start(syncer, news_out),
             session,
             engine,
             surface,
-            clock: Clock::start(),
+            clock,
             agents: BTreeMap::new(),
             redactor: Rc::new(Redactor::new(std::env::vars_os())),
             guardian,
             workers: BTreeMap::new(),
             processes: HashMap::new(),
             next_key: 1,
+            alone_since: UNIX_EPOCH,
+            checks: HashMap::new(),
+            checked,
             inputs: VecDeque::new(),
             surroundings: Surroundings::default(),
             settled: Vec::new(),
-            ended,
+            process_news,
             answers,
             interrupts: 0,
             ending: None,
         };
         let channels = Channels {
             notices,
-            process_ends,
+            news_of_processes,
             answered,
+            checks_ended,
             news,
         };
         let outcome = driver.look_after(channels).await;
@@ -216,6 +240,8 @@ impl<'a> Driver<'a> {
         for report in &mut recovered {
             report.body = self.redactor.text(&report.body);
         }
+        // What others wait for is known before anything starts.
+        self.look_at_pools();
         self.inputs.push_back(Input::Begin { recovered });
         loop {
             while let Some(input) = self.inputs.pop_front() {
@@ -227,7 +253,11 @@ impl<'a> Driver<'a> {
             tokio::select! {
                 biased;
                 Some(notice) = channels.notices.recv() => self.hear(notice)?,
-                Some(end) = channels.process_ends.recv() => self.process_ended(&end)?,
+                Some(news) = channels.news_of_processes.recv() => match news {
+                    ProcessNews::TurnOver { key } => self.turn_over(key)?,
+                    ProcessNews::Ended { key, exit } => self.process_ended(key, exit)?,
+                },
+                Some((key, exit)) = channels.checks_ended.recv() => self.check_ended(key, exit),
                 Some(news) = channels.news.recv() => self.table_news(news)?,
                 Some((question, answer)) = channels.answered.recv() => {
                     self.inputs.push_back(Input::Answered { question, answer });
@@ -274,6 +304,9 @@ impl<'a> Driver<'a> {
                 }
             }
             ProcessNotice::SpawnFailed { key, error } => {
+                if self.check_failed(key, &error.to_string()) {
+                    return Ok(());
+                }
                 let Some((worker, _)) = self.processes.remove(&key) else {
                     return Ok(());
                 };
@@ -294,8 +327,10 @@ impl<'a> Driver<'a> {
                 self.closed_if_gone(worker);
             }
             ProcessNotice::Exited { key, status, .. } => {
-                if let Some((_, exited)) = self.processes.get(&key) {
-                    // Its pumps answer with `ProcessEnded` once they have taken in the rest.
+                if !self.check_exited(key, status)
+                    && let Some((_, exited)) = self.processes.get(&key)
+                {
+                    // Its pumps answer with `ProcessNews::Ended` once they have taken in the rest.
                     let _ = exited.send(Some(status));
                 }
             }
@@ -307,7 +342,10 @@ impl<'a> Driver<'a> {
     fn tick(&mut self) -> Result<(), DriveError> {
         self.look_for_reports()?;
         self.note_conversations();
+        self.look_at_last_calls();
+        self.look_at_checks();
         self.look_for_words();
+        self.look_at_pools();
         self.inputs.push_back(Input::Tick);
         let ledger = self.engine.ledger();
         self.table.tick(|| session::render(ledger));
@@ -393,7 +431,8 @@ impl<'a> Driver<'a> {
 
 struct Channels {
     notices: UnboundedReceiver<ProcessNotice>,
-    process_ends: UnboundedReceiver<ProcessEnded>,
+    news_of_processes: UnboundedReceiver<ProcessNews>,
     answered: UnboundedReceiver<(u32, Answer)>,
+    checks_ended: UnboundedReceiver<(u64, crate::process::Exit)>,
     news: UnboundedReceiver<TableNews>,
 }

@@ -2,12 +2,13 @@
 //! end, where a report may stand.
 
 use crate::agent::stream::{End, Expects, Outcome};
-use crate::agent::{Listener, Redactor, settled};
+use crate::agent::{Dialogue, Listener, Redactor, settled};
 use crate::cassette::Tape;
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
-use wavecrew_core::engine::{MAX_REPORT_BYTES, Voice, final_object};
+use tokio::sync::mpsc::UnboundedSender;
+use wavecrew_core::engine::{MAX_REPORT_BYTES, Permission, Voice, final_object};
 use wavecrew_core::event::Spent;
 use wavecrew_store::{BoundedLog, sanitise};
 
@@ -24,6 +25,8 @@ pub(super) struct Output {
     listener: Option<RefCell<Listener>>,
     redactor: Rc<Redactor>,
     active: Cell<bool>,
+    /// Into the process that is spoken to, if one is.
+    line: RefCell<Option<UnboundedSender<String>>>,
     /// Of the turn under way, when the run is recorded.
     tape: Option<RefCell<Tape>>,
 }
@@ -86,6 +89,7 @@ impl Output {
             listener: listener.map(RefCell::new),
             redactor,
             active: Cell::new(false),
+            line: RefCell::new(None),
             tape: tape.map(RefCell::new),
         }
     }
@@ -111,8 +115,98 @@ impl Output {
                 if listener.borrow_mut().hear(chunk) {
                     self.active.set(true);
                 }
+                self.speak(&mut listener.borrow_mut());
             }
             (Stream::Stderr, Some(_)) => {}
+        }
+    }
+
+    /// A process that is spoken to is there; what goes into `line` reaches it.
+    pub fn converse(&self, dialogue: Box<dyn Dialogue>, line: UnboundedSender<String>) {
+        if let Some(listener) = &self.listener {
+            listener.borrow_mut().converse(dialogue);
+            *self.line.borrow_mut() = Some(line);
+        }
+    }
+
+    /// The process that was spoken to is gone, or is to read no more.
+    pub fn hang_up(&self) {
+        *self.line.borrow_mut() = None;
+        if let Some(listener) = &self.listener {
+            listener.borrow_mut().hang_up();
+        }
+    }
+
+    /// Whether there is a process that is spoken to.
+    pub fn converses(&self) -> bool {
+        self.listener
+            .as_ref()
+            .is_some_and(|listener| listener.borrow().converses())
+    }
+
+    /// Whether the process that is spoken to is at work.
+    pub fn turn_open(&self) -> bool {
+        self.listener
+            .as_ref()
+            .is_some_and(|listener| listener.borrow().turn_open())
+    }
+
+    /// Whether a turn of the process that is spoken to has just ended.
+    pub fn take_turn_over(&self) -> bool {
+        let over = |listener: &RefCell<Listener>| listener.borrow_mut().take_turn_over();
+        self.listener.as_ref().is_some_and(over)
+    }
+
+    pub fn say(&self, message: &str) {
+        if let Some(listener) = &self.listener {
+            let mut listener = listener.borrow_mut();
+            listener.say(message);
+            self.speak(&mut listener);
+        }
+    }
+
+    /// The worker's report is here: what changes from now on was not in it.
+    pub fn note_report(&self) {
+        if let Some(listener) = &self.listener {
+            listener.borrow_mut().note_report();
+        }
+    }
+
+    /// Files that the agent says it changed after its report.
+    pub fn late_changes(&self) -> Vec<String> {
+        let listener = self.listener.as_ref();
+        listener.map_or_else(Vec::new, |listener| listener.borrow().late_changes().to_vec())
+    }
+
+    /// What the agent asked since this was asked last: ids and what they are about.
+    pub fn take_questions(&self) -> Vec<(String, String)> {
+        let listener = self.listener.as_ref();
+        listener.map_or_else(Vec::new, |listener| listener.borrow_mut().take_questions())
+    }
+
+    /// Answers a question of the agent.
+    pub fn reply(&self, question: &str, permission: Permission) {
+        if let Some(listener) = &self.listener {
+            let mut listener = listener.borrow_mut();
+            listener.reply(question, permission);
+            self.speak(&mut listener);
+        }
+    }
+
+    /// Asks the process that is spoken to for the end of its turn.
+    pub fn cut_short(&self) {
+        if let Some(listener) = &self.listener {
+            let mut listener = listener.borrow_mut();
+            listener.cut_short();
+            self.speak(&mut listener);
+        }
+    }
+
+    fn speak(&self, listener: &mut Listener) {
+        let text = listener.take_outgoing();
+        if let Some(line) = self.line.borrow().as_ref().filter(|_| !text.is_empty()) {
+            // A process that is gone is heard of elsewhere.
+            let _ = line.send(text);
         }
     }
 
@@ -219,6 +313,11 @@ impl Output {
         let tally = listener.tally();
         let conversation = tally.conversation.clone()?;
         Some((conversation, tally.model.clone(), tally.version.clone()))
+    }
+
+    /// The model, once it is known.
+    pub fn model(&self) -> Option<String> {
+        self.listener.as_ref()?.borrow().tally().model.clone()
     }
 
     /// Why the turn ended, if its agent tells.

@@ -1,7 +1,8 @@
 //! Performs the engine's actions, in order.
 
+use super::files::remove_scratch;
 use super::output::{Activity, Output};
-use super::turn::{conversation_id, remove_scratch};
+use super::turn::{CUT_SHORT, conversation_id};
 use super::worker::{Talk, Worker};
 use super::{DriveError, Driver, session};
 use crate::agent::stream::{Span, Usage};
@@ -11,7 +12,7 @@ use std::fs;
 use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use wavecrew_core::engine::{Action, Assignment, Input, Notice, SpawnError, WorkerId};
+use wavecrew_core::engine::{Action, Assignment, Input, Notice, Resume, SpawnError, Verdict, WorkerId};
 use wavecrew_core::prompt::{Briefing, first_message, resumed_message};
 use wavecrew_store::{StoreError, Token, atomic};
 
@@ -54,7 +55,12 @@ impl Driver<'_> {
                     task,
                     &outputs,
                 );
-                self.inputs.push_back(Input::ClaimChecked { worker, verdict });
+                match verdict {
+                    Verdict::Holds { .. } if self.session.verify.is_some() => {
+                        self.start_check(worker, task, &outputs)?;
+                    }
+                    verdict => self.inputs.push_back(Input::ClaimChecked { worker, verdict }),
+                }
             }
             Action::Close { worker, grace } => self.close(worker, grace)?,
             Action::KeepFindings { task, text, .. } => {
@@ -65,6 +71,16 @@ impl Driver<'_> {
                 session::write_interactive(&self.session.dir, self.engine.ledger(), task)?;
             }
             Action::Merged { wave } => self.merged(wave)?,
+            Action::Share { pool, news } => self.share(&pool, news),
+            Action::Reply {
+                worker,
+                key,
+                permission,
+            } => {
+                if let Some(state) = self.workers.get(&worker) {
+                    state.output.reply(&key, permission);
+                }
+            }
             Action::Ask(question) => {
                 let Some(asker) = self.surface.asker.clone() else {
                     let answer = wavecrew_core::engine::Answer::Abort;
@@ -104,12 +120,12 @@ impl Driver<'_> {
 
     fn spawn(&mut self, assignment: Assignment) -> Result<(), DriveError> {
         let worker = assignment.worker;
-        let agent = match self.agent(&assignment.agent) {
-            Ok(agent) => agent,
+        let agent = self.agent(&assignment.agent).map_err(|error| error.to_string());
+        let ready = agent.and_then(|agent| Ok((agent, self.session.folder_of(&assignment.id)?)));
+        let (agent, folder) = match ready {
+            Ok(ready) => ready,
             Err(error) => {
-                let error = SpawnError::Permanent(error.to_string());
-                self.inputs.push_back(Input::SpawnFailed { worker, error });
-                self.inputs.push_back(Input::Closed { worker });
+                self.never_started(worker, error);
                 return Ok(());
             }
         };
@@ -128,9 +144,7 @@ impl Driver<'_> {
                 part.agent
             }
             Some(Err(error)) => {
-                let error = SpawnError::Permanent(error);
-                self.inputs.push_back(Input::SpawnFailed { worker, error });
-                self.inputs.push_back(Input::Closed { worker });
+                self.never_started(worker, error);
                 return Ok(());
             }
         };
@@ -162,13 +176,7 @@ impl Driver<'_> {
             Some(_) => resumed_message(&message),
             None => message,
         };
-        let before = resume.as_ref().map_or(Usage::NONE, |resume| Usage {
-            span: Span::Conversation,
-            input: resume.spent.input,
-            cached: resume.spent.cached,
-            output: resume.spent.output,
-            cost: resume.spent.cost,
-        });
+        let before = resume.as_ref().map_or(Usage::NONE, used_before);
         let fresh = match memory {
             Memory::None => String::new(),
             Memory::Named | Memory::Own => conversation_id()?,
@@ -190,6 +198,7 @@ impl Driver<'_> {
             )),
             talk: Talk::new(fresh, resume.map(|resume| resume.conversation)),
             agent,
+            folder,
             unsaid: None,
             result_file: self.session.dir.result_file(id, attempt),
             token,
@@ -199,10 +208,19 @@ impl Driver<'_> {
             turn: 1,
             report_seen: false,
             closing: None,
+            last_call: None,
             assignment,
         };
         self.workers.insert(worker, state);
+        self.count_workers();
         self.start_turn(worker, 1, &message)
+    }
+
+    /// There is no worker, and another try would not make one.
+    fn never_started(&mut self, worker: WorkerId, error: String) {
+        let error = SpawnError::Permanent(error);
+        self.inputs.push_back(Input::SpawnFailed { worker, error });
+        self.inputs.push_back(Input::Closed { worker });
     }
 
     /// The agent of this name, made once.
@@ -229,11 +247,16 @@ impl Driver<'_> {
                     self.inputs.push_back(Input::Activity { worker: *worker });
                 }
             }
+            for (key, text) in state.output.take_questions() {
+                let (worker, text) = (*worker, self.redactor.text(&text));
+                self.inputs.push_back(Input::Asks { worker, key, text });
+            }
             if state.report_seen || state.closing.is_some() || state.started.elapsed() < REPORTS_AFTER {
                 continue;
             }
             if let Some(report) = attempts.take_report(&state.assignment.id, state.assignment.attempt)? {
                 state.report_seen = true;
+                state.output.note_report();
                 reports.push((*worker, self.redactor.text(&String::from_utf8_lossy(&report))));
             }
         }
@@ -265,9 +288,17 @@ impl Driver<'_> {
         let late = closed.report.as_ref().filter(|_| !state.report_seen);
         let late = late.map(|report| self.redactor.text(&String::from_utf8_lossy(report)));
         state.closing = Some(closed);
-        for key in &state.alive {
-            self.guardian.close(*key, grace);
+        if state.output.turn_open() {
+            // An agent that ends its turn itself keeps its conversation and its tools in order.
+            state.output.cut_short();
+            state.last_call = Some((Instant::now() + CUT_SHORT, grace));
+        } else {
+            state.output.hang_up();
+            for key in &state.alive {
+                self.guardian.close(*key, grace);
+            }
         }
+        self.close_checks(worker);
         if let Some(body) = late {
             // It got in before the channel closed.
             self.tape_report(worker, &body);
@@ -291,10 +322,14 @@ impl Driver<'_> {
         let state = self.workers.remove(&worker).expect("looked up above");
         state.output.finish();
         let _ = fs::remove_file(&state.result_file);
+        let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
+        let _ = fs::remove_file(self.session.dir.usage_file(id, attempt));
         if state.agent.memory() != Memory::None {
             remove_scratch(&self.session.dir, &state.assignment.id, state.assignment.attempt);
         }
+        self.count_workers();
         if closed.report.is_some() {
+            self.note_late_edits(&state);
             self.settled
                 .push((state.assignment.id, state.assignment.attempt, closed));
         }
@@ -325,5 +360,16 @@ impl Driver<'_> {
             attempts.forget(&id, attempt, &closed)?;
         }
         Ok(())
+    }
+}
+
+/// What a conversation had used when it was cut off.
+fn used_before(resume: &Resume) -> Usage {
+    Usage {
+        span: Span::Conversation,
+        input: resume.spent.input,
+        cached: resume.spent.cached,
+        output: resume.spent.output,
+        cost: resume.spent.cost,
     }
 }

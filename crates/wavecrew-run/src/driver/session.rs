@@ -1,5 +1,6 @@
 //! A session on disk, made or taken up: the folder, the lock, the journal, the table.
 
+use super::verify::Verify;
 use crate::cassette::Recorder;
 use crate::process::{ProcessId, end_leftovers};
 use std::collections::VecDeque;
@@ -26,6 +27,9 @@ const SETTLE: Duration = Duration::from_millis(300);
 /// Processes of the last run that are looked for one by one; guardians see to the rest.
 const RECENT_PROCESSES: usize = 2000;
 
+/// Says where the worker of a task works, and makes that place if need be.
+pub type Folders = Box<dyn FnMut(&str) -> Result<PathBuf, String>>;
+
 /// The session of a run, with the lock that makes this process its only writer.
 pub struct OpenSession {
     pub dir: SessionDir,
@@ -34,6 +38,10 @@ pub struct OpenSession {
     pub project: PathBuf,
     /// Replaces the team's limit on logs.
     pub log_bytes: Option<u64>,
+    /// Where the worker of a task works, if not in the project.
+    pub folders: Option<Folders>,
+    /// What has to succeed before a task counts as done.
+    pub verify: Option<Verify>,
     /// Writes down what workers do, to be played again.
     pub recorder: Option<Recorder>,
     pub(super) journal: Journal<Event>,
@@ -98,6 +106,8 @@ impl NewSession<'_> {
             info,
             project: self.project.to_owned(),
             log_bytes: None,
+            folders: None,
+            verify: None,
             recorder: None,
             journal,
             table: Some(table),
@@ -139,7 +149,7 @@ impl OpenSession {
         let guardian = read_guardian(&dir);
         let _ = end_leftovers(guardian.as_ref(), &processes_of_last_run(&events), dir.path());
         // Private files of workers that are gone.
-        let _ = fs::remove_dir_all(super::turn::scratch_folder(&dir));
+        let _ = fs::remove_dir_all(super::files::scratch_folder(&dir));
         let recovered = dir
             .attempts()
             .recover()?
@@ -158,6 +168,8 @@ impl OpenSession {
             info,
             project: project.to_owned(),
             log_bytes: None,
+            folders: None,
+            verify: None,
             recorder: None,
             journal,
             table: Some(table),
@@ -179,6 +191,14 @@ impl OpenSession {
     pub fn record(&mut self, events: &[Event]) -> Result<(), StoreError> {
         self.journal.append(events)?;
         self.journal.sync()
+    }
+
+    /// Where the worker of this task works.
+    pub(super) fn folder_of(&mut self, task: &str) -> Result<PathBuf, String> {
+        match &mut self.folders {
+            Some(folders) => folders(task),
+            None => Ok(self.project.clone()),
+        }
     }
 
     /// A relative path is seen from the project; a bare name is looked up on PATH.

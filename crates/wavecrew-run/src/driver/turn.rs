@@ -1,28 +1,24 @@
 //! Turns of a worker's conversation: how each is started, and what is made of its end.
 
+use super::files::{read_result_file, scratch_folder, write_files, write_prompt};
 use super::output::Output;
-use super::worker::{ProcessEnded, Unsaid, open_streams};
-use super::{DriveError, Driver};
-use crate::agent::launch::{McpServer, Request};
+use super::worker::{Unsaid, open_line, open_streams};
+use super::{DriveError, Driver, usage};
+use crate::agent::launch::{McpServer, Request, Stdin};
 use crate::agent::stream::{End, Expects, FailKind, Outcome, Stopped};
-use crate::agent::{Memory, Replayed};
+use crate::agent::{Adapter, Memory, Replayed};
 use crate::process::{Exit as ProcessExit, Spawn};
-use rustix::fs::OFlags;
-use rustix::io::Errno;
 use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::{self, Read, Seek, Write};
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-use wavecrew_core::engine::{Exit, Input, MAX_REPORT_BYTES, SpawnError, TurnEnd, WorkerId};
+use std::fs;
+use std::time::{Duration, Instant};
+use wavecrew_core::engine::{Exit, Input, SpawnError, TurnEnd, Voice, WorkerId};
 use wavecrew_core::event::StopReason;
 use wavecrew_core::team::Access;
-use wavecrew_store::{SessionDir, StoreError, Token};
+use wavecrew_core::time::Timestamp;
+use wavecrew_store::{StoreError, Token};
 
 /// How long an agent whose turn is cut short may take to keep its conversation.
-const CUT_SHORT: Duration = Duration::from_secs(3);
+pub(super) const CUT_SHORT: Duration = Duration::from_secs(3);
 /// The name of our tools in the agents' configuration.
 const TOOLS: &str = "wavecrew";
 
@@ -32,7 +28,8 @@ impl Driver<'_> {
             return Ok(());
         };
         let answers_report = state.report_seen;
-        if state.agent.memory() == Memory::None || state.alive.is_empty() {
+        let waits = state.output.converses() && !state.output.turn_open();
+        if state.agent.memory() == Memory::None || state.alive.is_empty() || waits {
             state.output.new_turn();
             self.start_turn(worker, turn, &text)?;
         } else {
@@ -42,15 +39,19 @@ impl Driver<'_> {
                 text,
                 answers_report,
             });
-            for key in &state.alive {
-                self.guardian.close(*key, CUT_SHORT);
+            if state.output.converses() {
+                state.output.cut_short();
+            } else {
+                for key in &state.alive {
+                    self.guardian.close(*key, CUT_SHORT);
+                }
             }
         }
         // What is answered was not accepted, so that there may be another.
         self.refuse_report(worker, "it was sent back")
     }
 
-    /// Starts a process for a turn of the worker's conversation.
+    /// Begins a turn of the worker's conversation: with the process that is spoken to, or else with a new one.
     pub(super) fn start_turn(
         &mut self,
         worker: WorkerId,
@@ -60,6 +61,11 @@ impl Driver<'_> {
         let state = self.workers.get_mut(&worker).expect("callers looked it up");
         let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
         let prompt_file = self.session.dir.prompt_file(id, attempt, turn);
+        if state.output.converses() {
+            write_prompt(&prompt_file, message)?;
+            state.output.say(message);
+            return Ok(());
+        }
         let session_dir = self.session.dir.path();
         let mut env = vec![
             variable("WAVECREW_PROMPT_FILE", &prompt_file),
@@ -71,27 +77,48 @@ impl Driver<'_> {
             variable("WAVECREW_TURN", turn.to_string()),
             variable("WAVECREW_TOKEN", state.token.as_str()),
         ];
+        if state.output.voice() == Voice::Quiet {
+            env.push(variable(
+                "WAVECREW_USAGE_FILE",
+                self.session.dir.usage_file(id, attempt),
+            ));
+        }
         let tools = self.surface.worker_tools.as_ref().map(|words| tools(words, &env));
         let scratch = scratch_folder(&self.session.dir).join(format!("{id}.{attempt}"));
         let role = self.engine.ledger().team.role(&state.assignment.role);
+        let settings = self.surface.agent_settings.of(&state.assignment.agent);
         let launch = state.agent.launch(&Request {
             prompt: message,
+            mode: state.assignment.mode,
             access: role.map_or(Access::Source, |role| role.access),
-            model: None,
+            model: settings.model.as_deref(),
             mcp: tools.as_ref(),
             schema: None,
             conversation: state.talk.next_turn(),
+            project: &self.session.project,
             scratch: &scratch,
             folders: &[session_dir.to_owned()],
-            extra: &[],
+            extra: &settings.args,
         });
         write_files(&scratch, &launch.files)?;
-        let stdin = write_prompt(&prompt_file, &launch.stdin)?;
+        let (prompt, dialogue) = match launch.stdin {
+            Stdin::Text(text) => (write_prompt(&prompt_file, &text)?, None),
+            Stdin::Spoken(dialogue) => (write_prompt(&prompt_file, message)?, Some(dialogue)),
+        };
         env.extend(launch.env.iter().map(|(name, value)| variable(name, value)));
         let key = self.next_key;
         self.next_key += 1;
-        let streams = match open_streams(key, &state.output, self.ended.clone()) {
-            Ok(streams) => streams,
+        let opened = open_streams(key, &state.output, self.process_news.clone()).and_then(|streams| {
+            let Some(dialogue) = dialogue else {
+                return Ok((streams, prompt));
+            };
+            let (stdin, line) = open_line()?;
+            state.output.converse(dialogue, line);
+            state.output.say(message);
+            Ok((streams, stdin))
+        });
+        let (streams, stdin) = match opened {
+            Ok(opened) => opened,
             Err(error) => {
                 let error = SpawnError::Shortage(error.to_string());
                 self.inputs.push_back(Input::SpawnFailed { worker, error });
@@ -102,11 +129,12 @@ impl Driver<'_> {
         state.alive.push(key);
         state.turn = turn;
         self.processes.insert(key, (worker, streams.exited));
+        let cwd = state.folder.clone();
         self.tape_begin(worker, key, turn);
         let spec = Spawn {
             program: self.session.resolve(launch.program.as_ref()),
             args: launch.args.into_iter().map(OsString::from).collect(),
-            cwd: self.session.project.clone(),
+            cwd,
             env_set: env,
             env_remove: Vec::new(),
             stdin,
@@ -116,34 +144,92 @@ impl Driver<'_> {
         Ok(self.guardian.spawn(key, spec)?)
     }
 
-    pub(super) fn process_ended(&mut self, end: &ProcessEnded) -> Result<(), DriveError> {
-        let Some((worker, _)) = self.processes.remove(&end.key) else {
+    pub(super) fn process_ended(&mut self, key: u64, exit: ProcessExit) -> Result<(), DriveError> {
+        let Some((worker, _)) = self.processes.remove(&key) else {
             return Ok(());
         };
         let Some(state) = self.workers.get_mut(&worker) else {
             return Ok(());
         };
-        state.alive.retain(|key| *key != end.key);
+        state.alive.retain(|alive| *alive != key);
         state.output.end_turn();
-        self.tape_exit(worker, end.key, end.exit);
+        state.output.hang_up();
+        self.tape_exit(worker, key, exit);
         self.note_conversation(worker);
-        if self.begin_again(worker, end.exit)? || self.say_unsaid(worker)? {
+        if self.begin_again(worker, exit)? || self.say_unsaid(worker)? {
             return Ok(());
         }
+        self.end_turn(worker, exit)?;
+        self.closed_if_gone(worker);
+        Ok(())
+    }
+
+    /// A process that is spoken to waits for the next message.
+    pub(super) fn turn_over(&mut self, key: u64) -> Result<(), DriveError> {
+        let Some((worker, _)) = self.processes.get(&key) else {
+            return Ok(());
+        };
+        let worker = *worker;
+        let Some(state) = self.workers.get_mut(&worker) else {
+            return Ok(());
+        };
+        if state.closing.is_some() {
+            // What it ended with is told with the end of its process.
+            if let Some((_, grace)) = state.last_call.take() {
+                self.guardian.close(key, grace);
+            }
+            return Ok(());
+        }
+        self.note_conversation(worker);
+        if self.say_unsaid(worker)? {
+            return Ok(());
+        }
+        self.end_turn(worker, ProcessExit::Code(0))
+    }
+
+    /// Ends processes that were asked to end their turn first, and did not in time.
+    pub(super) fn look_at_last_calls(&mut self) {
+        for state in self.workers.values_mut() {
+            if let Some((_, grace)) = state.last_call.take_if(|(until, _)| Instant::now() >= *until) {
+                for key in &state.alive {
+                    self.guardian.close(*key, grace);
+                }
+            }
+        }
+    }
+
+    /// Tells the engine what became of a turn.
+    fn end_turn(&mut self, worker: WorkerId, exit: ProcessExit) -> Result<(), DriveError> {
         let reports = self.reports_of(worker)?;
         let state = &self.workers[&worker];
         // While another turn of the conversation goes on, only a report ends this one.
-        if state.alive.is_empty() || !reports.is_empty() {
+        if state.alive.is_empty() || state.output.converses() || !reports.is_empty() {
             let stopped = state.closing.is_some();
-            let received = state.report_seen || !reports.is_empty();
-            let mut end = turn_end(&state.output, end.exit, stopped, received, reports);
+            // The answer is a candidate, but nothing that was handed in.
+            let answers = usize::from(state.output.answer().is_some());
+            let received = state.report_seen || reports.len() > answers;
+            let now = self.clock.now();
+            let mut end = turn_end(
+                state.agent.as_ref(),
+                &state.output,
+                exit,
+                stopped,
+                received,
+                reports,
+                now,
+            );
+            let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
+            if state.output.voice() == Voice::Quiet
+                && let Some(told) = read_result_file(&self.session.dir.usage_file(id, attempt))?
+            {
+                usage::complete(&mut end, &told);
+            }
             if let Some(replayed) = state.agent.replayed(state.turn) {
                 as_recorded(&mut end, replayed);
             }
             self.tape_spent(worker, end.spent);
             self.inputs.push_back(Input::TurnEnded { worker, end });
         }
-        self.closed_if_gone(worker);
         Ok(())
     }
 
@@ -244,11 +330,13 @@ impl Driver<'_> {
 
 /// What the engine is told of the end of a turn.
 fn turn_end(
+    agent: &dyn Adapter,
     output: &Output,
     exit: ProcessExit,
     stopped: bool,
     received: bool,
     reports: Vec<String>,
+    now: Timestamp,
 ) -> TurnEnd {
     let end = if stopped {
         // By which clock, the engine knows; here it matters that the exit code means nothing.
@@ -263,6 +351,7 @@ fn turn_end(
             reports,
             last_words: output.last_words(),
             spent,
+            model: None,
             retry_after: None,
         };
     };
@@ -276,17 +365,24 @@ fn turn_end(
         exit,
         reports,
         last_words: match &failure {
-            Some(failure) => output.shown(failure.message.as_bytes()),
+            Some(failure) => {
+                let words = output.shown(failure.message.as_bytes());
+                match agent.advice(failure.kind) {
+                    Some(advice) => format!("{words} (help: {advice})"),
+                    None => words,
+                }
+            }
             None => output.last_words(),
         },
         spent,
-        retry_after: failure.and_then(|failure| failure.retry_after),
+        model: output.model(),
+        retry_after: failure.and_then(|failure| failure.wait(now)),
     }
 }
 
 /// No service wants to be waited for in a replay, and a clock that ended the worker need not run again.
 fn as_recorded(end: &mut TurnEnd, replayed: Replayed) {
-    end.retry_after = None;
+    end.retry_after = Some(Duration::ZERO);
     match replayed {
         Replayed::Ended => {}
         Replayed::Stopped { stop, error } => (end.exit, end.last_words) = (Exit::Reason(stop), error),
@@ -330,106 +426,4 @@ pub(super) fn conversation_id() -> Result<String, StoreError> {
         &hex[17..20],
         &hex[20..32]
     ))
-}
-
-/// Where workers' private files lie; removed with the worker.
-pub(super) fn scratch_folder(session: &SessionDir) -> PathBuf {
-    session.run_folder().join("scratch")
-}
-
-/// Removes a worker's private files.
-pub(super) fn remove_scratch(session: &SessionDir, id: &str, attempt: u32) {
-    let folder = scratch_folder(session).join(format!("{id}.{attempt}"));
-    // Most agents have none; what cannot be removed now is swept with the whole folder.
-    let _ = fs::remove_dir_all(folder);
-}
-
-/// Files that only the user may read: some hold the worker's token.
-fn write_files(scratch: &Path, files: &[(PathBuf, String)]) -> Result<(), StoreError> {
-    if files.is_empty() {
-        return Ok(());
-    }
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        |source| StoreError::Io {
-            operation: "write",
-            path,
-            source,
-        }
-    };
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(scratch)
-        .map_err(failed(scratch))?;
-    for (path, content) in files {
-        let file = File::options()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(path);
-        file.and_then(|mut file| file.write_all(content.as_bytes()))
-            .map_err(failed(path))?;
-    }
-    Ok(())
-}
-
-/// The prompt as a file that is also the worker's stdin: nothing has to be pumped, and one that does not read it is
-/// no error.
-fn write_prompt(path: &Path, message: &str) -> Result<OwnedFd, StoreError> {
-    let write = || -> io::Result<File> {
-        let mut file = File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .open(path)?;
-        file.write_all(message.as_bytes())?;
-        file.rewind()?;
-        Ok(file)
-    };
-    let failed = |source| StoreError::Io {
-        operation: "write",
-        path: path.to_owned(),
-        source,
-    };
-    write().map(OwnedFd::from).map_err(failed)
-}
-
-/// The result file, if the worker wrote one; taken away so that the next turn starts without it.
-///
-/// A shortage of the machine must not cost a report, and what a worker may make of the name (a folder, a pipe that
-/// nobody writes to) must not cost the run.
-fn read_result_file(path: &Path) -> Result<Option<String>, StoreError> {
-    let read = || -> io::Result<Option<Vec<u8>>> {
-        let file = File::options()
-            .read(true)
-            .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
-            .open(path)?;
-        if !file.metadata()?.is_file() {
-            return Ok(None);
-        }
-        let mut bytes = Vec::new();
-        // One more than is taken, so that too much is noticed.
-        file.take(MAX_REPORT_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-        Ok(Some(bytes))
-    };
-    let bytes = match read() {
-        Ok(Some(bytes)) => bytes,
-        Ok(None) => return Ok(None),
-        Err(error) => match Errno::from_io_error(&error) {
-            Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::IO) => {
-                return Err(StoreError::Io {
-                    operation: "read",
-                    path: path.to_owned(),
-                    source: error,
-                });
-            }
-            _ => return Ok(None),
-        },
-    };
-    let _ = fs::remove_file(path);
-    let text = String::from_utf8_lossy(&bytes).trim().to_owned();
-    Ok((!text.is_empty()).then_some(text))
 }

@@ -3,21 +3,28 @@
 use super::output::{Output, Stream};
 use crate::agent::launch::Conversation;
 use crate::agent::{Adapter, Memory};
-use crate::process::{Exit, output_pipe, pump};
+use crate::process::{Exit, input_pipe, output_pipe, pump};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::time::Instant;
-use tokio::sync::mpsc::UnboundedSender;
+use std::time::{Duration, Instant};
+use tokio::io::AsyncWriteExt;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use wavecrew_core::engine::Assignment;
 use wavecrew_store::{Closed, Token};
 
-/// A process of a worker has ended and everything it printed has been taken in.
-pub(super) struct ProcessEnded {
-    pub key: u64,
-    pub exit: Exit,
+/// Something happened to a process of a worker, and everything that it had printed by then was taken in.
+pub(super) enum ProcessNews {
+    /// A turn of its conversation is over; it waits to be spoken to.
+    TurnOver {
+        key: u64,
+    },
+    Ended {
+        key: u64,
+        exit: Exit,
+    },
 }
 
 pub(super) struct Worker {
@@ -30,6 +37,8 @@ pub(super) struct Worker {
     /// Keys of processes that live or are being started.
     pub alive: Vec<u64>,
     pub agent: Rc<dyn Adapter>,
+    /// Where it works.
+    pub folder: PathBuf,
     /// The latest one that was started.
     pub turn: u32,
     pub talk: Talk,
@@ -39,6 +48,8 @@ pub(super) struct Worker {
     pub report_seen: bool,
     /// The engine wants it ended.
     pub closing: Option<Closed>,
+    /// Its turn was asked to end before its process is; until when, and the grace after that.
+    pub last_call: Option<(Instant, Duration)>,
 }
 
 /// A message for the next turn.
@@ -104,7 +115,7 @@ pub(super) struct Streams {
 pub(super) fn open_streams(
     key: u64,
     output: &Rc<Output>,
-    ended: UnboundedSender<ProcessEnded>,
+    news: UnboundedSender<ProcessNews>,
 ) -> io::Result<Streams> {
     let (out_from, stdout) = output_pipe()?;
     let (err_from, stderr) = output_pipe()?;
@@ -117,15 +128,19 @@ pub(super) fn open_streams(
         };
         // A pipe that cannot be read any more has nothing more to say.
         let _ = tokio::join!(
-            pump(&out_from, gone(exit.clone()), |chunk| output
-                .take_in(Stream::Stdout, chunk)),
+            pump(&out_from, gone(exit.clone()), |chunk| {
+                output.take_in(Stream::Stdout, chunk);
+                if output.take_turn_over() {
+                    let _ = news.send(ProcessNews::TurnOver { key });
+                }
+            }),
             pump(&err_from, gone(exit.clone()), |chunk| output
                 .take_in(Stream::Stderr, chunk)),
         );
         gone(exit.clone()).await;
         let exit = *exit.borrow();
         if let Some(exit) = exit {
-            let _ = ended.send(ProcessEnded { key, exit });
+            let _ = news.send(ProcessNews::Ended { key, exit });
         }
     });
     Ok(Streams {
@@ -133,4 +148,19 @@ pub(super) fn open_streams(
         stderr,
         exited,
     })
+}
+
+/// A stdin that stays open, and the way into it: what is sent there is written in order, until the sender is dropped.
+pub(super) fn open_line() -> io::Result<(OwnedFd, UnboundedSender<String>)> {
+    let (stdin, mut into) = input_pipe()?;
+    let (line, mut texts) = unbounded_channel::<String>();
+    tokio::task::spawn_local(async move {
+        while let Some(text) = texts.recv().await {
+            // One that does not read any more is about to end.
+            if into.write_all(text.as_bytes()).await.is_err() {
+                return;
+            }
+        }
+    });
+    Ok((stdin, line))
 }

@@ -11,7 +11,7 @@ use wavecrew_core::team::Access;
 use wavecrew_fake_model::FakeModel;
 use wavecrew_fake_model::client::{installed, point};
 use wavecrew_run::agent::Cli;
-use wavecrew_run::agent::launch::{Conversation, Launch, Request, launch};
+use wavecrew_run::agent::launch::{Conversation, Launch, Request, Stdin, launch};
 use wavecrew_run::agent::stream::{
     AgentEvent, End, Expects, FailKind, Meter, Outcome, Stream, Tally, Usage, outcome,
 };
@@ -102,7 +102,7 @@ impl Lab {
 
 impl Ran {
     fn judged(&self, expects: Expects) -> Outcome {
-        outcome(self.cli, &self.tally, self.end, expects, &self.stderr)
+        outcome(Some(self.cli), &self.tally, self.end, expects, &self.stderr)
     }
 
     /// Fails the test with everything the agent said unless it ended so.
@@ -159,7 +159,10 @@ fn start(command: &mut Command, launch: &Launch, root: &Path) -> Output {
         .spawn()
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    stdin.write_all(launch.stdin.as_bytes()).unwrap();
+    let Stdin::Text(text) = &launch.stdin else {
+        panic!("these agents read one text")
+    };
+    stdin.write_all(text.as_bytes()).unwrap();
     drop(stdin);
     child.wait_with_output().unwrap()
 }
@@ -168,11 +171,13 @@ fn start(command: &mut Command, launch: &Launch, root: &Path) -> Output {
 pub fn request<'a>(prompt: &'a str, scratch: &'a Path) -> Request<'a> {
     Request {
         prompt,
+        mode: wavecrew_core::id::ExecMode::CsvWave,
         access: Access::Source,
         model: None,
         mcp: None,
         schema: None,
         conversation: Conversation::New { id: UUID },
+        project: Path::new("."),
         scratch,
         folders: &[],
         extra: &[],

@@ -190,6 +190,11 @@ impl SessionDir {
         self.path.join(format!(".run/{task}.{attempt}.result"))
     }
 
+    /// Where a worker may say what it used, and what its service said.
+    pub fn usage_file(&self, task: &str, attempt: u32) -> PathBuf {
+        self.path.join(format!(".run/{task}.{attempt}.usage"))
+    }
+
     pub fn board(&self) -> DiscoveryBoard {
         DiscoveryBoard::at(self.discoveries_file())
     }

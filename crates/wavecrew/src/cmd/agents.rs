@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use wavecrew_core::sheet::{Origin, Sheet};
 use wavecrew_run::agent::Cli;
-use wavecrew_run::agent::machine::{Features, Login, version};
+use wavecrew_run::agent::machine::{Features, Login, acp_agents, version};
 use wavecrew_store::{Listed, list as list_sessions};
 
 /// List the agents: what is installed, logged in or not, and what to do about the rest
@@ -33,7 +33,7 @@ enum Action {
 /// Have an agent do a tiny task in a folder of its own
 #[derive(clap::Args, Debug)]
 struct TestArgs {
-    /// An agent's name, or `command:PROGRAM`
+    /// An agent's name, `acp:PROGRAM` or `command:PROGRAM`
     #[arg(value_name = "NAME")]
     name: String,
     /// What it is to do, in place of writing one file
@@ -63,14 +63,21 @@ impl Args {
 
 fn list(global: &Global) -> Result<Exit, Failure> {
     let found = look();
+    let acp = acp_agents(&search_path());
     let mut out = stdout().lock();
     if global.json {
         let agents: Vec<Value> = found.iter().map(Found::json).collect();
-        writeln!(out, "{:#}", json!({ "agents": agents }))?;
+        writeln!(out, "{:#}", json!({ "agents": agents, "acp": acp }))?;
     } else {
         for agent in &found {
             agent.print(&mut out)?;
         }
+        let spoken = if acp.is_empty() {
+            "none found; any program that speaks it will do: --agent 'acp:PROGRAM ARGS'".to_owned()
+        } else {
+            acp.join(", ")
+        };
+        writeln!(out, "{}  over the Agent Client Protocol: {spoken}", fit("acp", 8))?;
         writeln!(
             out,
             "\nAny other program: --agent 'command:PROGRAM ARGS'. Try one with `wavecrew agents test NAME`."
@@ -114,6 +121,12 @@ impl Found {
         }
     }
 
+    /// The version that wavecrew is tested with, if another one is here.
+    fn other_version(&self) -> Option<&'static str> {
+        let here = self.version.as_deref().ok()?;
+        self.cli.tested_version().filter(|tested| *tested != here)
+    }
+
     fn print(&self, out: &mut impl Write) -> std::io::Result<()> {
         let name = fit(self.cli.name(), 8);
         let Some(program) = &self.program else {
@@ -124,6 +137,13 @@ impl Found {
             Err(why) => format!("version unknown: {why}"),
         };
         writeln!(out, "{name}  {version} · {}", program.display())?;
+        if let Some(tested) = self.other_version() {
+            let how = self.cli.how_to_install();
+            writeln!(
+                out,
+                "          wavecrew is tested with {tested}; if it does not work: {how}"
+            )?;
+        }
         let login = match &self.login {
             Login::Variable(name) => format!("logged in: {name} is set"),
             Login::File(path) => format!("logged in: {} is there", path.display()),
@@ -148,6 +168,7 @@ impl Found {
             "installed": self.program.is_some(),
             "path": self.program,
             "version": self.version.as_ref().ok(),
+            "tested_version": self.cli.tested_version(),
             "logged_in": login,
             "logged_in_by": by,
             "features": features(self.cli.features()),
@@ -190,7 +211,9 @@ impl TestArgs {
             command.arg("--quiet");
         }
         command.args(["run", "tasks.csv", "-y", "--agent", &self.name]);
-        command.args(["--timeout", &self.timeout.to_string()]);
+        let seconds = self.timeout.to_string();
+        // A service that is to be waited for is not waited for any longer than that.
+        command.args(["--timeout", &seconds, "--max-time", &seconds]);
         // Its events are not this command's answer.
         let ended = command.stdin(Stdio::null()).stdout(Stdio::null()).status()?;
         let wrote = self.task.is_some() || folder.path().join("hello.txt").is_file();
@@ -200,6 +223,8 @@ impl TestArgs {
             None
         } else if ended.success() {
             Some("it reported success, but hello.txt is not there".to_owned())
+        } else if ended.code() == Some(Exit::Stopped as i32) {
+            Some("its service wants to be waited for: a rate limit, or an account that is used up".to_owned())
         } else {
             kept.as_deref().and_then(error_of)
         };

@@ -17,6 +17,7 @@ pub mod resume;
 pub mod retry;
 pub mod run;
 pub mod show;
+pub mod skills;
 pub mod status;
 pub mod teams;
 pub mod validate;

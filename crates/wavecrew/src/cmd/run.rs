@@ -41,7 +41,8 @@ Examples:
   wavecrew run tasks.csv --agent codex --record run.jsonl    keep what the workers did
   wavecrew run tasks.csv --agent replay:run.jsonl            play it back, without any agent
   wavecrew run tasks.csv --continue                          go on where the last run stopped
-  wavecrew run --continue run-tasks-20260308 --dry-run       what would run again, and why";
+  wavecrew run --continue run-tasks-20260308 --dry-run       what would run again, and why
+  wavecrew run tasks.csv --max-cost 5 --max-time 8h          start nothing more at these limits";
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
@@ -127,7 +128,7 @@ impl Args {
             launch::record::begin(file, &mut session)?;
         }
         launch::introduce(&ledger, &session, &agent, why, global);
-        launch::drive(session, Engine::new(ledger, options), &self.flags, global)
+        launch::drive(session, Engine::new(ledger, options), &self.flags, global, config)
     }
 
     /// A team made the table, not the person: show it and ask.
@@ -272,6 +273,8 @@ pub fn resume(
     if flags.concurrency.is_none() {
         options.concurrency = info.concurrency;
     }
+    // Limits stay in force until another one is given.
+    options.budget = flags.budget.over(ledger.budget.or(config.spending.budget));
     let standing_agents = options.agents.clone();
     session.info.default_agent.clone_from(&options.agents.default);
     session.info.agents.clone_from(&options.agents.by_role);
@@ -324,7 +327,7 @@ pub fn resume(
     session.dir.write_info(&session.info)?;
     let agent = session.info.default_agent.clone();
     launch::introduce(engine.ledger(), &session, &agent, why, global);
-    launch::drive(session, engine, flags, global)
+    launch::drive(session, engine, flags, global, config)
 }
 
 /// Follows an edit in memory only, so that a dry run says what it would lead to.

@@ -4,7 +4,7 @@ use crate::cli::Global;
 use crate::clock;
 use crate::exit::{Exit, Failure};
 use crate::layout::{fit, width};
-use crate::report::counts;
+use crate::report::{counts, usage};
 use crate::session_view::{SessionView, find, latest};
 use crate::show::safe;
 use serde_json::{Map, Value, json};
@@ -12,7 +12,7 @@ use std::io::{BufWriter, Write, stdout};
 use std::path::Path;
 use std::time::Duration;
 use wavecrew_core::engine::{Progress, TaskState};
-use wavecrew_core::event::{Status, StopReason};
+use wavecrew_core::event::{Ending, Status, StopReason};
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::time::human;
 use wavecrew_core::view::{self, Mark, one_line};
@@ -83,6 +83,16 @@ fn print(view: &SessionView, width: usize, out: &mut impl Write) -> std::io::Res
         counts.running,
         counts.pending
     )?;
+    if let Some(used) = view::usage_line(&view.ledger.totals) {
+        writeln!(out, "Used {used}")?;
+    }
+    let now = clock::now();
+    for (name, pool) in view.ledger.waits(now) {
+        writeln!(out, "{}, until {}", view::wait_line(name, pool, now), pool.until)?;
+    }
+    if let Some(Ending::LimitReached { why, .. }) = &view.ledger.ending {
+        writeln!(out, "Stopped at a limit: {}", one_line(why))?;
+    }
     let plan = view.ledger.plan();
     let widest =
         |most: usize, text: &dyn Fn(TaskIx) -> usize| plan.tasks().map(text).max().unwrap_or(0).min(most);
@@ -141,7 +151,17 @@ pub fn as_json(view: &SessionView) -> Value {
     let plan = view.ledger.plan();
     let tasks: Vec<Value> = plan.tasks().map(|task| task_json(view, task)).collect();
     let info = view.info.as_ref();
+    let now = clock::now();
+    let waits = view.ledger.waits(now).map(|(name, pool)| {
+        json!({
+            "pool": name, "reason": pool.reason.as_str(), "until": pool.until.to_string(),
+            "seconds_left": pool.until.since(now).as_secs_f64(),
+        })
+    });
+    let waits: Vec<Value> = waits.collect();
     json!({
+        "usage": usage(&view.ledger.totals), "budget": view.ledger.budget, "quota_wait": waits,
+        "ending": view.ledger.ending,
         "session": view.dir.id(), "team": view.team(), "state": view.state(), "waves": plan.waves(),
         "wave": view.ledger.wave, "counts": counts(&view.counts()), "tasks": tasks,
         "dir": view.dir.path(), "request": info.map(|info| &info.request),
@@ -168,6 +188,10 @@ fn task_json(view: &SessionView, task: TaskIx) -> Value {
     row.insert("stop_reason".into(), state.stop.map(StopReason::as_str).into());
     if state.result.status == Status::Completed || state.result.status == Status::Failed {
         row.insert("checked".into(), state.result.checked.as_str().into());
+    }
+    if !state.spent.is_nothing() {
+        row.insert("tokens".into(), state.spent.tokens().into());
+        row.insert("cost_usd".into(), state.spent.cost.into());
     }
     if let Some(elapsed) = elapsed(state) {
         row.insert("elapsed_seconds".into(), elapsed.as_secs_f64().into());

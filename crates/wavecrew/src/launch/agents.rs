@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use wavecrew_core::engine::AgentChoice;
 use wavecrew_core::team::Team;
-use wavecrew_run::agent::machine::installed;
-use wavecrew_run::agent::{AgentError, Cli, by_name, preferred};
+use wavecrew_run::agent::machine::{find_program, installed};
+use wavecrew_run::agent::{AgentError, Cli, by_name, preferred, spoken_program};
 
 /// An agent, and why it was chosen.
 pub struct Chosen {
@@ -82,13 +82,23 @@ pub fn search_path() -> OsString {
 /// Makes sure that an agent can be started here, before anything runs.
 pub fn check(name: &str, path: &OsStr) -> Result<(), Failure> {
     by_name(name).map_err(|error| bad_agent(&error))?;
-    match Cli::by_name(name) {
-        Some(cli) if cli.find(path).is_none() => Err(not_installed(cli, path)),
-        Some(_) | None => Ok(()),
+    if let Some(cli) = Cli::by_name(name) {
+        return match cli.find(path) {
+            Some(_) => Ok(()),
+            None => Err(not_installed(cli.name(), cli.how_to_install(), path)),
+        };
     }
+    let Some(program) = spoken_program(name).filter(|program| find_program(program, path).is_none()) else {
+        return Ok(());
+    };
+    let how = match Cli::by_name(&program) {
+        Some(cli) => cli.how_to_install(),
+        None => "install it, or write the path of its program",
+    };
+    Err(not_installed(&program, how, path))
 }
 
-fn not_installed(cli: Cli, path: &OsStr) -> Failure {
+fn not_installed(name: &str, how: &str, path: &OsStr) -> Failure {
     let here: Vec<&str> = installed(path).into_iter().map(Cli::name).collect();
     let others = if here.is_empty() {
         "no other agent is installed".to_owned()
@@ -96,8 +106,8 @@ fn not_installed(cli: Cli, path: &OsStr) -> Failure {
         format!("installed here: {}", here.join(", "))
     };
     Failure::with_help(
-        format!("the agent `{}` is not installed", cli.name()),
-        format!("{}; {others}", cli.how_to_install()),
+        format!("the agent `{name}` is not installed"),
+        format!("{how}; {others}"),
     )
 }
 
@@ -108,8 +118,12 @@ fn bad_agent(error: &AgentError) -> Failure {
             "a cassette is what `wavecrew run ... --record FILE` writes; its path is seen from the project"
                 .to_owned()
         }
-        AgentError::Unknown(_) | AgentError::EmptyCommand | AgentError::BadQuotes(_) => format!(
-            "agents by name: {names}; any other program: `--agent 'command:PROGRAM ARGS'`; a recorded run: \
+        AgentError::Unknown(_)
+        | AgentError::EmptyCommand
+        | AgentError::EmptyAcp
+        | AgentError::BadQuotes(_) => format!(
+            "agents by name: {names}; any that speaks ACP: `--agent 'acp:PROGRAM ARGS'`; any \
+             other program: `--agent 'command:PROGRAM ARGS'`; a recorded run: \
              `--agent replay:FILE`"
         ),
     };

@@ -2,6 +2,7 @@
 
 pub mod agents;
 pub mod base;
+pub mod budget;
 pub mod record;
 
 use crate::cli::Global;
@@ -11,13 +12,15 @@ use crate::report;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use wavecrew_core::engine::{Answer, Asking, Engine, Ledger, Options, Question};
+use wavecrew_core::engine::{About, AgentChoice, Answer, Asking, Engine, Ledger, Options, Question};
 use wavecrew_core::team::Team;
+use wavecrew_run::agent::Pools;
 use wavecrew_run::cassette::PREFIX;
 use wavecrew_run::driver::{Asker, DriveError, Driver, OpenSession, SessionError, Surface};
 use wavecrew_run::guardian::GuardianCommand;
+use wavecrew_run::questions;
 use wavecrew_store::Holder;
 
 /// Flags that every run has.
@@ -29,7 +32,8 @@ pub struct RunFlags {
     /// Workers at the same time [default: 3]
     #[arg(short = 'c', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub concurrency: Option<u32>,
-    /// Who does the tasks: codex, claude, gemini, qwen, opencode, goose, `command:./agent.sh`, or `replay:FILE`
+    /// Who does the tasks: codex, claude, gemini, qwen, opencode, goose, `acp:PROGRAM ARGS`, `command:./agent.sh`, or
+    /// `replay:FILE`
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
     /// Another agent for one role
@@ -44,18 +48,30 @@ pub struct RunFlags {
     /// An instruction for every task; `{column}` is replaced by the row's value
     #[arg(long, value_name = "TEXT")]
     pub instruction: Option<String>,
+    /// Leave questions in the session's folder, and wait there for answers
+    #[arg(long, hide = true)]
+    pub ask_in_folder: bool,
     /// Write what every worker says and does to a cassette that `--agent replay:FILE` plays
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    #[command(flatten)]
+    pub budget: budget::BudgetFlags,
 }
 
 impl RunFlags {
     pub fn options(&self, global: &Global, config: &Config, chosen: agents::Chosen) -> Options {
         let seconds = |seconds: Option<u64>| seconds.map(Duration::from_secs);
         let defaults = Options::default();
-        let person = !self.yes && !global.json && is_terminal();
+        let person = self.ask_in_folder || (!self.yes && !global.json && is_terminal());
+        let pools = pools(&chosen.choice, config);
         let is_replay = chosen.choice.default.starts_with(PREFIX);
         let mut options = Options {
+            pools: pools.by_agent,
+            patience: seconds(config.limits.quota_patience_seconds).unwrap_or(defaults.patience),
+            seed: budget::seed(),
+            budget: self.budget.over(config.spending.budget),
+            expected: config.spending.expected,
+            prices: config.spending.prices(),
             concurrency: self
                 .concurrency
                 .or(config.concurrency)
@@ -76,6 +92,14 @@ impl RunFlags {
         }
         options
     }
+}
+
+/// The accounts that the agents of a run draw on.
+fn pools(agents: &AgentChoice, config: &Config) -> Pools {
+    let names = agents.by_role.values().chain([&agents.default]);
+    Pools::find(names.map(String::as_str), &config.pools, |name| {
+        std::env::var_os(name)
+    })
 }
 
 /// Whether there is a person to ask.
@@ -100,15 +124,25 @@ pub fn drive(
     engine: Engine,
     flags: &RunFlags,
     global: &Global,
+    config: &Config,
 ) -> Result<Exit, Failure> {
     let mut screen = report::for_run(global, &session.dir, &session.info);
     let person = !flags.yes && !global.json && is_terminal();
     let (guardian, worker_tools) = own_commands()?;
+    let asker = if flags.ask_in_folder {
+        questions::forget(&session.dir);
+        let dir = session.dir.clone();
+        Some(Arc::new(move |question: &Question| questions::ask(&dir, question)) as Asker)
+    } else {
+        person.then(|| Arc::new(ask) as Asker)
+    };
     let surface = Surface {
         reporter: screen.as_mut(),
-        asker: person.then(|| Arc::new(ask) as Asker),
+        asker,
         instruction: flags.instruction.clone(),
         worker_tools: Some(worker_tools),
+        pools: pools(engine.agents(), config),
+        agent_settings: config.agents.clone(),
     };
     let (dir, info) = (session.dir.clone(), session.info.clone());
     let (ending, ledger) =
@@ -146,14 +180,21 @@ fn path_with(program: &Path) -> Option<OsString> {
 }
 
 fn ask(question: &Question) -> Answer {
+    // One question at a time: there is one person.
+    static ASKING: Mutex<()> = Mutex::new(());
+    let _asking = ASKING.lock();
+    let (items, yes, no) = match question.about {
+        About::FailedWave => (["Try them again", "Stop here"], Answer::Retry, Answer::Abort),
+        About::Permission => (["Allow it this time", "Deny it"], Answer::Allow, Answer::Deny),
+    };
     let choice = dialoguer::Select::new()
         .with_prompt(&question.text)
-        .items(["Try them again", "Stop here"])
+        .items(items)
         .default(1)
         .interact();
     match choice {
-        Ok(0) => Answer::Retry,
-        Ok(_) | Err(_) => Answer::Abort,
+        Ok(0) => yes,
+        Ok(_) | Err(_) => no,
     }
 }
 

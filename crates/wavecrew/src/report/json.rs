@@ -5,6 +5,7 @@ use crate::exit::Exit;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::io::{BufWriter, Write};
+use wavecrew_core::budget::Totals;
 use wavecrew_core::engine::{Counts, Ledger, Notice};
 use wavecrew_core::event::{Ending, Event};
 use wavecrew_run::driver::{Reporter, Running};
@@ -95,7 +96,10 @@ impl Screen for Json {
         let ending = serde_json::to_value(ending).unwrap_or_default();
         self.line(
             "end",
-            json!({"counts": counts(&ledger.counts()), "exit": exit as u8, "ending": ending}),
+            json!({
+                "counts": counts(&ledger.counts()), "exit": exit as u8, "ending": ending,
+                "usage": usage(&ledger.totals),
+            }),
         );
         let _ = self.out.flush();
     }
@@ -106,5 +110,18 @@ pub fn counts(counts: &Counts) -> Value {
     json!({
         "pending": counts.pending, "running": counts.running, "completed": counts.completed,
         "failed": counts.failed, "skipped": counts.skipped,
+    })
+}
+
+/// What was used, as every JSON of the program has it.
+pub fn usage(totals: &Totals) -> Value {
+    let Totals {
+        spent,
+        unpriced,
+        attempts,
+    } = totals;
+    json!({
+        "tokens": spent.tokens(), "input": spent.input, "cached": spent.cached, "output": spent.output,
+        "cost_usd": spent.cost, "unpriced_tokens": unpriced, "attempts": attempts,
     })
 }

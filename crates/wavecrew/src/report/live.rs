@@ -3,6 +3,7 @@
 
 use super::words::{self, Weight};
 use super::{Detail, Screen, last_words};
+use crate::clock;
 use crate::exit::Exit;
 use crate::layout::fit;
 use std::fmt::Write as _;
@@ -10,7 +11,8 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 use wavecrew_core::engine::{Ledger, Notice};
 use wavecrew_core::event::{Ending, Event};
-use wavecrew_core::time::human;
+use wavecrew_core::time::{Timestamp, human};
+use wavecrew_core::view::{usage_line, wait_line};
 use wavecrew_run::driver::{Reporter, Running};
 use wavecrew_store::{SessionDir, SessionInfo};
 
@@ -29,6 +31,8 @@ pub struct Live {
     least: Weight,
     /// Lines of the block that stand on the screen.
     drawn: usize,
+    /// Questions on the screen, which must not be drawn over.
+    asking: usize,
     last: Option<Instant>,
     /// Lines that go above the block when it is drawn next.
     above: String,
@@ -45,6 +49,7 @@ impl Live {
                 Weight::Milestone
             },
             drawn: 0,
+            asking: 0,
             last: None,
             above: String::new(),
         }
@@ -78,6 +83,14 @@ impl Live {
 impl Reporter for Live {
     fn event(&mut self, event: &Event, ledger: &Ledger) {
         self.say(words::event(event, ledger));
+        match event {
+            Event::Asked { .. } => {
+                self.draw(&[]);
+                self.asking += 1;
+            }
+            Event::Answered { .. } => self.asking = self.asking.saturating_sub(1),
+            _ => {}
+        }
     }
 
     fn notice(&mut self, notice: &Notice) {
@@ -85,12 +98,13 @@ impl Reporter for Live {
     }
 
     fn tick(&mut self, running: &[Running], ledger: &Ledger) {
-        if self.last.is_some_and(|last| last.elapsed() < PAUSE) {
+        if self.asking > 0 || self.last.is_some_and(|last| last.elapsed() < PAUSE) {
             return;
         }
         self.last = Some(Instant::now());
-        let (width, height) = size();
-        self.draw(&titled(self.title, width, block(width, height, running, ledger)));
+        let size = size();
+        let lines = block(size, running, ledger, clock::now());
+        self.draw(&titled(self.title, size.0, lines));
     }
 
     fn wants_running(&self) -> bool {
@@ -132,11 +146,19 @@ fn titled(title: &str, width: usize, mut lines: Vec<String>) -> Vec<String> {
 
 /// The lines of the block, each shorter than the terminal is wide and all together lower than it is high: what
 /// wraps or scrolls away cannot be taken back.
-fn block(width: usize, height: usize, running: &[Running], ledger: &Ledger) -> Vec<String> {
-    // Besides the workers there are the totals, the number of further workers, and the line of the cursor.
-    let shown = SHOWN.min(height.saturating_sub(3));
+fn block(
+    (width, height): (usize, usize),
+    running: &[Running],
+    ledger: &Ledger,
+    now: Timestamp,
+) -> Vec<String> {
     let room = width - 1;
     let mut lines = vec![fit(&totals(room, ledger), room)];
+    // One line stays for the number of further workers, and one for the cursor.
+    for (name, pool) in ledger.waits(now).take(height.saturating_sub(3)) {
+        lines.push(fit(&format!("  {}", wait_line(name, pool, now)), room));
+    }
+    let shown = SHOWN.min(height.saturating_sub(2 + lines.len()));
     let widest = |text: fn(&Running) -> &str, most: usize| {
         running
             .iter()
@@ -188,6 +210,9 @@ fn totals(room: usize, ledger: &Ledger) -> String {
         if number > 0 {
             let _ = write!(line, " · {number} {what}");
         }
+    }
+    if let Some(used) = usage_line(&ledger.totals) {
+        let _ = write!(line, " · {used}");
     }
     line
 }

@@ -6,7 +6,7 @@ mod lines;
 mod live;
 mod words;
 
-pub use json::{Json, counts};
+pub use json::{Json, counts, usage};
 pub use lines::Lines;
 pub use live::Live;
 

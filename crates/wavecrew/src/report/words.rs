@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use wavecrew_core::engine::{Ledger, Notice};
 use wavecrew_core::event::{Event, Status};
 use wavecrew_core::time::human;
-use wavecrew_core::view::{count, one_line, task_line};
+use wavecrew_core::view::{count, late_edits, one_line, task_line, wait_line};
 
 /// How much a line matters, least first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -64,6 +64,28 @@ pub fn event(event: &Event, ledger: &Ledger) -> Option<(Weight, String)> {
             Weight::Detail,
             format!("{task} is asked to report again: {}", one_line(reason)),
         ),
+        Event::Postponed {
+            task, stop, error, ..
+        } => (
+            Weight::Detail,
+            format!("{task} goes back: {}: {}", stop.as_str(), one_line(error)),
+        ),
+        Event::QuotaWait { at, pool, state } if state.until > *at => (
+            Weight::Milestone,
+            format!("{}, until {}", wait_line(pool, state, *at), state.until),
+        ),
+        Event::QuotaWait { pool, .. } => (
+            Weight::Milestone,
+            format!("{} is not waited for any more", one_line(pool)),
+        ),
+        Event::EditedAfterReport { task, .. } => {
+            let state = ledger.task(ledger.plan().find(task)?);
+            let files = late_edits(state)?;
+            (
+                Weight::Trouble,
+                format!("{task} went on after its report and changed {files}"),
+            )
+        }
         Event::Interrupted { task, .. } => (Weight::Detail, format!("{task} was cut off and will run again")),
         Event::Reset { task, why } => (Weight::Milestone, format!("{task} runs again: {}", one_line(why))),
         Event::MarkedDone { task } => (Weight::Milestone, format!("{task} was marked as done by hand")),
@@ -87,6 +109,7 @@ pub fn event(event: &Event, ledger: &Ledger) -> Option<(Weight, String)> {
         | Event::Spawned { .. }
         | Event::Conversing { .. }
         | Event::Usage { .. }
+        | Event::Budgeted { .. }
         | Event::Asked { .. }
         | Event::Answered { .. }
         | Event::RunEnded { .. } => return None,

@@ -47,6 +47,21 @@ impl Lab {
         })
     }
 
+    /// The program behind it.
+    pub fn program(&self) -> &'static str {
+        self.agent.strip_prefix("acp_").unwrap_or(self.agent)
+    }
+
+    /// What `--agent` calls it.
+    pub fn name(&self) -> &'static str {
+        match self.agent {
+            "acp_gemini" => "acp:gemini --acp --model gemini-2.5-pro",
+            "acp_qwen" => "acp:qwen --acp",
+            "acp_opencode" => "acp:opencode acp",
+            name => name,
+        }
+    }
+
     /// A project of its own, made when first asked for.
     pub fn project(&self, name: &str) -> PathBuf {
         let folder = self.root.path().join(name);
@@ -56,21 +71,37 @@ impl Lab {
 
     /// `wavecrew` in a project, with the agent pointed at `base` and nothing inherited but what a shell needs.
     pub fn wavecrew(&self, project: &str, base: &str) -> Command {
+        self.start(Path::new(env!("CARGO_BIN_EXE_wavecrew")), project, base)
+    }
+
+    /// The agent itself, in the same way.
+    pub fn client(&self, project: &str, base: &str) -> Command {
+        self.start(&self.bin.join(self.agent), project, base)
+    }
+
+    /// Any program, in the same way.
+    pub fn start(&self, program: &Path, project: &str, base: &str) -> Command {
         let home = self.root.path().join("home");
         let mut path = vec![self.bin.clone()];
         path.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap()));
-        let mut command = Command::new(env!("CARGO_BIN_EXE_wavecrew"));
+        let mut command = Command::new(program);
         command
             .env_clear()
             .env("PATH", std::env::join_paths(path).unwrap())
             .env("HOME", &home)
             .env("TMPDIR", self.root.path().join("tmp"))
             .env("LANG", "C.UTF-8")
+            .env("WAVECREW_STATE_DIR", self.state(project))
             .env("PROBE_API_KEY", SECRET)
-            .envs(point(self.agent, base, &home).unwrap())
+            .envs(point(self.program(), base, &home).unwrap())
             .current_dir(self.project(project))
             .stdin(Stdio::null());
         command
+    }
+
+    /// Where runs in this project remember services: what one project met with is nothing to the others.
+    pub fn state(&self, project: &str) -> PathBuf {
+        self.root.path().join("state").join(project)
     }
 
     /// A run of one task, ready to start.
@@ -80,7 +111,7 @@ impl Lab {
         fs::write(self.project(project).join("tasks.csv"), table).unwrap();
         let mut command = self.wavecrew(project, base);
         command
-            .args(["run", "tasks.csv", "-y", "--agent", self.agent])
+            .args(["run", "tasks.csv", "-y", "--agent", self.name()])
             .args(words);
         command
     }
@@ -139,6 +170,19 @@ impl Lab {
             );
             std::thread::sleep(Duration::from_millis(50));
         }
+    }
+
+    /// A command that came with the agents.
+    pub fn bin(&self, name: &str) -> PathBuf {
+        self.bin.join(name)
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.root.path().join("home")
+    }
+
+    pub fn is_quiet(&self) -> bool {
+        self.running().is_empty()
     }
 
     pub fn nothing_runs(&self) {
@@ -224,6 +268,20 @@ impl Ran {
             finished["stop"],
             *reason,
             "{finished:#}\n{}\n{}",
+            self.said,
+            self.log()
+        );
+    }
+
+    /// Fails the test unless an attempt was put off for this reason.
+    #[track_caller]
+    pub fn is_postponed(&self, reason: &str) {
+        let put_off = self.events("postponed").next();
+        assert_eq!(
+            put_off.map(|event| &event["stop"]),
+            Some(&Value::from(reason)),
+            "{:#?}\n{}\n{}",
+            self.events,
             self.said,
             self.log()
         );

@@ -30,7 +30,7 @@ impl Project {
 }
 
 /// The output table: one map per row, and its header.
-fn output(answer: &Value) -> (Vec<String>, Vec<HashMap<String, String>>) {
+pub fn output(answer: &Value) -> (Vec<String>, Vec<HashMap<String, String>>) {
     let path = PathBuf::from(answer["output_csv_path"].as_str().unwrap());
     let mut reader = csv::Reader::from_path(path).unwrap();
     let header: Vec<String> = reader.headers().unwrap().iter().map(str::to_owned).collect();
@@ -38,9 +38,9 @@ fn output(answer: &Value) -> (Vec<String>, Vec<HashMap<String, String>>) {
     (header, rows)
 }
 
-const ECHO: &str = r#"echo "{\"job_id\":\"$(basename "$WAVECREW_SESSION_DIR")\",\"item_id\":\"$WAVECREW_TASK\",\"result\":{\"n\":1}}""#;
+pub const ECHO: &str = r#"echo "{\"job_id\":\"$(basename "$WAVECREW_SESSION_DIR")\",\"item_id\":\"$WAVECREW_TASK\",\"result\":{\"n\":1}}""#;
 
-fn call(extra: Value) -> Value {
+pub fn call(extra: Value) -> Value {
     let mut call = json!({"csv_path": "in.csv", "instruction": "Look at {path}"});
     for (name, value) in extra.as_object().unwrap() {
         call[name] = value.clone();
@@ -141,6 +141,38 @@ fn progress_is_told_to_clients_that_want_it() {
         (&last["params"]["progress"], &last["params"]["total"]),
         (&json!(2.0), &json!(2.0))
     );
+}
+
+/// The current version knows no introduction: every request says who asks, and how.
+#[test]
+fn the_current_protocol_and_those_before_are_spoken() {
+    let project = Project::new("path\na\nb\n", ECHO);
+    let mut client = Client::silent(project.path(), &["--agent", "command:./agent.sh"], &[]);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "0"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "progressToken": 1,
+    });
+    let found = client.request("server/discover", json!({"_meta": meta}));
+    let versions = found["result"]["supportedVersions"].as_array().unwrap();
+    for version in ["2026-07-28", "2025-11-25"] {
+        assert!(versions.contains(&json!(version)), "{versions:?}");
+    }
+    let request = json!({"name": "spawn_agents_on_csv", "arguments": call(json!({})), "_meta": meta});
+    let answer = client.request("tools/call", request);
+    assert_eq!(
+        answer["result"]["structuredContent"]["completed_items"], 2,
+        "{answer}"
+    );
+    let told = client.heard.last().unwrap();
+    assert_eq!(told["params"]["message"], "2 of 2 done (0 failed), 0 running");
+    for version in ["2025-11-25", "2025-06-18"] {
+        let mut client = Client::silent(project.path(), &["--agent", "command:./agent.sh"], &[]);
+        assert_eq!(client.introduce(version)["protocolVersion"], version);
+        let answer = client.call("spawn_agents_on_csv", call(json!({})));
+        assert_eq!(answer["completed_items"], 2);
+    }
 }
 
 #[test]
@@ -286,7 +318,7 @@ fn within_a_worker_there_are_only_the_workers_tools() {
 }
 
 /// Until a file of a worker is there.
-fn wait_for(path: &Path) {
+pub fn wait_for(path: &Path) {
     while fs::read(path).is_err() {
         std::thread::yield_now();
         std::thread::sleep(std::time::Duration::from_millis(10));

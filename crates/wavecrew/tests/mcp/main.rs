@@ -3,8 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests do")]
 #![allow(clippy::needless_pass_by_value, reason = "`json!` is written at the call")]
 
+mod agents;
+mod checks;
+mod install;
 mod jobs;
 mod python;
 mod refusals;
 mod rpc;
+mod teams;
 mod worker;

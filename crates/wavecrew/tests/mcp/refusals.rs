@@ -121,3 +121,86 @@ fn jobs_that_are_not_there() {
         );
     }
 }
+
+#[test]
+fn garbage_and_half_a_message_end_nothing_but_themselves() {
+    let project = Project::new("path\na\n", crate::jobs::ECHO);
+    let mut client = project.client();
+    for garbage in [
+        "not json",
+        "{\"jsonrpc\":\"2.0\"}",
+        "[1,2",
+        "\u{0}\u{1}",
+        r#"{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{"name":5}}"#,
+        r#"{"jsonrpc":"2.0","id":78,"method":"no/such/method","params":{}}"#,
+    ] {
+        client.line(garbage);
+    }
+    let answer = client.call("spawn_agents_on_csv", crate::jobs::call(json!({})));
+    assert_eq!(answer["completed_items"], 1);
+    client.line(r#"{"jsonrpc":"2.0","id":79,"method":"tools/call","params":{"name":"spawn_agents_on"#);
+    assert_eq!(client.hang_up(), 0);
+}
+
+#[test]
+fn a_hundred_thousand_rows_are_taken() {
+    let mut csv = String::from("path\n");
+    for row in 0..100_000 {
+        csv.push_str(&format!("f{row}\n"));
+    }
+    let project = Project::new(&csv, "touch begun; exec sleep 1000");
+    let mut client = project.client();
+    let call = json!({"csv_path": "in.csv", "instruction": "x {path}", "max_workers": 2, "background": true});
+    let started = client.call("spawn_agents_on_csv", call);
+    assert_eq!(started["total_items"], 100_000);
+    crate::jobs::wait_for(&project.path().join("begun"));
+    client.call("cancel_agent_job", json!({"job_id": started["job_id"]}));
+    // So many rows take their time where programs are not optimised.
+    let wait = json!({"job_id": started["job_id"], "timeout_ms": 240_000});
+    let ended = client.call("wait_agent_job", wait);
+    assert_eq!(ended["status"], "cancelled", "{ended}");
+    let table = fs::read_to_string(ended["output_csv_path"].as_str().unwrap()).unwrap();
+    assert_eq!(table.lines().count(), 100_001);
+    assert!(table.lines().last().unwrap().contains(",row-100000,"));
+}
+
+#[test]
+fn a_worker_that_reports_for_another_item_is_refused() {
+    // The worker of row-2 claims to be that of row-1; both end with what is theirs.
+    let script = r#"[ "$WAVECREW_TASK" = row-1 ] && echo '{"n": 1}' && exit
+        wavecrew report '{"item_id": "row-1", "result": {"n": 13}}' 2> refused
+        echo '{"n": 2}'"#;
+    let project = Project::new("path\na\nb\n", script);
+    let answer = project
+        .client()
+        .call("spawn_agents_on_csv", crate::jobs::call(json!({})));
+    let results: Vec<String> = crate::jobs::output(&answer)
+        .1
+        .iter()
+        .map(|row| row["result_json"].clone())
+        .collect();
+    assert_eq!(results, [r#"{"n":1}"#, r#"{"n":2}"#]);
+    let refused = fs::read_to_string(project.path().join("refused")).unwrap();
+    assert!(refused.contains("is for task `row-1`"), "{refused}");
+}
+
+#[test]
+fn an_agent_that_was_started_by_us_gets_no_tools_of_a_client() {
+    // Even if it hides everything it was told about its place.
+    let project = Project::new(
+        "path\na\n",
+        r#"printf '%s\n' \
+        '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"w","version":"0"}}}' \
+        '{"jsonrpc":"2.0","method":"notifications/initialized"}' \
+        '{"jsonrpc":"2.0","id":2,"method":"tools/list"}' \
+        > talk; (cat talk; while ! grep -q '"id":2' heard; do sleep 0.05; done) | env -i "$(command -v wavecrew)" mcp > heard
+        echo '{}'"#,
+    );
+    fs::write(project.path().join("heard"), "").unwrap();
+    let answer = project
+        .client()
+        .call("spawn_agents_on_csv", crate::jobs::call(json!({})));
+    assert_eq!(answer["completed_items"], 1, "{answer}");
+    let heard = fs::read_to_string(project.path().join("heard")).unwrap();
+    assert!(heard.contains(r#""tools":[]"#), "{heard}");
+}

@@ -49,9 +49,14 @@ impl Client {
     }
 
     pub fn introduce(&mut self, version: &str) -> Value {
+        self.introduce_with(version, json!({}))
+    }
+
+    /// Says what it can do besides.
+    pub fn introduce_with(&mut self, version: &str, capabilities: Value) -> Value {
         let params = json!({
             "protocolVersion": version,
-            "capabilities": {},
+            "capabilities": capabilities,
             "clientInfo": {"name": "test", "version": "0"},
         });
         let answer = self.request("initialize", params);
@@ -74,6 +79,15 @@ impl Client {
     }
 
     pub fn answer(&mut self, id: u64) -> Value {
+        self.until(|message| message["id"] == id && message["method"].is_null())
+    }
+
+    /// The next request or notification of this kind.
+    pub fn hear(&mut self, method: &str) -> Value {
+        self.until(|message| message["method"] == *method)
+    }
+
+    fn until(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
         loop {
             let mut line = String::new();
             assert_ne!(
@@ -82,7 +96,7 @@ impl Client {
                 "the server went away"
             );
             let message: Value = serde_json::from_str(&line).unwrap();
-            if message["id"] == id {
+            if is_it(&message) {
                 return message;
             }
             self.heard.push(message);

@@ -111,7 +111,8 @@ fn refused_reports_say_why_and_can_be_mended() {
             "is for job `other`",
         ),
         (json!({"id": "A", "status": "done"}), "at /status"),
-        (json!({}), "required property"),
+        (json!({"findings": "f"}), "required property"),
+        (json!({}), "an empty object"),
     ] {
         let answer = worker.call("report_agent_job_result", report.clone());
         assert_eq!(answer["accepted"], false, "{report}");

@@ -2,9 +2,11 @@
 
 mod edits;
 mod hostile;
+mod limits;
 mod reports;
 mod resume;
 mod sandbox;
 mod sessions;
 mod signals;
+mod spoken;
 mod waves;

@@ -60,6 +60,35 @@ fn a_report_for_another_task_does_not_count_for_either() {
 }
 
 #[test]
+fn what_changes_after_a_report_is_flagged() {
+    let sandbox = Sandbox::new()
+        .tasks("id\na")
+        .agent("a", "write=early.txt report-command write=late.txt silent");
+    sandbox
+        .run()
+        .expect_exit(0)
+        .expect_says("a went on after its report and changed late.txt")
+        .expect_says("Changed after their report\n  a: late.txt");
+    let report = sandbox.read("context.md");
+    assert!(
+        report.contains("  - Warning: it went on after its report and changed late.txt\n"),
+        "{report}"
+    );
+    let journal = sandbox.read("journal.ndjson");
+    assert!(journal.contains(r#""e":"edited_after_report""#), "{journal}");
+    assert!(journal.contains(r#""files":["late.txt"]"#), "{journal}");
+}
+
+#[test]
+fn what_changes_before_a_report_is_not() {
+    let sandbox = Sandbox::new()
+        .tasks("id\na")
+        .agent("a", "write=early.txt report-command silent");
+    sandbox.run().expect_exit(0);
+    assert!(!sandbox.read("context.md").contains("Warning"));
+}
+
+#[test]
 fn a_report_with_a_wrong_token_is_refused() {
     let sandbox = Sandbox::new().tasks("id\na").agent(
         "a",

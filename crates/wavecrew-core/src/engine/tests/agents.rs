@@ -5,7 +5,7 @@ use crate::event::Event;
 
 const ONE: &str = "id,description\nA,a\n";
 
-fn telling(rig: &mut Rig, worker: u64) {
+pub(super) fn telling(rig: &mut Rig, worker: u64) {
     let process = ProcessId {
         pid: 1,
         start_time: 1,
@@ -18,7 +18,7 @@ fn telling(rig: &mut Rig, worker: u64) {
     });
 }
 
-fn conversing(rig: &mut Rig, worker: u64, conversation: &str) {
+pub(super) fn conversing(rig: &mut Rig, worker: u64, conversation: &str) {
     rig.put(Input::Conversing {
         worker: WorkerId(worker),
         conversation: conversation.to_owned(),
@@ -27,7 +27,7 @@ fn conversing(rig: &mut Rig, worker: u64, conversation: &str) {
     });
 }
 
-fn ends_with(rig: &mut Rig, worker: u64, exit: Exit, output: u64, retry_after: Option<Duration>) {
+pub(super) fn ends_with(rig: &mut Rig, worker: u64, exit: Exit, output: u64, retry_after: Option<Duration>) {
     let end = TurnEnd {
         exit,
         reports: Vec::new(),
@@ -36,6 +36,7 @@ fn ends_with(rig: &mut Rig, worker: u64, exit: Exit, output: u64, retry_after: O
             output,
             ..Spent::default()
         },
+        model: None,
         retry_after,
     };
     rig.put(Input::TurnEnded {
@@ -81,22 +82,14 @@ fn a_clock_gives_way_to_the_reason_behind_it() {
 }
 
 #[test]
-fn what_waiting_may_mend_is_tried_again_when_the_service_says_so() {
-    let options = || Options {
+fn what_waiting_does_not_mend_is_not_tried_again() {
+    let options = Options {
         max_attempts: 2,
         ..Options::default()
     };
-    let mut rig = Rig::with(ONE, options());
+    let mut rig = Rig::with(ONE, options);
     telling(&mut rig, 1);
     let wait = Some(Duration::from_secs(30));
-    ends_with(&mut rig, 1, Exit::Reason(StopReason::RateLimited), 0, wait);
-    rig.closed(1).pass(29);
-    assert!(!rig.said().contains("A#2"));
-    rig.pass(1);
-    assert_eq!(rig.said(), "spawn A#2");
-
-    let mut rig = Rig::with(ONE, options());
-    telling(&mut rig, 1);
     ends_with(&mut rig, 1, Exit::Reason(StopReason::Auth), 0, wait);
     rig.closed(1);
     assert_eq!(rig.error("A"), "The agent stopped (auth): so it said");

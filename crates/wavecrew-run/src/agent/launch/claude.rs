@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use super::{Conversation, Launch, Request, mcp_servers};
+use super::super::claude_talk::ClaudeTalk;
+use super::{Conversation, ExecMode, Launch, Request, Stdin, mcp_servers};
 
 /// Tools that start other agents, ask a person, or leave something running behind.
 const NEVER: &str = "Task,AskUserQuestion,EnterPlanMode,EnterWorktree,Workflow,CronCreate,ScheduleWakeup";
@@ -10,6 +11,10 @@ const WRITERS: &str = "Edit,Write,NotebookEdit";
 
 pub(super) fn prepare(request: &Request, launch: &mut Launch) {
     launch.args(["-p", "--output-format", "stream-json", "--verbose"]);
+    if request.mode == ExecMode::Interactive {
+        launch.args(["--input-format", "stream-json"]);
+        launch.stdin = Stdin::Spoken(Box::new(ClaudeTalk::new()));
+    }
     match request.conversation {
         Conversation::New { id } => launch.args(["--session-id", id]),
         Conversation::Resume { id } => launch.args(["--resume", id]),

@@ -13,11 +13,13 @@ mod qwen;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
+use wavecrew_core::id::ExecMode;
 use wavecrew_core::team::Access;
 
 pub use outer::OUTER_MARKERS;
 
 use super::Cli;
+use super::dialogue::Dialogue;
 
 /// Which conversation a turn belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +46,8 @@ pub struct McpServer {
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     pub prompt: &'a str,
+    /// Whether it is talked to once or held open.
+    pub mode: ExecMode,
     /// What of the project its role may change. Agents know "nothing" and "files here"; the engine checks the rest.
     pub access: Access,
     pub model: Option<&'a str>,
@@ -51,6 +55,8 @@ pub struct Request<'a> {
     /// The JSON Schema of the last message, for agents that take one ([`Cli::takes_schema`]).
     pub schema: Option<&'a Value>,
     pub conversation: Conversation<'a>,
+    /// The working folder.
+    pub project: &'a Path,
     /// An empty folder of this worker that nobody else reads, outside of the project.
     pub scratch: &'a Path,
     /// Folders besides the working folder that it may write, whatever its access: the session's own.
@@ -73,8 +79,17 @@ impl Request<'_> {
     }
 }
 
-/// Everything needed to start a process. Its stdin gets `stdin` and is then closed: agents wait on an open one for ever.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What a process gets to read.
+#[derive(Debug)]
+pub enum Stdin {
+    /// This, and then its end: agents wait on an open one for ever.
+    Text(String),
+    /// It stays open, and what comes through it is agreed on by talking.
+    Spoken(Box<dyn Dialogue>),
+}
+
+/// Everything needed to start a process.
+#[derive(Debug)]
 pub struct Launch {
     /// A path, or a name that is looked up on `PATH`.
     pub program: String,
@@ -83,7 +98,7 @@ pub struct Launch {
     pub env: Vec<(String, String)>,
     /// Written, readable by the user alone, before the start.
     pub files: Vec<(PathBuf, String)>,
-    pub stdin: String,
+    pub stdin: Stdin,
 }
 
 /// Builds the start of one turn.
@@ -94,7 +109,7 @@ pub fn launch(cli: Cli, request: &Request) -> Launch {
         args: Vec::new(),
         env: Vec::new(),
         files: Vec::new(),
-        stdin: request.prompt.to_owned(),
+        stdin: Stdin::Text(request.prompt.to_owned()),
     };
     match cli {
         Cli::Codex => codex::prepare(request, &mut launch),
@@ -173,11 +188,13 @@ mod tests {
     fn with<'a>(cli: Cli, change: impl FnOnce(&mut Request<'a>)) -> Launch {
         let mut request = Request {
             prompt: PROMPT,
+            mode: ExecMode::CsvWave,
             access: Access::Source,
             model: None,
             mcp: None,
             schema: None,
             conversation: Conversation::New { id: "conversation-1" },
+            project: Path::new("/project"),
             scratch: Path::new("/scratch"),
             folders: &[],
             extra: &[],
@@ -210,7 +227,7 @@ mod tests {
                 "{}: {words}",
                 cli.name()
             );
-            assert_eq!(launch.stdin, PROMPT);
+            assert!(matches!(&launch.stdin, Stdin::Text(text) if text == PROMPT));
             let known = |text: &String| text.contains("s3cret");
             let carried = launch
                 .env
@@ -240,6 +257,17 @@ mod tests {
         }
         let named = |cli| has(&with(cli, |_| {}), &["--session-id", "conversation-1"]);
         assert_eq!(Cli::ALL.map(named), [false, true, true, true, false, false]);
+    }
+
+    #[test]
+    fn claude_is_held_open_for_interactive_work() {
+        let launch = with(Cli::Claude, |request| request.mode = ExecMode::Interactive);
+        assert!(
+            has(&launch, &["--input-format", "stream-json"]),
+            "{:?}",
+            launch.args
+        );
+        assert!(matches!(launch.stdin, Stdin::Spoken(_)));
     }
 
     #[test]

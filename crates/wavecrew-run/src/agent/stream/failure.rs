@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use wavecrew_core::time::Timestamp;
+
 /// What went wrong, as far as it matters for what to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailKind {
@@ -9,8 +11,10 @@ pub enum FailKind {
     RateLimited,
     /// The service has too much to do; waiting helps.
     Overloaded,
-    /// The account, or a limit set on the run, is used up.
+    /// The account is used up, for now.
     Quota,
+    /// A limit that was set on the agent itself is reached.
+    OwnLimit,
     /// Not logged in, or a key that is not accepted.
     Auth,
     /// The service does not take the request as it is.
@@ -29,6 +33,8 @@ pub enum FailKind {
     NoConversation,
     /// The agent's own clock ran out.
     OutOfTime,
+    /// The agent does not know the words that it was started with: it is older or newer than expected.
+    OtherVersion,
     /// Something else.
     Other,
 }
@@ -40,29 +46,44 @@ pub struct Failure {
     pub message: String,
     /// When the service or the agent wants to try again.
     pub retry_after: Option<Duration>,
+    /// The same as a point in time.
+    pub retry_at: Option<Timestamp>,
 }
 
 impl Failure {
     /// By status and words.
-    pub(super) fn new(status: Option<u16>, message: &str) -> Self {
+    pub(in crate::agent) fn new(status: Option<u16>, message: &str) -> Self {
         Self {
             kind: FailKind::of(status, message),
             message: message.to_owned(),
             retry_after: wait_in(message),
+            retry_at: None,
         }
     }
 
-    pub(super) fn of_kind(kind: FailKind, message: &str) -> Self {
+    pub(in crate::agent) fn of_kind(kind: FailKind, message: &str) -> Self {
         Self {
             kind,
             message: message.to_owned(),
             retry_after: wait_in(message),
+            retry_at: None,
         }
     }
 
     pub(super) fn after(mut self, wait: Option<Duration>) -> Self {
         self.retry_after = wait.or(self.retry_after);
         self
+    }
+
+    pub(super) fn until(mut self, at: Option<Timestamp>) -> Self {
+        self.retry_at = at.or(self.retry_at);
+        self
+    }
+
+    /// How long the service wants to be left alone from now on.
+    pub fn wait(&self, now: Timestamp) -> Option<Duration> {
+        let until = self.retry_at.map(|at| at.since(now));
+        until.filter(|wait| !wait.is_zero()).or(self.retry_after)
     }
 }
 
@@ -75,8 +96,8 @@ const WORDS: &[(&str, FailKind)] = &[
     ("credit balance", FailKind::Quota),
     ("usage limit", FailKind::Quota),
     ("hit your limit", FailKind::Quota),
-    ("maximum budget", FailKind::Quota),
-    ("maximum number of turns", FailKind::Quota),
+    ("maximum budget", FailKind::OwnLimit),
+    ("maximum number of turns", FailKind::OwnLimit),
     ("rate limit", FailKind::RateLimited),
     ("rate_limit", FailKind::RateLimited),
     ("too many requests", FailKind::RateLimited),
@@ -118,6 +139,10 @@ const WORDS: &[(&str, FailKind)] = &[
     ("error resuming session", FailKind::NoConversation),
     ("no saved session found", FailKind::NoConversation),
     ("session not found", FailKind::NoConversation),
+    ("unexpected argument", FailKind::OtherVersion),
+    ("unknown option", FailKind::OtherVersion),
+    ("unknown argument", FailKind::OtherVersion),
+    ("unrecognized option", FailKind::OtherVersion),
     ("invalid_request_error", FailKind::BadRequest),
     ("invalid_argument", FailKind::BadRequest),
 ];
@@ -131,7 +156,7 @@ impl FailKind {
             .map(|(_, kind)| *kind);
         // An account that is used up comes with the same status as a short wait, so those words go first.
         match (by_words, status.or_else(|| status_in(message))) {
-            (Some(Self::Quota), _) => Self::Quota,
+            (Some(kind @ (Self::Quota | Self::OwnLimit)), _) => kind,
             (_, Some(status)) => Self::of_status(status).or(by_words).unwrap_or(Self::Other),
             (by_words, None) => by_words.unwrap_or(Self::Other),
         }
@@ -249,6 +274,11 @@ mod tests {
                 None,
                 "{\"error\":{\"code\":\"invalid_request_error\"}}",
                 FailKind::BadRequest,
+            ),
+            (
+                None,
+                "error: unexpected argument '--disable' found",
+                FailKind::OtherVersion,
             ),
             (None, "it took 50000 steps, e400", FailKind::Other),
         ];

@@ -1,6 +1,7 @@
 //! Reads what an agent command line prints for machines, line by line, into events that mean the same for every agent.
 //! Pure: no process, no clock, no file. What it does not understand it counts and passes on as [`AgentEvent::Unknown`].
 
+mod acp;
 mod codex;
 mod failure;
 mod gemini;
@@ -14,7 +15,9 @@ mod usage;
 use std::time::Duration;
 
 use serde_json::Value;
+use wavecrew_core::time::Timestamp;
 
+pub(super) use acp::{SessionUpdates, paths_of};
 pub use failure::{FailKind, Failure};
 pub use outcome::{End, Expects, Outcome, Stopped, Tally, outcome};
 pub use usage::{Meter, Span, Usage};
@@ -84,7 +87,7 @@ pub struct Stream {
 
 /// What a reader must remember between lines.
 #[derive(Debug, Default)]
-struct State {
+pub(super) struct State {
     events: Vec<AgentEvent>,
     conversation: Option<String>,
     /// The agent's latest message, which is its answer if the turn ends now.
@@ -92,6 +95,8 @@ struct State {
     tools: OpenTools,
     denied: Vec<String>,
     trouble: Option<String>,
+    /// When the account may be used again.
+    resets_at: Option<Timestamp>,
 }
 
 impl Stream {
@@ -114,7 +119,7 @@ impl Stream {
             // Warnings and banners land between the events.
             Ok(_) | Err(_) => self.state.unknown("text"),
         }
-        std::mem::take(&mut self.state.events)
+        self.state.take()
     }
 
     fn value(&mut self, value: &Value) {
@@ -131,11 +136,16 @@ impl Stream {
 }
 
 impl State {
-    fn push(&mut self, event: AgentEvent) {
+    /// The events since this was asked last.
+    pub(super) fn take(&mut self) -> Vec<AgentEvent> {
+        std::mem::take(&mut self.events)
+    }
+
+    pub(super) fn push(&mut self, event: AgentEvent) {
         self.events.push(event);
     }
 
-    fn unknown(&mut self, kind: &str) {
+    pub(super) fn unknown(&mut self, kind: &str) {
         self.push(AgentEvent::Unknown {
             kind: kind.to_owned(),
         });
@@ -168,7 +178,12 @@ impl State {
         }
     }
 
-    fn denied(&mut self, id: &str, tool: &str) {
+    /// What was denied in one turn is told again in the next.
+    pub(super) fn turn_begins(&mut self) {
+        self.denied.clear();
+    }
+
+    pub(super) fn denied(&mut self, id: &str, tool: &str) {
         // Some agents tell of a denial when it happens and list all of them at the end.
         if !self.denied.iter().any(|known| known == id) {
             self.denied.push(id.to_owned());
@@ -184,7 +199,7 @@ impl State {
         self.push(AgentEvent::Final { text, structured });
     }
 
-    fn failed(&mut self, failure: Failure) {
+    pub(super) fn failed(&mut self, failure: Failure) {
         self.text.clear();
         self.push(AgentEvent::Failed(failure));
     }
@@ -199,7 +214,7 @@ fn json_object(text: &str) -> Option<Value> {
     serde_json::from_str(text.trim()).ok().filter(Value::is_object)
 }
 
-fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+pub(super) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_default()
 }
 
@@ -215,11 +230,11 @@ fn words(value: &Value) -> String {
     }
 }
 
-fn owned(value: &Value) -> Option<String> {
+pub(super) fn owned(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-fn items<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+pub(super) fn items<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value[key].as_array().map_or(&[], Vec::as_slice)
 }
 

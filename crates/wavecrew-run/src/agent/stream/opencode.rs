@@ -86,7 +86,7 @@ fn step_finish(part: &Value, state: &mut State) {
             "the model declined to answer",
         )),
         "length" => state.failed(Failure::of_kind(
-            FailKind::Quota,
+            FailKind::OwnLimit,
             "the answer reached the model's output limit",
         )),
         // Seen when the answer breaks off: the step ends, without a reason to go on or to stop.

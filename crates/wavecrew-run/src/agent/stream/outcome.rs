@@ -12,11 +12,14 @@ impl FailKind {
         match self {
             Self::RateLimited | Self::Overloaded => StopReason::RateLimited,
             Self::Quota => StopReason::Quota,
+            Self::OwnLimit => StopReason::Budget,
             Self::Auth => StopReason::Auth,
             Self::BadRequest | Self::Unreachable | Self::Declined => StopReason::Refused,
             Self::Schema => StopReason::SchemaInvalid,
             Self::OutOfTime => StopReason::Timeout,
-            Self::Server | Self::Cut | Self::NoConversation | Self::Other => StopReason::Crashed,
+            Self::Server | Self::Cut | Self::NoConversation | Self::OtherVersion | Self::Other => {
+                StopReason::Crashed
+            }
         }
     }
 }
@@ -132,8 +135,8 @@ impl Tally {
     }
 }
 
-/// Why the worker ended. `stderr` is the end of what it wrote there.
-pub fn outcome(cli: Cli, tally: &Tally, end: End, expects: Expects, stderr: &str) -> Outcome {
+/// Why the worker ended. `cli` says what its exit codes mean; `stderr` is the end of what it wrote there.
+pub fn outcome(cli: Option<Cli>, tally: &Tally, end: End, expects: Expects, stderr: &str) -> Outcome {
     match end {
         End::Stopped(stopped) => stopped_by_us(tally, stopped),
         End::Exit(code) => ended(cli, tally, Some(code), expects, stderr),
@@ -175,8 +178,8 @@ fn stopped_by_us(tally: &Tally, stopped: Stopped) -> Outcome {
     }
 }
 
-fn ended(cli: Cli, tally: &Tally, code: Option<i32>, expects: Expects, stderr: &str) -> Outcome {
-    let by_code = code.and_then(|code| exit_kind(cli, code));
+fn ended(cli: Option<Cli>, tally: &Tally, code: Option<i32>, expects: Expects, stderr: &str) -> Outcome {
+    let by_code = cli.zip(code).and_then(|(cli, code)| exit_kind(cli, code));
     if let Some(failure) = &tally.failure {
         let mut failure = failure.clone();
         if failure.kind == FailKind::Other {
@@ -221,7 +224,7 @@ fn owed(tally: &Tally, json: bool, expects: Expects) -> StopReason {
 fn exit_kind(cli: Cli, code: i32) -> Option<FailKind> {
     match (cli, code) {
         (Cli::Gemini, 41) => Some(FailKind::Auth),
-        (Cli::Gemini | Cli::Qwen, 53) => Some(FailKind::Quota),
+        (Cli::Gemini | Cli::Qwen, 53) => Some(FailKind::OwnLimit),
         (Cli::Qwen, 55) => Some(FailKind::OutOfTime),
         // gemini exits with the HTTP status, of which the system keeps the low eight bits.
         (Cli::Gemini, 17) => FailKind::of_status(529),

@@ -1,6 +1,7 @@
 //! The `stream-json` of claude and of qwen, which is modelled on it: messages of two sides and a result per turn.
 
 use serde_json::Value;
+use wavecrew_core::time::Timestamp;
 
 use super::failure::{FailKind, Failure};
 use super::tools::Kit;
@@ -70,6 +71,7 @@ pub(super) fn read(dialect: &Dialect, value: &Value, state: &mut State) {
                 input: request["input"].clone(),
             });
         }
+        "rate_limit_event" => rate_limit(&value["rate_limit_info"], state),
         // Partial messages, which come again whole, and the answers to our own requests.
         "stream_event" | "control_response" => {}
         kind => state.unknown(kind),
@@ -100,6 +102,14 @@ fn system(dialect: &Dialect, value: &Value, state: &mut State) {
         "permission_denied" => state.denied(text(value, "tool_use_id"), text(value, "tool_name")),
         "ui_invalidate" => {}
         kind => state.unknown(&format!("system/{kind}")),
+    }
+}
+
+/// How much of the account is used. Most of these only warn.
+fn rate_limit(info: &Value, state: &mut State) {
+    if info["status"] == "rejected" {
+        let at = info["resetsAt"].as_u64();
+        state.resets_at = at.map(|seconds| Timestamp(seconds.saturating_mul(1000)));
     }
 }
 
@@ -154,6 +164,7 @@ fn result(dialect: &Dialect, value: &Value, state: &mut State) {
         } else {
             Failure::new(status(&value["api_error_status"]), message)
         };
+        let failure = failure.until(state.resets_at.take());
         return state.failed(failure);
     }
     if let Some(answer) = value["result"].as_str() {

@@ -23,6 +23,8 @@ fn ledger() -> Ledger {
     ledger
 }
 
+const NOW: Timestamp = Timestamp(1_000_000);
+
 fn running(count: u64) -> Vec<Running> {
     let one = |n| Running {
         task: format!("T{}", n + 11),
@@ -37,13 +39,17 @@ fn running(count: u64) -> Vec<Running> {
 
 #[test]
 fn a_wide_terminal() {
-    insta::assert_snapshot!(block(80, 24, &running(3), &ledger()).join("\n"));
+    insta::assert_snapshot!(block((80, 24), &running(3), &ledger(), NOW).join("\n"));
 }
 
 #[test]
 fn a_replay_says_so() {
     for width in [40, 80] {
-        let lines = titled("Replay · ", width, block(width, 24, &running(1), &ledger()));
+        let lines = titled(
+            "Replay · ",
+            width,
+            block((width, 24), &running(1), &ledger(), NOW),
+        );
         assert!(lines[0].starts_with("Replay · Wave 1/1 ━"), "{lines:?}");
         assert!(lines[0].width() < width, "{lines:?}");
     }
@@ -51,15 +57,39 @@ fn a_replay_says_so() {
 
 #[test]
 fn a_narrow_terminal_with_many_workers() {
-    let lines = block(40, 24, &running(25), &ledger());
+    let lines = block((40, 24), &running(25), &ledger(), NOW);
     assert!(lines.iter().all(|line| line.width() < 40), "{lines:?}");
     insta::assert_snapshot!(lines.join("\n"));
 }
 
 #[test]
+fn a_wait_counts_down() {
+    let mut ledger = ledger();
+    let state = wavecrew_core::pool::Pool {
+        until: Timestamp(NOW.0 + 80_000),
+        ..wavecrew_core::pool::Pool::default()
+    };
+    ledger.apply(&Event::QuotaWait {
+        at: NOW,
+        pool: "codex-1".into(),
+        state,
+    });
+    let at = |now| block((80, 24), &[], &ledger, now)[1..].join("");
+    assert_eq!(
+        at(NOW),
+        "  codex-1 waits for its service (rate_limited): 1m 20s left"
+    );
+    assert_eq!(
+        at(Timestamp(NOW.0 + 60_000)),
+        "  codex-1 waits for its service (rate_limited): 20s left"
+    );
+    assert_eq!(at(Timestamp(NOW.0 + 80_000)), "");
+}
+
+#[test]
 fn a_low_terminal() {
     for (height, workers) in [(24, 10), (8, 5), (4, 1), (2, 0), (0, 0)] {
-        let lines = block(80, height, &running(25), &ledger());
+        let lines = block((80, height), &running(25), &ledger(), NOW);
         let last = format!("  and {} more", 25 - workers);
         assert_eq!(
             (lines.len(), lines.last()),

@@ -1,5 +1,8 @@
 //! `mcp`: tools over the Model Context Protocol, on stdin and stdout, for clients and for the workers of a run.
 
+mod install;
+
+use crate::cli::Global;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
 use crate::launch;
@@ -10,14 +13,19 @@ use wavecrew_run::worker_side::{Identity, WorkerSide};
 
 /// Serve tools over the Model Context Protocol (stdin and stdout)
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
 pub struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
     /// Serve the worker whose environment this is
     #[arg(long, conflicts_with = "agent")]
     worker: bool,
     /// The agent of calls that name none
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
+    /// At most so many workers of one call at the same time, whatever it asks for
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_workers: Option<u32>,
     /// Run the job that a server has prepared
     #[arg(long, value_name = "JOB", hide = true, conflicts_with_all = ["worker", "agent"])]
     job: Option<String>,
@@ -26,13 +34,25 @@ pub struct Args {
     attached: bool,
 }
 
+#[derive(clap::Subcommand, Debug)]
+enum Action {
+    Install(install::InstallArgs),
+    Uninstall(install::UninstallArgs),
+}
+
 const EXAMPLES: &str = "\
 Examples:
+  wavecrew mcp install codex           add this server to a client: codex, claude, gemini, qwen or opencode
   wavecrew mcp                         serve the project in this folder
   wavecrew -C DIR mcp --agent codex    serve another one; codex does the rows of calls that name no agent";
 
 impl Args {
-    pub fn run(&self) -> Result<Exit, Failure> {
+    pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
+        match &self.action {
+            Some(Action::Install(args)) => return args.run(global),
+            Some(Action::Uninstall(args)) => return args.run(global),
+            None => {}
+        }
         let project = std::env::current_dir().map_err(Failure::Output)?;
         if let Some(job) = &self.job {
             return self.run_job(&project, job);
@@ -43,13 +63,20 @@ impl Args {
             wavecrew_mcp::worker::serve(worker)?;
             return Ok(Exit::Done);
         }
+        if is_below_a_guardian() {
+            wavecrew_mcp::serve_nothing()?;
+            return Ok(Exit::Done);
+        }
         let agent = match &self.agent {
             Some(name) => Some(name.clone()),
             None => Config::load(&project)?.agent,
         };
+        let (guardian, _) = launch::own_commands()?;
         let setup = Setup {
             program: std::env::current_exe().map_err(Failure::Output)?,
             agent,
+            guardian,
+            max_workers: self.max_workers.map(|count| count as usize),
         };
         wavecrew_mcp::server::serve(&project, setup)?;
         Ok(Exit::Done)
@@ -58,6 +85,7 @@ impl Args {
     fn run_job(&self, project: &Path, job: &str) -> Result<Exit, Failure> {
         let (guardian, worker_tools) = launch::own_commands()?;
         let place = Place {
+            agent_settings: Config::load(project)?.agents,
             guardian,
             worker_tools: Some(worker_tools),
             holder: launch::holder(),
@@ -66,4 +94,31 @@ impl Args {
         wavecrew_mcp::job::run(project, job, place).map_err(Failure::input)?;
         Ok(Exit::Done)
     }
+}
+
+/// Whether one of the processes above this one starts workers. Their environment would say so too, but some agents do
+/// not hand it on to the servers they start.
+fn is_below_a_guardian() -> bool {
+    let mut pid = std::process::id();
+    for _ in 0..MAX_DEPTH {
+        let Some(parent) = parent_of(pid).filter(|parent| *parent > 1) else {
+            return false;
+        };
+        let words = std::fs::read(format!("/proc/{parent}/cmdline")).unwrap_or_default();
+        if words.split(|byte| *byte == 0).nth(1) == Some(b"__guardian") {
+            return true;
+        }
+        pid = parent;
+    }
+    false
+}
+
+/// Processes are not nested deeper than this; a chain that changes while it is read might go on for ever.
+const MAX_DEPTH: usize = 1000;
+
+fn parent_of(pid: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in brackets may hold anything; the state and the parent follow it.
+    let (_, rest) = stat.rsplit_once(") ")?;
+    rest.split(' ').nth(1)?.parse().ok()
 }

@@ -1,0 +1,235 @@
+//! Conversations with agents of any vendor, which a client holds by id. A thread of its own looks after them; all of
+//! them end with it, and it ends with the server.
+
+mod hear;
+mod host;
+mod turn;
+
+use crate::paths::Root;
+use crate::worktree::{Isolation, Kept};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::OnceLock;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::{oneshot, watch};
+use wavecrew_run::cassette::PREFIX;
+use wavecrew_run::guardian::GuardianCommand;
+
+/// The arguments of `spawn_agent`.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct SpawnAgent {
+    pub message: String,
+    pub agent: Option<String>,
+    pub cwd: Option<String>,
+    #[serde(default)]
+    pub isolation: Isolation,
+}
+
+/// How an agent stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Status {
+    Running,
+    /// Its turn is over; this is what it said last.
+    Completed(String),
+    Errored(String),
+    /// Closed.
+    Shutdown,
+}
+
+impl Status {
+    fn is_final(&self) -> bool {
+        *self != Self::Running
+    }
+
+    fn told(&self) -> Value {
+        match self {
+            Self::Running => json!("running"),
+            Self::Completed(text) => json!({ "completed": text }),
+            Self::Errored(text) => json!({ "errored": text }),
+            Self::Shutdown => json!("shutdown"),
+        }
+    }
+}
+
+/// What the thread is asked to do.
+enum Wish {
+    Spawn {
+        message: String,
+        agent: String,
+        folder: std::path::PathBuf,
+        isolation: Isolation,
+        answer: oneshot::Sender<Result<String, String>>,
+    },
+    Send {
+        id: String,
+        message: String,
+        interrupt: bool,
+        answer: oneshot::Sender<Result<(), String>>,
+    },
+    Watch {
+        id: String,
+        answer: oneshot::Sender<Option<watch::Receiver<Status>>>,
+    },
+    Close {
+        id: String,
+        answer: oneshot::Sender<Option<Closed>>,
+    },
+}
+
+/// An agent that was closed.
+struct Closed {
+    /// As it was before.
+    status: Status,
+    kept: Result<Option<Kept>, String>,
+}
+
+/// The conversations of one server.
+pub(crate) struct Agents {
+    root: Root,
+    guardian: GuardianCommand,
+    host: OnceLock<Host>,
+}
+
+struct Host {
+    wishes: Option<UnboundedSender<Wish>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Agents {
+    pub fn new(root: Root, guardian: GuardianCommand) -> Self {
+        Self {
+            root,
+            guardian,
+            host: OnceLock::new(),
+        }
+    }
+
+    pub async fn spawn(&self, call: SpawnAgent, agent: String) -> Result<Value, String> {
+        if call.message.trim().is_empty() {
+            return Err("message must be non-empty".to_owned());
+        }
+        if agent.starts_with(PREFIX) {
+            return Err("a recording cannot be talked to; choose another agent".to_owned());
+        }
+        wavecrew_run::agent::by_name(&agent).map_err(|error| error.to_string())?;
+        let folder = self.root.folder(call.cwd.as_deref().unwrap_or("."))?;
+        let id = self
+            .ask(|answer| Wish::Spawn {
+                message: call.message,
+                agent,
+                folder,
+                isolation: call.isolation,
+                answer,
+            })
+            .await??;
+        Ok(json!({ "agent_id": id }))
+    }
+
+    pub async fn send(&self, id: String, message: String, interrupt: bool) -> Result<Value, String> {
+        if message.trim().is_empty() {
+            return Err("message must be non-empty".to_owned());
+        }
+        self.ask(|answer| Wish::Send {
+            id,
+            message,
+            interrupt,
+            answer,
+        })
+        .await??;
+        Ok(json!({ "accepted": true }))
+    }
+
+    /// Waits until one of the agents has ended its turn, and says how all of them stand.
+    pub async fn wait(&self, ids: &[String], patience: Duration) -> Result<Value, String> {
+        if ids.is_empty() {
+            return Err("ids must be non-empty".to_owned());
+        }
+        let mut watched = Vec::new();
+        for id in ids {
+            let id = id.clone();
+            let watch = self.ask(|answer| Wish::Watch { id, answer }).await?;
+            watched.push(watch);
+        }
+        let known: Vec<_> = watched.iter().flatten().cloned().collect();
+        // One that is not there has come to its end too: nothing will change about it.
+        let ended = known.len() < ids.len() || tokio::time::timeout(patience, first(known)).await.is_ok();
+        let status: serde_json::Map<_, _> = ids
+            .iter()
+            .zip(&watched)
+            .map(|(id, watch)| {
+                let told = match watch {
+                    Some(status) => status.borrow().told(),
+                    None => json!("not_found"),
+                };
+                (id.clone(), told)
+            })
+            .collect();
+        Ok(json!({ "status": status, "timed_out": !ended }))
+    }
+
+    pub async fn close(&self, id: String) -> Result<Value, String> {
+        let closed = self.ask(|answer| Wish::Close { id, answer }).await?;
+        let Some(Closed { status, kept }) = closed else {
+            return Ok(json!({ "status": "not_found" }));
+        };
+        let mut told = json!({ "status": status.told() });
+        match kept {
+            Ok(Some(kept)) => told["kept"] = json!(kept),
+            Ok(None) => {}
+            // It is still there; the caller can look after it.
+            Err(error) => told["worktree_error"] = error.into(),
+        }
+        Ok(told)
+    }
+
+    async fn ask<T>(&self, wish: impl FnOnce(oneshot::Sender<T>) -> Wish) -> Result<T, String> {
+        let gone = || "conversations have ended: the process that guards them is gone".to_owned();
+        let (answer, answered) = oneshot::channel();
+        let host = self.host.get_or_init(|| self.start());
+        let wishes = host.wishes.as_ref().ok_or_else(gone)?;
+        wishes.send(wish(answer)).map_err(|_| gone())?;
+        answered.await.map_err(|_| gone())
+    }
+
+    fn start(&self) -> Host {
+        let (wishes, waiting) = unbounded_channel();
+        let (root, guardian) = (self.root.clone(), self.guardian.clone());
+        Host {
+            wishes: Some(wishes),
+            thread: Some(std::thread::spawn(move || host::run(&root, guardian, waiting))),
+        }
+    }
+}
+
+impl Drop for Host {
+    /// The client is gone, and so is everything it talked to.
+    fn drop(&mut self) {
+        drop(self.wishes.take());
+        if let Some(thread) = self.thread.take() {
+            // A panic in there has been told already.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Until one of them is in a final state.
+async fn first(mut watched: Vec<watch::Receiver<Status>>) {
+    let waits = watched
+        .iter_mut()
+        .map(|watch| Box::pin(async { watch.wait_for(Status::is_final).await.map(drop) }));
+    let mut waits: Vec<_> = waits.collect();
+    std::future::poll_fn(|context| {
+        let ready = waits
+            .iter_mut()
+            .any(|wait| wait.as_mut().poll(context).is_ready());
+        if ready {
+            std::task::Poll::Ready(())
+        } else {
+            std::task::Poll::Pending
+        }
+    })
+    .await;
+}

@@ -1,0 +1,81 @@
+//! The worktrees of a job's rows: made when a row starts, settled when it is done and nobody works in it any more.
+
+use crate::worktree::{Kept, Worktree};
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use wavecrew_core::engine::{Ledger, Progress};
+use wavecrew_run::driver::{Folders, Running};
+use wavecrew_store::SessionDir;
+
+/// Where the worktrees of a job lie.
+pub(super) struct Trees {
+    project: PathBuf,
+    folder: PathBuf,
+    session: String,
+    settled: HashSet<String>,
+    kept: HashMap<String, Kept>,
+}
+
+impl Trees {
+    pub fn new(project: &Path, dir: &SessionDir) -> Self {
+        Self {
+            project: project.to_owned(),
+            folder: dir.path().join("worktrees"),
+            session: dir.id().to_owned(),
+            settled: HashSet::new(),
+            kept: HashMap::new(),
+        }
+    }
+
+    /// What gives each row its folder.
+    pub fn folders(&self) -> Folders {
+        let (project, folder, session) = (self.project.clone(), self.folder.clone(), self.session.clone());
+        Box::new(move |task: &str| Ok(open(&project, &folder, &session, task)?.folder()))
+    }
+
+    /// Settles rows that are done. Rows whose worker still runs wait for the next time.
+    pub fn settle(&mut self, running: &[Running], ledger: &Ledger) {
+        let busy: HashSet<&str> = running.iter().map(|worker| worker.task.as_str()).collect();
+        let plan = ledger.plan();
+        let done = plan
+            .tasks()
+            .filter(|task| matches!(ledger.task(*task).progress, Progress::Done))
+            .map(|task| plan.id(task))
+            .filter(|id| !busy.contains(id) && !self.settled.contains(*id))
+            .map(str::to_owned)
+            .collect::<Vec<_>>();
+        for task in done {
+            if self.folder.join(&task).join(".git").exists() {
+                let kept =
+                    open(&self.project, &self.folder, &self.session, &task).and_then(|tree| tree.settle());
+                match kept {
+                    Ok(Some(kept)) => drop(self.kept.insert(task.clone(), kept)),
+                    Ok(None) => {}
+                    // It stays where it is; the row says so.
+                    Err(error) => {
+                        let kept = Kept {
+                            worktree: self.folder.join(&task),
+                            branch: branch(&self.session, &task),
+                            diff: error,
+                        };
+                        self.kept.insert(task.clone(), kept);
+                    }
+                }
+            }
+            self.settled.insert(task);
+        }
+    }
+
+    /// What was kept of a row's work.
+    pub fn kept(&self, task: &str) -> Option<&Kept> {
+        self.kept.get(task)
+    }
+}
+
+fn branch(session: &str, task: &str) -> String {
+    format!("wavecrew/{session}/{task}")
+}
+
+fn open(project: &Path, folder: &Path, session: &str, task: &str) -> Result<Worktree, String> {
+    Worktree::open(project, &folder.join(task), &branch(session, task))
+}

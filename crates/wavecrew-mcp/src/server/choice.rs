@@ -1,0 +1,47 @@
+//! Which agent does what a call asks for.
+
+use rmcp::RoleServer;
+use rmcp::service::RequestContext;
+use wavecrew_run::agent::Cli;
+use wavecrew_run::agent::machine::installed;
+
+/// What the call says, else the server's setting, else the client's own kind, else the first one that is installed.
+pub(super) fn choose(
+    called: Option<&str>,
+    setting: Option<&str>,
+    context: &RequestContext<RoleServer>,
+) -> Result<String, String> {
+    if let Some(name) = called.or(setting) {
+        return Ok(name.to_owned());
+    }
+    let client = context.client_info().map(|info| info.name.to_lowercase());
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    preferred(client.as_deref(), &installed(&path))
+        .map(|cli| cli.name().to_owned())
+        .ok_or_else(|| {
+            "no agent was chosen and none is installed: give `agent`, start the server with --agent, or set `agent` in \
+             wavecrew.toml"
+                .to_owned()
+        })
+}
+
+fn preferred(client: Option<&str>, here: &[Cli]) -> Option<Cli> {
+    let own = here
+        .iter()
+        .find(|cli| client.is_some_and(|client| client.contains(cli.name())));
+    own.or(here.first()).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_is_served_by_its_own_kind() {
+        let here = [Cli::Codex, Cli::Claude];
+        assert_eq!(preferred(Some("claude-code"), &here), Some(Cli::Claude));
+        assert_eq!(preferred(Some("codex-mcp-client"), &here), Some(Cli::Codex));
+        assert_eq!(preferred(Some("gemini-cli-mcp-client"), &here), Some(Cli::Codex));
+        assert_eq!(preferred(None, &[]), None);
+    }
+}

@@ -1,0 +1,107 @@
+//! Tells the client how far a long call is, if it wants to know.
+
+use rmcp::RoleServer;
+use rmcp::model::{ProgressNotificationParam, ProgressToken};
+use rmcp::service::RequestContext;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Clients give up on calls that they hear nothing of for long.
+const AT_LEAST_EVERY: Duration = Duration::from_secs(20);
+/// Progress has to grow with each notification, also when no further row is done.
+const A_LITTLE: f64 = 1.0 / 65536.0;
+
+/// How a call stands.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct Standing {
+    pub done: usize,
+    pub failed: usize,
+    pub running: usize,
+    pub total: usize,
+    /// In dollars, as far as agents tell it.
+    pub cost: Option<f64>,
+}
+
+impl Standing {
+    fn message(&self) -> String {
+        let Self {
+            done,
+            failed,
+            running,
+            total,
+            cost,
+        } = self;
+        let cost = cost.map(|cost| format!(", ${cost:.2}")).unwrap_or_default();
+        format!("{done} of {total} done ({failed} failed), {running} running{cost}")
+    }
+}
+
+pub(super) struct Progress {
+    token: Option<ProgressToken>,
+    told: Option<(Standing, f64, Instant)>,
+}
+
+impl Progress {
+    pub fn of(context: &RequestContext<RoleServer>) -> Self {
+        Self {
+            token: context.meta.get_progress_token(),
+            told: None,
+        }
+    }
+
+    pub async fn tell(&mut self, now: Standing, context: &RequestContext<RoleServer>) {
+        let Some(token) = self.token.clone() else { return };
+        let told = self.told.as_ref();
+        if told.is_some_and(|(standing, _, at)| *standing == now && at.elapsed() < AT_LEAST_EVERY) {
+            return;
+        }
+        let value = next_value(now.done, told.map(|(_, value, _)| *value));
+        #[expect(clippy::cast_precision_loss, reason = "tables are shorter than 2^52 rows")]
+        let total = now.total as f64;
+        let note = ProgressNotificationParam::new(token, value)
+            .with_total(total)
+            .with_message(now.message());
+        self.told = Some((now, value, Instant::now()));
+        // A client that does not listen any more has missed nothing but this.
+        let _ = context.peer.notify_progress(note).await;
+    }
+}
+
+/// What is done, or a little more than was told last.
+fn next_value(done: usize, told: Option<f64>) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "as above")]
+    let done = done as f64;
+    match told {
+        Some(told) if told >= done => told + A_LITTLE,
+        Some(_) | None => done,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_always_grows() {
+        let mut told = None;
+        let mut last = -1.0;
+        for done in [0, 0, 0, 1, 1, 5, 5] {
+            let value = next_value(done, told);
+            assert!(value > last);
+            (told, last) = (Some(value), value);
+        }
+        assert_eq!(next_value(6, told).to_bits(), 6.0_f64.to_bits());
+    }
+
+    #[test]
+    fn it_says_what_it_costs() {
+        let standing = Standing {
+            done: 2,
+            failed: 1,
+            running: 3,
+            total: 9,
+            cost: Some(0.125),
+        };
+        assert_eq!(standing.message(), "2 of 9 done (1 failed), 3 running, $0.12");
+    }
+}

@@ -1,0 +1,83 @@
+//! Arguments of the team tools, and the words of the command line that they stand for. No argument becomes a flag.
+
+use crate::paths::Root;
+use serde::Deserialize;
+
+/// A team or a table, and what is wanted of it.
+#[derive(Deserialize, Debug)]
+pub(super) struct Planned {
+    /// A built-in team, a team file or a table.
+    team: String,
+    #[serde(default)]
+    request: String,
+    pipeline: Option<String>,
+    /// The team whose rules a table follows.
+    rules: Option<String>,
+    #[serde(default)]
+    switches: Vec<String>,
+}
+
+#[derive(Deserialize, Debug)]
+pub(super) struct Run {
+    #[serde(flatten)]
+    pub planned: Planned,
+    pub agent: Option<String>,
+    pub max_workers: Option<u32>,
+    #[serde(default)]
+    pub background: bool,
+    pub ask: Option<bool>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Continue {
+    pub session: String,
+    /// Run what failed once more.
+    #[serde(default)]
+    pub retry: bool,
+    pub agent: Option<String>,
+    #[serde(default)]
+    pub background: bool,
+    pub ask: Option<bool>,
+}
+
+impl Planned {
+    pub fn words(&self, root: &Root) -> Result<Vec<String>, String> {
+        let mut words = Vec::new();
+        words.extend(self.pipeline.as_ref().map(|name| format!("--pipeline={name}")));
+        words.extend(self.rules.as_ref().map(|name| format!("--team={name}")));
+        words.extend(self.switches.iter().map(|name| format!("--switch={name}")));
+        words.push("--".to_owned());
+        let is_file = [".csv", ".toml"].iter().any(|end| self.team.ends_with(end)) || self.team.contains('/');
+        words.push(if is_file {
+            root.file(&self.team)?.to_string_lossy().into_owned()
+        } else {
+            self.team.clone()
+        });
+        words.extend(Some(self.request.clone()).filter(|request| !request.is_empty()));
+        Ok(words)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn no_argument_becomes_a_flag() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::new(folder.path()).unwrap();
+        let call: Run = serde_json::from_value(json!({
+            "team": "--agent=evil", "request": "-y", "pipeline": "p --x", "background": true,
+        }))
+        .unwrap();
+        assert!(call.background);
+        assert_eq!(
+            call.planned.words(&root).unwrap(),
+            ["--pipeline=p --x", "--", "--agent=evil", "-y"]
+        );
+        let outside: Planned = serde_json::from_value(json!({"team": "../x.csv"})).unwrap();
+        assert!(outside.words(&root).is_err());
+    }
+}

@@ -1,0 +1,290 @@
+//! Teams for clients: planned, run, continued and asked about by this very program, as a person would.
+
+use super::choice::choose;
+use super::progress::{Progress, Standing};
+use super::questions::put;
+use super::team_words::{Continue, Planned, Run};
+use crate::paths::Root;
+use rmcp::RoleServer;
+use rmcp::service::RequestContext;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::process::{Output, Stdio};
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdout, Command};
+use tokio::time::{Instant, sleep};
+use wavecrew_run::questions;
+use wavecrew_store::SessionDir;
+
+const POLL: Duration = Duration::from_millis(100);
+
+pub(super) struct Teams {
+    pub root: Root,
+    pub program: PathBuf,
+    pub agent: Option<String>,
+}
+
+impl Teams {
+    pub async fn plan(&self, call: &Planned) -> Result<Value, String> {
+        let mut words = vec!["plan".to_owned(), "--json".to_owned()];
+        words.extend(call.words(&self.root)?);
+        self.ask_program(&words).await
+    }
+
+    pub async fn run(&self, call: &Run, context: &RequestContext<RoleServer>) -> Result<Value, String> {
+        let asks = call.ask.unwrap_or_else(|| super::questions::can_be_put(context));
+        let agent = choose(call.agent.as_deref(), self.agent.as_deref(), context)?;
+        let mut words = vec!["run".to_owned(), "--json".to_owned(), "-y".to_owned()];
+        words.push(format!("--agent={agent}"));
+        words.extend(call.max_workers.map(|count| format!("--concurrency={count}")));
+        words.extend(asks.then(|| "--ask-in-folder".to_owned()));
+        words.extend(call.planned.words(&self.root)?);
+        self.start(&words, call.background, context).await
+    }
+
+    pub async fn go_on(
+        &self,
+        call: &Continue,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Value, String> {
+        let dir = self.find(&call.session)?;
+        let asks = call.ask.unwrap_or_else(|| super::questions::can_be_put(context));
+        let mut words = if call.retry {
+            vec!["retry".to_owned(), dir.id().to_owned()]
+        } else {
+            vec!["run".to_owned(), format!("--continue={}", dir.id())]
+        };
+        words.extend(["--json".to_owned(), "-y".to_owned()]);
+        words.extend(call.agent.as_ref().map(|agent| format!("--agent={agent}")));
+        words.extend(asks.then(|| "--ask-in-folder".to_owned()));
+        self.start(&words, call.background, context).await
+    }
+
+    /// Where a session stands, after at most `patience` if it runs. A question of it is put to the client on the way.
+    pub async fn status(
+        &self,
+        session: Option<&str>,
+        patience: Duration,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Value, String> {
+        let until = Instant::now() + patience;
+        loop {
+            let mut words = vec!["status".to_owned(), "--json".to_owned()];
+            if let Some(session) = session {
+                words.push(self.find(session)?.id().to_owned());
+            }
+            let mut status = self.ask_program(&words).await?;
+            let runs = status["state"] == "running";
+            let dir = status["session"].as_str().map(|id| self.find(id)).transpose()?;
+            let question = dir.as_ref().filter(|_| runs).and_then(questions::open);
+            if let (Some(dir), Some(asked)) = (&dir, &question)
+                && super::questions::can_be_put(context)
+            {
+                put(dir, asked, context).await?;
+                continue;
+            }
+            if !runs || question.is_some() || Instant::now() >= until || context.ct.is_cancelled() {
+                status["question"] = json!(question);
+                status["timed_out"] = (runs && question.is_none()).into();
+                return Ok(status);
+            }
+            sleep(POLL * 3).await;
+        }
+    }
+
+    pub fn answer(&self, session: &str, answer: &str) -> Result<Value, String> {
+        let dir = self.find(session)?;
+        let Some(asked) = questions::open(&dir) else {
+            return Err(format!("session {session} has no open question"));
+        };
+        if !asked.options.iter().any(|option| option == answer) {
+            return Err(format!(
+                "`{answer}` is no answer; there are: {}",
+                asked.options.join(", ")
+            ));
+        }
+        questions::answer(&dir, &asked, answer).map_err(|error| error.to_string())?;
+        Ok(json!({"accepted": true, "question": asked.question}))
+    }
+
+    pub fn find(&self, session: &str) -> Result<SessionDir, String> {
+        SessionDir::open(self.root.path(), session).map_err(|error| error.to_string())
+    }
+
+    fn command(&self, words: &[String]) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .args(words)
+            .current_dir(self.root.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            // What ends the client's terminal is not meant for it.
+            .process_group(0);
+        command
+    }
+
+    /// One JSON document of a command that does not take long.
+    async fn ask_program(&self, words: &[String]) -> Result<Value, String> {
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = self
+            .command(words)
+            .output()
+            .await
+            .map_err(|error| error.to_string())?;
+        if !status.success() {
+            return Err(complaint(&stderr));
+        }
+        serde_json::from_slice(&stdout).map_err(|error| error.to_string())
+    }
+
+    async fn start(
+        &self,
+        words: &[String],
+        background: bool,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Value, String> {
+        let mut child = self.command(words).spawn().map_err(|error| error.to_string())?;
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let (Some(stdout), Some(mut stderr)) = (stdout, stderr) else {
+            unreachable!("both are piped")
+        };
+        let mut run = Attached(Some(child));
+        let mut lines = BufReader::new(stdout).lines();
+        // It says first of all which session it is.
+        let Some(first) = next(&mut lines).await else {
+            let mut said = Vec::new();
+            let _ = stderr.read_to_end(&mut said).await;
+            return Err(complaint(&said));
+        };
+        // Read to its end, so that it never waits for us.
+        tokio::spawn(async move { stderr.read_to_end(&mut Vec::new()).await });
+        let dir = self.find(first["session"].as_str().unwrap_or_default())?;
+        if !background {
+            return attend(run, lines, &dir, context).await;
+        }
+        let child = run.0.take();
+        tokio::spawn(async move {
+            while next(&mut lines).await.is_some() {}
+            if let Some(mut child) = child {
+                let _ = child.wait().await;
+            }
+        });
+        Ok(json!({"session": dir.id(), "state": "running", "dir": dir.path()}))
+    }
+}
+
+/// A run that ends with the call it was started by.
+struct Attached(Option<Child>);
+
+impl Attached {
+    fn stop(&self) {
+        let pid = self.0.as_ref().and_then(Child::id);
+        let pid = pid.and_then(|id| rustix::process::Pid::from_raw(id.cast_signed()));
+        if let Some(pid) = pid {
+            // One that is gone already needs no word.
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        }
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Stays with a run until it ends.
+async fn attend(
+    run: Attached,
+    mut lines: Lines<BufReader<ChildStdout>>,
+    dir: &SessionDir,
+    context: &RequestContext<RoleServer>,
+) -> Result<Value, String> {
+    let mut progress = Progress::of(context);
+    let mut standing = Standing {
+        total: rows(dir),
+        ..Standing::default()
+    };
+    loop {
+        tokio::select! {
+            line = next(&mut lines) => match line {
+                Some(mut line) if line["event"] == "end" => {
+                    line["session"] = dir.id().into();
+                    if let Some(fields) = line.as_object_mut() {
+                        fields.remove("event");
+                    }
+                    return Ok(line);
+                }
+                Some(line) => count(&mut standing, &line),
+                None => return Err(format!("the run ended without a word; look with team_status {}", dir.id())),
+            },
+            () = context.ct.cancelled() => {
+                run.stop();
+                return Err(format!("the call was taken back; go on with team_continue {}", dir.id()));
+            }
+            () = sleep(POLL) => {
+                progress.tell(standing.clone(), context).await;
+                if let Some(asked) = questions::open(dir)
+                    && super::questions::can_be_put(context)
+                {
+                    put(dir, &asked, context).await?;
+                }
+            }
+        }
+    }
+}
+
+/// The next event, past what is none.
+async fn next(lines: &mut Lines<BufReader<ChildStdout>>) -> Option<Value> {
+    loop {
+        let line = lines.next_line().await.ok()??;
+        if let Ok(event) = serde_json::from_str(&line) {
+            return Some(event);
+        }
+    }
+}
+
+fn count(standing: &mut Standing, event: &Value) {
+    match event["event"].as_str() {
+        Some("started") => standing.running += 1,
+        Some("finished") => {
+            standing.running = standing.running.saturating_sub(1);
+            standing.done += 1;
+            standing.failed += usize::from(event["result"]["status"] == "failed");
+        }
+        Some("skipped") => standing.done += 1,
+        Some("usage") => {
+            if let Some(cost) = event["cost"].as_f64() {
+                *standing.cost.get_or_insert(0.0) += cost;
+            }
+        }
+        Some(_) | None => {}
+    }
+}
+
+fn rows(dir: &SessionDir) -> usize {
+    let reader = csv::ReaderBuilder::new()
+        .flexible(true)
+        .from_path(dir.tasks_csv());
+    reader.map_or(0, |mut reader| reader.byte_records().count())
+}
+
+/// What the program complained about, as one text for the model.
+fn complaint(stderr: &[u8]) -> String {
+    let text = wavecrew_store::sanitise(stderr);
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    lines
+        .join("\n")
+        .trim_start_matches("x ")
+        .trim_start_matches("× ")
+        .to_owned()
+}

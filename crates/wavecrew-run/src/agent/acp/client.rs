@@ -1,0 +1,427 @@
+//! The client's side of the protocol, as a machine without I/O: greets, opens or resumes a session, prompts, answers
+//! what the agent asks. Offers no files and no terminals, so an agent uses its own.
+
+use std::collections::VecDeque;
+
+use serde_json::{Value, json};
+use wavecrew_core::engine::Permission;
+
+use super::super::dialogue::{Dialogue, Heard};
+use super::super::launch::{Conversation, McpServer, Request};
+use super::super::stream::{
+    AgentEvent, FailKind, Failure, SessionUpdates, State, items, owned, paths_of, text,
+};
+use super::policy::{Policy, choice};
+
+const VERSION: u64 = 1;
+/// Codes of errors.
+const METHOD_NOT_FOUND: i64 = -32601;
+const AUTH_REQUIRED: i64 = -32000;
+
+#[derive(Debug)]
+pub(super) struct Client {
+    /// The parameters with which a session is opened.
+    opening: Value,
+    resume: Option<String>,
+    model: Option<String>,
+    policy: Policy,
+    stage: Stage,
+    session: String,
+    /// What the agent said of itself in its greeting.
+    greeting: Value,
+    /// To be said once the session is open.
+    message: Option<String>,
+    last_id: u64,
+    state: State,
+    updates: SessionUpdates,
+    out: VecDeque<Value>,
+    /// What the agent asked and was not told yet: our name for it, the id of its request, and the request.
+    asked: Vec<(String, Value, Value)>,
+}
+
+/// How far it has got; with the id of the request that is to be answered next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Nothing was said yet, or opening a session failed.
+    Fresh,
+    Greeting(u64),
+    Opening(u64, Manner),
+    ChoosingModel(u64),
+    /// Between turns.
+    Open,
+    Prompting(u64),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    New,
+    /// The agent tells the conversation so far once more.
+    Resumed,
+}
+
+impl Client {
+    pub(super) fn new(request: &Request<'_>) -> Self {
+        let servers: Vec<Value> = request.mcp.iter().map(|server| mcp_server(server)).collect();
+        Self {
+            opening: json!({ "cwd": request.project, "mcpServers": servers }),
+            resume: match request.conversation {
+                Conversation::New { .. } => None,
+                Conversation::Resume { id } => Some(id.to_owned()),
+            },
+            model: request.model.map(str::to_owned),
+            policy: Policy::new(request),
+            stage: Stage::Fresh,
+            session: String::new(),
+            greeting: Value::Null,
+            message: None,
+            last_id: 0,
+            state: State::default(),
+            updates: SessionUpdates::default(),
+            out: VecDeque::new(),
+            asked: Vec::new(),
+        }
+    }
+
+    fn request(&mut self, method: &str, params: &Value) -> u64 {
+        self.last_id += 1;
+        let id = self.last_id;
+        self.out
+            .push_back(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        id
+    }
+
+    fn written(&mut self) -> String {
+        let lines = self.out.drain(..).map(|message| format!("{message}\n"));
+        lines.collect()
+    }
+
+    fn greet(&mut self) {
+        let params = json!({
+            "protocolVersion": VERSION,
+            "clientCapabilities": { "fs": { "readTextFile": false, "writeTextFile": false }, "terminal": false },
+            "clientInfo": { "name": "wavecrew", "version": env!("CARGO_PKG_VERSION") },
+        });
+        self.stage = Stage::Greeting(self.request("initialize", &params));
+    }
+
+    fn greeted(&mut self, result: &Value) {
+        self.greeting = result.clone();
+        let version = &result["protocolVersion"];
+        if *version != VERSION {
+            let message = format!("it speaks version {version} of the protocol, and we speak {VERSION}");
+            return self.fail(Failure::of_kind(FailKind::Other, &message));
+        }
+        let can = &result["agentCapabilities"];
+        let way_back = if can["sessionCapabilities"]["resume"].is_object() {
+            Some("session/resume")
+        } else if can["loadSession"] == true {
+            Some("session/load")
+        } else {
+            None
+        };
+        match (self.resume.clone(), way_back) {
+            (Some(id), Some(method)) => {
+                let mut params = self.opening.clone();
+                params["sessionId"] = id.into();
+                self.stage = Stage::Opening(self.request(method, &params), Manner::Resumed);
+            }
+            (None, _) | (Some(_), None) => self.open_new(),
+        }
+    }
+
+    fn open_new(&mut self) {
+        self.resume = None;
+        let params = self.opening.clone();
+        self.stage = Stage::Opening(self.request("session/new", &params), Manner::New);
+    }
+
+    fn opened(&mut self, result: &Value) {
+        self.session = match (&self.resume, result["sessionId"].as_str()) {
+            (_, Some(id)) => id.to_owned(),
+            (Some(id), None) => id.clone(),
+            (None, None) => {
+                let message = "it opened a session without a name";
+                return self.fail(Failure::of_kind(FailKind::Other, message));
+            }
+        };
+        self.state.push(AgentEvent::Started {
+            conversation: self.session.clone(),
+            model: self.model.clone().or_else(|| current_model(result)),
+            version: owned(&self.greeting["agentInfo"]["version"]),
+        });
+        let Some(model) = self.model.clone() else {
+            return self.prompt();
+        };
+        let session = self.session.clone();
+        let id = match model_option(result) {
+            Some(option) => {
+                let params = json!({ "sessionId": session, "configId": option, "value": model });
+                self.request("session/set_config_option", &params)
+            }
+            None => self.request(
+                "session/set_model",
+                &json!({ "sessionId": session, "modelId": model }),
+            ),
+        };
+        self.stage = Stage::ChoosingModel(id);
+    }
+
+    fn prompt(&mut self) {
+        let Some(message) = self.message.take() else {
+            self.stage = Stage::Open;
+            return self.state.failed(cut_short());
+        };
+        self.updates.turn_begins();
+        self.state.turn_begins();
+        let params = json!({ "sessionId": self.session, "prompt": [{ "type": "text", "text": message }] });
+        self.stage = Stage::Prompting(self.request("session/prompt", &params));
+    }
+
+    fn fail(&mut self, failure: Failure) {
+        self.stage = Stage::Fresh;
+        self.message = None;
+        self.state.failed(failure);
+    }
+
+    /// The answer to a request of ours.
+    fn answered(&mut self, id: &Value, outcome: Result<&Value, &Value>) {
+        match (self.stage, outcome) {
+            (Stage::Greeting(due), Ok(result)) if *id == due => self.greeted(result),
+            (Stage::Opening(due, _), Ok(result)) if *id == due => self.opened(result),
+            // What it does not have any more, it begins anew.
+            (Stage::Opening(due, Manner::Resumed), Err(_)) if *id == due => self.open_new(),
+            (Stage::Opening(due, Manner::New), Err(error)) if *id == due => {
+                let failure = self.not_opened(error);
+                self.fail(failure);
+            }
+            (Stage::ChoosingModel(due), Ok(_)) if *id == due => self.prompt(),
+            (Stage::ChoosingModel(due), Err(error)) if *id == due => {
+                let model = self.model.clone().unwrap_or_default();
+                let message = format!("it does not take the model `{model}`: {}", words_of(error));
+                self.fail(Failure::of_kind(FailKind::BadRequest, &message));
+            }
+            (Stage::Prompting(due), Ok(result)) if *id == due => {
+                self.stage = Stage::Open;
+                self.updates.turn_ended(result, &mut self.state);
+            }
+            (Stage::Prompting(due), Err(error)) if *id == due => {
+                self.stage = Stage::Open;
+                self.state.failed(failure_of(error));
+            }
+            (Stage::Greeting(due), Err(error)) if *id == due => self.fail(failure_of(error)),
+            (
+                Stage::Fresh
+                | Stage::Greeting(_)
+                | Stage::Opening(..)
+                | Stage::ChoosingModel(_)
+                | Stage::Open
+                | Stage::Prompting(_),
+                _,
+            ) => self.state.unknown("response"),
+        }
+    }
+
+    /// Most agents that open no session want a login first, and say which there are.
+    fn not_opened(&self, error: &Value) -> Failure {
+        if error["code"] != AUTH_REQUIRED {
+            return failure_of(error);
+        }
+        let methods = items(&self.greeting, "authMethods").iter();
+        let methods: Vec<&str> = methods
+            .map(|method| match text(method, "description") {
+                "" => text(method, "name"),
+                description => description,
+            })
+            .collect();
+        let mut message = format!("it wants a login: {}", words_of(error));
+        if !methods.is_empty() {
+            message = format!("{message} (its ways: {})", methods.join("; "));
+        }
+        Failure::of_kind(FailKind::Auth, &message)
+    }
+
+    /// A request of the agent.
+    fn asked(&mut self, id: &Value, method: &str, params: &Value) {
+        if method != "session/request_permission" {
+            self.state.unknown(method);
+            let error =
+                json!({ "code": METHOD_NOT_FOUND, "message": format!("wavecrew does not offer {method}") });
+            return self
+                .out
+                .push_back(json!({ "jsonrpc": "2.0", "id": id, "error": error }));
+        }
+        let call = &params["toolCall"];
+        self.updates.tool(call, &mut self.state);
+        match self.policy.judge(call) {
+            Permission::Granted => self.permit(id, params, Some(Permission::Granted)),
+            // Not by itself: a person may know better.
+            Permission::Denied => {
+                self.asked.push((id.to_string(), id.clone(), params.clone()));
+                self.state.push(AgentEvent::Question {
+                    id: id.to_string(),
+                    tool: wish(call),
+                    input: call["rawInput"].clone(),
+                });
+            }
+        }
+    }
+
+    /// Tells the agent whether it may; without a word on that, that its turn is over.
+    fn permit(&mut self, id: &Value, params: &Value, permission: Option<Permission>) {
+        let call = &params["toolCall"];
+        if permission == Some(Permission::Denied) {
+            self.state.denied(text(call, "toolCallId"), text(call, "title"));
+        }
+        let option = permission.and_then(|permission| choice(permission, params));
+        let outcome = match option {
+            Some(option) => json!({ "outcome": "selected", "optionId": option }),
+            None => json!({ "outcome": "cancelled" }),
+        };
+        let result = json!({ "outcome": outcome });
+        self.out
+            .push_back(json!({ "jsonrpc": "2.0", "id": id, "result": result }));
+    }
+
+    fn notified(&mut self, method: &str, params: &Value) {
+        match (method, self.stage) {
+            // The past, told once more.
+            ("session/update", Stage::Opening(_, Manner::Resumed)) => {}
+            ("session/update", _) => self.updates.read(&params["update"], &mut self.state),
+            (other, _) => self.state.unknown(other),
+        }
+    }
+}
+
+impl Dialogue for Client {
+    fn say(&mut self, message: &str) -> String {
+        self.message = Some(message.to_owned());
+        match self.stage {
+            Stage::Fresh => self.greet(),
+            Stage::Open => self.prompt(),
+            // Nobody speaks while a turn is under way; before, it goes out as soon as the session is open.
+            Stage::Greeting(_) | Stage::Opening(..) | Stage::ChoosingModel(_) | Stage::Prompting(_) => {}
+        }
+        self.written()
+    }
+
+    fn hear(&mut self, line: &str) -> Heard {
+        let line = line.trim();
+        if line.is_empty() {
+            return Heard::default();
+        }
+        match serde_json::from_str::<Value>(line) {
+            Ok(value) if value.is_object() => match (value["method"].as_str(), value.get("id")) {
+                (Some(method), Some(id)) => self.asked(id, method, &value["params"]),
+                (Some(method), None) => self.notified(method, &value["params"]),
+                (None, Some(id)) => {
+                    let error = value.get("error").filter(|error| !error.is_null());
+                    self.answered(id, error.map_or(Ok(&value["result"]), Err));
+                }
+                (None, None) => self.state.unknown("message"),
+            },
+            // Warnings and banners land between the messages.
+            Ok(_) | Err(_) => self.state.unknown("text"),
+        }
+        Heard {
+            events: self.state.take(),
+            reply: self.written(),
+        }
+    }
+
+    fn answer(&mut self, question: &str, permission: Permission) -> String {
+        let asked = self.asked.iter().position(|(key, ..)| key == question);
+        if let Some(at) = asked {
+            let (_, id, params) = self.asked.swap_remove(at);
+            self.permit(&id, &params, Some(permission));
+        }
+        self.written()
+    }
+
+    fn cut_short(&mut self) -> String {
+        self.message = None;
+        for (_, id, params) in std::mem::take(&mut self.asked) {
+            self.permit(&id, &params, None);
+        }
+        if let Stage::Prompting(_) = self.stage {
+            let params = json!({ "sessionId": self.session });
+            self.out
+                .push_back(json!({ "jsonrpc": "2.0", "method": "session/cancel", "params": params }));
+        }
+        self.written()
+    }
+}
+
+/// What a call is about, for a person.
+fn wish(call: &Value) -> String {
+    let mut wish = call["kind"].as_str().unwrap_or("use a tool").to_owned();
+    for part in [paths_of(call).join(", "), text(call, "title").to_owned()] {
+        if !part.is_empty() {
+            wish = format!("{wish} {part}");
+        }
+    }
+    wish
+}
+
+fn cut_short() -> Failure {
+    Failure::of_kind(FailKind::Other, "the turn was cut short")
+}
+
+fn mcp_server(server: &McpServer) -> Value {
+    let env = server.env.iter();
+    let env: Vec<Value> = env
+        .map(|(name, value)| json!({ "name": name, "value": value }))
+        .collect();
+    json!({ "name": server.name, "command": server.command, "args": server.args, "env": env })
+}
+
+fn current_model(session: &Value) -> Option<String> {
+    let by_option = || {
+        let options = items(session, "configOptions").iter();
+        let model = options
+            .clone()
+            .find(|option| text(option, "category") == "model")?;
+        owned(&model["currentValue"])
+    };
+    owned(&session["models"]["currentModelId"]).or_else(by_option)
+}
+
+/// The option by which a model is chosen, where it is one.
+fn model_option(session: &Value) -> Option<String> {
+    let options = items(session, "configOptions").iter();
+    let model = options
+        .clone()
+        .find(|option| text(option, "category") == "model")?;
+    owned(&model["id"])
+}
+
+/// An error's words: what it says in general, and what the service said.
+fn words_of(error: &Value) -> String {
+    let general = text(error, "message");
+    let data = &error["data"];
+    let detail = [
+        &data["message"],
+        &data["details"],
+        &data["error"]["message"],
+        data,
+    ];
+    match detail.into_iter().find_map(Value::as_str) {
+        Some(detail) if detail != general => format!("{general}: {detail}"),
+        Some(_) | None => general.to_owned(),
+    }
+}
+
+fn failure_of(error: &Value) -> Failure {
+    // Some agents hand on the status of their service as the code.
+    let code = error["code"].as_i64();
+    let status = code.and_then(|code| u16::try_from(code).ok());
+    // 500 is also what they say when there was no service; the words know better.
+    let status = status.filter(|status| (400..600).contains(status) && *status != 500);
+    match code {
+        Some(AUTH_REQUIRED) => Failure::of_kind(FailKind::Auth, &words_of(error)),
+        Some(METHOD_NOT_FOUND) => {
+            let message = format!("it does not speak the Agent Client Protocol: {}", words_of(error));
+            Failure::of_kind(FailKind::Other, &message)
+        }
+        Some(_) | None => Failure::new(status, &words_of(error)),
+    }
+}

@@ -1,0 +1,35 @@
+//! Conversations over the stdin and stdout of one process that lives as long as its worker: what is to be written to
+//! it, and what it says. Pure: writes and reads nothing itself.
+
+use std::fmt;
+
+use wavecrew_core::engine::Permission;
+
+use super::stream::AgentEvent;
+
+/// A conversation with one process. A turn begins with [`say`](Dialogue::say) and is over with the event
+/// [`Final`](AgentEvent::Final) or [`Failed`](AgentEvent::Failed).
+pub trait Dialogue: fmt::Debug {
+    /// A message of ours that begins a turn. What is to be written.
+    #[must_use]
+    fn say(&mut self, message: &str) -> String;
+
+    /// Takes in one line.
+    #[must_use]
+    fn hear(&mut self, line: &str) -> Heard;
+
+    /// Answers a [`Question`](AgentEvent::Question) of the agent. What is to be written.
+    #[must_use]
+    fn answer(&mut self, question: &str, permission: Permission) -> String;
+
+    /// Asks the agent to end its turn now; that it is over is heard like any other end. What is to be written.
+    #[must_use]
+    fn cut_short(&mut self) -> String;
+}
+
+/// What a line meant, and what is to be written because of it.
+#[derive(Debug, Default)]
+pub struct Heard {
+    pub events: Vec<AgentEvent>,
+    pub reply: String,
+}

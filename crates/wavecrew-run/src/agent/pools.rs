@@ -1,0 +1,123 @@
+//! Which agents draw on the same account: a name for each, from its key, its login and the address of its service,
+//! none of which can be read from the name. And where runs on this machine tell each other about them.
+
+use super::Cli;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use wavecrew_core::pool::name_of;
+
+/// Addresses of services other than the usual ones.
+const ADDRESSES: [&str; 3] = ["OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL"];
+
+/// The pools of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pools {
+    /// Names of pools by agent. An agent that is not here has a pool that other runs know nothing of.
+    pub by_agent: BTreeMap<String, String>,
+    /// Where runs share what they know.
+    pub folder: Option<PathBuf>,
+}
+
+impl Pools {
+    /// `named` are the names that the user gave.
+    pub fn find<'a>(
+        agents: impl IntoIterator<Item = &'a str>,
+        named: &BTreeMap<String, String>,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> Self {
+        let pool = |agent: &str| {
+            let usual = || Cli::by_name(agent).map(|cli| cli.pool(&variable));
+            Some((agent.to_owned(), named.get(agent).cloned().or_else(usual)?))
+        };
+        Self {
+            by_agent: agents.into_iter().filter_map(pool).collect(),
+            folder: folder(&variable),
+        }
+    }
+}
+
+impl Cli {
+    fn pool(self, variable: &impl Fn(&str) -> Option<OsString>) -> String {
+        let (keys, places) = self.credentials();
+        let folders = places.iter().map(|place| place.0).chain(["HOME"]);
+        let names = keys.iter().copied().chain(ADDRESSES).chain(folders);
+        let values: Vec<OsString> = names.map(|name| variable(name).unwrap_or_default()).collect();
+        name_of(self.name(), values.iter().map(|value| value.as_bytes()))
+    }
+}
+
+fn folder(variable: &impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let set = |name: &str| {
+        variable(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    let state = set("WAVECREW_STATE_DIR")
+        .or_else(|| Some(set("XDG_STATE_HOME")?.join("wavecrew")))
+        .or_else(|| Some(set("HOME")?.join(".local/state/wavecrew")))?;
+    Some(state.join("pools"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pools(agents: &[&str], variables: &[(&str, &str)]) -> Pools {
+        let named = [("command:./a.sh --fast".to_owned(), "shop".to_owned())].into();
+        let variable = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| OsString::from(value))
+        };
+        Pools::find(agents.iter().copied(), &named, variable)
+    }
+
+    #[test]
+    fn another_key_is_another_pool_and_no_name_tells_it() {
+        let pool = |variables: &[(&str, &str)]| pools(&["codex"], variables).by_agent["codex"].clone();
+        let one = pool(&[("OPENAI_API_KEY", "one")]);
+        assert_eq!(one, pool(&[("OPENAI_API_KEY", "one"), ("TERM", "x")]));
+        for other in [
+            [("OPENAI_API_KEY", "two")],
+            [("OPENAI_BASE_URL", "one")],
+            [("CODEX_HOME", "one")],
+        ] {
+            assert_ne!(one, pool(&other), "{other:?}");
+        }
+        assert!(
+            one.starts_with("codex-") && one.len() == "codex-".len() + 8,
+            "{one}"
+        );
+    }
+
+    #[test]
+    fn programs_share_what_they_are_told_to() {
+        let found = pools(&["command:./a.sh --fast", "command:./b.sh"], &[]);
+        assert_eq!(
+            found.by_agent.into_iter().collect::<Vec<_>>(),
+            [("command:./a.sh --fast".to_owned(), "shop".to_owned())]
+        );
+    }
+
+    #[test]
+    fn the_folder_is_where_users_keep_state() {
+        let folder = |variables| {
+            pools(&[], variables)
+                .folder
+                .map(|path| path.display().to_string())
+        };
+        assert_eq!(folder(&[]), None);
+        assert_eq!(
+            folder(&[("HOME", "/h")]).unwrap(),
+            "/h/.local/state/wavecrew/pools"
+        );
+        let all = [
+            ("HOME", "/h"),
+            ("XDG_STATE_HOME", "/x"),
+            ("WAVECREW_STATE_DIR", ""),
+        ];
+        assert_eq!(folder(&all).unwrap(), "/x/wavecrew/pools");
+        assert_eq!(folder(&[("WAVECREW_STATE_DIR", "/w")]).unwrap(), "/w/pools");
+    }
+}

@@ -1,0 +1,114 @@
+//! What a program that is no known agent says of its turn in `$WAVECREW_USAGE_FILE`. What it leaves out is not known;
+//! what is no such object says nothing.
+
+use serde::Deserialize;
+use std::time::Duration;
+use wavecrew_core::engine::Exit;
+use wavecrew_core::engine::TurnEnd;
+use wavecrew_core::event::{Spent, StopReason};
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Told {
+    #[serde(flatten)]
+    spent: Tokens,
+    model: Option<String>,
+    stop: Option<Stop>,
+    retry_after: Option<f64>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Tokens {
+    input: u64,
+    cached: u64,
+    output: u64,
+    cost: Option<f64>,
+}
+
+/// What its service said.
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+enum Stop {
+    RateLimited,
+    Quota,
+}
+
+/// Adds what the file says to the end of the turn.
+pub(super) fn complete(end: &mut TurnEnd, text: &str) {
+    let Ok(told) = serde_json::from_str::<Told>(text) else {
+        return;
+    };
+    let Tokens {
+        input,
+        cached,
+        output,
+        cost,
+    } = told.spent;
+    end.spent = Spent {
+        // Whatever a program takes for input, what was cached is a part of it.
+        input: input.max(cached),
+        cached,
+        output,
+        cost: cost.filter(|cost| cost.is_finite() && *cost >= 0.0),
+    };
+    end.model = told.model;
+    let wait = told.retry_after.map(Duration::try_from_secs_f64);
+    end.retry_after = wait.and_then(Result::ok);
+    // A report counts, whatever the service said on the way to it.
+    if end.reports.is_empty() {
+        match told.stop {
+            Some(Stop::RateLimited) => end.exit = Exit::Reason(StopReason::RateLimited),
+            Some(Stop::Quota) => end.exit = Exit::Reason(StopReason::Quota),
+            None => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(text: &str, reports: &[&str]) -> TurnEnd {
+        let mut end = TurnEnd {
+            exit: Exit::Code(1),
+            reports: reports.iter().map(ToString::to_string).collect(),
+            last_words: String::new(),
+            spent: Spent::default(),
+            model: None,
+            retry_after: None,
+        };
+        complete(&mut end, text);
+        end
+    }
+
+    #[test]
+    fn what_is_said_is_taken_over() {
+        let end = told(
+            r#"{"input":100,"cached":40,"output":7,"cost":0.25,"model":"m","stop":"rate_limited","retry_after":1.5}"#,
+            &[],
+        );
+        assert_eq!(end.exit, Exit::Reason(StopReason::RateLimited));
+        assert_eq!(end.retry_after, Some(Duration::from_millis(1500)));
+        assert_eq!((end.spent.tokens(), end.spent.cost), (107, Some(0.25)));
+        assert_eq!(end.model.as_deref(), Some("m"));
+        assert_eq!(
+            told(r#"{"stop":"quota"}"#, &["{}"]).exit,
+            Exit::Code(1),
+            "it reported"
+        );
+    }
+
+    #[test]
+    fn nonsense_says_nothing() {
+        for text in ["", "no", "[1]", r#"{"input":-1}"#, r#"{"stop":"tired"}"#] {
+            let end = told(text, &[]);
+            assert_eq!((end.exit, end.spent), (Exit::Code(1), Spent::default()), "{text}");
+        }
+        let end = told(r#"{"output":1,"cost":-3,"retry_after":-1,"more":[]}"#, &[]);
+        assert_eq!(
+            (end.spent.output, end.spent.cost, end.retry_after),
+            (1, None, None)
+        );
+    }
+}

@@ -1,0 +1,213 @@
+//! The person's own check of a task: a command that has to succeed before a claim of success counts. It runs as any
+//! worker does, under the guardian, with a clock.
+
+use super::{DriveError, Driver};
+use crate::process::{Exit, Spawn, no_input, output_pipe, pump};
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+use wavecrew_core::engine::{Input, Verdict, WorkerId};
+use wavecrew_core::event::Checked;
+use wavecrew_core::id::TaskIx;
+use wavecrew_store::sanitise;
+
+/// Told to the worker of what a check that failed printed.
+const TOLD: usize = 2000;
+/// Kept of it in memory.
+const KEPT: usize = 64 << 10;
+const GRACE: Duration = Duration::from_secs(2);
+
+/// A command that checks each task before it counts as done, and the time it may take.
+#[derive(Clone, Debug)]
+pub struct Verify {
+    /// For `sh -c`, in the folder of the task's worker.
+    pub command: String,
+    pub limit: Duration,
+}
+
+/// A check that is under way.
+pub(super) struct Check {
+    worker: WorkerId,
+    until: Instant,
+    ended: watch::Sender<Option<Exit>>,
+    printed: Rc<RefCell<Vec<u8>>>,
+}
+
+impl Driver<'_> {
+    /// Starts the check of a claim; its verdict follows.
+    pub(super) fn start_check(
+        &mut self,
+        worker: WorkerId,
+        task: TaskIx,
+        outputs: &[(String, String)],
+    ) -> Result<(), DriveError> {
+        let (Some(verify), Some(state)) = (self.session.verify.clone(), self.workers.get(&worker)) else {
+            self.settle_check(worker, Exit::Code(0), &[]);
+            return Ok(());
+        };
+        let plan = self.engine.ledger().plan();
+        let result = outputs.iter().find(|(name, _)| name == "result");
+        let text = |name: &str, value: &str| -> (OsString, OsString) { (name.into(), value.into()) };
+        let env_set = vec![
+            text("WAVECREW_TASK", plan.id(task)),
+            text("WAVECREW_ROW", plan.cell(task, "row")),
+            text("WAVECREW_RESULT", result.map_or("", |(_, value)| value)),
+        ];
+        let cwd = state.folder.clone();
+        let printed = Rc::new(RefCell::new(Vec::new()));
+        let opened = output_pipe().and_then(|ends| Ok((ends, no_input()?)));
+        let ((from, into), stdin) = match opened {
+            Ok(opened) => opened,
+            Err(error) => {
+                let verdict = Verdict::Contradicted(format!("The check could not be started: {error}"));
+                self.inputs.push_back(Input::ClaimChecked { worker, verdict });
+                return Ok(());
+            }
+        };
+        let stdout = into.try_clone();
+        let (Ok(stdout), stderr) = (stdout, into) else {
+            self.settle_check(worker, Exit::Code(1), b"no more files can be opened");
+            return Ok(());
+        };
+        let key = self.next_key;
+        self.next_key += 1;
+        let (ended, exit) = watch::channel(None::<Exit>);
+        let (heard, checks) = (Rc::clone(&printed), self.checked.clone());
+        tokio::task::spawn_local(async move {
+            let gone = |mut exit: watch::Receiver<Option<Exit>>| async move {
+                let _ = exit.wait_for(Option::is_some).await;
+            };
+            let _ = pump(&from, gone(exit.clone()), |chunk| {
+                let mut kept = heard.borrow_mut();
+                kept.extend_from_slice(chunk);
+                let surplus = kept.len().saturating_sub(KEPT);
+                kept.drain(..surplus);
+            })
+            .await;
+            gone(exit.clone()).await;
+            let exit = *exit.borrow();
+            if let Some(exit) = exit {
+                let _ = checks.send((key, exit));
+            }
+        });
+        let until = Instant::now() + verify.limit;
+        self.checks.insert(
+            key,
+            Check {
+                worker,
+                until,
+                ended,
+                printed,
+            },
+        );
+        let spec = Spawn {
+            program: "sh".into(),
+            args: vec!["-c".into(), verify.command.into()],
+            cwd,
+            env_set,
+            env_remove: Vec::new(),
+            stdin,
+            stdout,
+            stderr,
+        };
+        Ok(self.guardian.spawn(key, spec)?)
+    }
+
+    /// A process of ours has ended; whether it was a check.
+    pub(super) fn check_exited(&mut self, key: u64, exit: Exit) -> bool {
+        let Some(check) = self.checks.get(&key) else {
+            return false;
+        };
+        // Its pump answers once it has taken in the rest.
+        let _ = check.ended.send(Some(exit));
+        true
+    }
+
+    /// A check has ended, and all it printed is here.
+    pub(super) fn check_ended(&mut self, key: u64, exit: Exit) {
+        if let Some(check) = self.checks.remove(&key) {
+            let printed = check.printed.take();
+            self.settle_check(check.worker, exit, &printed);
+        }
+    }
+
+    /// A check could not be started; whether it was one.
+    pub(super) fn check_failed(&mut self, key: u64, error: &str) -> bool {
+        let Some(check) = self.checks.remove(&key) else {
+            return false;
+        };
+        self.settle_check(check.worker, Exit::Code(127), error.as_bytes());
+        true
+    }
+
+    /// Ends checks of this worker, because it is to be ended itself.
+    pub(super) fn close_checks(&mut self, worker: WorkerId) {
+        for (key, check) in &self.checks {
+            if check.worker == worker {
+                self.guardian.close(*key, GRACE);
+            }
+        }
+    }
+
+    /// Ends checks that take too long.
+    pub(super) fn look_at_checks(&mut self) {
+        let now = Instant::now();
+        for (key, check) in &mut self.checks {
+            if check.until <= now {
+                check
+                    .printed
+                    .borrow_mut()
+                    .extend_from_slice(b"\nthe check took too long");
+                // Once is enough; until then it has time to go.
+                check.until = now + Duration::from_hours(1);
+                self.guardian.close(*key, GRACE);
+            }
+        }
+    }
+
+    fn settle_check(&mut self, worker: WorkerId, exit: Exit, printed: &[u8]) {
+        let verdict = if exit.is_success() {
+            Verdict::Holds {
+                checked: Checked::Verified,
+                measured: Vec::new(),
+            }
+        } else {
+            Verdict::Mend(complaint(exit, &self.redactor.bytes(printed)))
+        };
+        self.inputs.push_back(Input::ClaimChecked { worker, verdict });
+    }
+}
+
+fn complaint(exit: Exit, printed: &[u8]) -> String {
+    let text = sanitise(printed);
+    let text = text.trim();
+    let from = text.len().saturating_sub(TOLD);
+    let end = &text[text.ceil_char_boundary(from)..];
+    let how = match exit {
+        Exit::Code(code) => format!("with exit code {code}"),
+        Exit::Signal(signal) => format!("by signal {signal}"),
+    };
+    match end {
+        "" => format!("The check of the result failed {how}"),
+        end => format!("The check of the result failed {how}: {end}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_complaint_holds_the_end_of_what_was_printed() {
+        let long = format!("{}ü last words\n", "x".repeat(3000));
+        let said = complaint(Exit::Code(3), long.as_bytes());
+        assert!(said.starts_with("The check of the result failed with exit code 3: xx"));
+        assert!(said.ends_with("ü last words") && said.len() < TOLD + 100);
+        assert_eq!(
+            complaint(Exit::Signal(9), b" \n"),
+            "The check of the result failed by signal 9"
+        );
+    }
+}

@@ -1,0 +1,46 @@
+//! `skills install` and `skills uninstall`: short files that tell a client's model how to call for our teams.
+
+use crate::cli::Global;
+use crate::exit::{Exit, Failure};
+use crate::skills::{self, Reader};
+use crate::user_file::{Change, Consent, settle};
+
+/// Add skills for the built-in teams to a client, or take them out
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Examples:\n  wavecrew skills install claude           show the files, ask, write them\n  wavecrew skills install codex --print    only show them\n  wavecrew skills uninstall claude -y"
+)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum Action {
+    /// Write the skill files of the three built-in teams
+    Install(Target),
+    /// Remove them
+    Uninstall(Target),
+}
+
+#[derive(clap::Args, Debug)]
+struct Target {
+    client: Reader,
+    #[command(flatten)]
+    consent: Consent,
+}
+
+impl Args {
+    pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
+        let (target, install) = match &self.action {
+            Action::Install(target) => (target, true),
+            Action::Uninstall(target) => (target, false),
+        };
+        let folder = target.client.folder()?;
+        let changes: Result<Vec<Change>, Failure> = skills::ALL
+            .iter()
+            .map(|skill| Change::of(folder.join(skill.file()), |_| Ok(install.then(|| skill.text()))))
+            .collect();
+        settle(&changes?, &target.consent, global)
+    }
+}

@@ -1,0 +1,156 @@
+//! Limits on money, tokens and time as people write them.
+
+use wavecrew_core::budget::Budget;
+
+/// Flags that limit what a run may use.
+#[derive(clap::Args, Debug, Clone, Default)]
+#[command(next_help_heading = "Limits (`off` takes one away; see docs/limits.md)")]
+#[expect(clippy::struct_field_names, reason = "they are the names of the flags")]
+pub struct BudgetFlags {
+    /// Start nothing more once so much money is used, in US dollars, over all runs of the session
+    #[arg(long, value_name = "USD", value_parser = cost)]
+    pub max_cost: Option<Cap<f64>>,
+    /// Start nothing more once so many tokens are used (`500k`, `2M`)
+    #[arg(long, value_name = "N", value_parser = tokens)]
+    pub max_tokens: Option<Cap<u64>>,
+    /// Start nothing more after so long a time (`90s`, `30m`, `8h`), breaks between runs not counted
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub max_time: Option<Cap<u64>>,
+    /// Money that one task may use before it is not tried again
+    #[arg(long, value_name = "USD", value_parser = cost)]
+    pub max_task_cost: Option<Cap<f64>>,
+    /// Tokens that one task may use before it is not tried again
+    #[arg(long, value_name = "N", value_parser = tokens)]
+    pub max_task_tokens: Option<Cap<u64>>,
+}
+
+/// A limit, or the wish for none.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Cap<T> {
+    Off,
+    At(T),
+}
+
+impl BudgetFlags {
+    /// These limits, and the other ones where nothing was said.
+    pub fn over(&self, before: Budget) -> Budget {
+        fn one<T: Copy>(flag: Option<Cap<T>>, before: Option<T>) -> Option<T> {
+            match flag {
+                Some(Cap::At(limit)) => Some(limit),
+                Some(Cap::Off) => None,
+                None => before,
+            }
+        }
+        Budget {
+            cost: one(self.max_cost, before.cost),
+            tokens: one(self.max_tokens, before.tokens),
+            seconds: one(self.max_time, before.seconds),
+            task_cost: one(self.max_task_cost, before.task_cost),
+            task_tokens: one(self.max_task_tokens, before.task_tokens),
+        }
+    }
+}
+
+fn cap<T>(text: &str, read: impl Fn(&str) -> Option<T>, form: &str) -> Result<Cap<T>, String> {
+    if text == "off" {
+        return Ok(Cap::Off);
+    }
+    read(text)
+        .map(Cap::At)
+        .ok_or_else(|| format!("write {form}, or `off`"))
+}
+
+fn cost(text: &str) -> Result<Cap<f64>, String> {
+    cap(text, read_cost, "an amount in dollars such as `5` or `0.50`")
+}
+
+fn tokens(text: &str) -> Result<Cap<u64>, String> {
+    cap(text, read_tokens, "a number such as `200000`, `500k` or `2M`")
+}
+
+fn time(text: &str) -> Result<Cap<u64>, String> {
+    cap(text, read_seconds, "a time such as `90s`, `30m` or `1h30m`")
+}
+
+/// An amount of money: `5`, `$0.50`.
+pub fn read_cost(text: &str) -> Option<f64> {
+    let amount: f64 = text.strip_prefix('$').unwrap_or(text).parse().ok()?;
+    (amount.is_finite() && amount > 0.0).then_some(amount)
+}
+
+fn read_tokens(text: &str) -> Option<u64> {
+    let (digits, factor) = match text.as_bytes().last()? {
+        b'k' | b'K' => (&text[..text.len() - 1], 1000),
+        b'm' | b'M' => (&text[..text.len() - 1], 1_000_000),
+        _ => (text, 1),
+    };
+    let number: u64 = digits.parse().ok()?;
+    number.checked_mul(factor).filter(|number| *number > 0)
+}
+
+/// A length of time in seconds: `90`, `90s`, `1h30m`.
+pub fn read_seconds(text: &str) -> Option<u64> {
+    let mut rest = text.trim();
+    let mut total: u64 = 0;
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        let number: u64 = rest[..end].parse().ok()?;
+        let unit = rest[end..].chars().next();
+        let seconds = match unit {
+            None if total == 0 => 1,
+            Some('s') => 1,
+            Some('m') => 60,
+            Some('h') => 3600,
+            Some('d') => 86_400,
+            None | Some(_) => return None,
+        };
+        total = total.checked_add(number.checked_mul(seconds)?)?;
+        rest = rest[end..].get(unit.map_or(0, char::len_utf8)..)?.trim_start();
+    }
+    Some(total).filter(|total| *total > 0)
+}
+
+/// What decides chance: no two runs have the same.
+pub fn seed() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let nanos = now.map_or(0, |now| u64::try_from(now.as_nanos()).unwrap_or(u64::MAX));
+    nanos ^ (u64::from(std::process::id()) << 32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_read_as_people_write_them() {
+        assert_eq!(cost("$0.50"), Ok(Cap::At(0.5)));
+        assert_eq!(cost("off"), Ok(Cap::Off));
+        assert_eq!(tokens("500k"), Ok(Cap::At(500_000)));
+        assert_eq!(tokens("2M"), Ok(Cap::At(2_000_000)));
+        for (text, seconds) in [("90", 90), ("90s", 90), ("1h30m", 5400), ("1d 2h", 93_600)] {
+            assert_eq!(time(text), Ok(Cap::At(seconds)), "{text}");
+        }
+        for text in ["", "0", "-1", "5x", "1h30", "much", "k", "NaN"] {
+            assert!(time(text).is_err(), "{text}");
+            assert!(tokens(text).is_err() || text == "1h30", "{text}");
+            assert!(cost(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn flags_win_over_what_was_before() {
+        let before = Budget {
+            cost: Some(1.0),
+            tokens: Some(7),
+            ..Budget::default()
+        };
+        let flags = BudgetFlags {
+            max_cost: Some(Cap::At(2.0)),
+            max_tokens: Some(Cap::Off),
+            ..BudgetFlags::default()
+        };
+        let after = flags.over(before);
+        assert_eq!((after.cost, after.tokens), (Some(2.0), None));
+        assert_eq!(BudgetFlags::default().over(before), before);
+    }
+}

@@ -1,0 +1,186 @@
+//! Files of the user's that are changed only after it was shown how. Never writes what was not shown, keeps their mode,
+//! and follows links to where they really are.
+
+use crate::cli::Global;
+use crate::exit::{Exit, Failure};
+use crate::launch::is_terminal;
+use serde_json::{Value, json};
+use similar::TextDiff;
+use std::fs::{self, Permissions};
+use std::io::{self, ErrorKind, Write, stdout};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// Whether changes are made.
+#[derive(clap::Args, Debug)]
+pub struct Consent {
+    /// Make the change without asking
+    #[arg(short = 'y', long)]
+    yes: bool,
+    /// Only show the change
+    #[arg(long, conflicts_with = "yes")]
+    print: bool,
+}
+
+/// One file as it is and as it is to be; `None` is a file that is not there.
+pub struct Change {
+    path: PathBuf,
+    old: Option<String>,
+    new: Option<String>,
+}
+
+impl Change {
+    /// What `edit` makes of the file.
+    pub fn of(
+        path: PathBuf,
+        edit: impl FnOnce(Option<&str>) -> Result<Option<String>, String>,
+    ) -> Result<Self, Failure> {
+        let old = read(&path).map_err(|error| cannot("read", &path, &error))?;
+        let new = edit(old.as_deref()).map_err(|why| {
+            Failure::with_help(
+                format!("{} cannot be changed: {why}", path.display()),
+                "mend it by hand first; nothing was written",
+            )
+        })?;
+        Ok(Self { path, old, new })
+    }
+
+    fn is_needed(&self) -> bool {
+        self.old != self.new
+    }
+
+    fn diff(&self) -> String {
+        let (old, new) = (
+            self.old.as_deref().unwrap_or_default(),
+            self.new.as_deref().unwrap_or_default(),
+        );
+        let name = |there: bool| {
+            if there {
+                self.path.to_string_lossy().into_owned()
+            } else {
+                "/dev/null".to_owned()
+            }
+        };
+        TextDiff::from_lines(old, new)
+            .unified_diff()
+            .header(&name(self.old.is_some()), &name(self.new.is_some()))
+            .to_string()
+    }
+
+    fn make(&self) -> Result<(), Failure> {
+        let failed = |error: io::Error| cannot("write", &self.path, &error);
+        if read(&self.path).map_err(failed)? != self.old {
+            return Err(Failure::NotDone {
+                message: format!("{} was changed by somebody else meanwhile", self.path.display()),
+                help: "try again".to_owned(),
+            });
+        }
+        if let Some(text) = &self.new {
+            return replace(&self.path, text).map_err(failed);
+        }
+        fs::remove_file(&self.path).map_err(failed)?;
+        // A folder that was made for it alone goes too; others keep what is in them.
+        let _ = self.path.parent().map(fs::remove_dir);
+        Ok(())
+    }
+}
+
+/// Shows the changes and makes them, if the person agrees.
+pub fn settle(changes: &[Change], consent: &Consent, global: &Global) -> Result<Exit, Failure> {
+    let needed: Vec<&Change> = changes.iter().filter(|change| change.is_needed()).collect();
+    if !global.json {
+        show(changes, &needed)?;
+    }
+    let write = !consent.print && !needed.is_empty();
+    if write && !consent.yes {
+        agree(global)?;
+    }
+    if write {
+        for change in &needed {
+            change.make()?;
+        }
+    }
+    if global.json {
+        let files: Vec<Value> = changes.iter().map(|change| told(change, write)).collect();
+        writeln!(stdout(), "{:#}", json!({ "files": files }))?;
+    } else if write {
+        for change in needed {
+            let done = if change.new.is_some() { "Wrote" } else { "Removed" };
+            writeln!(stdout(), "{done} {}", change.path.display())?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn show(changes: &[Change], needed: &[&Change]) -> io::Result<()> {
+    let mut out = stdout().lock();
+    if needed.is_empty() {
+        for change in changes {
+            writeln!(out, "{} is as it should be", change.path.display())?;
+        }
+    }
+    for change in needed {
+        write!(out, "{}", change.diff())?;
+    }
+    out.flush()
+}
+
+fn told(change: &Change, written: bool) -> Value {
+    json!({
+        "file": change.path,
+        "changed": written && change.is_needed(),
+        "diff": change.diff(),
+    })
+}
+
+fn agree(global: &Global) -> Result<(), Failure> {
+    if global.json || !is_terminal() {
+        return Err(Failure::with_help(
+            "the change needs your word before it is made",
+            "give -y to make it, or --print to look at it only",
+        ));
+    }
+    let make = dialoguer::Confirm::new()
+        .with_prompt("Make this change?")
+        .default(true)
+        .interact();
+    if make.unwrap_or(false) {
+        Ok(())
+    } else {
+        Err(Failure::Declined)
+    }
+}
+
+fn read(path: &Path) -> io::Result<Option<String>> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// As a whole, where the file really is, and as private as it was.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let (path, mode) = match fs::metadata(path) {
+        Ok(found) => (path.canonicalize()?, found.permissions()),
+        // What is in such files is nobody else's business.
+        Err(_) => (path.to_owned(), Permissions::from_mode(0o600)),
+    };
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut temp = tempfile::Builder::new()
+        .prefix(".wavecrew-")
+        .tempfile_in(folder)?;
+    temp.write_all(text.as_bytes())?;
+    temp.as_file().set_permissions(mode)?;
+    temp.as_file().sync_all()?;
+    temp.persist(&path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+fn cannot(what: &str, path: &Path, error: &io::Error) -> Failure {
+    Failure::Disk {
+        message: format!("cannot {what} {}: {error}", path.display()),
+        help: "check that it is a text file and yours; nothing was written".to_owned(),
+    }
+}
