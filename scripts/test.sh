@@ -2,6 +2,7 @@
 # Checks everything: format, lints, all tests. Installs what is missing first; stops at the first failure.
 #
 #   WAVECREW_SKIP_AGENTS=1  without npm: the tests that start real agent command lines are passed over
+#   WAVECREW_SKIP_FRAMEWORKS=1  without npm and Python: the tests that run real test frameworks are passed over
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/need.sh
@@ -11,6 +12,10 @@ need_packages cc:gcc git:git strace:strace tmux:tmux
 if [ "${WAVECREW_SKIP_AGENTS:-}" != 1 ]; then
     need_packages npm:npm
     step scripts/install-agents.sh
+fi
+if [ "${WAVECREW_SKIP_FRAMEWORKS:-}" != 1 ]; then
+    need_packages npm:npm python3:python3-venv
+    step scripts/install-frameworks.sh
 fi
 for component in clippy fmt; do
     cargo "$component" --version >/dev/null 2>&1 || step rustup component add clippy rustfmt

@@ -1,8 +1,8 @@
 //! The command line: flags that every command has, and the way to each verb.
 
 use crate::cmd::{
-    agents, archive, cancel, completions, discover, init, list, logs, mcp, msg, plan, report, resume, retry,
-    run, show, skills, status, teams, validate, watch, wisdom,
+    agents, archive, cancel, completions, discover, init, list, logs, mcp, measure, msg, plan, report,
+    resume, retry, run, show, skills, status, teams, validate, watch, wisdom,
 };
 use crate::exit::{Exit, Failure};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -79,6 +79,7 @@ enum Command {
     Show(show::Args),
     Cancel(cancel::Args),
     Archive(archive::Args),
+    Measure(measure::Args),
     Agents(agents::Args),
     Teams(teams::Args),
     Init(init::Args),
@@ -111,6 +112,7 @@ impl Cli {
             Command::Show(args) => args.run(&self.global),
             Command::Cancel(args) => args.run(&self.global),
             Command::Archive(args) => args.run(&self.global),
+            Command::Measure(args) => args.run(&self.global),
             Command::Agents(args) => args.run(&self.global),
             Command::Teams(args) => args.run(&self.global),
             Command::Init(args) => args.run(&self.global),

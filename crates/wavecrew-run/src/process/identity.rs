@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 use wavecrew_core::event::ProcessId;
+use wavecrew_process::table::{self, Entry};
+use wavecrew_process::{KILL_PAUSE, end, own_line, signal};
 
-use super::ending::{KILL_PAUSE, end, own_line};
-use super::table::{self, Entry};
-use super::{WORKER_VARIABLE, signal};
+use super::WORKER_VARIABLE;
 
 /// Names this very process.
 pub fn current() -> ProcessId {

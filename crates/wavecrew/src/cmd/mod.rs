@@ -9,6 +9,7 @@ pub mod init;
 pub mod list;
 pub mod logs;
 pub mod mcp;
+pub mod measure;
 pub mod msg;
 pub mod plan;
 pub mod report;

@@ -9,9 +9,9 @@ use rustix::process::{Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open,
 use super::table::{self, Entry};
 
 /// What processes get to tidy up after themselves when the whole run ends at once.
-pub(crate) const GRACE: Duration = Duration::from_millis(300);
+const GRACE: Duration = Duration::from_millis(300);
 /// Between two rounds of killing: long enough for the kernel to take a process down, short against the two seconds.
-pub(crate) const KILL_PAUSE: Duration = Duration::from_millis(5);
+pub const KILL_PAUSE: Duration = Duration::from_millis(5);
 /// Give up on what does not die: other users' processes, and those stuck in the kernel.
 const LIMIT: Duration = Duration::from_secs(5);
 
@@ -23,10 +23,7 @@ pub fn end_all_descendants() -> usize {
 }
 
 /// Ends what `members` finds, until it finds nothing alive. Returns how many there were and who is left.
-pub(crate) fn end(
-    mut members: impl FnMut() -> Vec<Entry>,
-    mut pause: impl FnMut(Duration),
-) -> (usize, Vec<Entry>) {
+pub fn end(mut members: impl FnMut() -> Vec<Entry>, mut pause: impl FnMut(Duration)) -> (usize, Vec<Entry>) {
     let mut seen = HashSet::new();
     let start = Instant::now();
     let mut asked = HashSet::new();
@@ -60,7 +57,7 @@ fn living(members: &mut impl FnMut() -> Vec<Entry>) -> Vec<Entry> {
 }
 
 /// Stops all members before killing any, so that none can fork while the others die.
-pub(crate) fn freeze_and_kill(mut members: impl FnMut() -> Vec<Entry>, mut found: impl FnMut(&Entry)) {
+pub fn freeze_and_kill(mut members: impl FnMut() -> Vec<Entry>, mut found: impl FnMut(&Entry)) {
     /// Freezing converges as soon as it is faster than the forking; if it is not, the killing thins them out.
     const ROUNDS: usize = 8;
     let mut frozen = HashMap::new();
@@ -82,7 +79,7 @@ pub(crate) fn freeze_and_kill(mut members: impl FnMut() -> Vec<Entry>, mut found
 }
 
 /// Signals exactly this process, never a later one with its pid.
-pub(crate) fn signal(to: &Entry, signal: Signal) {
+pub fn signal(to: &Entry, signal: Signal) {
     let same = || table::entry(to.pid).is_some_and(|now| now.start_time == to.start_time);
     match pidfd_open(to.pid, PidfdFlags::empty()) {
         Ok(fd) if same() => {
@@ -98,7 +95,7 @@ pub(crate) fn signal(to: &Entry, signal: Signal) {
 }
 
 /// This process and all above it.
-pub(crate) fn own_line() -> HashSet<Pid> {
+pub fn own_line() -> HashSet<Pid> {
     let mut line = HashSet::new();
     let mut next = Some(getpid());
     while let Some(pid) = next

@@ -1,0 +1,139 @@
+use std::fs;
+use std::path::Path;
+
+use super::*;
+
+/// A tree of files, each with its content.
+fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let path = dir.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    dir
+}
+
+fn found(files: &[(&str, &str)], of: &str) -> (String, Framework, Certainty) {
+    let dir = tree(files);
+    let project = project_of(&dir.path().join(of), dir.path()).unwrap();
+    let root = project
+        .root
+        .strip_prefix(dir.path())
+        .unwrap()
+        .to_string_lossy()
+        .into_owned();
+    (root, project.framework, project.certainty)
+}
+
+#[test]
+fn the_nearest_root_of_a_monorepo_wins() {
+    let files = [
+        (
+            "package.json",
+            r#"{"workspaces":["packages/*"],"devDependencies":{"jest":"30"}}"#,
+        ),
+        ("packages/a/package.json", r#"{"devDependencies":{"vitest":"4"}}"#),
+        ("packages/a/src/x.ts", ""),
+        ("packages/b/package.json", "{}"),
+        ("packages/b/src/y.js", ""),
+        ("services/api/pyproject.toml", "[tool.pytest.ini_options]\n"),
+        ("services/api/app/z.py", ""),
+        ("Cargo.toml", "[workspace]\nmembers = [\"crates/*\"]\n"),
+        ("crates/c/Cargo.toml", "[package]\nname = \"c\"\n"),
+        ("crates/c/src/lib.rs", ""),
+        ("tools/go.mod", "module m\n"),
+        ("tools/main.go", ""),
+    ];
+    let cases = [
+        ("packages/a/src/x.ts", "packages/a", Framework::Vitest),
+        // A package without signs of its own is tested from where the workspace's framework is.
+        ("packages/b/src/y.js", "", Framework::Jest),
+        ("services/api/app/z.py", "services/api", Framework::Pytest),
+        ("crates/c/src/lib.rs", "crates/c", Framework::Cargo),
+        ("tools/main.go", "tools", Framework::Go),
+    ];
+    let count = cases.len();
+    for (file, root, framework) in cases {
+        assert_eq!(
+            found(&files, file),
+            (root.to_owned(), framework, Certainty::Found),
+            "{file}"
+        );
+    }
+    let dir = tree(&files);
+    assert_eq!(by_project(dir.path(), dir.path()).len(), count);
+}
+
+#[test]
+fn signs_of_vitest_and_jest() {
+    let cases = [
+        (
+            vec![
+                ("vitest.config.mts", ""),
+                ("package.json", r#"{"devDependencies":{"jest":"1"}}"#),
+            ],
+            Framework::Vitest,
+        ),
+        (
+            vec![
+                ("jest.config.cjs", ""),
+                ("package.json", r#"{"devDependencies":{"vitest":"1"}}"#),
+            ],
+            Framework::Jest,
+        ),
+        (vec![("package.json", r#"{"jest":{}}"#)], Framework::Jest),
+        (
+            vec![(
+                "package.json",
+                r#"{"scripts":{"test":"jest"},"devDependencies":{"vitest":"1","jest":"1"}}"#,
+            )],
+            Framework::Jest,
+        ),
+    ];
+    for (mut files, framework) in cases {
+        files.push(("src/a.ts", ""));
+        assert_eq!(
+            found(&files, "src/a.ts"),
+            (String::new(), framework, Certainty::Found)
+        );
+    }
+}
+
+#[test]
+fn without_signs_the_usual_framework_is_assumed() {
+    let jest = (String::new(), Framework::Jest, Certainty::Assumed);
+    assert_eq!(found(&[("a.js", "")], "a.js"), jest);
+    assert_eq!(
+        found(&[("package.json", "{ not json"), ("a.js", "")], "a.js"),
+        jest
+    );
+    assert_eq!(
+        found(&[("a.py", "")], "a.py"),
+        (String::new(), Framework::Pytest, Certainty::Assumed)
+    );
+    assert_eq!(project_of(Path::new("/x/README.md"), Path::new("/x")), None);
+}
+
+#[test]
+fn conventions_are_counted() {
+    let dir = tree(&[
+        ("pyproject.toml", "[tool.pytest.ini_options]\n"),
+        ("shop/price.py", ""),
+        ("shop/price_test.py", ""),
+        ("tests/conftest.py", ""),
+        ("tests/test_a.py", ""),
+        ("tests/test_b.py", ""),
+        ("node_modules/x/test_c.py", ""),
+    ]);
+    let project = project_of(&dir.path().join("shop/price.py"), dir.path()).unwrap();
+    let conventions = conventions(&project, dir.path());
+    assert_eq!(conventions.test_files, 3);
+    assert_eq!(conventions.folders, ["tests", "shop"]);
+    assert_eq!(conventions.naming, ["test_*.py", "*_test.py"]);
+    assert_eq!(conventions.fixtures, ["tests/conftest.py"]);
+    assert_eq!(
+        source_files(&project, dir.path()),
+        [dir.path().join("shop/price.py")]
+    );
+}

@@ -1,0 +1,11 @@
+//! Measures tests: finds the framework of a file, runs it, and reads its machine reports into one [`Measurement`].
+//! Judges no agent and loops over nothing; what console text says is never a figure.
+
+pub mod detect;
+pub mod measurement;
+pub mod report;
+pub mod run;
+
+pub use measurement::{
+    Coverage, FileCoverage, Flaky, LineRange, Measurement, Note, Outcome, Ratio, Standing, TestCase, TestId,
+};

@@ -1,0 +1,389 @@
+//! What one test run showed: tests, coverage of the files in scope, and what a person has to know beside the figures.
+//! Plain data and arithmetic; how it was found out is elsewhere.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde::Serialize;
+
+/// One test run, or several of the same suite.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Measurement {
+    pub tests: Vec<TestCase>,
+    pub coverage: Coverage,
+    /// Tests whose outcome changed between runs. They stay in `tests` and are left out of the pass rate.
+    pub flaky: Vec<Flaky>,
+    pub notes: Vec<Note>,
+}
+
+/// A test by its file and its full name. Two tests of one name in one file are told apart by their number.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct TestId {
+    /// Relative to the project's root where it lies below it; empty when the report does not tell.
+    pub file: String,
+    pub name: String,
+}
+
+impl std::fmt::Display for TestId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.file.is_empty(), self.name.is_empty()) {
+            (true, _) => f.write_str(&self.name),
+            (false, true) => f.write_str(&self.file),
+            (false, false) => write!(f, "{}::{}", self.file, self.name),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TestCase {
+    #[serde(flatten)]
+    pub id: TestId,
+    #[serde(flatten)]
+    pub outcome: Outcome,
+    #[serde(rename = "seconds", serialize_with = "seconds")]
+    pub duration: Duration,
+}
+
+fn seconds<S: serde::Serializer>(duration: &Duration, s: S) -> Result<S::Ok, S::Error> {
+    s.serialize_f64(duration.as_secs_f64())
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Outcome {
+    Passed,
+    Failed {
+        message: String,
+    },
+    /// Set-up or tear-down broke, so that the test says nothing about the code.
+    Error {
+        message: String,
+    },
+    /// The file could not be loaded: none of its tests ran.
+    Unloaded {
+        message: String,
+    },
+    /// Marked as known to fail, and it did.
+    ExpectedFailure {
+        reason: String,
+    },
+    Skipped {
+        reason: String,
+    },
+}
+
+impl Outcome {
+    /// What a person or an agent needs to repair it.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Passed => "",
+            Self::Failed { message } | Self::Error { message } | Self::Unloaded { message } => message,
+            Self::ExpectedFailure { reason } | Self::Skipped { reason } => reason,
+        }
+    }
+
+    /// Failed, broken or not loaded: what makes a suite red.
+    pub fn is_red(&self) -> bool {
+        match self {
+            Self::Failed { .. } | Self::Error { .. } | Self::Unloaded { .. } => true,
+            Self::Passed | Self::ExpectedFailure { .. } | Self::Skipped { .. } => false,
+        }
+    }
+
+    /// The kind without its text: two runs that fail with different addresses in their messages agree.
+    pub(crate) fn kind(&self) -> std::mem::Discriminant<Self> {
+        std::mem::discriminant(self)
+    }
+}
+
+/// A test with more than one outcome.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Flaky {
+    #[serde(flatten)]
+    pub id: TestId,
+    pub runs: usize,
+    pub passed: usize,
+}
+
+/// Something beside the figures, with what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Note {
+    pub what: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fix: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum Coverage {
+    /// No tool, no report, or not asked for; a note says which.
+    #[default]
+    Unknown,
+    Known {
+        files: Vec<FileCoverage>,
+    },
+}
+
+/// One file in scope.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FileCoverage {
+    /// Relative to the project's root where it lies below it.
+    pub path: String,
+    pub standing: Standing,
+    pub lines: Ratio,
+    /// `None` where the tool counts no branches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branches: Option<Ratio>,
+    pub uncovered: Vec<LineRange>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// The coverage tool reported it.
+    Measured,
+    /// The tool says nothing about it because no test loads it: it counts with 0 %, its lines of code are estimated.
+    NotLoaded,
+    /// The project's coverage settings leave it out: it counts in no figure.
+    Excluded,
+    /// It does not parse, so that no tool can count its lines: its lines of code are estimated, none is covered.
+    Broken,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Ratio {
+    pub covered: u64,
+    pub total: u64,
+}
+
+impl Ratio {
+    /// In percent; nothing to cover is all covered, as the frameworks have it.
+    pub fn percent(self) -> f64 {
+        if self.total == 0 {
+            return 100.0;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "no file has 2^52 lines")]
+        {
+            self.covered as f64 * 100.0 / self.total as f64
+        }
+    }
+}
+
+impl std::ops::Add for Ratio {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self {
+            covered: self.covered + other.covered,
+            total: self.total + other.total,
+        }
+    }
+}
+
+/// Lines from first to last, both included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct LineRange {
+    pub first: u32,
+    pub last: u32,
+}
+
+impl std::fmt::Display for LineRange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.first == self.last {
+            write!(f, "{}", self.first)
+        } else {
+            write!(f, "{}-{}", self.first, self.last)
+        }
+    }
+}
+
+/// How often each line and branch of a file ran: what every coverage format comes down to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Hits {
+    pub lines: BTreeMap<u32, u64>,
+    pub branches: Option<Ratio>,
+}
+
+impl Hits {
+    /// Uncovered lines become one range when no covered line lies between them: what is no code does not part them.
+    pub fn into_coverage(self, path: String) -> FileCoverage {
+        let mut uncovered: Vec<LineRange> = Vec::new();
+        let mut open = false;
+        for (&line, &hits) in &self.lines {
+            match uncovered.last_mut() {
+                _ if hits > 0 => open = false,
+                Some(range) if open => range.last = line,
+                _ => {
+                    uncovered.push(LineRange {
+                        first: line,
+                        last: line,
+                    });
+                    open = true;
+                }
+            }
+        }
+        let covered = self.lines.values().filter(|&&hits| hits > 0).count() as u64;
+        FileCoverage {
+            path,
+            standing: Standing::Measured,
+            lines: Ratio {
+                covered,
+                total: self.lines.len() as u64,
+            },
+            branches: self.branches,
+            uncovered,
+        }
+    }
+}
+
+impl Coverage {
+    pub fn files(&self) -> &[FileCoverage] {
+        match self {
+            Self::Unknown => &[],
+            Self::Known { files } => files,
+        }
+    }
+
+    /// Lines of all files in scope but those that the project leaves out. `None` when nothing was measured.
+    pub fn lines(&self) -> Option<Ratio> {
+        self.sum(|file| Some(file.lines))
+    }
+
+    /// `None` where the tool counts no branches.
+    pub fn branches(&self) -> Option<Ratio> {
+        self.sum(|file| file.branches)
+    }
+
+    fn sum(&self, part: impl Fn(&FileCoverage) -> Option<Ratio>) -> Option<Ratio> {
+        self.files()
+            .iter()
+            .filter(|file| file.standing != Standing::Excluded)
+            .filter_map(part)
+            .reduce(std::ops::Add::add)
+    }
+}
+
+impl Measurement {
+    /// Passed among all that had to pass: failures, errors, files that do not load and expected failures count against
+    /// it, and so do tests that are skipped now and were not among `skipped_before`. Flaky tests do not count at all.
+    /// `None` when nothing is left to count.
+    pub fn pass_rate(&self, skipped_before: &BTreeSet<TestId>) -> Option<Ratio> {
+        let flaky: BTreeSet<&TestId> = self.flaky.iter().map(|f| &f.id).collect();
+        let mut rate = Ratio::default();
+        for test in self.tests.iter().filter(|t| !flaky.contains(&t.id)) {
+            match &test.outcome {
+                Outcome::Passed => rate.covered += 1,
+                Outcome::Skipped { .. } if skipped_before.contains(&test.id) => continue,
+                Outcome::Skipped { .. }
+                | Outcome::Failed { .. }
+                | Outcome::Error { .. }
+                | Outcome::Unloaded { .. }
+                | Outcome::ExpectedFailure { .. } => {}
+            }
+            rate.total += 1;
+        }
+        (rate.total > 0).then_some(rate)
+    }
+
+    pub fn skipped(&self) -> BTreeSet<TestId> {
+        let skipped = |t: &&TestCase| matches!(t.outcome, Outcome::Skipped { .. });
+        self.tests.iter().filter(skipped).map(|t| t.id.clone()).collect()
+    }
+
+    /// Failed, broken and unloaded tests, flaky ones too.
+    pub fn red(&self) -> impl Iterator<Item = &TestCase> {
+        self.tests.iter().filter(|t| t.outcome.is_red())
+    }
+}
+
+/// Gives tests that share file and name a number, so that an id names one test.
+pub(crate) fn number_namesakes(tests: &mut [TestCase]) {
+    let mut seen: BTreeMap<TestId, usize> = BTreeMap::new();
+    for test in tests {
+        let count = seen.entry(test.id.clone()).or_default();
+        *count += 1;
+        if *count > 1 {
+            test.id.name.push_str(&format!(" #{count}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn test(name: &str, outcome: Outcome) -> TestCase {
+        TestCase {
+            id: TestId {
+                file: "t.py".to_owned(),
+                name: name.to_owned(),
+            },
+            outcome,
+            duration: Duration::ZERO,
+        }
+    }
+
+    #[test]
+    fn the_pass_rate_is_strict() {
+        let text = String::new;
+        let mut m = Measurement {
+            tests: vec![
+                test("a", Outcome::Passed),
+                test("b", Outcome::Failed { message: text() }),
+                test("c", Outcome::Error { message: text() }),
+                test("d", Outcome::Unloaded { message: text() }),
+                test("e", Outcome::ExpectedFailure { reason: text() }),
+                test("f", Outcome::Skipped { reason: text() }),
+            ],
+            ..Measurement::default()
+        };
+        let none = BTreeSet::new();
+        assert_eq!(m.pass_rate(&none), Some(Ratio { covered: 1, total: 6 }));
+        assert_eq!(m.pass_rate(&m.skipped()), Some(Ratio { covered: 1, total: 5 }));
+        m.flaky = vec![Flaky {
+            id: m.tests[1].id.clone(),
+            runs: 3,
+            passed: 2,
+        }];
+        assert_eq!(m.pass_rate(&none), Some(Ratio { covered: 1, total: 5 }));
+        assert_eq!(Measurement::default().pass_rate(&none), None);
+    }
+
+    #[test]
+    fn ranges_bridge_what_is_no_code() {
+        let lines = [(1, 1), (3, 0), (7, 0), (8, 2), (9, 0), (12, 4)].into();
+        let file = Hits {
+            lines,
+            branches: None,
+        }
+        .into_coverage("a.py".to_owned());
+        assert_eq!(file.lines, Ratio { covered: 3, total: 6 });
+        let ranges: Vec<String> = file.uncovered.iter().map(LineRange::to_string).collect();
+        assert_eq!(ranges, ["3-7", "9"]);
+    }
+
+    #[test]
+    fn files_left_out_by_the_project_count_in_no_figure() {
+        let file = |standing, covered| FileCoverage {
+            path: "a".to_owned(),
+            standing,
+            lines: Ratio { covered, total: 10 },
+            branches: None,
+            uncovered: Vec::new(),
+        };
+        let coverage = Coverage::Known {
+            files: vec![
+                file(Standing::Measured, 5),
+                file(Standing::NotLoaded, 0),
+                file(Standing::Excluded, 0),
+            ],
+        };
+        assert_eq!(
+            coverage.lines(),
+            Some(Ratio {
+                covered: 5,
+                total: 20
+            })
+        );
+        assert_eq!(coverage.branches(), None);
+    }
+}

@@ -1,0 +1,229 @@
+//! Tells a broken environment from failing tests, by the words of interpreters and resolvers. Its findings are advice for
+//! people, never figures.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::error::MeasureError;
+use super::process::{Ended, Ran};
+use crate::detect::{Framework, Project};
+use crate::measurement::{Note, Outcome, TestCase};
+
+/// Why there is no report at all.
+pub fn no_report(project: &Project, ran: Ran) -> MeasureError {
+    let code = match ran.ended {
+        Ended::Signal(signal) => {
+            return MeasureError::Killed {
+                signal,
+                output: ran.output,
+            };
+        }
+        Ended::Code(code) => code,
+        Ended::TimedOut | Ended::Stopped => -1,
+    };
+    let (why, fix) = match advice(project, &ran.output).into_iter().next() {
+        Some(note) => (note.what, note.fix.unwrap_or_default()),
+        None if code == 0 => (
+            "something ended its process early".to_owned(),
+            "look for a test or a module that calls exit".to_owned(),
+        ),
+        None => (
+            last_words(&ran.output),
+            "run the framework by hand in the project's folder".to_owned(),
+        ),
+    };
+    MeasureError::NoReport {
+        code,
+        why,
+        fix,
+        output: ran.output,
+    }
+}
+
+/// What a person has to know beside the outcomes.
+pub fn notes(project: &Project, tests: &[TestCase], ran: &Ran) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for test in tests {
+        if let Outcome::Unloaded { message } | Outcome::Error { message } | Outcome::Failed { message } =
+            &test.outcome
+        {
+            for note in advice(project, message) {
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
+            }
+        }
+    }
+    if tests.is_empty() {
+        notes.push(Note {
+            what: "the framework found no tests".to_owned(),
+            fix: Some("write one, or check the settings that say where tests are".to_owned()),
+        });
+    }
+    if let Ended::Signal(signal) = ran.ended {
+        notes.push(Note {
+            what: format!("the test run was killed by signal {signal} after it had written its report"),
+            fix: None,
+        });
+    }
+    notes
+}
+
+fn advice(project: &Project, text: &str) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for name in missing_packages(&project.framework, text) {
+        notes.push(missing_package(project, &name));
+    }
+    if let Some(line) = text.lines().find(|line| is_syntax_error(line)) {
+        notes.push(Note {
+            what: format!(
+                "something does not parse: {}",
+                line.trim().trim_start_matches("E ").trim()
+            ),
+            fix: Some("repair the syntax; until then the tests that load it cannot run".to_owned()),
+        });
+    }
+    notes
+}
+
+fn is_syntax_error(line: &str) -> bool {
+    ["SyntaxError: ", "IndentationError: ", "TabError: "]
+        .iter()
+        .any(|words| line.contains(words))
+        || line.contains("Transform failed with")
+        || line.contains("PARSE_ERROR")
+}
+
+fn missing_packages(framework: &Framework, text: &str) -> BTreeSet<String> {
+    let openings: &[&str] = match framework {
+        Framework::Pytest => &["No module named '"],
+        Framework::Vitest | Framework::Jest => &[
+            "Cannot find module '",
+            "Cannot find package '",
+            "Failed to resolve import \"",
+        ],
+        Framework::Go => &["no required module provides package "],
+        Framework::Cargo => &["can't find crate for `"],
+        Framework::Command { .. } => &[
+            "No module named '",
+            "Cannot find module '",
+            "Cannot find package '",
+        ],
+    };
+    let mut names = BTreeSet::new();
+    for opening in openings {
+        for rest in text.split(opening).skip(1) {
+            let name: String = rest.chars().take_while(|c| !"'\"`; \n".contains(*c)).collect();
+            if !name.is_empty() && !name.starts_with(['.', '/']) {
+                names.insert(name);
+            }
+        }
+    }
+    names
+}
+
+fn missing_package(project: &Project, name: &str) -> Note {
+    let top = name.split('.').next().unwrap_or(name);
+    let own = ["", "src"].iter().any(|folder| {
+        let base = project.root.join(folder).join(top);
+        base.is_dir() || base.with_extension("py").is_file()
+    });
+    let python = || match &project.framework {
+        Framework::Pytest if own => format!(
+            "`{top}` is in the project, `{name}` is not to be found in it: check the import, or `pythonpath` in the settings of pytest"
+        ),
+        _ => format!("python -m pip install {top} (in the project's environment)"),
+    };
+    Note {
+        what: format!("the package `{name}` is missing"),
+        fix: Some(match &project.framework {
+            Framework::Pytest | Framework::Command { .. } => python(),
+            Framework::Vitest | Framework::Jest => format!("npm install --save-dev {}", npm_package(name)),
+            Framework::Go => format!("go get {name}"),
+            Framework::Cargo => format!("cargo add --dev {name}"),
+        }),
+    }
+}
+
+/// `@scope/name/file` and `name/file` are files of a package.
+fn npm_package(name: &str) -> String {
+    let parts = if name.starts_with('@') { 2 } else { 1 };
+    name.split('/').take(parts).collect::<Vec<_>>().join("/")
+}
+
+/// Files that the coverage tool complained about.
+pub fn unparsable(files: &[PathBuf], root: &Path, ran: &Ran) -> Vec<PathBuf> {
+    let complaint = |line: &str| line.contains("Failed to");
+    files
+        .iter()
+        .filter(|file| {
+            let below = file.strip_prefix(root).unwrap_or(file).to_string_lossy();
+            ran.output
+                .lines()
+                .any(|line| complaint(line) && line.contains(&*below))
+        })
+        .cloned()
+        .collect()
+}
+
+fn last_words(output: &str) -> String {
+    let said = |line: &&str| !line.trim().is_empty();
+    output
+        .lines()
+        .rev()
+        .find(said)
+        .unwrap_or("it said nothing")
+        .trim()
+        .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn project(framework: Framework) -> Project {
+        Project {
+            root: PathBuf::from("/nowhere"),
+            framework,
+            evidence: String::new(),
+            certainty: crate::detect::Certainty::Found,
+        }
+    }
+
+    #[test]
+    fn a_missing_package_has_its_install_line() {
+        let cases = [
+            (
+                Framework::Pytest,
+                "E   ModuleNotFoundError: No module named 'yaml.nodes'",
+                "python -m pip install yaml (in the project's environment)",
+            ),
+            (
+                Framework::Jest,
+                "Cannot find module '@acme/kit/deep' from 'a.test.js'",
+                "npm install --save-dev @acme/kit",
+            ),
+            (
+                Framework::Vitest,
+                "Error: Failed to resolve import \"left-pad\" from",
+                "npm install --save-dev left-pad",
+            ),
+        ];
+        for (framework, text, fix) in cases {
+            let notes = advice(&project(framework), text);
+            assert_eq!(notes.len(), 1, "{text}");
+            assert_eq!(notes[0].fix.as_deref(), Some(fix));
+        }
+    }
+
+    #[test]
+    fn a_file_of_the_project_is_no_package() {
+        assert_eq!(
+            advice(
+                &project(Framework::Jest),
+                "Cannot find module '../not-there' from 'a.js'"
+            ),
+            []
+        );
+    }
+}

@@ -1,0 +1,51 @@
+//! Finds tests whose outcome changes between runs of the same code. Repairs and removes none.
+
+use std::collections::BTreeMap;
+
+use super::{MeasureError, Order, Request, Runner, Wanted};
+use crate::measurement::{Flaky, Measurement, Outcome, TestId};
+
+impl Runner {
+    /// Runs the suite again, each time in fresh processes and every second time shuffled, and names in `measurement` the
+    /// tests that did not end as before.
+    pub fn find_flaky(
+        &self,
+        request: &Request<'_>,
+        reruns: u32,
+        measurement: &mut Measurement,
+    ) -> Result<(), MeasureError> {
+        let mut others = Vec::new();
+        for seed in 1..=reruns {
+            let order = if seed % 2 == 1 {
+                Order::Shuffled { seed }
+            } else {
+                Order::Usual
+            };
+            let request = Request {
+                coverage: Wanted::TestsOnly,
+                order,
+                ..request.clone()
+            };
+            others.push(self.measure(&request)?);
+        }
+        measurement.flaky = unsteady(measurement, &others);
+        Ok(())
+    }
+}
+
+fn unsteady(first: &Measurement, others: &[Measurement]) -> Vec<Flaky> {
+    let mut outcomes: BTreeMap<&TestId, Vec<&Outcome>> = BTreeMap::new();
+    for test in [first].into_iter().chain(others).flat_map(|m| &m.tests) {
+        outcomes.entry(&test.id).or_default().push(&test.outcome);
+    }
+    let changed = |outcomes: &[&Outcome]| outcomes.iter().any(|o| o.kind() != outcomes[0].kind());
+    outcomes
+        .into_iter()
+        .filter(|(_, outcomes)| changed(outcomes))
+        .map(|(id, outcomes)| Flaky {
+            id: id.clone(),
+            runs: outcomes.len(),
+            passed: outcomes.iter().filter(|o| ***o == Outcome::Passed).count(),
+        })
+        .collect()
+}

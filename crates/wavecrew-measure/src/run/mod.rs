@@ -1,0 +1,241 @@
+//! Runs a project's own framework so that it writes machine reports into a folder of its own, and reads them. Leaves
+//! nothing behind: no process, no cache, no file in the project. Decides nothing about what the figures mean.
+
+mod cargo;
+mod command;
+mod diagnose;
+mod error;
+mod flaky;
+mod go;
+mod node;
+mod process;
+mod pytest;
+mod scope;
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::detect::{Framework, Project};
+use crate::measurement::{Coverage, Measurement, Note};
+use crate::report::{CoverageFormat, HitsByFile, TestFormat};
+pub use error::MeasureError;
+use process::{Ended, Ran, Step};
+use scope::WhenMissing;
+
+/// How test runs are made. One for many runs.
+#[derive(Debug)]
+pub struct Runner {
+    /// What may live on between runs: build output of compilers. Never in the project.
+    pub cache: PathBuf,
+    /// For one run of the suite with its coverage.
+    pub timeout: Duration,
+    /// Readable: end the run now.
+    pub stop: Option<OwnedFd>,
+}
+
+/// What to run and what to count.
+#[derive(Debug, Clone)]
+pub struct Request<'a> {
+    pub project: &'a Project,
+    /// The files whose coverage counts. Absolute.
+    pub scope: &'a [PathBuf],
+    /// Test files to run; none: the whole suite. Absolute.
+    pub tests: &'a [PathBuf],
+    pub coverage: Wanted,
+    pub order: Order,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    TestsAndCoverage,
+    TestsOnly,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// As the framework has it.
+    Usual,
+    /// Shuffled where the framework can, with another hash seed and another time zone.
+    Shuffled { seed: u32 },
+}
+
+/// A test run as programs and the reports that they will have written.
+struct Invocation {
+    tests: Step,
+    test_report: (TestFormat, PathBuf),
+    /// What turns collected data into a report, after the tests.
+    then: Vec<Step>,
+    coverage: Option<(CoverageFormat, PathBuf)>,
+    when_missing: WhenMissing,
+    notes: Vec<Note>,
+}
+
+/// One run's environment: what it is about, its folder for reports, and until when.
+struct Bench<'a> {
+    runner: &'a Runner,
+    request: &'a Request<'a>,
+    folder: PathBuf,
+    deadline: Instant,
+}
+
+impl Runner {
+    /// Runs the suite once. Red tests are a measurement; a framework that cannot say anything is an error.
+    pub fn measure(&self, request: &Request<'_>) -> Result<Measurement, MeasureError> {
+        let folder = tempfile::Builder::new().prefix("wavecrew-measure-").tempdir()?;
+        fs::create_dir(folder.path().join("tmp"))?;
+        let bench = Bench {
+            runner: self,
+            request,
+            folder: folder.path().canonicalize()?,
+            deadline: Instant::now() + self.timeout,
+        };
+        let invocation = match &request.project.framework {
+            Framework::Pytest => pytest::invocation(&bench)?,
+            Framework::Vitest => node::vitest(&bench)?,
+            Framework::Jest => node::jest(&bench)?,
+            Framework::Cargo => cargo::invocation(&bench)?,
+            Framework::Go => go::invocation(&bench)?,
+            Framework::Command { line } => return command::measure(&bench, line),
+        };
+        bench.perform(invocation)
+    }
+}
+
+impl Bench<'_> {
+    fn root(&self) -> &Path {
+        &self.request.project.root
+    }
+
+    fn wants_coverage(&self) -> bool {
+        self.request.coverage == Wanted::TestsAndCoverage && !self.request.scope.is_empty()
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// A step in the project's root, with what every run has: its own folder for temporary files, and nobody watching.
+    fn step(&self, program: impl Into<PathBuf>, args: Vec<OsString>) -> Step {
+        let mut env: Vec<(&'static str, OsString)> = vec![
+            ("CI", "true".into()),
+            ("NO_COLOR", "1".into()),
+            ("FORCE_COLOR", "0".into()),
+            ("TMPDIR", self.file("tmp").into()),
+        ];
+        if let Order::Shuffled { seed } = self.request.order {
+            env.push(("TZ", "Etc/GMT-13".into()));
+            env.push(("PYTHONHASHSEED", seed.to_string().into()));
+        }
+        Step {
+            program: program.into(),
+            args,
+            cwd: self.root().to_owned(),
+            env,
+            copy_to: None,
+        }
+    }
+
+    /// Runs a step; being stopped or too slow is an error, how it ended otherwise is not.
+    fn run(&self, step: &Step) -> Result<Ran, MeasureError> {
+        use std::os::fd::AsFd;
+        let end_now = self.runner.stop.as_ref().map(AsFd::as_fd);
+        let ran = process::run(step, self.deadline, end_now).map_err(|source| MeasureError::Start {
+            program: step.program.clone(),
+            source,
+        })?;
+        match ran.ended {
+            Ended::TimedOut => Err(MeasureError::TimedOut {
+                after: self.runner.timeout,
+                output: ran.output,
+            }),
+            Ended::Stopped => Err(MeasureError::Stopped),
+            Ended::Code(_) | Ended::Signal(_) => Ok(ran),
+        }
+    }
+
+    fn perform(&self, invocation: Invocation) -> Result<Measurement, MeasureError> {
+        let ran = self.run(&invocation.tests)?;
+        let (format, path) = invocation.test_report;
+        let Some(report) = read(&path)? else {
+            return Err(diagnose::no_report(self.request.project, ran));
+        };
+        let mut tests = format.parse(&report)?;
+        for test in &mut tests {
+            test.id.file = scope::shown(&test.id.file, self.root());
+        }
+        let mut notes = invocation.notes;
+        notes.extend(diagnose::notes(self.request.project, &tests, &ran));
+        for step in &invocation.then {
+            self.run(step)?;
+        }
+        let mut coverage = Coverage::Unknown;
+        if let Some((format, path)) = invocation.coverage {
+            match read(&path)? {
+                Some(report) => {
+                    coverage =
+                        self.counted(format.parse(&report)?, invocation.when_missing, &ran, &mut notes)?;
+                }
+                None => notes.push(Note {
+                    what: "the coverage tool wrote no report: only the pass rate is known".to_owned(),
+                    fix: None,
+                }),
+            }
+        }
+        Ok(Measurement {
+            tests,
+            coverage,
+            flaky: Vec::new(),
+            notes,
+        })
+    }
+
+    fn counted(
+        &self,
+        hits: HitsByFile,
+        when_missing: WhenMissing,
+        ran: &Ran,
+        notes: &mut Vec<Note>,
+    ) -> Result<Coverage, MeasureError> {
+        let missing = scope::missing(&hits, self.request.scope, self.root());
+        let broken = match self.request.project.framework {
+            Framework::Pytest => pytest::unparsable(self, &missing)?,
+            _ => diagnose::unparsable(&missing, self.root(), ran),
+        };
+        let files = scope::count(hits, self.request.scope, self.root(), when_missing, &broken);
+        notes.extend(scope::notes(&files));
+        Ok(Coverage::Known { files })
+    }
+}
+
+/// The bytes of a report; `None` when there is none, or an empty one that was begun and never written.
+fn read(path: &Path) -> Result<Option<Vec<u8>>, MeasureError> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    if file.metadata()?.len() > process::REPORT_LIMIT {
+        return Err(MeasureError::HugeReport {
+            path: path.to_owned(),
+        });
+    }
+    let mut bytes = Vec::new();
+    file.take(process::REPORT_LIMIT).read_to_end(&mut bytes)?;
+    Ok((!bytes.is_empty()).then_some(bytes))
+}
+
+/// Words of a command line.
+fn words<const N: usize>(words: [&str; N]) -> Vec<OsString> {
+    words.into_iter().map(OsString::from).collect()
+}
+
+/// `name=path` as one word.
+fn option(name: &str, value: &Path) -> OsString {
+    let mut word = OsString::from(format!("{name}="));
+    word.push(value);
+    word
+}

@@ -1,0 +1,200 @@
+//! Starts one program of a test run and sees to its end, with all that it started. Keeps the beginning and the end of
+//! what it prints, never all of it. Reads no report.
+
+use std::collections::{HashMap, VecDeque};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, PipeReader, Read, Write};
+use std::os::fd::BorrowedFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use wavecrew_process::table::{self, Entry};
+use wavecrew_process::{end, own_line};
+
+/// Set in every process of a test run, so that one which left its group is still found.
+const MARK: &str = "WAVECREW_MEASURE";
+
+#[derive(Debug, Clone)]
+pub struct Step {
+    pub program: PathBuf,
+    pub args: Vec<OsString>,
+    pub cwd: PathBuf,
+    pub env: Vec<(&'static str, OsString)>,
+    /// Where standard output goes as well, up to a limit: some tools print their report.
+    pub copy_to: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    Code(i32),
+    Signal(i32),
+    TimedOut,
+    /// The caller asked for it.
+    Stopped,
+}
+
+#[derive(Debug)]
+pub struct Ran {
+    pub ended: Ended,
+    /// Standard output and error as they came, with a line in place of what was left out.
+    pub output: String,
+}
+
+/// Runs until the program ends, the deadline passes or `stop` becomes readable. No process of it is left afterwards.
+pub fn run(program: &Step, deadline: Instant, stop: Option<BorrowedFd<'_>>) -> io::Result<Ran> {
+    let mark = mark();
+    let (reader, writer) = io::pipe()?;
+    let copy = program.copy_to.as_ref().map(File::create).transpose()?;
+    let mut command = Command::new(&program.program);
+    command
+        .args(&program.args)
+        .current_dir(&program.cwd)
+        .envs(program.env.iter().map(|(name, value)| (name, value)))
+        .env(MARK, &mark)
+        .stdin(Stdio::null())
+        .stdout(writer.try_clone()?)
+        .process_group(0);
+    // A report on standard output must not be mixed with complaints.
+    if copy.is_some() {
+        command.stderr(Stdio::null());
+    } else {
+        command.stderr(writer.try_clone()?);
+    }
+    for name in FOREIGN {
+        command.env_remove(name);
+    }
+    let mut child = command.spawn()?;
+    drop((command, writer));
+    let listener = thread::spawn(move || listen(reader, copy));
+    let waited = wait(&child, deadline, stop);
+    end_tree(&child, &mark);
+    let status = child.wait()?;
+    let output = listener.join().unwrap_or_default();
+    Ok(Ran {
+        ended: waited?.unwrap_or_else(|| ended(status)),
+        output,
+    })
+}
+
+/// What an outer test run, which may be running this very program, tells its own processes.
+const FOREIGN: &[&str] = &[
+    "COVERAGE_PROCESS_START",
+    "JEST_WORKER_ID",
+    "NEXTEST",
+    "NEXTEST_EXECUTION_MODE",
+    "NEXTEST_PROFILE",
+    "NEXTEST_RUN_ID",
+    "NODE_V8_COVERAGE",
+    "PYTEST_CURRENT_TEST",
+    "PYTEST_XDIST_WORKER",
+    "VITEST",
+    "VITEST_POOL_ID",
+    "VITEST_WORKER_ID",
+];
+
+fn mark() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let me = rustix::process::getpid();
+    let start = table::entry(me).map_or(0, |e| e.start_time);
+    format!(
+        "{}.{start}.{}",
+        me.as_raw_pid(),
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    )
+}
+
+/// `None` when the program ended by itself.
+fn wait(child: &Child, deadline: Instant, stop: Option<BorrowedFd<'_>>) -> io::Result<Option<Ended>> {
+    let pidfd = pidfd_open(Pid::from_child(child), PidfdFlags::empty())?;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(Some(Ended::TimedOut));
+        }
+        let mut fds = vec![PollFd::new(&pidfd, PollFlags::IN)];
+        fds.extend(stop.as_ref().map(|fd| PollFd::new(fd, PollFlags::IN)));
+        // A deadline that no clock can hold is asked for again an hour later.
+        let time = Timespec::try_from(left.min(Duration::from_hours(1))).map_err(io::Error::other)?;
+        match poll(&mut fds, Some(&time)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        if !fds[0].revents().is_empty() {
+            return Ok(None);
+        }
+        if fds.get(1).is_some_and(|fd| !fd.revents().is_empty()) {
+            return Ok(Some(Ended::Stopped));
+        }
+    }
+}
+
+fn ended(status: ExitStatus) -> Ended {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Ended::Code(code),
+        (None, signal) => Ended::Signal(signal.unwrap_or(0)),
+    }
+}
+
+/// The group, whoever carries the mark, and all below them.
+fn end_tree(child: &Child, mark: &str) {
+    let spared = own_line();
+    let group = Pid::from_child(child).as_raw_pid();
+    let members = || -> Vec<Entry> {
+        let roots = table::all().into_iter().filter(|e| {
+            e.group == group || table::variable(e.pid, MARK).is_some_and(|value| value == mark.as_bytes())
+        });
+        let mut found = HashMap::new();
+        for e in roots {
+            for e in table::descendants(e.pid).into_iter().chain([e]) {
+                found.insert(e.pid, e);
+            }
+        }
+        found.into_values().filter(|e| !spared.contains(&e.pid)).collect()
+    };
+    end(members, thread::sleep);
+}
+
+/// Of what a program prints, this much of the beginning and of the end is kept.
+const KEPT: usize = 64 * 1024;
+/// A report larger than this is no report of a test run that anybody can use.
+pub const REPORT_LIMIT: u64 = 256 * 1024 * 1024;
+
+fn listen(mut from: PipeReader, mut copy: Option<File>) -> String {
+    let mut head = Vec::new();
+    let mut tail: VecDeque<u8> = VecDeque::new();
+    let mut total = 0u64;
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let n = match from.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(n) => n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) => break,
+        };
+        let bytes = &buffer[..n];
+        if let Some(file) = &mut copy
+            && (total + n as u64 > REPORT_LIMIT || file.write_all(bytes).is_err())
+        {
+            copy = None;
+        }
+        total += n as u64;
+        let for_head = bytes.len().min(KEPT - head.len());
+        head.extend(&bytes[..for_head]);
+        tail.extend(&bytes[for_head..]);
+        let surplus = tail.len().saturating_sub(KEPT);
+        tail.drain(..surplus);
+    }
+    let left_out = total - head.len() as u64 - tail.len() as u64;
+    if left_out > 0 {
+        head.extend(format!("\n[... {left_out} bytes left out ...]\n").into_bytes());
+    }
+    head.extend(tail);
+    String::from_utf8_lossy(&head).into_owned()
+}

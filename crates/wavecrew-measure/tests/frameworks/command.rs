@@ -1,0 +1,126 @@
+//! Any command that writes known reports, and the end of whatever a run started.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use wavecrew_measure::Measurement;
+use wavecrew_measure::detect::{Certainty, Framework, Project};
+use wavecrew_measure::run::{MeasureError, Order, Request, Runner, Wanted};
+
+use crate::lab::{Lab, figures, fixes, rate};
+
+fn run(runner: &Runner, lab: &Lab, line: &str) -> Result<Measurement, MeasureError> {
+    let project = Project {
+        root: lab.root.clone(),
+        framework: Framework::Command {
+            line: line.to_owned(),
+        },
+        evidence: "the command".to_owned(),
+        certainty: Certainty::Found,
+    };
+    let scope = ["shop/price.py", "shop/new.py"].map(|file| lab.root.join(file));
+    runner.measure(&Request {
+        project: &project,
+        scope: &scope,
+        tests: &[],
+        coverage: Wanted::TestsAndCoverage,
+        order: Order::Usual,
+    })
+}
+
+fn samples() -> String {
+    format!("{}/tests/samples", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn junit_and_lcov_of_any_command() {
+    let lab = Lab::of("python");
+    lab.write("shop/new.py", "# new\nA = 1\n\nB = 2\n");
+    let line = format!(
+        "cd '{}' && cp pytest.xml coverage-py.lcov \"$WAVECREW_REPORTS\"",
+        samples()
+    );
+    let measured = run(&lab.runner(), &lab, &line).unwrap();
+    assert_eq!(rate(&measured), (5, 9));
+    assert_eq!(
+        figures(&measured),
+        ["shop/price.py 6/11 3/6", "shop/new.py not loaded 0/2"]
+    );
+}
+
+#[test]
+fn without_a_coverage_report_it_is_said() {
+    let lab = Lab::of("python");
+    let line = format!("cp '{}/nextest.xml' \"$WAVECREW_REPORTS\"", samples());
+    let measured = run(&lab.runner(), &lab, &line).unwrap();
+    assert_eq!(rate(&measured), (1, 2));
+    assert!(fixes(&measured).contains("LCOV or Cobertura"));
+}
+
+#[test]
+fn a_command_without_reports_says_its_last_words() {
+    let lab = Lab::empty();
+    let error = run(&lab.runner(), &lab, "echo no such tool; exit 127").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the test run ended with exit code 127 and without a report: no such tool"
+    );
+}
+
+/// Hangs, with a child in a session of its own that writes its pid into the project.
+const HANG: &str = "setsid sh -c 'echo $$ > pid.tmp; mv pid.tmp pid; exec sleep 1000' & sleep 1000";
+
+fn is_gone(pid: &str) -> bool {
+    let stat = fs::read_to_string(Path::new("/proc").join(pid.trim()).join("stat"));
+    stat.map_or(true, |stat| {
+        stat.rsplit(')')
+            .next()
+            .is_some_and(|rest| rest.trim().starts_with('Z'))
+    })
+}
+
+#[test]
+fn a_run_that_hangs_is_ended_with_its_whole_tree() {
+    let mut lab = Lab::empty();
+    lab.timeout = Duration::from_secs(2);
+    let error = run(&lab.runner(), &lab, HANG).unwrap_err();
+    assert!(matches!(error, MeasureError::TimedOut { .. }), "{error}");
+    // On a machine so slow that the child did not even start, there is nothing to look for.
+    if let Ok(pid) = fs::read_to_string(lab.root.join("pid")) {
+        assert!(is_gone(&pid));
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_is_ended_with_its_whole_tree() {
+    let lab = Lab::empty();
+    let (mut ours, theirs) = UnixStream::pair().unwrap();
+    let runner = Runner {
+        stop: Some(theirs.into()),
+        ..lab.runner()
+    };
+    let pid_file = lab.root.join("pid");
+    let stopper = thread::spawn(move || {
+        while !pid_file.exists() {
+            thread::yield_now();
+        }
+        ours.write_all(b"!").unwrap();
+        fs::read_to_string(pid_file).unwrap()
+    });
+    let error = run(&runner, &lab, HANG).unwrap_err();
+    assert!(matches!(error, MeasureError::Stopped), "{error}");
+    assert!(is_gone(&stopper.join().unwrap()));
+}
+
+#[test]
+fn what_outlives_a_finished_run_is_ended() {
+    let lab = Lab::empty();
+    let line = "setsid sleep 1000 >/dev/null 2>&1 & echo $! > pid";
+    let error = run(&lab.runner(), &lab, line).unwrap_err();
+    assert!(matches!(error, MeasureError::NoReport { code: 0, .. }), "{error}");
+    assert!(is_gone(&fs::read_to_string(lab.root.join("pid")).unwrap()));
+}

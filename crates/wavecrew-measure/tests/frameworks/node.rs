@@ -1,0 +1,127 @@
+//! vitest and jest.
+
+use std::fs;
+
+use serde_json::Value;
+use wavecrew_measure::Measurement;
+
+use crate::lab::{Lab, figures, fixes, rate};
+
+/// The totals that istanbul's own summary has for a run by hand.
+fn same_as_by_hand(lab: &Lab, measured: &Measurement) {
+    let text = fs::read(lab.root.join("coverage/coverage-summary.json")).unwrap();
+    let json: Value = serde_json::from_slice(&text).unwrap();
+    let (lines, branches) = (
+        measured.coverage.lines().unwrap(),
+        measured.coverage.branches().unwrap(),
+    );
+    let total = &json["total"];
+    assert_eq!(total["lines"]["covered"], lines.covered);
+    assert_eq!(total["lines"]["total"], lines.total);
+    assert_eq!(total["branches"]["covered"], branches.covered);
+    assert_eq!(total["branches"]["total"], branches.total);
+}
+
+#[test]
+fn vitest() {
+    let lab = Lab::of("vitest");
+    if !lab.link("node_modules", "node_modules") {
+        return;
+    }
+    let before = lab.files();
+    let measured = lab.measure("src/cart.ts").unwrap();
+    assert_eq!(lab.files(), before);
+    assert_eq!(
+        figures(&measured),
+        [
+            "src/cart.ts 4/7 3/7",
+            "src/generated.ts excluded 0/0",
+            "src/größe map [1].ts 3/4 1/2",
+            "src/unused.ts 0/1 0/2",
+        ]
+    );
+    assert_eq!(rate(&measured), (2, 4));
+    let names: Vec<String> = measured.red().map(|test| test.id.to_string()).collect();
+    assert!(
+        names.contains(&"test/cart.test.ts::total > is wrong".to_owned()),
+        "{names:?}"
+    );
+    assert!(names.contains(&"test/unloaded.test.ts".to_owned()), "{names:?}");
+
+    lab.by_hand(
+        "node_modules/.bin/vitest",
+        &[
+            "run",
+            "--coverage.enabled",
+            "--coverage.reporter=json-summary",
+            "--coverage.reportOnFailure",
+            "--coverage.include=src/**",
+        ],
+    );
+    same_as_by_hand(&lab, &measured);
+}
+
+#[test]
+fn jest() {
+    let lab = Lab::of("jest");
+    if !lab.link("node_modules", "node_modules") {
+        return;
+    }
+    let before = lab.files();
+    let measured = lab.measure("src/cart.js").unwrap();
+    assert_eq!(lab.files(), before);
+    assert_eq!(
+        figures(&measured),
+        [
+            "src/cart.js 5/8 3/7",
+            "src/generated.js excluded 0/0",
+            "src/größe map [1].js 3/4 1/2",
+            "src/unused.js 0/2 0/2",
+        ]
+    );
+    assert_eq!(rate(&measured), (2, 4));
+
+    let cache = format!("--cacheDirectory={}", lab.beside("jest").display());
+    lab.by_hand(
+        "node_modules/.bin/jest",
+        &[
+            "--coverage",
+            "--coverageReporters=json-summary",
+            "--collectCoverageFrom=src/*.js",
+            &cache,
+        ],
+    );
+    same_as_by_hand(&lab, &measured);
+}
+
+#[test]
+fn a_missing_npm_package_is_advised() {
+    let lab = Lab::of("jest");
+    if !lab.link("node_modules", "node_modules") {
+        return;
+    }
+    lab.write(
+        "src/__tests__/unloaded.test.js",
+        "require('surely-not-there/deep');\n",
+    );
+    let measured = lab.measure("src/cart.js").unwrap();
+    assert!(
+        fixes(&measured).contains("npm install --save-dev surely-not-there"),
+        "{:?}",
+        measured.notes
+    );
+}
+
+#[test]
+fn without_the_framework_the_install_line_is_told() {
+    for (project, of, fix) in [
+        (
+            "vitest",
+            "src/cart.ts",
+            "npm install --save-dev vitest @vitest/coverage-v8",
+        ),
+        ("jest", "src/cart.js", "npm install --save-dev jest"),
+    ] {
+        assert_eq!(Lab::of(project).measure(of).unwrap_err().help(), fix);
+    }
+}

@@ -1,0 +1,165 @@
+//! pytest with coverage.py.
+
+use std::fs;
+
+use serde_json::Value;
+use wavecrew_measure::run::{Order, Request, Wanted};
+
+use crate::lab::{Lab, figures, file, fixes, rate};
+
+#[test]
+fn the_figures_are_those_of_a_run_by_hand_and_the_project_stays_as_it_was() {
+    let lab = Lab::of("python");
+    if !lab.link("venv", ".venv") {
+        return;
+    }
+    let before = lab.files();
+    let measured = lab.measure("shop/price.py").unwrap();
+    assert_eq!(lab.files(), before);
+    assert_eq!(
+        figures(&measured),
+        [
+            "shop/__init__.py 0/0 0/0",
+            "shop/generated.py excluded 0/0",
+            "shop/größe.py 3/4 1/2",
+            "shop/price.py 6/11 3/6",
+            "shop/unused.py 0/4 0/2",
+            "tools/stock list.py 3/4 0/0",
+        ]
+    );
+    assert_eq!(rate(&measured), (5, 9));
+
+    lab.by_hand(
+        ".venv/bin/python",
+        &[
+            "-m",
+            "coverage",
+            "run",
+            "--source=shop,tools",
+            "-m",
+            "pytest",
+            "--continue-on-collection-errors",
+        ],
+    );
+    lab.by_hand(".venv/bin/python", &["-m", "coverage", "json"]);
+    let json: Value = serde_json::from_slice(&fs::read(lab.root.join("coverage.json")).unwrap()).unwrap();
+    let lines = measured.coverage.lines().unwrap();
+    assert_eq!(json["totals"]["covered_lines"], lines.covered);
+    assert_eq!(json["totals"]["num_statements"], lines.total);
+}
+
+#[test]
+fn chosen_test_files_alone_run() {
+    let lab = Lab::of("python");
+    if !lab.link("venv", ".venv") {
+        return;
+    }
+    let project = lab.project("shop/price.py");
+    let scope = [lab.root.join("shop/größe.py")];
+    let tests = [lab.root.join("tests/with space/test_größe.py")];
+    let measured = lab.runner().measure(&Request {
+        project: &project,
+        scope: &scope,
+        tests: &tests,
+        coverage: Wanted::TestsAndCoverage,
+        order: Order::Shuffled { seed: 7 },
+    });
+    let measured = measured.unwrap();
+    assert_eq!(rate(&measured), (2, 2));
+    assert_eq!(figures(&measured), ["shop/größe.py 3/4 1/2"]);
+    let ranges: Vec<String> = file(&measured, "shop/größe.py")
+        .uncovered
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(ranges, ["4"]);
+}
+
+#[test]
+fn a_test_that_changes_its_mind_is_named_and_not_counted() {
+    let Some(lab) = Lab::python(&[]) else { return };
+    let seen = lab.beside("seen");
+    lab.write(
+        "test_mood.py",
+        &format!(
+            "import pathlib\n\n\ndef test_mood():\n    seen = pathlib.Path({:?})\n    known = seen.exists()\n    \
+             seen.touch()\n    assert not known\n\n\ndef test_steady():\n    assert True\n",
+            seen.to_str().unwrap()
+        ),
+    );
+    let project = lab.project("test_mood.py");
+    let request = Request {
+        project: &project,
+        scope: &[],
+        tests: &[],
+        coverage: Wanted::TestsOnly,
+        order: Order::Usual,
+    };
+    let runner = lab.runner();
+    let mut measured = runner.measure(&request).unwrap();
+    assert_eq!(rate(&measured), (2, 2));
+    runner.find_flaky(&request, 2, &mut measured).unwrap();
+    assert_eq!(measured.flaky.len(), 1);
+    let flaky = &measured.flaky[0];
+    assert_eq!(
+        (flaky.id.to_string().as_str(), flaky.runs, flaky.passed),
+        ("test_mood.py::test_mood", 3, 1)
+    );
+    assert_eq!(rate(&measured), (1, 1));
+}
+
+#[test]
+fn settings_that_keep_a_data_file_per_process_are_heeded() {
+    let files = [
+        (".coveragerc", "[run]\nparallel = true\n"),
+        ("never.py", "A = 1\n"),
+        ("plain.py", "def f():\n    return 1\n"),
+        (
+            "test_plain.py",
+            "import plain\n\n\ndef test_f():\n    assert plain.f() == 1\n",
+        ),
+    ];
+    let Some(lab) = Lab::python(&files) else { return };
+    let measured = lab.measure("plain.py").unwrap();
+    assert_eq!(figures(&measured), ["never.py 0/1 0/0", "plain.py 2/2 0/0"]);
+}
+
+#[test]
+fn without_coverage_the_pass_rate_is_known_and_the_rest_advised() {
+    let files = [
+        ("a.py", "A = 1\n"),
+        ("test_a.py", "def test_a():\n    assert True\n"),
+    ];
+    let Some(lab) = Lab::python(&files) else { return };
+    // An interpreter that has no coverage.py.
+    let real = fs::read_link(lab.root.join(".venv")).unwrap().join("bin/python");
+    fs::remove_file(lab.root.join(".venv")).unwrap();
+    let script = format!(
+        "#!/bin/sh\nif [ \"$1\" = -c ]; then echo '[\"pytest\"]'; else exec {} \"$@\"; fi\n",
+        real.display()
+    );
+    lab.write(".venv/bin/python", &script);
+    make_executable(&lab);
+    let measured = lab.measure("a.py").unwrap();
+    assert_eq!(rate(&measured), (1, 1));
+    assert_eq!(measured.coverage.lines(), None);
+    assert!(fixes(&measured).ends_with("-m pip install coverage"));
+}
+
+#[test]
+fn without_pytest_the_install_line_is_told() {
+    let lab = Lab::empty();
+    lab.write("pytest.ini", "[pytest]\n");
+    lab.write("a.py", "A = 1\n");
+    lab.write(".venv/bin/python", "#!/bin/sh\necho '[]'\n");
+    make_executable(&lab);
+    let error = lab.measure("a.py").unwrap_err();
+    assert_eq!(error.to_string(), "pytest is not installed for this project");
+    assert!(error.help().ends_with("-m pip install pytest coverage"));
+}
+
+fn make_executable(lab: &Lab) {
+    use std::os::unix::fs::PermissionsExt;
+    let python = lab.root.join(".venv/bin/python");
+    fs::set_permissions(python, fs::Permissions::from_mode(0o755)).unwrap();
+}

@@ -1,0 +1,3 @@
+const { missing } = require("../not-there");
+
+test("never runs", () => missing());

@@ -1,0 +1,6 @@
+exports.wide = (width) => {
+  if (width > 10) {
+    return true;
+  }
+  return false;
+};

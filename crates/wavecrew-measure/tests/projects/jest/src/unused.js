@@ -1,0 +1,3 @@
+module.exports = function never(a) {
+  return a ? 1 : 2;
+};

@@ -1,0 +1,4 @@
+def wide(width):
+    if width > 10:
+        return True
+    return False

@@ -1,0 +1,4 @@
+def never(a):
+    if a:
+        return 1
+    return 2

@@ -1,0 +1,6 @@
+def stock():
+    return ["apple"]
+
+
+def empty():
+    return []

@@ -1,0 +1,3 @@
+export function never(a: boolean): number {
+  return a ? 1 : 2;
+}

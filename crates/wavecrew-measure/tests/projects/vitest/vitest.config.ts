@@ -1,0 +1,1 @@
+export default { test: { coverage: { exclude: ["src/generated.ts"] } } };
