@@ -1,7 +1,7 @@
 //! The command line: flags that every command has, and the way to each verb.
 
 use crate::cmd::{
-    agents, archive, cancel, completions, discover, init, list, logs, mcp, measure, msg, plan, report,
+    agents, archive, cancel, completions, discover, init, lifecycle, list, logs, mcp, measure, msg, plan, report,
     resume, retry, run, show, skills, status, teams, validate, watch, wisdom,
 };
 use crate::exit::{Exit, Failure};
@@ -66,6 +66,7 @@ impl Color {
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    Lifecycle(lifecycle::Args),
     Run(run::Args),
     Resume(resume::Args),
     Retry(retry::Args),
@@ -100,6 +101,7 @@ impl Cli {
                 .map_err(|e| Failure::input(format!("cannot work in {}: {e}", dir.display())))?;
         }
         match &self.command {
+            Command::Lifecycle(args) => args.run(&self.global),
             Command::Run(args) => args.run(&self.global),
             Command::Resume(args) => args.run(&self.global),
             Command::Retry(args) => args.run(&self.global),

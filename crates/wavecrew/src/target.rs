@@ -43,6 +43,18 @@ pub struct Words {
 }
 
 impl Words {
+    /// What the command `lifecycle` means by its flags.
+    pub fn of_lifecycle(request: Vec<String>, pipeline: Option<String>, no_supervision: bool) -> Self {
+        Self {
+            target: Some("lifecycle".to_owned()),
+            request,
+            team: None,
+            pipeline,
+            switch: Vec::new(),
+            no_supervision,
+        }
+    }
+
     pub fn request(&self) -> String {
         self.request.join(" ")
     }

@@ -5,10 +5,12 @@ mod content;
 mod finding;
 mod markdown;
 mod path;
+mod specification;
 
 pub use content::content_problems;
 pub use finding::{Findings, shown};
 pub use path::{Leaves, Pattern};
+pub use specification::{PlannedTask, Trace};
 
 use crate::id::TaskIx;
 use crate::plan::Plan;

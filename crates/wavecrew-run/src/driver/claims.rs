@@ -24,7 +24,7 @@ pub fn check(
     outputs: &[(String, String)],
 ) -> Verdict {
     let debts = debts(team, plan, task);
-    let mut findings = owed::check(session_dir, &debts);
+    let mut findings = owed::check(session_dir, project_dir, &debts);
     let paths = wavecrew_core::claim::reported(team, outputs);
     reported::check(session_dir, project_dir, &debts, paths, &mut findings);
     findings.verdict()
@@ -32,7 +32,7 @@ pub fn check(
 
 /// Whether everything that the task's worker owes is there and complete; `false` when it owes nothing.
 pub fn artifacts_complete(session_dir: &Path, team: &Team, plan: &Plan, task: TaskIx) -> bool {
-    owed::check(session_dir, &debts(team, plan, task)).all_good()
+    owed::check(session_dir, session_dir, &debts(team, plan, task)).all_good()
 }
 
 fn is_absent(error: &io::Error) -> bool {

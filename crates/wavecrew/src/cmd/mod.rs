@@ -6,6 +6,7 @@ pub mod cancel;
 pub mod completions;
 pub mod discover;
 pub mod init;
+pub mod lifecycle;
 pub mod list;
 pub mod logs;
 pub mod mcp;

@@ -20,6 +20,15 @@ use wavecrew_store::{SESSION_FORMAT, SessionDir, SessionInfo, SessionState, sess
 pub struct Args {
     #[command(flatten)]
     words: Words,
+    #[command(flatten)]
+    go_on: GoOn,
+    #[command(flatten)]
+    flags: RunFlags,
+}
+
+/// Flags that take up a session.
+#[derive(clap::Args, Debug, Clone)]
+pub struct GoOn {
     /// Go on with a session: the named one, or the latest unfinished one
     #[arg(long = "continue", visible_alias = "resume", id = "resume", value_name = "SESSION", num_args = 0..=1)]
     #[expect(clippy::option_option, reason = "absent, bare, or with a name")]
@@ -30,8 +39,12 @@ pub struct Args {
     /// With --continue: only say what would run again, and why
     #[arg(long, requires = "resume")]
     dry_run: bool,
-    #[command(flatten)]
-    flags: RunFlags,
+}
+
+impl GoOn {
+    pub fn is_wanted(&self) -> bool {
+        self.resume.is_some()
+    }
 }
 
 const EXAMPLES: &str = "\
@@ -45,10 +58,14 @@ Examples:
   wavecrew run tasks.csv --max-cost 5 --max-time 8h          start nothing more at these limits";
 
 impl Args {
+    pub fn new(words: Words, go_on: GoOn, flags: RunFlags) -> Self {
+        Self { words, go_on, flags }
+    }
+
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
         let project = std::env::current_dir().map_err(Failure::Output)?;
         let config = Config::load(&project)?;
-        match &self.resume {
+        match &self.go_on.resume {
             Some(name) => {
                 let dir = self.find(&project, name.as_deref())?;
                 resume(
@@ -58,8 +75,8 @@ impl Args {
                     global,
                     &config,
                     &Changes {
-                        keep: self.keep,
-                        dry_run: self.dry_run,
+                        keep: self.go_on.keep,
+                        dry_run: self.go_on.dry_run,
                         retry: None,
                     },
                 )
