@@ -1,7 +1,7 @@
 //! The command line: flags that every command has, and the way to each verb.
 
 use crate::cmd::{
-    agents, archive, cancel, completions, discover, init, lifecycle, list, logs, mcp, measure, msg, plan, report,
+    agents, archive, cancel, completions, discover, export, init, lifecycle, list, logs, mcp, measure, msg, plan, report,
     resume, retry, run, show, skills, status, teams, validate, watch, wisdom,
 };
 use crate::exit::{Exit, Failure};
@@ -80,6 +80,7 @@ enum Command {
     Show(show::Args),
     Cancel(cancel::Args),
     Archive(archive::Args),
+    Export(export::Args),
     Measure(measure::Args),
     Agents(agents::Args),
     Teams(teams::Args),
@@ -114,6 +115,7 @@ impl Cli {
             Command::Show(args) => args.run(&self.global),
             Command::Cancel(args) => args.run(&self.global),
             Command::Archive(args) => args.run(&self.global),
+            Command::Export(args) => args.run(&self.global),
             Command::Measure(args) => args.run(&self.global),
             Command::Agents(args) => args.run(&self.global),
             Command::Teams(args) => args.run(&self.global),

@@ -35,6 +35,11 @@ pub fn artifacts_complete(session_dir: &Path, team: &Team, plan: &Plan, task: Ta
     owed::check(session_dir, session_dir, &debts(team, plan, task)).all_good()
 }
 
+/// What is there of the files that the task owes, named from the session folder.
+pub fn delivered(session_dir: &Path, team: &Team, plan: &Plan, task: TaskIx) -> Vec<String> {
+    owed::delivered(session_dir, &debts(team, plan, task))
+}
+
 fn is_absent(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,6 +1,6 @@
 //! The end of a run: nothing is left running, everything is on disk.
 
-use super::{DriveError, Driver, files, session};
+use super::{DriveError, Driver, documents, files, session};
 use crate::process::end_all_descendants;
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::Ending;
@@ -55,7 +55,8 @@ impl Driver<'_> {
             Ending::Stalled { .. } => SessionState::Stalled,
         };
         atomic::write(&self.session.dir.results_csv(), &bytes)?;
-        let report = report_markdown(ledger, &self.session.meta());
+        let mut report = report_markdown(ledger, &self.session.meta());
+        report += &documents::sections(self.session.dir.path(), ledger);
         atomic::write(&self.session.dir.context_md(), report.as_bytes())?;
         self.session.dir.write_info(&self.session.info)?;
         Ok((ending, self.engine.into_ledger()))

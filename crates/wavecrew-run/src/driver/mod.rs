@@ -2,6 +2,7 @@
 
 mod briefing;
 pub mod claims;
+pub mod documents;
 mod edits;
 mod examine;
 mod expand;

@@ -5,6 +5,7 @@ pub mod archive;
 pub mod cancel;
 pub mod completions;
 pub mod discover;
+pub mod export;
 pub mod init;
 pub mod lifecycle;
 pub mod list;

@@ -3,6 +3,7 @@
 pub mod agents;
 pub mod base;
 pub mod budget;
+mod completion;
 pub mod record;
 
 use crate::cli::Global;
@@ -149,6 +150,11 @@ pub fn drive(
         Driver::run(session, engine, surface, guardian).map_err(|error| drive_failure(&error, dir.id()))?;
     let exit = Exit::from(&ending);
     screen.end(&ending, &ledger, &dir, &info, exit);
+    // The screen is the person's again.
+    drop(screen);
+    if person && info.pipeline.is_some() {
+        return completion::offer(&dir, &ledger, exit, flags, global, config);
+    }
     Ok(exit)
 }
 

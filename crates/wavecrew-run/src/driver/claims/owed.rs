@@ -72,6 +72,27 @@ fn check_debt(session: &Path, project: &Path, debt: &Debt<'_>, findings: &mut Fi
     }
 }
 
+/// The files that are there of what is owed, named from the session folder.
+pub(super) fn delivered(session_dir: &Path, debts: &Debts<'_>) -> Vec<String> {
+    let Ok(session) = session_dir.canonicalize() else {
+        return vec![];
+    };
+    let mut names = vec![];
+    for debt in debts.of_worker.iter().chain(&debts.of_engine) {
+        let mut found = Found::default();
+        let looked = if debt.pattern.is_literal() {
+            found.add(&session, debt.pattern.as_str().to_owned())
+        } else {
+            found.search(&session, debt)
+        };
+        if looked.is_ok() {
+            names.extend(found.files.into_iter().map(|(name, _)| name));
+        }
+    }
+    names.sort_unstable();
+    names
+}
+
 /// The owed file in a place where workers put it by mistake.
 fn misplaced(session: &Path, project: &Path, debt: &Debt<'_>) -> Option<PathBuf> {
     let owed = Path::new(debt.pattern.as_str());
