@@ -10,7 +10,7 @@ use wavecrew_core::engine::{Input, Notice};
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::plan::{Conflict, Plan, PlanTask, Routing, per_issue, per_plan_task, seal};
 use wavecrew_core::sheet::{Patch, Sheet};
-use wavecrew_core::team::Expansion;
+use wavecrew_core::team::{Expansion, Team};
 use wavecrew_store::Discovery;
 use wavecrew_store::bus::COORDINATOR;
 
@@ -81,12 +81,9 @@ impl Driver<'_> {
         let mut files = BTreeMap::new();
         for task in plan.tasks() {
             for issue in plan.cell(task, issue_column).split(';').map(str::trim) {
-                let path = solution.replace("{issue_id}", issue).replace(&format!("{{{issue_column}}}"), issue);
-                let Ok(text) = fs::read(self.session.dir.path().join(path)) else {
-                    continue;
-                };
-                let value: Value = serde_json::from_slice(&text).unwrap_or_default();
-                files.insert(issue.to_owned(), touched(&value));
+                if let Some(plan) = solution_of(self.session.dir.path(), solution, issue) {
+                    files.insert(issue.to_owned(), touched(&plan));
+                }
             }
         }
         let expanded = per_issue(plan, issue_column, chain, &files);
@@ -137,6 +134,29 @@ impl Driver<'_> {
             }
         }
     }
+}
+
+/// What the plan of an issue is called, for the commit that comes of it.
+pub(super) fn planned_title(session: &Path, team: &Team, plan: &Plan, task: TaskIx) -> Option<String> {
+    let title = |expansion: &Expansion| match expansion {
+        Expansion::PerIssue {
+            issue_column,
+            plan: Some(solution),
+            ..
+        } => {
+            let found = solution_of(session, solution, plan.cell(task, issue_column).trim())?;
+            let title = found.pointer("/solution/title")?.as_str()?;
+            Some(wavecrew_core::view::one_line(title)).filter(|title| !title.is_empty())
+        }
+        Expansion::PerIssue { plan: None, .. } | Expansion::PerPlanTask { .. } => None,
+    };
+    team.expansion.iter().find_map(title)
+}
+
+/// The plan of an issue, if it is there.
+fn solution_of(session: &Path, template: &str, issue: &str) -> Option<Value> {
+    let text = fs::read(session.join(template.replace("{issue_id}", issue))).ok()?;
+    serde_json::from_slice(&text).ok()
 }
 
 /// The tasks of a plan, in the order of their files' names.

@@ -51,6 +51,17 @@ pub fn examples() -> PathBuf {
 impl Lab {
     /// The project of the example, committed; the agent of the example, unless a test says otherwise.
     pub fn new() -> Self {
+        Self::with("lifecycle/agent.sh")
+    }
+
+    /// The same project, with the agent and the issues of the other example.
+    pub fn planex() -> Self {
+        let lab = Self::with("planex/agent.sh");
+        fs::copy(examples().join("planex/issues.jsonl"), lab.path("issues.jsonl")).unwrap();
+        lab
+    }
+
+    fn with(agent: &str) -> Self {
         let lab = Self {
             folder: tempfile::tempdir().unwrap(),
         };
@@ -60,10 +71,10 @@ impl Lab {
         lab.git(&["init", "-q", "-b", "main"]);
         lab.git(&["add", "-A"]);
         lab.git(&["commit", "-q", "-m", "notes"]);
-        let agent = AGENT
+        let text = AGENT
             .replace("LAB", lab.folder.path().to_str().unwrap())
-            .replace("EXAMPLE", examples().join("lifecycle/agent.sh").to_str().unwrap());
-        fs::write(lab.path("agent.sh"), agent).unwrap();
+            .replace("EXAMPLE", examples().join(agent).to_str().unwrap());
+        fs::write(lab.path("agent.sh"), text).unwrap();
         fs::set_permissions(lab.path("agent.sh"), fs::Permissions::from_mode(0o755)).unwrap();
         lab
     }
@@ -123,6 +134,18 @@ impl Lab {
         words.extend(more);
         words.push("Tag notes");
         self.wavecrew(&words)
+    }
+
+    /// The three issues of the example, without questions.
+    pub fn plan_and_execute(&self) -> Said {
+        let (agent, issues) = (self.agent(), self.path("issues.jsonl"));
+        self.wavecrew(&["planex", "-y", "--agent", &agent, issues.to_str().unwrap()])
+    }
+
+    /// Subjects of the commits on a branch, newest first, without merges.
+    pub fn subjects(&self, branch: &str) -> Vec<String> {
+        let log = self.git(&["log", "--no-merges", "--format=%s", branch]);
+        log.lines().map(str::to_owned).collect()
     }
 
     /// Goes on with the session.
