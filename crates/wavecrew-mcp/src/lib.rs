@@ -9,7 +9,6 @@ pub mod job;
 mod paths;
 pub mod server;
 pub mod worker;
-mod worktree;
 
 use rmcp::model::{ServerCapabilities, ServerConfig};
 use rmcp::{ServerHandler, ServiceExt};

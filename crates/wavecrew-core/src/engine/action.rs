@@ -2,9 +2,10 @@
 //! journal.
 
 use super::input::WorkerId;
-use crate::event::{Ending, Event, Spent};
+use crate::event::{Ending, Event, Spent, Tree};
 use crate::id::{ExecMode, TaskIx};
 use crate::pool::News;
+use crate::team::Workspace;
 use std::time::Duration;
 
 #[derive(Debug)]
@@ -54,6 +55,10 @@ pub enum Action {
     Merged {
         wave: u32,
     },
+    /// Bring the work in the trees of these tasks together, in this order. Answered by one `Landed` each.
+    Land {
+        tasks: Vec<TaskIx>,
+    },
     /// Let other runs on this machine know how the pool fared.
     Share {
         pool: String,
@@ -86,6 +91,9 @@ pub struct Assignment {
     pub prev_context: String,
     /// The conversation of an attempt that was cut off, to go on with.
     pub resume: Option<Resume>,
+    pub workspace: Workspace,
+    /// The working copy of an earlier attempt, to go on in.
+    pub tree: Option<Tree>,
 }
 
 /// A conversation that a former attempt began.

@@ -89,6 +89,8 @@ impl Engine {
             mode: plan.mode(task),
             prev_context,
             resume: self.ledger.task(task).resume(&agent),
+            workspace: self.workspace(task),
+            tree: self.ledger.task(task).open_tree().cloned(),
             agent: agent.clone(),
         };
         let pool = self.pool_of(task).to_owned();

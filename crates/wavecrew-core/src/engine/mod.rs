@@ -2,13 +2,14 @@
 //! randomness. The same inputs give the same actions.
 //!
 //! `ledger` is the durable state (a fold over events), `wave` picks what runs, `attempt` follows one worker from
-//! start to end, `gate` waits for services, `spending` keeps to budgets, `resume` finds what must run again, `report` judges what workers say.
+//! start to end, `landing` has work of trees merged, `gate` waits for services, `spending` keeps to budgets, `resume` finds what must run again, `report` judges what workers say.
 
 mod action;
 mod attempt;
 mod fingerprint;
 mod gate;
 mod input;
+mod landing;
 mod ledger;
 mod permission;
 mod report;
@@ -20,9 +21,9 @@ mod wave;
 pub use action::{About, Action, Assignment, Notice, Permission, Question, Resume};
 pub use fingerprint::{Fingerprinter, is_engine_column};
 pub use input::{
-    Answer, Exit, Input, RecoveredReport, SpawnError, StopKind, TurnEnd, Verdict, Voice, WorkerId,
+    Answer, Exit, Input, Landing, RecoveredReport, SpawnError, StopKind, TurnEnd, Verdict, Voice, WorkerId,
 };
-pub use ledger::{Counts, Ledger, Progress, Talk, TaskState};
+pub use ledger::{Counts, Ledger, Progress, Talk, TaskState, TaskTree, TreeState};
 pub use report::{MAX_REPORT_BYTES, Report, ReportReader, final_object};
 pub use resume::{Stale, Standing};
 
@@ -68,6 +69,18 @@ pub struct Options {
     pub prices: Prices,
     /// Every success is checked, also that of roles that owe nothing.
     pub check_all: bool,
+    pub isolation: Isolation,
+}
+
+/// Who works in a git worktree of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Isolation {
+    /// Those whose role says so.
+    #[default]
+    ByRole,
+    /// Nobody.
+    Never,
+    Everybody,
 }
 
 impl Default for Options {
@@ -90,6 +103,7 @@ impl Default for Options {
             expected: Expected::default(),
             prices: Prices::default(),
             check_all: false,
+            isolation: Isolation::default(),
         }
     }
 }
@@ -144,6 +158,8 @@ pub struct Engine {
     /// Models that were said to have no price.
     unpriced: BTreeSet<String>,
     asked: Vec<permission::Asked>,
+    /// Tasks whose work is being merged.
+    landing: BTreeSet<String>,
     next_worker: u64,
     now: Timestamp,
     out: Vec<Action>,
@@ -164,6 +180,7 @@ impl Engine {
             schedule: Schedule::default(),
             live: BTreeMap::new(),
             asked: Vec::new(),
+            landing: BTreeSet::new(),
             next_worker: 1,
             now: Timestamp::default(),
             out: Vec::new(),
@@ -208,6 +225,8 @@ impl Engine {
             } => self.conversing(worker, conversation, model, version),
             Input::Reported { worker, body } => self.reported(worker, &body),
             Input::Asks { worker, key, text } => self.asks(worker, key, &text),
+            Input::TreeMade { worker, tree } => self.tree_made(worker, tree),
+            Input::Landed { task, landing } => self.landed(task, landing),
             Input::TurnEnded { worker, end } => self.turn_ended(worker, &end),
             Input::EditedAfterReport { worker, files } => self.edited_after_report(worker, files),
             Input::ClaimChecked { worker, verdict } => self.claim_checked(worker, verdict),

@@ -18,7 +18,7 @@ pub use limits::{Limits, LimitsPatch};
 pub use parse::TeamProblem;
 pub use pipeline::{Expansion, Issue, Pipeline, PipelineTask, Rewire, Switch};
 pub use policy::{Checkpoint, Dimension, DimensionSource, GateKind, InnerLoop, LoopKind, OnLimit, Verdict};
-pub use role::{Access, Content, JsonSchemaText, Owed, Position, Role, When, Workspace};
+pub use role::{Access, Content, DEFAULT_COMMIT, JsonSchemaText, Owed, Position, Role, When, Workspace};
 pub use schema::team_schema;
 pub use scope::{ChangeStep, Changes, Choice, Complexity, Level, Scope, Signal, WordChoice};
 

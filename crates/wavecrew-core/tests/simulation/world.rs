@@ -354,6 +354,7 @@ impl World {
                 return Some(ending);
             }
             Action::CheckClaim { .. } => panic!("the generic team owes nothing"),
+            Action::Land { .. } => panic!("the generic team works in the project"),
             Action::WriteWave { .. }
             | Action::KeepFindings { .. }
             | Action::WriteInteractive { .. }

@@ -4,7 +4,7 @@ use super::hear::Ear;
 use super::turn::{Ended, Turn};
 use super::{Closed, Status, Wish};
 use crate::paths::Root;
-use crate::worktree::{Isolation, Worktree};
+use wavecrew_run::worktree::{Isolation, Worktree};
 use std::collections::{HashMap, VecDeque};
 use std::fs;
 use std::io;
@@ -156,7 +156,7 @@ impl Host {
         let adapter = by_name(name).map_err(|error| error.to_string())?;
         let failed = |error: io::Error| format!("the agent's folder cannot be made: {error}");
         if isolation == Isolation::Worktree {
-            Worktree::possible(&folder)?;
+            Worktree::possible(&folder).map_err(|error| error.to_string())?;
         }
         let token = Token::random().map_err(|error| error.to_string())?;
         let id = uuid(token.as_str());
@@ -166,7 +166,8 @@ impl Host {
             Isolation::None => None,
             Isolation::Worktree => {
                 let branch = format!("wavecrew/agent-{}", &id[..8]);
-                Some(Worktree::open(&folder, &home.join("tree"), &branch)?)
+                let opened = Worktree::open(&folder, &home.join("tree"), &branch);
+                Some(opened.map_err(|error| error.to_string())?)
             }
         };
         let agent = Agent {
@@ -304,6 +305,7 @@ impl Host {
         let _ = fs::remove_dir_all(agent.home.join("scratch"));
         agent.status.send_replace(Status::Shutdown);
         let kept = agent.worktree.as_ref().map_or(Ok(None), Worktree::settle);
+        let kept = kept.map_err(|error| error.to_string());
         if let Some((status, answer)) = agent.closing.take() {
             let _ = answer.send(Some(Closed { status, kept }));
         }

@@ -6,7 +6,7 @@ mod host;
 mod turn;
 
 use crate::paths::Root;
-use crate::worktree::{Isolation, Kept};
+use wavecrew_run::worktree::{Isolation, Kept};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::OnceLock;

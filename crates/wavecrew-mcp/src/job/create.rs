@@ -5,7 +5,7 @@ use super::status::JobStatus;
 use super::table::InputTable;
 use super::{input_file, spec_file};
 use crate::paths::Root;
-use crate::worktree::{Isolation, Worktree};
+use wavecrew_run::worktree::{Isolation, Worktree};
 use std::fs;
 use wavecrew_core::plan::{Plan, Problem, seal};
 use wavecrew_core::prompt::fill;
@@ -36,7 +36,7 @@ pub fn create(
         return Err("verify must be a command".to_owned());
     }
     if call.isolation == Isolation::Worktree {
-        Worktree::possible(root.path())?;
+        Worktree::possible(root.path()).map_err(|error| error.to_string())?;
     }
     let csv = root.existing(&call.csv_path)?;
     let output = call

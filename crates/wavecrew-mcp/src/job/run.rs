@@ -7,7 +7,7 @@ use super::status::{JobState, JobStatus};
 use super::table::InputTable;
 use super::trees::Trees;
 use super::{input_file, lock_file, spec_file};
-use crate::worktree::Isolation;
+use wavecrew_run::worktree::Isolation;
 use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::fs;

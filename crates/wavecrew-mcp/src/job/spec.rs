@@ -1,7 +1,7 @@
 //! What a caller wants done with a table: the arguments of the tool, checked, and kept with the session.
 
 use crate::paths::Root;
-use crate::worktree::Isolation;
+use wavecrew_run::worktree::Isolation;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
