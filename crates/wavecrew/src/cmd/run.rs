@@ -3,7 +3,7 @@
 use crate::cli::Global;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
-use crate::launch::{self, RunFlags, agents, base};
+use crate::launch::{self, RunFlags, agents, base, isolation};
 use crate::target::{Target, Words};
 use crate::{find_team, session_view};
 use std::path::{Path, PathBuf};
@@ -85,7 +85,9 @@ impl Args {
         }
         self.confirm(&target, global)?;
         let (agent, why) = (chosen.choice.default.clone(), chosen.why);
-        let options = self.flags.options(global, config, chosen);
+        let mut options = self.flags.options(global, config, chosen);
+        options.isolation =
+            isolation::settle(project, &target.team, self.flags.isolation, global.quiet)?;
         let date = jiff::Timestamp::now().strftime("%Y%m%d").to_string();
         let name = match &target.file {
             Some(file) => file
@@ -124,6 +126,8 @@ impl Args {
         };
         let (mut session, ledger) = new.create(info).map_err(launch::session_failure)?;
         session.log_bytes = config.limits.log_bytes;
+        isolation::keep(&mut session.info, self.flags.isolation);
+        session.dir.write_info(&session.info)?;
         if let Some(file) = &self.flags.record {
             launch::record::begin(file, &mut session)?;
         }
@@ -273,6 +277,9 @@ pub fn resume(
     if flags.concurrency.is_none() {
         options.concurrency = info.concurrency;
     }
+    let place = flags.isolation.or_else(|| isolation::kept(&info));
+    options.isolation = isolation::settle(project, &ledger.team, place, global.quiet)?;
+    isolation::keep(&mut session.info, place);
     // Limits stay in force until another one is given.
     options.budget = flags.budget.over(ledger.budget.or(config.spending.budget));
     let standing_agents = options.agents.clone();

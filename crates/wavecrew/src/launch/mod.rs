@@ -3,6 +3,7 @@
 pub mod agents;
 pub mod base;
 pub mod budget;
+pub mod isolation;
 pub mod record;
 
 use crate::cli::Global;
@@ -54,6 +55,10 @@ pub struct RunFlags {
     /// Write what every worker says and does to a cassette that `--agent replay:FILE` plays
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// Where workers work: in the project, or each in a git worktree whose work is merged at the end of its wave
+    /// [default: as their roles say]
+    #[arg(long, value_name = "PLACE")]
+    pub isolation: Option<isolation::Place>,
     #[command(flatten)]
     pub budget: budget::BudgetFlags,
 }

@@ -9,4 +9,5 @@ mod sandbox;
 mod sessions;
 mod signals;
 mod spoken;
+mod trees;
 mod waves;
