@@ -1,8 +1,8 @@
 //! The command line: flags that every command has, and the way to each verb.
 
 use crate::cmd::{
-    agents, archive, cancel, completions, discover, init, list, logs, mcp, measure, msg, plan, report,
-    resume, retry, run, show, skills, status, teams, validate, watch, wisdom,
+    agents, archive, cancel, completions, discover, init, issues, list, logs, mcp, measure, msg, plan, planex,
+    report, resume, retry, run, show, skills, status, teams, validate, watch, wisdom,
 };
 use crate::exit::{Exit, Failure};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -67,10 +67,12 @@ impl Color {
 #[derive(Subcommand, Debug)]
 enum Command {
     Run(run::Args),
+    Planex(planex::Args),
     Resume(resume::Args),
     Retry(retry::Args),
     Plan(plan::Args),
     Validate(validate::Args),
+    Issues(issues::Args),
     List(list::Args),
     #[command(visible_alias = "check")]
     Status(status::Args),
@@ -101,10 +103,12 @@ impl Cli {
         }
         match &self.command {
             Command::Run(args) => args.run(&self.global),
+            Command::Planex(args) => args.run(&self.global),
             Command::Resume(args) => args.run(&self.global),
             Command::Retry(args) => args.run(&self.global),
             Command::Plan(args) => args.run(&self.global),
             Command::Validate(args) => args.run(&self.global),
+            Command::Issues(args) => args.run(&self.global),
             Command::List(args) => args.run(&self.global),
             Command::Status(args) => args.run(&self.global),
             Command::Watch(args) => args.run(&self.global),

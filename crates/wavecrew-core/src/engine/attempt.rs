@@ -79,7 +79,7 @@ impl Engine {
         let plan = self.ledger.plan();
         let number = self.ledger.task(task).attempts + 1;
         let prev_context = self.ledger.prev_context(task);
-        let agent = self.options.agents.for_role(plan.role(task)).to_owned();
+        let agent = self.ledger.agent_of(task, &self.options.agents).to_owned();
         let assignment = Assignment {
             worker,
             task,
@@ -459,7 +459,8 @@ impl Engine {
             .role(self.ledger.plan().role(task))
             .is_some_and(|role| !role.owes.is_empty());
         let names_files = || claim::reported(team, &report.outputs).next().is_some();
-        let checked = self.options.check_all || owes || names_files();
+        let names_commits = || claim::reported_commits(team, &report.outputs).next().is_some();
+        let checked = self.options.check_all || owes || names_files() || names_commits();
         if report.status == Status::Completed && checked {
             let outputs = report.outputs.clone();
             attempt.stage = Stage::Checking { report };

@@ -1,5 +1,6 @@
 //! The durable state of a session: a fold over its events, and nothing else. Holds no clock and decides nothing.
 
+use super::AgentChoice;
 use super::action::Resume;
 use super::run_time::RunTime;
 use crate::budget::{Budget, Totals};
@@ -308,6 +309,15 @@ impl Ledger {
             }
         }
         text
+    }
+
+    /// The agent of a task: the one that its row names, else that of its role.
+    pub fn agent_of<'a>(&'a self, task: TaskIx, agents: &'a AgentChoice) -> &'a str {
+        let own = self.team.agent_column().map(|column| self.plan.cell(task, column));
+        match own {
+            Some(own) if !own.is_empty() && !agents.ignore_rows => own,
+            Some(_) | None => agents.for_role(self.plan.role(task)),
+        }
     }
 
     /// Whether the claim of a task that has its result was compared with the facts.

@@ -119,6 +119,8 @@ pub enum Asking {
 pub struct AgentChoice {
     pub default: String,
     pub by_role: BTreeMap<String, String>,
+    /// What rows say for themselves does not count: a recording plays all parts.
+    pub ignore_rows: bool,
 }
 
 impl AgentChoice {

@@ -183,6 +183,12 @@ impl Team {
             .filter(|column| column.kind == ColumnKind::Output)
     }
 
+    /// The column in which a row names its own agent.
+    pub fn agent_column(&self) -> Option<&str> {
+        let column = self.columns.iter().find(|column| column.type_ == ColumnType::Agent)?;
+        Some(&column.name)
+    }
+
     pub fn pipeline(&self, name: &str) -> Option<&Pipeline> {
         self.pipelines.iter().find(|pipeline| pipeline.name == name)
     }

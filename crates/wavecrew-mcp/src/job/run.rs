@@ -73,6 +73,7 @@ pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
         agents: AgentChoice {
             default: spec.agent.clone(),
             by_role: BTreeMap::new(),
+            ignore_rows: false,
         },
         one_shot: Some(limit),
         check_all: spec.verify.is_some(),

@@ -3,6 +3,7 @@
 //! Owns every change that wavecrew makes to a person's repository. Refuses to stash, to force, to touch a checkout that
 //! has changes, and to remove anything that holds work which is nowhere else.
 
+mod commit;
 mod error;
 mod git;
 mod land;
@@ -14,6 +15,7 @@ mod submodules;
 mod tests;
 mod tree;
 
+pub use commit::{Holds, commit_holds};
 pub use error::TreeError;
 pub use git::GitError;
 pub use land::{Landed, Target};

@@ -383,3 +383,27 @@ fn merging_with_and_without_a_checkout_comes_to_the_same() {
         assert_eq!(one.is_err(), conflict);
     }
 }
+
+#[test]
+fn a_commit_is_believed_when_it_is_there_and_holds_the_files() {
+    let lab = Lab::new();
+    let folder = lab.folder.path();
+    let head = lab.git(&["rev-parse", "HEAD"]);
+    fs::write(lab.path("later.txt"), "x").expect("a file");
+    lab.git(&["checkout", "-q", "-b", "other"]);
+    lab.git(&["commit", "-q", "--allow-empty", "-m", "elsewhere"]);
+    let other = lab.git(&["rev-parse", "HEAD"]);
+    lab.git(&["checkout", "-q", "main"]);
+    let absent = "0123456789012345678901234567890123456789";
+    for (commit, files, wanted) in [
+        (head.as_str(), &["a.txt"][..], Holds::All),
+        (&head[..8], &[], Holds::All),
+        (&head, &["a.txt", "later.txt"], Holds::Without("later.txt".to_owned())),
+        (&other, &[], Holds::Elsewhere),
+        (absent, &[], Holds::NoSuchCommit),
+        ("HEAD", &[], Holds::NoSuchCommit),
+        ("--all", &[], Holds::NoSuchCommit),
+    ] {
+        assert_eq!(commit_holds(folder, commit, files), Ok(wanted), "{commit}");
+    }
+}

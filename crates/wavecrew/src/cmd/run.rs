@@ -12,7 +12,7 @@ use wavecrew_core::event::Status;
 use wavecrew_core::plan::did_you_mean;
 use wavecrew_core::time::Timestamp;
 use wavecrew_run::driver::{Edit, Moment, NewSession, OpenSession, follow_edit, read_edit};
-use wavecrew_store::{SESSION_FORMAT, SessionDir, SessionInfo, SessionState, session_id};
+use wavecrew_store::{IssueStore, SESSION_FORMAT, SessionDir, SessionInfo, SessionState, session_id};
 
 /// Run a team or a table of tasks, or continue a session
 #[derive(clap::Args, Debug)]
@@ -20,6 +20,15 @@ use wavecrew_store::{SESSION_FORMAT, SessionDir, SessionInfo, SessionState, sess
 pub struct Args {
     #[command(flatten)]
     words: Words,
+    #[command(flatten)]
+    go_on: GoOn,
+    #[command(flatten)]
+    flags: RunFlags,
+}
+
+/// Flags that take up a session.
+#[derive(clap::Args, Debug, Clone)]
+pub struct GoOn {
     /// Go on with a session: the named one, or the latest unfinished one
     #[arg(long = "continue", visible_alias = "resume", id = "resume", value_name = "SESSION", num_args = 0..=1)]
     #[expect(clippy::option_option, reason = "absent, bare, or with a name")]
@@ -30,8 +39,6 @@ pub struct Args {
     /// With --continue: only say what would run again, and why
     #[arg(long, requires = "resume")]
     dry_run: bool,
-    #[command(flatten)]
-    flags: RunFlags,
 }
 
 const EXAMPLES: &str = "\
@@ -45,10 +52,14 @@ Examples:
   wavecrew run tasks.csv --max-cost 5 --max-time 8h          start nothing more at these limits";
 
 impl Args {
+    pub fn new(words: Words, go_on: GoOn, flags: RunFlags) -> Self {
+        Self { words, go_on, flags }
+    }
+
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
         let project = std::env::current_dir().map_err(Failure::Output)?;
         let config = Config::load(&project)?;
-        match &self.resume {
+        match &self.go_on.resume {
             Some(name) => {
                 let dir = self.find(&project, name.as_deref())?;
                 resume(
@@ -58,8 +69,8 @@ impl Args {
                     global,
                     &config,
                     &Changes {
-                        keep: self.keep,
-                        dry_run: self.dry_run,
+                        keep: self.go_on.keep,
+                        dry_run: self.go_on.dry_run,
                         retry: None,
                     },
                 )
@@ -83,6 +94,7 @@ impl Args {
         if let Some(exit) = self.unfinished_before(project, &target, &request, global, config)? {
             return Ok(exit);
         }
+        agents::check_rows(&chosen.choice, &target.team, &target.plan)?;
         self.confirm(&target, global)?;
         let (agent, why) = (chosen.choice.default.clone(), chosen.why);
         let mut options = self.flags.options(global, config, chosen);
@@ -125,6 +137,9 @@ impl Args {
             extra: serde_json::Map::new(),
         };
         let (mut session, ledger) = new.create(info).map_err(launch::session_failure)?;
+        if !target.new_issues.is_empty() {
+            IssueStore::new(project).take_in(&target.new_issues)?;
+        }
         session.log_bytes = config.limits.log_bytes;
         isolation::keep(&mut session.info, self.flags.isolation);
         session.dir.write_info(&session.info)?;
@@ -264,6 +279,7 @@ pub fn resume(
         .collect();
     role_agents.extend(flags.role_agent.iter().cloned());
     let chosen = agents::choose(&ledger.team, config, agent.as_deref(), &role_agents)?;
+    agents::check_rows(&chosen.choice, &ledger.team, ledger.plan())?;
     let why = if flags.agent.is_some() {
         chosen.why
     } else {

@@ -4,6 +4,7 @@ pub mod agents;
 pub mod base;
 pub mod budget;
 pub mod isolation;
+mod issues;
 pub mod record;
 
 use crate::cli::Global;
@@ -149,9 +150,10 @@ pub fn drive(
         pools: pools(engine.agents(), config),
         agent_settings: config.agents.clone(),
     };
-    let (dir, info) = (session.dir.clone(), session.info.clone());
+    let (dir, info, project) = (session.dir.clone(), session.info.clone(), session.project.clone());
     let (ending, ledger) =
         Driver::run(session, engine, surface, guardian).map_err(|error| drive_failure(&error, dir.id()))?;
+    issues::close_merged(&project, &ledger)?;
     let exit = Exit::from(&ending);
     screen.end(&ending, &ledger, &dir, &info, exit);
     Ok(exit)

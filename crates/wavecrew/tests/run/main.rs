@@ -2,6 +2,7 @@
 
 mod edits;
 mod hostile;
+mod issues;
 mod limits;
 mod reports;
 mod resume;
