@@ -7,6 +7,7 @@ use super::status::{JobState, JobStatus};
 use super::table::InputTable;
 use super::trees::Trees;
 use super::{input_file, lock_file, spec_file};
+use crate::limits;
 use crate::worktree::Isolation;
 use rustix::process::Signal;
 use std::collections::BTreeMap;
@@ -14,8 +15,9 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use wavecrew_core::budget::Budget;
 use wavecrew_core::engine::{AgentChoice, Engine, Ledger, Notice, Options};
-use wavecrew_core::event::{Ending, Event, Spent};
+use wavecrew_core::event::{Ending, Event};
 use wavecrew_run::agent::{AgentSettings, Pools};
 use wavecrew_run::driver::{Driver, OpenSession, Reporter, Running, Surface, Verify};
 use wavecrew_run::guardian::GuardianCommand;
@@ -29,6 +31,12 @@ const SHARE: u32 = 20;
 pub struct Place {
     pub guardian: GuardianCommand,
     pub worker_tools: Option<Vec<String>>,
+    /// What the project sets for every run: budgets, prices, clocks.
+    pub options: Options,
+    /// Accounts that the project names, by agent.
+    pub pools: BTreeMap<String, String>,
+    /// Limits in place of those that the job had.
+    pub limits: Budget,
     /// What the project sets for single agents.
     pub agent_settings: AgentSettings,
     pub holder: Holder,
@@ -52,14 +60,7 @@ pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
     session.info.state = SessionState::Running;
     let mut status = JobStatus::starting(id, &spec.output_csv, input.items.len());
     status.status = JobState::Running;
-    let pools = Pools::find([spec.agent.as_str()], &BTreeMap::new(), |name| {
-        std::env::var_os(name)
-    });
-    let mut spent = Spent::default();
-    for task in ledger.plan().tasks() {
-        spent += ledger.task(task).spent;
-    }
-    status.cost = spent.cost;
+    let pools = Pools::find([spec.agent.as_str()], &place.pools, |name| std::env::var_os(name));
     let limit = Duration::from_secs(spec.runtime_seconds);
     session.verify = spec.verify.clone().map(|command| Verify { command, limit });
     let trees = match spec.isolation {
@@ -76,7 +77,13 @@ pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
         },
         one_shot: Some(limit),
         check_all: spec.verify.is_some(),
-        ..Options::default()
+        // Limits stay in force until another one is given.
+        budget: place
+            .limits
+            .or(ledger.budget)
+            .or(spec.limits)
+            .or(place.options.budget),
+        ..place.options
     };
     let mut keeper = Keeper {
         dir,
@@ -202,10 +209,14 @@ impl Keeper {
                 ),
             },
             Ending::Stalled { chain } => (JobState::Failed, Some(format!("stalled: {chain}"))),
-            Ending::LimitReached { why, .. } => (
-                JobState::Stopped,
-                Some(format!("{why}; go on with resume_job_id {}", self.dir.id())),
-            ),
+            Ending::LimitReached { why, go_on } => {
+                let more = limits::arguments(go_on);
+                let why = format!(
+                    "stopped at a limit: {why}; go on with resume_job_id {}{more}",
+                    self.dir.id()
+                );
+                (JobState::Stopped, Some(why))
+            }
         };
         self.status.status = state;
         self.status.job_error = error;
@@ -239,11 +250,6 @@ impl Reporter for Keeper {
     fn event(&mut self, event: &Event, ledger: &Ledger) {
         self.status_due.changed = true;
         self.table_due.changed = true;
-        if let Event::Usage { spent, .. } = event
-            && let Some(cost) = spent.cost
-        {
-            *self.status.cost.get_or_insert(0.0) += cost;
-        }
         if let Event::Finished { task, .. } = event
             && self.spec.allow_stop
             && let Some(found) = ledger.plan().find(task)
@@ -253,7 +259,12 @@ impl Reporter for Keeper {
         }
     }
 
-    fn notice(&mut self, _: &Notice) {}
+    fn notice(&mut self, notice: &Notice) {
+        if let Notice::Note(text) = notice {
+            self.status.note(text);
+            self.status_due.changed = true;
+        }
+    }
 
     fn tick(&mut self, running: &[Running], ledger: &Ledger) {
         if let Some(trees) = self.trees.as_mut().filter(|_| self.table_due.changed) {

@@ -13,6 +13,7 @@ use std::process::Stdio;
 use std::time::Duration;
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep};
+use wavecrew_core::budget::Budget;
 use wavecrew_store::{SessionDir, atomic};
 
 const POLL: Duration = Duration::from_millis(100);
@@ -34,14 +35,14 @@ impl Jobs {
         call: SpawnOnCsv,
         context: &RequestContext<RoleServer>,
     ) -> Result<Value, String> {
-        let background = call.background;
+        let (background, limits) = (call.background, call.limits()?);
         let dir = if let Some(id) = call.resume_job_id.as_deref() {
             self.to_resume(id)?
         } else {
             let agent = choose(call.agent.as_deref(), self.setup.agent.as_deref(), context)?;
             self.create(call, agent).await?
         };
-        let child = self.start(&dir, background)?;
+        let child = self.start(&dir, background, &limits)?;
         if !background {
             return attend(child, &dir, context).await;
         }
@@ -76,12 +77,13 @@ impl Jobs {
     }
 
     /// Starts the process of a job. One that is attached ends when we drop its stdin, or end ourselves.
-    fn start(&self, dir: &SessionDir, background: bool) -> Result<Child, String> {
+    fn start(&self, dir: &SessionDir, background: bool, limits: &Budget) -> Result<Child, String> {
         let failed = |error: std::io::Error| format!("the job could not be started: {error}");
         let complaints = File::create(job::complaints_file(dir)).map_err(failed)?;
         let mut command = Command::new(&self.setup.program);
         command
             .args(["mcp", "--job", dir.id()])
+            .arg(format!("--limits={}", json!(limits)))
             .current_dir(self.root.path())
             .stdout(Stdio::null())
             .stderr(complaints)

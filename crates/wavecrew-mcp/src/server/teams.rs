@@ -3,7 +3,7 @@
 use super::choice::choose;
 use super::progress::{Progress, Standing};
 use super::questions::put;
-use super::team_words::{Continue, Planned, Run};
+use super::team_words::{Continue, Planned, Run, refuse};
 use crate::paths::Root;
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
@@ -33,12 +33,14 @@ impl Teams {
     }
 
     pub async fn run(&self, call: &Run, context: &RequestContext<RoleServer>) -> Result<Value, String> {
+        refuse(&call.other)?;
         let asks = call.ask.unwrap_or_else(|| super::questions::can_be_put(context));
         let agent = choose(call.agent.as_deref(), self.agent.as_deref(), context)?;
         let mut words = vec!["run".to_owned(), "--json".to_owned(), "-y".to_owned()];
         words.push(format!("--agent={agent}"));
         words.extend(call.max_workers.map(|count| format!("--concurrency={count}")));
         words.extend(asks.then(|| "--ask-in-folder".to_owned()));
+        words.extend(call.limits.words()?);
         words.extend(call.planned.words(&self.root)?);
         self.start(&words, call.background, context).await
     }
@@ -48,6 +50,7 @@ impl Teams {
         call: &Continue,
         context: &RequestContext<RoleServer>,
     ) -> Result<Value, String> {
+        refuse(&call.other)?;
         let dir = self.find(&call.session)?;
         let asks = call.ask.unwrap_or_else(|| super::questions::can_be_put(context));
         let mut words = if call.retry {
@@ -58,6 +61,7 @@ impl Teams {
         words.extend(["--json".to_owned(), "-y".to_owned()]);
         words.extend(call.agent.as_ref().map(|agent| format!("--agent={agent}")));
         words.extend(asks.then(|| "--ask-in-folder".to_owned()));
+        words.extend(call.limits.words()?);
         self.start(&words, call.background, context).await
     }
 

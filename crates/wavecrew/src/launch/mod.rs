@@ -60,37 +60,48 @@ pub struct RunFlags {
 
 impl RunFlags {
     pub fn options(&self, global: &Global, config: &Config, chosen: agents::Chosen) -> Options {
-        let seconds = |seconds: Option<u64>| seconds.map(Duration::from_secs);
-        let defaults = Options::default();
+        let project = project_options(config);
+        let timeout = self.timeout.map(Duration::from_secs);
         let person = self.ask_in_folder || (!self.yes && !global.json && is_terminal());
         let pools = pools(&chosen.choice, config);
         let is_replay = chosen.choice.default.starts_with(PREFIX);
         let mut options = Options {
             pools: pools.by_agent,
-            patience: seconds(config.limits.quota_patience_seconds).unwrap_or(defaults.patience),
-            seed: budget::seed(),
-            budget: self.budget.over(config.spending.budget),
-            expected: config.spending.expected,
-            prices: config.spending.prices(),
-            concurrency: self
-                .concurrency
-                .or(config.concurrency)
-                .map_or(defaults.concurrency, |n| n as usize),
+            budget: self.budget.over(project.budget),
+            concurrency: self.concurrency.map_or(project.concurrency, |n| n as usize),
             asking: if person { Asking::Person } else { Asking::Defaults },
             agents: chosen.choice,
-            max_attempts: self.attempts.or(config.attempts).unwrap_or(defaults.max_attempts),
-            one_shot: seconds(self.timeout.or(config.limits.one_shot_seconds)),
-            interactive: seconds(self.timeout.or(config.limits.interactive_seconds)),
-            end_idle: seconds(config.limits.end_idle_seconds),
-            idle: seconds(config.limits.idle_seconds),
-            kill_grace: seconds(config.limits.kill_grace_seconds).unwrap_or(defaults.kill_grace),
-            ..defaults
+            max_attempts: self.attempts.unwrap_or(project.max_attempts),
+            one_shot: timeout.or(project.one_shot),
+            interactive: timeout.or(project.interactive),
+            ..project
         };
         if is_replay {
             // A recording has nothing to recover from before it is tried again.
             options.backoff = Duration::ZERO;
         }
         options
+    }
+}
+
+/// What the project's settings say about every run; flags, and calls of tools, go before them.
+pub fn project_options(config: &Config) -> Options {
+    let seconds = |seconds: Option<u64>| seconds.map(Duration::from_secs);
+    let (limits, defaults) = (&config.limits, Options::default());
+    Options {
+        patience: seconds(limits.quota_patience_seconds).unwrap_or(defaults.patience),
+        seed: budget::seed(),
+        budget: config.spending.budget,
+        expected: config.spending.expected,
+        prices: config.spending.prices(),
+        concurrency: config.concurrency.map_or(defaults.concurrency, |n| n as usize),
+        max_attempts: config.attempts.unwrap_or(defaults.max_attempts),
+        one_shot: seconds(limits.one_shot_seconds),
+        interactive: seconds(limits.interactive_seconds),
+        end_idle: seconds(limits.end_idle_seconds),
+        idle: seconds(limits.idle_seconds),
+        kill_grace: seconds(limits.kill_grace_seconds).unwrap_or(defaults.kill_grace),
+        ..defaults
     }
 }
 
