@@ -12,7 +12,6 @@ use crate::worktree::Isolation;
 use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use wavecrew_core::budget::Budget;
@@ -21,6 +20,7 @@ use wavecrew_core::event::{Ending, Event};
 use wavecrew_run::agent::{AgentSettings, Pools};
 use wavecrew_run::driver::{Driver, OpenSession, Reporter, Running, Surface, Verify};
 use wavecrew_run::guardian::GuardianCommand;
+use wavecrew_run::process::{end_with_stdin, signal_self};
 use wavecrew_store::{Holder, SessionDir, SessionLock, SessionState, StoreError, atomic};
 
 /// A file of a job is refreshed so often, and in no more than a twentieth of the time.
@@ -124,19 +124,6 @@ fn read(dir: &SessionDir) -> Result<(JobSpec, InputTable), String> {
     let bytes = fs::read(input_file(dir)).map_err(|error| error.to_string())?;
     let input = InputTable::read(&bytes, spec.id_column.as_deref())?;
     Ok((spec, input))
-}
-
-/// When the other end of stdin is gone, so is whoever wanted the result: stop as if told to.
-fn end_with_stdin() {
-    std::thread::spawn(|| {
-        let _ = std::io::stdin().lock().read_to_end(&mut Vec::new());
-        signal_self(Signal::TERM);
-    });
-}
-
-fn signal_self(signal: Signal) {
-    // Nobody but the kernel is asked, and it knows this process.
-    let _ = rustix::process::kill_process(rustix::process::getpid(), signal);
 }
 
 /// Keeps the output table and the status current while the job runs.

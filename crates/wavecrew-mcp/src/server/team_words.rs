@@ -35,6 +35,7 @@ pub(super) struct Run {
 
 /// What all workers together may use.
 #[derive(Deserialize, Debug)]
+#[expect(clippy::struct_field_names, reason = "the names of the arguments")]
 pub(super) struct Limits {
     max_cost: Option<f64>,
     max_tokens: Option<u64>,

@@ -4,6 +4,8 @@ use super::choice::choose;
 use super::progress::{Progress, Standing};
 use super::questions::put;
 use super::team_words::{Continue, Planned, Run, refuse};
+use crate::job::complained;
+use crate::limits;
 use crate::paths::Root;
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
@@ -14,6 +16,7 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::{Instant, sleep};
+use wavecrew_run::process::{Apart, start_apart};
 use wavecrew_run::questions;
 use wavecrew_store::SessionDir;
 
@@ -121,7 +124,6 @@ impl Teams {
         command
             .args(words)
             .current_dir(self.root.path())
-            .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             // What ends the client's terminal is not meant for it.
@@ -131,17 +133,17 @@ impl Teams {
 
     /// One JSON document of a command that does not take long.
     async fn ask_program(&self, words: &[String]) -> Result<Value, String> {
+        let (child, _apart) = apart(self.command(words).stdin(Stdio::null()))?;
         let Output {
             status,
             stdout,
             stderr,
-        } = self
-            .command(words)
-            .output()
+        } = child
+            .wait_with_output()
             .await
             .map_err(|error| error.to_string())?;
         if !status.success() {
-            return Err(complaint(&stderr));
+            return Err(complained(&stderr).unwrap_or_default());
         }
         serde_json::from_slice(&stdout).map_err(|error| error.to_string())
     }
@@ -152,18 +154,28 @@ impl Teams {
         background: bool,
         context: &RequestContext<RoleServer>,
     ) -> Result<Value, String> {
-        let mut child = self.command(words).spawn().map_err(|error| error.to_string())?;
+        let mut words = words.to_vec();
+        if !background {
+            // It ends when we do, however we do.
+            words.insert(1, "--attached".to_owned());
+        }
+        let mut command = self.command(&words);
+        command.stdin(if background { Stdio::null() } else { Stdio::piped() });
+        let (mut child, apart) = apart(&mut command)?;
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let (Some(stdout), Some(mut stderr)) = (stdout, stderr) else {
             unreachable!("both are piped")
         };
-        let mut run = Attached(Some(child));
+        let mut run = Attached {
+            child: Some(child),
+            _apart: apart,
+        };
         let mut lines = BufReader::new(stdout).lines();
         // It says first of all which session it is.
         let Some(first) = next(&mut lines).await else {
             let mut said = Vec::new();
             let _ = stderr.read_to_end(&mut said).await;
-            return Err(complaint(&said));
+            return Err(complained(&said).unwrap_or_default());
         };
         // Read to its end, so that it never waits for us.
         tokio::spawn(async move { stderr.read_to_end(&mut Vec::new()).await });
@@ -171,8 +183,10 @@ impl Teams {
         if !background {
             return attend(run, lines, &dir, context).await;
         }
-        let child = run.0.take();
+        let child = run.child.take();
         tokio::spawn(async move {
+            // As long as it runs, it is apart.
+            let _run = run;
             while next(&mut lines).await.is_some() {}
             if let Some(mut child) = child {
                 let _ = child.wait().await;
@@ -182,12 +196,20 @@ impl Teams {
     }
 }
 
+/// Starts a process that does not end with the agents that are talked to.
+pub(super) fn apart(command: &mut Command) -> Result<(Child, Option<Apart>), String> {
+    start_apart(|| command.spawn(), Child::id).map_err(|error| error.to_string())
+}
+
 /// A run that ends with the call it was started by.
-struct Attached(Option<Child>);
+struct Attached {
+    child: Option<Child>,
+    _apart: Option<Apart>,
+}
 
 impl Attached {
     fn stop(&self) {
-        let pid = self.0.as_ref().and_then(Child::id);
+        let pid = self.child.as_ref().and_then(Child::id);
         let pid = pid.and_then(|id| rustix::process::Pid::from_raw(id.cast_signed()));
         if let Some(pid) = pid {
             // One that is gone already needs no word.
@@ -219,6 +241,10 @@ async fn attend(
             line = next(&mut lines) => match line {
                 Some(mut line) if line["event"] == "end" => {
                     line["session"] = dir.id().into();
+                    if let Some(flags) = line["ending"]["go_on"].as_str() {
+                        let more = limits::arguments(flags);
+                        line["ending"]["go_on"] = format!("team_continue with session {}{more}", dir.id()).into();
+                    }
                     if let Some(fields) = line.as_object_mut() {
                         fields.remove("event");
                     }
@@ -276,19 +302,4 @@ fn rows(dir: &SessionDir) -> usize {
         .flexible(true)
         .from_path(dir.tasks_csv());
     reader.map_or(0, |mut reader| reader.byte_records().count())
-}
-
-/// What the program complained about, as one text for the model.
-fn complaint(stderr: &[u8]) -> String {
-    let text = wavecrew_store::sanitise(stderr);
-    let lines: Vec<&str> = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .collect();
-    lines
-        .join("\n")
-        .trim_start_matches("x ")
-        .trim_start_matches("× ")
-        .to_owned()
 }

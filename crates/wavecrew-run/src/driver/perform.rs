@@ -189,13 +189,15 @@ impl Driver<'_> {
             .unwrap_or(ledger.team.limits_for(&assignment.role).log_bytes);
         let now = Instant::now();
         let state = Worker {
-            output: Rc::new(Output::new(
-                self.session.dir.log_file(id, attempt),
-                limit,
-                agent.listener(before),
-                Rc::clone(&self.redactor),
-                self.session.recorder.as_ref().map(|_| Tape::default()),
-            )),
+            output: Rc::new(
+                Output::new(
+                    self.session.dir.log_file(id, attempt),
+                    limit,
+                    agent.listener(before),
+                    Rc::clone(&self.redactor),
+                )
+                .taped(self.session.recorder.as_ref().map(|_| Tape::default())),
+            ),
             talk: Talk::new(fresh, resume.map(|resume| resume.conversation)),
             agent,
             folder,

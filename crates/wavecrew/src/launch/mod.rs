@@ -20,6 +20,7 @@ use wavecrew_run::agent::Pools;
 use wavecrew_run::cassette::PREFIX;
 use wavecrew_run::driver::{Asker, DriveError, Driver, OpenSession, SessionError, Surface};
 use wavecrew_run::guardian::GuardianCommand;
+use wavecrew_run::process::end_with_stdin;
 use wavecrew_run::questions;
 use wavecrew_store::Holder;
 
@@ -51,6 +52,9 @@ pub struct RunFlags {
     /// Leave questions in the session's folder, and wait there for answers
     #[arg(long, hide = true)]
     pub ask_in_folder: bool,
+    /// End with whoever holds the other end of stdin
+    #[arg(long, hide = true)]
+    pub attached: bool,
     /// Write what every worker says and does to a cassette that `--agent replay:FILE` plays
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
@@ -139,6 +143,9 @@ pub fn drive(
 ) -> Result<Exit, Failure> {
     let mut screen = report::for_run(global, &session.dir, &session.info);
     let person = !flags.yes && !global.json && is_terminal();
+    if flags.attached {
+        end_with_stdin();
+    }
     let (guardian, worker_tools) = own_commands()?;
     let asker = if flags.ask_in_folder {
         questions::forget(&session.dir);

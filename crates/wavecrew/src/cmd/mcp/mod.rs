@@ -70,14 +70,12 @@ impl Args {
             wavecrew_mcp::serve_nothing()?;
             return Ok(Exit::Done);
         }
-        let agent = match &self.agent {
-            Some(name) => Some(name.clone()),
-            None => Config::load(&project)?.agent,
-        };
+        let config = Config::load(&project)?;
         let (guardian, _) = launch::own_commands()?;
         let setup = Setup {
             program: std::env::current_exe().map_err(Failure::Output)?,
-            agent,
+            agent: self.agent.clone().or(config.agent),
+            agent_settings: config.agents,
             guardian,
             max_workers: self.max_workers.map(|count| count as usize),
         };
