@@ -24,13 +24,13 @@ const GLANCE: Duration = Duration::from_secs(1);
 /// A job that was told to end takes at most this long: its workers have a few seconds.
 const CANCEL: Duration = Duration::from_secs(20);
 
-/// How jobs ended whose folder is gone.
-type Gone = Arc<Mutex<HashMap<String, JobStatus>>>;
+/// How jobs in the background stand that this server started, as long as they run, and how those ended whose folder is gone.
+type Watched = Arc<Mutex<HashMap<String, JobStatus>>>;
 
 pub(super) struct Jobs {
     root: Root,
     setup: Setup,
-    gone: Gone,
+    watched: Watched,
 }
 
 impl Jobs {
@@ -38,7 +38,7 @@ impl Jobs {
         Self {
             root,
             setup,
-            gone: Gone::default(),
+            watched: Watched::default(),
         }
     }
 
@@ -58,7 +58,7 @@ impl Jobs {
         if !background {
             return attend(process, &dir, context).await;
         }
-        tokio::spawn(watch(process, dir.clone(), Arc::clone(&self.gone)));
+        tokio::spawn(watch(process, dir.clone(), Arc::clone(&self.watched)));
         Ok(json!(JobStatus::read(&dir)?))
     }
 
@@ -103,7 +103,7 @@ impl Jobs {
     /// How a job stands, also one that lost its folder while this server looked after it.
     fn status(&self, id: &str) -> Result<JobStatus, String> {
         let read = self.find(id).and_then(|dir| JobStatus::read(&dir));
-        read.or_else(|why| locked(&self.gone).get(id).cloned().ok_or(why))
+        read.or_else(|why| locked(&self.watched).get(id).cloned().ok_or(why))
     }
 
     pub async fn wait(
@@ -173,26 +173,30 @@ async fn attend(
     }
 }
 
-/// Stays with a job in the background, which goes on without us, to know how it ended if its folder does not tell.
-async fn watch(mut process: JobProcess, dir: SessionDir, gone: Gone) {
+/// Stays with a job in the background, which goes on without us, to know how it stands if its folder does not tell.
+async fn watch(mut process: JobProcess, dir: SessionDir, watched: Watched) {
+    let id = dir.id().to_owned();
     loop {
+        let status = process.look().clone();
+        locked(&watched).insert(id.clone(), status);
         tokio::select! {
             ended = process.wait() => {
-                if let Ok(code) = ended
-                    && JobStatus::read(&dir).is_err()
-                {
-                    locked(&gone).insert(dir.id().to_owned(), process.outcome(code));
-                }
+                let outcome = ended.ok().map(|code| process.outcome(code));
+                let mut watched = locked(&watched);
+                match outcome.filter(|_| JobStatus::read(&dir).is_err()) {
+                    Some(status) => watched.insert(id, status),
+                    None => watched.remove(&id),
+                };
                 return;
             }
-            () = sleep(GLANCE) => drop(process.look()),
+            () = sleep(GLANCE) => {}
         }
     }
 }
 
-fn locked(gone: &Gone) -> MutexGuard<'_, HashMap<String, JobStatus>> {
+fn locked(watched: &Watched) -> MutexGuard<'_, HashMap<String, JobStatus>> {
     // Nothing in it is ever half done.
-    gone.lock().unwrap_or_else(PoisonError::into_inner)
+    watched.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn standing(status: &JobStatus) -> Standing {

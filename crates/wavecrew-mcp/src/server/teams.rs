@@ -15,6 +15,7 @@ use std::process::{Output, Stdio};
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use wavecrew_run::process::{Apart, start_apart};
 use wavecrew_run::questions;
@@ -45,7 +46,8 @@ impl Teams {
         words.extend(asks.then(|| "--ask-in-folder".to_owned()));
         words.extend(call.limits.words()?);
         words.extend(call.planned.words(&self.root)?);
-        self.start(&words, call.background, context).await
+        self.start(&words, call.background, Standing::default(), context)
+            .await
     }
 
     pub async fn go_on(
@@ -65,7 +67,9 @@ impl Teams {
         words.extend(call.agent.as_ref().map(|agent| format!("--agent={agent}")));
         words.extend(asks.then(|| "--ask-in-folder".to_owned()));
         words.extend(call.limits.words()?);
-        self.start(&words, call.background, context).await
+        let status = ["status", "--json", dir.id()].map(str::to_owned);
+        let standing = kept(&self.ask_program(&status).await?, call.retry);
+        self.start(&words, call.background, standing, context).await
     }
 
     /// Where a session stands, after at most `patience` if it runs. A question of it is put to the client on the way.
@@ -152,6 +156,7 @@ impl Teams {
         &self,
         words: &[String],
         background: bool,
+        standing: Standing,
         context: &RequestContext<RoleServer>,
     ) -> Result<Value, String> {
         let mut words = words.to_vec();
@@ -178,10 +183,14 @@ impl Teams {
             return Err(complained(&said).unwrap_or_default());
         };
         // Read to its end, so that it never waits for us.
-        tokio::spawn(async move { stderr.read_to_end(&mut Vec::new()).await });
+        let complaints = tokio::spawn(async move {
+            let mut said = Vec::new();
+            let _ = stderr.read_to_end(&mut said).await;
+            said
+        });
         let dir = self.find(first["session"].as_str().unwrap_or_default())?;
         if !background {
-            return attend(run, lines, &dir, context).await;
+            return attend(run, (lines, complaints), &dir, standing, context).await;
         }
         let child = run.child.take();
         tokio::spawn(async move {
@@ -227,19 +236,18 @@ impl Drop for Attached {
 /// Stays with a run until it ends.
 async fn attend(
     run: Attached,
-    mut lines: Lines<BufReader<ChildStdout>>,
+    (mut lines, complaints): (Lines<BufReader<ChildStdout>>, JoinHandle<Vec<u8>>),
     dir: &SessionDir,
+    mut standing: Standing,
     context: &RequestContext<RoleServer>,
 ) -> Result<Value, String> {
     let mut progress = Progress::of(context);
-    let mut standing = Standing {
-        total: rows(dir),
-        ..Standing::default()
-    };
+    standing.total = rows(dir);
     loop {
         tokio::select! {
             line = next(&mut lines) => match line {
                 Some(mut line) if line["event"] == "end" => {
+                    progress.tell(standing, context).await;
                     line["session"] = dir.id().into();
                     if let Some(flags) = line["ending"]["go_on"].as_str() {
                         let more = limits::arguments(flags);
@@ -251,7 +259,11 @@ async fn attend(
                     return Ok(line);
                 }
                 Some(line) => count(&mut standing, &line),
-                None => return Err(format!("the run ended without a word; look with team_status {}", dir.id())),
+                None => {
+                    let said = complaints.await.unwrap_or_default();
+                    let silent = || format!("the run ended without a word; look with team_status {}", dir.id());
+                    return Err(complained(&said).unwrap_or_else(silent));
+                }
             },
             () = context.ct.cancelled() => {
                 run.stop();
@@ -294,6 +306,22 @@ fn count(standing: &mut Standing, event: &Value) {
             }
         }
         Some(_) | None => {}
+    }
+}
+
+/// What is left of a session's results when it is gone on with; `retry` runs again what failed.
+fn kept(status: &Value, retry: bool) -> Standing {
+    let count = |name: &str| {
+        let found = status["counts"][name].as_u64().unwrap_or(0);
+        usize::try_from(found).unwrap_or(usize::MAX)
+    };
+    let failed = if retry { 0 } else { count("failed") };
+    let skipped = if retry { 0 } else { count("skipped") };
+    Standing {
+        done: count("completed") + failed + skipped,
+        failed,
+        cost: status["usage"]["cost_usd"].as_f64(),
+        ..Standing::default()
     }
 }
 
