@@ -44,17 +44,28 @@ pub(crate) fn arguments(flags: &str) -> String {
 /// How the tools describe them.
 pub(crate) fn properties() -> [(&'static str, Value); 3] {
     let about = |what: &str, kind: &str, bound: &str, least: u32| {
-        let description = format!("{what}; then nothing more starts, what runs may finish, and a higher limit goes on");
+        let description =
+            format!("{what}; then nothing more starts, what runs may finish, and a higher limit goes on");
         json!({"type": kind, bound: least, "description": description})
     };
     [
         (
             "max_cost",
-            about("US dollars that all workers together may use", "number", "exclusiveMinimum", 0),
+            about(
+                "US dollars that all workers together may use",
+                "number",
+                "exclusiveMinimum",
+                0,
+            ),
         ),
         (
             "max_tokens",
-            about("tokens that all workers together may use", "integer", "minimum", 1),
+            about(
+                "tokens that all workers together may use",
+                "integer",
+                "minimum",
+                1,
+            ),
         ),
         (
             "max_time_seconds",
@@ -70,7 +81,10 @@ mod tests {
     #[test]
     fn limits_are_the_same_in_all_words() {
         let limits = budget(Some(0.5), Some(7), Some(60)).unwrap();
-        assert_eq!(flags(&limits), ["--max-cost=0.5", "--max-tokens=7", "--max-time=60s"]);
+        assert_eq!(
+            flags(&limits),
+            ["--max-cost=0.5", "--max-tokens=7", "--max-time=60s"]
+        );
         assert_eq!(
             arguments("--max-cost 2.00 --max-time 61s"),
             " and max_cost 2.00 and max_time_seconds 61"

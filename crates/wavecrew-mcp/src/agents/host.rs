@@ -51,7 +51,10 @@ pub(super) fn run(
                 redactor: Rc::new(Redactor::new(std::env::vars_os())),
                 news: news.clone(),
             };
-            match host.look_after(&mut wishes, notices, &mut news_of_processes).await {
+            match host
+                .look_after(&mut wishes, notices, &mut news_of_processes)
+                .await
+            {
                 Some(lost) => left = lost,
                 None => return,
             }

@@ -203,7 +203,9 @@ impl Agents {
         let settings = self.settings.clone();
         Host {
             wishes: Some(wishes),
-            thread: Some(std::thread::spawn(move || host::run(&root, &guardian, &settings, waiting))),
+            thread: Some(std::thread::spawn(move || {
+                host::run(&root, &guardian, &settings, waiting)
+            })),
         }
     }
 }

@@ -63,8 +63,7 @@ impl Turn<'_> {
         };
         let path = prompt_file(self.home, self.number);
         let prompt = write_prompt(&path, &text).map_err(|error| error.to_string())?;
-        let streams =
-            open_streams(key, output, news, prompt, spoken).map_err(|error| error.to_string())?;
+        let streams = open_streams(key, output, news, prompt, spoken).map_err(|error| error.to_string())?;
         let mut env: Vec<(OsString, OsString)> = vec![
             ("WAVECREW_PROMPT_FILE".into(), path.into_os_string()),
             ("WAVECREW_TURN".into(), self.number.to_string().into()),

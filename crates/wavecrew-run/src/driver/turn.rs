@@ -393,7 +393,11 @@ pub fn last_message(agent: &dyn Adapter, output: &Output, exit: ProcessExit) -> 
                 ProcessExit::Code(code) => format!("The agent exited with code {code}"),
                 ProcessExit::Signal(signal) => format!("The agent was ended by signal {signal}"),
             };
-            Err(if words.is_empty() { how } else { format!("{how}: {words}") })
+            Err(if words.is_empty() {
+                how
+            } else {
+                format!("{how}: {words}")
+            })
         }
     }
 }

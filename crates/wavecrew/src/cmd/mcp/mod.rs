@@ -30,7 +30,13 @@ pub struct Args {
     #[arg(long, value_name = "JOB", hide = true, conflicts_with_all = ["worker", "agent"])]
     job: Option<String>,
     /// With --job: limits in place of those that were
-    #[arg(long, value_name = "JSON", hide = true, requires = "job", default_value = "{}")]
+    #[arg(
+        long,
+        value_name = "JSON",
+        hide = true,
+        requires = "job",
+        default_value = "{}"
+    )]
     limits: String,
     /// With --job: end when stdin does
     #[arg(long, hide = true, requires = "job")]
