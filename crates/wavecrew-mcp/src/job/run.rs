@@ -101,6 +101,8 @@ pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
         asker: None,
         instruction: None,
         worker_tools: place.worker_tools,
+        // The rows of a job are examined by nobody but its own check.
+        examiner: Vec::new(),
         pools,
         agent_settings: place.agent_settings,
     };
@@ -204,6 +206,10 @@ impl Keeper {
                 );
                 (JobState::Stopped, Some(why))
             }
+            Ending::Blocked { why, .. } => (
+                JobState::Stopped,
+                Some(format!("{why}; go on with resume_job_id {}", self.dir.id())),
+            ),
         };
         self.status.status = state;
         self.status.job_error = error;
