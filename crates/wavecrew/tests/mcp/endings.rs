@@ -163,14 +163,16 @@ fn a_job_in_the_background_outlives_a_killed_server() {
 
 /// The guardian among the children of a process.
 fn guardian_of(parent: u32) -> Pid {
-    let is_it = |process: &Path| {
+    let parent = parent.to_string();
+    let is_it = |process: &PathBuf| {
         let stat = fs::read_to_string(process.join("stat")).unwrap_or_default();
         let words = fs::read(process.join("cmdline")).unwrap_or_default();
-        stat.contains(&format!(") S {parent} "))
-            && words.split(|byte| *byte == 0).any(|word| word == b"__guardian")
+        // The state and the parent follow the name in brackets.
+        let above = stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1));
+        above == Some(parent.as_str()) && words.split(|byte| *byte == 0).any(|word| word == b"__guardian")
     };
     let mut all = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
-    let found = all.find(|process| is_it(process)).unwrap();
+    let found = all.find(is_it).unwrap();
     let pid = found.file_name().unwrap().to_str().unwrap().parse().unwrap();
     Pid::from_raw(pid).unwrap()
 }
