@@ -6,10 +6,10 @@
 mod agents;
 mod answer;
 pub mod job;
+mod limits;
 mod paths;
 pub mod server;
 pub mod worker;
-mod worktree;
 
 use rmcp::model::{ServerCapabilities, ServerConfig};
 use rmcp::{ServerHandler, ServiceExt};

@@ -1,8 +1,8 @@
 //! The command line: flags that every command has, and the way to each verb.
 
 use crate::cmd::{
-    agents, archive, cancel, completions, discover, export, init, lifecycle, list, logs, mcp, measure, msg, plan, report,
-    resume, retry, run, show, skills, status, teams, validate, watch, wisdom,
+    agents, archive, cancel, completions, discover, examine, export, init, issues, lifecycle, list, logs, mcp, measure,
+    msg, plan, planex, report, resume, retry, run, show, skills, status, teams, validate, watch, wisdom,
 };
 use crate::exit::{Exit, Failure};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -68,10 +68,12 @@ impl Color {
 enum Command {
     Lifecycle(lifecycle::Args),
     Run(run::Args),
+    Planex(planex::Args),
     Resume(resume::Args),
     Retry(retry::Args),
     Plan(plan::Args),
     Validate(validate::Args),
+    Issues(issues::Args),
     List(list::Args),
     #[command(visible_alias = "check")]
     Status(status::Args),
@@ -92,6 +94,8 @@ enum Command {
     Discover(discover::Args),
     Msg(msg::Args),
     Wisdom(wisdom::Args),
+    #[command(name = "__examine", hide = true)]
+    Examine(examine::Args),
 }
 
 impl Cli {
@@ -104,10 +108,12 @@ impl Cli {
         match &self.command {
             Command::Lifecycle(args) => args.run(&self.global),
             Command::Run(args) => args.run(&self.global),
+            Command::Planex(args) => args.run(&self.global),
             Command::Resume(args) => args.run(&self.global),
             Command::Retry(args) => args.run(&self.global),
             Command::Plan(args) => args.run(&self.global),
             Command::Validate(args) => args.run(&self.global),
+            Command::Issues(args) => args.run(&self.global),
             Command::List(args) => args.run(&self.global),
             Command::Status(args) => args.run(&self.global),
             Command::Watch(args) => args.run(&self.global),
@@ -127,6 +133,7 @@ impl Cli {
             Command::Discover(args) => args.run(&self.global),
             Command::Msg(args) => args.run(&self.global),
             Command::Wisdom(args) => args.run(&self.global),
+            Command::Examine(args) => args.run(),
         }
     }
 }

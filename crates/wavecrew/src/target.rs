@@ -2,11 +2,13 @@
 
 use crate::csv_file::CsvFile;
 use crate::exit::Failure;
+use crate::issue_input::{self, IssueFlags};
 use crate::{find_team, show};
 use std::path::{Path, PathBuf};
+use wavecrew_core::issue::Issue;
 use wavecrew_core::plan::{Plan, Problem, seal};
 use wavecrew_core::sheet::SheetBuilder;
-use wavecrew_core::team::{Switch, Team};
+use wavecrew_core::team::{Expansion, Switch, Team};
 
 /// A target, read and checked.
 pub struct Target {
@@ -17,6 +19,8 @@ pub struct Target {
     pub reason: Option<String>,
     /// The table it came from.
     pub file: Option<PathBuf>,
+    /// Issues that are filed when it is run.
+    pub new_issues: Vec<Issue>,
 }
 
 /// The words that name a target.
@@ -40,23 +44,35 @@ pub struct Words {
     /// The same as `--switch no-supervision`
     #[arg(long)]
     no_supervision: bool,
+    #[command(flatten)]
+    issues: IssueFlags,
 }
 
 impl Words {
+    /// A team with what it is to work on.
+    pub fn of_team(team: &str, request: Vec<String>, issues: IssueFlags) -> Self {
+        Self {
+            target: Some(team.to_owned()),
+            request,
+            team: None,
+            pipeline: None,
+            switch: Vec::new(),
+            no_supervision: false,
+            issues,
+        }
+    }
+
     /// What the command `lifecycle` means by its flags.
     pub fn of_lifecycle(request: Vec<String>, pipeline: Option<String>, no_supervision: bool) -> Self {
         Self {
-            target: Some("lifecycle".to_owned()),
-            request,
-            team: None,
             pipeline,
-            switch: Vec::new(),
             no_supervision,
+            ..Self::of_team("lifecycle", request, IssueFlags::default())
         }
     }
 
     pub fn request(&self) -> String {
-        self.request.join(" ")
+        self.issues.request(&self.request)
     }
 
     /// Reads and checks what is named; warnings are shown unless `quiet`.
@@ -70,7 +86,7 @@ impl Words {
         let target = if is_table(name) {
             self.read_table(name, quiet)
         } else {
-            self.read_team(name)
+            self.read_team(name, quiet)
         }?;
         self.apply_switches(target)
     }
@@ -96,6 +112,7 @@ impl Words {
     }
 
     fn read_table(&self, name: &str, quiet: bool) -> Result<Target, Failure> {
+        self.no_issues("a table of your own")?;
         if self.pipeline.is_some() {
             return Err(Failure::with_help(
                 "a table of your own has no pipelines",
@@ -117,11 +134,12 @@ impl Words {
             plan,
             pipeline: None,
             reason: None,
+            new_issues: Vec::new(),
             file: Some(PathBuf::from(name)),
         })
     }
 
-    fn read_team(&self, target: &str) -> Result<Target, Failure> {
+    fn read_team(&self, target: &str, quiet: bool) -> Result<Target, Failure> {
         if let Some(other) = &self.team {
             return Err(Failure::with_help(
                 format!("`{target}` is a team itself, and --team names another one: `{other}`"),
@@ -153,7 +171,21 @@ impl Words {
             let message = format!("the team `{}` has no pipeline `{name}`", team.name);
             return Err(Failure::with_help(message, help));
         };
-        let (header, rows) = pipeline.for_request(&request).to_csv_rows(&team);
+        let chain = team.expansion.iter().find_map(|expansion| match expansion {
+            Expansion::PerIssue { chain, .. } => Some(chain),
+            Expansion::PerPlanTask { .. } => None,
+        });
+        let (pipeline, new_issues) = match chain {
+            Some(chain) => {
+                let input = issue_input::read(&self.issues, &self.request, quiet)?;
+                (pipeline.for_issues(&input.rows, chain), input.new)
+            }
+            None => {
+                self.no_issues(&format!("the team `{}`", team.name))?;
+                (pipeline.for_request(&request), Vec::new())
+            }
+        };
+        let (header, rows) = pipeline.to_csv_rows(&team);
         let mut sheet = SheetBuilder::new(header);
         for (line, row) in (2..).zip(&rows) {
             sheet.row(line, row.iter().map(String::as_str));
@@ -173,7 +205,18 @@ impl Words {
             pipeline: Some(name),
             reason: Some(reason),
             file: None,
+            new_issues,
         })
+    }
+
+    fn no_issues(&self, what: &str) -> Result<(), Failure> {
+        if self.issues.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::with_help(
+            format!("{what} does not work on issues: --text, --plan and --exec mean nothing to it"),
+            "they are for teams such as planex",
+        ))
     }
 }
 

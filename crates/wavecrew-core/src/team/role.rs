@@ -20,6 +20,10 @@ pub struct Role {
     pub access: Access,
     #[serde(default)]
     pub workspace: Workspace,
+    /// The message under which work that its workers left uncommitted in a worktree is committed; column names in
+    /// braces are replaced by the row's values.
+    #[serde(default = "default_commit")]
+    pub commit: String,
     /// When its interactive tasks run, seen from the one-shot tasks of the same wave.
     #[serde(default)]
     pub position: Position,
@@ -43,6 +47,13 @@ pub struct Role {
     pub limits: LimitsPatch,
     /// Instruction template; a column name in braces is replaced by the row's value.
     pub instruction: String,
+}
+
+/// What a commit says where nobody said anything else.
+pub const DEFAULT_COMMIT: &str = "{id}: {title}";
+
+fn default_commit() -> String {
+    DEFAULT_COMMIT.to_owned()
 }
 
 impl Role {

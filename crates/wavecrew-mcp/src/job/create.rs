@@ -5,7 +5,7 @@ use super::status::JobStatus;
 use super::table::InputTable;
 use super::{input_file, spec_file};
 use crate::paths::Root;
-use crate::worktree::{Isolation, Worktree};
+use wavecrew_run::worktree::{Isolation, Worktree};
 use std::fs;
 use wavecrew_core::plan::{Plan, Problem, seal};
 use wavecrew_core::prompt::fill;
@@ -27,7 +27,7 @@ pub fn create(
     }
     by_name(agent).map_err(|error| error.to_string())?;
     let (concurrency, runtime_seconds) = (call.concurrency(ceiling)?, call.runtime_seconds()?);
-    let result_schema = call.result_schema()?;
+    let (result_schema, limits) = (call.result_schema()?, call.limits()?);
     if call
         .verify
         .as_deref()
@@ -36,7 +36,7 @@ pub fn create(
         return Err("verify must be a command".to_owned());
     }
     if call.isolation == Isolation::Worktree {
-        Worktree::possible(root.path())?;
+        Worktree::possible(root.path()).map_err(|error| error.to_string())?;
     }
     let csv = root.existing(&call.csv_path)?;
     let output = call
@@ -100,6 +100,7 @@ pub fn create(
         allow_stop,
         verify: call.verify.clone(),
         isolation: call.isolation,
+        limits,
     };
     let text = serde_json::to_vec_pretty(&spec).expect("plain data");
     let store = |error: wavecrew_store::StoreError| error.to_string();

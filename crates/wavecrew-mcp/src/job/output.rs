@@ -3,7 +3,7 @@
 use super::spec::JobSpec;
 use super::table::{InputTable, Item};
 use super::trees::Trees;
-use crate::worktree::Kept;
+use wavecrew_run::worktree::Kept;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use wavecrew_core::engine::{Ledger, Progress, TaskState};

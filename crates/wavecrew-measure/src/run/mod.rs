@@ -8,7 +8,7 @@ mod error;
 mod flaky;
 mod go;
 mod node;
-mod process;
+pub(crate) mod process;
 mod pytest;
 mod scope;
 

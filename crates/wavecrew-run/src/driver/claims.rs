@@ -1,6 +1,7 @@
 //! Compares a worker's claim with the disk: the files its task owes and the paths it reports. Looks and reads,
 //! never writes; follows no link out of the folders a worker may use.
 
+mod commits;
 mod owed;
 mod reported;
 #[cfg(test)]
@@ -27,6 +28,7 @@ pub fn check(
     let mut findings = owed::check(session_dir, project_dir, &debts);
     let paths = wavecrew_core::claim::reported(team, outputs);
     reported::check(session_dir, project_dir, &debts, paths, &mut findings);
+    commits::check(project_dir, team, outputs, &mut findings);
     findings.verdict()
 }
 

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use wavecrew_core::claim::{PlannedTask, Trace};
-use wavecrew_core::engine::Ledger;
+use wavecrew_core::engine::{Ledger, TreeState};
 use wavecrew_core::event::Status;
 use wavecrew_core::team::{Content, Expansion, Team};
 use wavecrew_core::view::spending_table;
@@ -43,10 +43,30 @@ pub fn sections(session: &Path, ledger: &Ledger) -> String {
             let _ = writeln!(text, "| `{path}` | {task} |");
         }
     }
+    text += &commits(ledger);
     if let Some(trace) = trace(session, &ledger.team) {
         text += &trace.markdown();
     }
     text + &spending_table(ledger)
+}
+
+/// Work that was merged, and work that could not be.
+fn commits(ledger: &Ledger) -> String {
+    let plan = ledger.plan();
+    let rows = plan.tasks().filter_map(|task| {
+        let tree = ledger.task(task).tree.as_deref()?;
+        let commit = match &tree.state {
+            TreeState::Merged { commit: Some(commit) } => format!("`{}`", commit.chars().take(10).collect::<String>()),
+            TreeState::Merged { commit: None } => "nothing to merge".to_owned(),
+            TreeState::Open | TreeState::Refused => format!("not merged, on branch `{}`", tree.tree.branch),
+        };
+        Some(format!("| {} | {commit} |\n", plan.id(task)))
+    });
+    let rows: String = rows.collect();
+    if rows.is_empty() {
+        return rows;
+    }
+    format!("\n## Commits\n\n| Task | Commit |\n| --- | --- |\n{rows}")
 }
 
 /// The ways from requirements to tasks, in a team that writes such documents.

@@ -17,12 +17,21 @@ mod reporter;
 mod session;
 mod table;
 mod taping;
+mod trees;
 mod turn;
 mod usage;
 mod verify;
 mod worker;
 
 pub use edits::{Edit, Moment, follow_edit, read_edit};
+/// Turns of one process or of many, for conversations outside of a run.
+pub mod talk {
+    pub use super::files::{write_files, write_prompt};
+    pub use super::output::Output;
+    pub use super::session::resolve;
+    pub use super::turn::{conversation_id, failure_words, last_message};
+    pub use super::worker::{ProcessNews, Streams, Talk, open_streams};
+}
 pub use reporter::{Reporter, Running};
 pub use session::{Folders, NewSession, OpenSession, SessionError, replay};
 pub use verify::Verify;
@@ -43,7 +52,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use wavecrew_core::engine::{
-    Answer, Engine, Exit, Input, Ledger, Notice, Question, SpawnError, StopKind, WorkerId,
+    Answer, Engine, Exit, Input, Landing, Ledger, Notice, Question, SpawnError, StopKind, WorkerId,
 };
 use wavecrew_core::event::{Ending, Event};
 use wavecrew_core::time::Timestamp;
@@ -109,6 +118,7 @@ pub struct Driver<'a> {
     settled: Vec<(String, u32, wavecrew_store::Closed)>,
     process_news: UnboundedSender<ProcessNews>,
     answers: UnboundedSender<(u32, Answer)>,
+    landings: UnboundedSender<(String, Landing)>,
     interrupts: u32,
     ending: Option<Ending>,
 }
@@ -191,6 +201,7 @@ impl<'a> Driver<'a> {
         let (process_news, news_of_processes) = unbounded_channel();
         let (answers, answered) = unbounded_channel();
         let (checked, checks_ended) = unbounded_channel();
+        let (landings, landed) = unbounded_channel();
         let (news_out, news) = unbounded_channel();
         let table = session.take_table();
         let syncer = session.journal.syncer();
@@ -217,6 +228,7 @@ impl<'a> Driver<'a> {
             settled: Vec::new(),
             process_news,
             answers,
+            landings,
             interrupts: 0,
             ending: None,
         };
@@ -225,9 +237,12 @@ impl<'a> Driver<'a> {
             news_of_processes,
             answered,
             checks_ended,
+            landed,
             news,
         };
         let outcome = driver.look_after(channels).await;
+        // Whatever failed first, this is why.
+        let outcome = outcome.map_err(|error| driver.look_for_the_session().err().unwrap_or(error));
         driver.wind_up(outcome).await
     }
 
@@ -263,6 +278,9 @@ impl<'a> Driver<'a> {
                     ProcessNews::Ended { key, exit } => self.process_ended(key, exit)?,
                 },
                 Some((key, exit)) = channels.checks_ended.recv() => self.check_ended(key, exit),
+                Some((task, landing)) = channels.landed.recv() => {
+                    self.inputs.push_back(Input::Landed { task, landing });
+                }
                 Some(news) = channels.news.recv() => self.table_news(news)?,
                 Some((question, answer)) = channels.answered.recv() => {
                     self.inputs.push_back(Input::Answered { question, answer });
@@ -344,7 +362,17 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
+    /// Without its folder a run has nothing to write to, and its workers nowhere to report.
+    fn look_for_the_session(&self) -> Result<(), DriveError> {
+        if self.session.journal.is_in_place() {
+            return Ok(());
+        }
+        let path = self.session.dir.path().to_owned();
+        Err(StoreError::Gone { path }.into())
+    }
+
     fn tick(&mut self) -> Result<(), DriveError> {
+        self.look_for_the_session()?;
         self.look_for_reports()?;
         self.note_conversations();
         self.look_at_last_calls();
@@ -418,6 +446,7 @@ impl<'a> Driver<'a> {
                 Event::Finished { .. }
                     | Event::Skipped { .. }
                     | Event::Reset { .. }
+                    | Event::TreeRefused { .. }
                     | Event::Judged { .. }
                     | Event::Reworked { .. }
                     | Event::RolledBack { .. }
@@ -447,5 +476,6 @@ struct Channels {
     news_of_processes: UnboundedReceiver<ProcessNews>,
     answered: UnboundedReceiver<(u32, Answer)>,
     checks_ended: UnboundedReceiver<(u64, crate::process::Exit)>,
+    landed: UnboundedReceiver<(String, Landing)>,
     news: UnboundedReceiver<TableNews>,
 }

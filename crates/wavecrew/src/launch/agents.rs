@@ -2,11 +2,13 @@
 
 use crate::config::Config;
 use crate::exit::Failure;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use wavecrew_core::engine::AgentChoice;
+use wavecrew_core::plan::Plan;
 use wavecrew_core::team::Team;
 use wavecrew_run::agent::machine::{find_program, installed};
+use wavecrew_run::cassette::PREFIX;
 use wavecrew_run::agent::{AgentError, Cli, by_name, preferred, spoken_program};
 
 /// An agent, and why it was chosen.
@@ -69,9 +71,23 @@ pub fn choose(
         check(name, &path)?;
     }
     Ok(Chosen {
-        choice: AgentChoice { default, by_role },
+        choice: AgentChoice {
+            ignore_rows: default.starts_with(PREFIX),
+            default,
+            by_role,
+        },
         why,
     })
+}
+
+/// Makes sure that the agents which rows name can be started here.
+pub fn check_rows(choice: &AgentChoice, team: &Team, plan: &Plan) -> Result<(), Failure> {
+    let Some(column) = team.agent_column().filter(|_| !choice.ignore_rows) else {
+        return Ok(());
+    };
+    let path = search_path();
+    let named: BTreeSet<&str> = plan.tasks().map(|task| plan.cell(task, column)).collect();
+    named.into_iter().filter(|name| !name.is_empty()).try_for_each(|name| check(name, &path))
 }
 
 /// Where programs are looked for.

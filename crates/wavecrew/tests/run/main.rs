@@ -2,6 +2,7 @@
 
 mod edits;
 mod hostile;
+mod issues;
 mod limits;
 mod reports;
 mod resume;
@@ -9,4 +10,5 @@ mod sandbox;
 mod sessions;
 mod signals;
 mod spoken;
+mod trees;
 mod waves;
