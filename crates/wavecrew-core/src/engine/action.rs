@@ -1,7 +1,7 @@
 //! What the engine wants done. The driver does it, in order, and only after the events before it are in the
 //! journal.
 
-use super::input::WorkerId;
+use super::input::{Answer, WorkerId};
 use crate::event::{Ending, Event, Spent};
 use crate::id::{ExecMode, TaskIx};
 use crate::pool::News;
@@ -63,7 +63,7 @@ pub enum Action {
     Reply {
         worker: WorkerId,
         key: String,
-        permission: Permission,
+        reply: Reply,
     },
     /// Put a question to the person.
     Ask(Question),
@@ -103,20 +103,41 @@ pub enum Permission {
     Denied,
 }
 
+/// What a worker is told that asked something.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Reply {
+    Permission(Permission),
+    Words(String),
+}
+
 #[derive(Clone, Debug)]
 pub struct Question {
     pub id: u32,
     pub text: String,
     pub about: About,
+    /// After this an answer comes too late.
+    pub within: Duration,
 }
 
 /// What a question is about, and with it what can be answered.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum About {
     /// All tasks of a wave failed: retry or abort.
     FailedWave,
     /// A worker wants to do more than its role may: allow or deny.
     Permission,
+    /// A worker wants to know something: one of these if there are any, or other words.
+    Advice { options: Vec<String> },
+}
+
+impl About {
+    /// What counts when nobody answers.
+    pub fn unanswered(&self) -> Answer {
+        match self {
+            Self::FailedWave => Answer::Abort,
+            Self::Permission | Self::Advice { .. } => Answer::Deny,
+        }
+    }
 }
 
 #[derive(Clone, PartialEq, Debug)]

@@ -240,6 +240,7 @@ impl Engine {
                 id: question,
                 text,
                 about,
+                within: self.ledger.team.limits.person,
             }));
             return;
         }
@@ -266,16 +267,16 @@ impl Engine {
     }
 
     pub(super) fn answered(&mut self, question: u32, answer: Answer) {
-        if self.permission_answered(question, answer) {
+        let Some(answer) = self.worker_answered(question, answer) else {
             return;
-        }
+        };
         if !matches!(self.mode, Mode::Asking { question: asked, .. } if asked == question) {
             return;
         }
         self.mode = Mode::Running;
         let said = match answer {
             Answer::Retry => "retry",
-            Answer::Abort | Answer::Allow | Answer::Deny => "abort",
+            Answer::Abort | Answer::Allow | Answer::Deny | Answer::Words(_) => "abort",
         };
         self.record(Event::Answered {
             question,
@@ -294,7 +295,7 @@ impl Engine {
                     });
                 }
             }
-            Answer::Abort | Answer::Allow | Answer::Deny => self.merge(),
+            Answer::Abort | Answer::Allow | Answer::Deny | Answer::Words(_) => self.merge(),
         }
     }
 

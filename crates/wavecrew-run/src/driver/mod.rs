@@ -1,5 +1,6 @@
 //! Does what the engine decides: journal first, then processes, files and questions. Decides nothing itself.
 
+mod asks;
 mod briefing;
 pub mod claims;
 mod edits;
@@ -342,6 +343,8 @@ impl<'a> Driver<'a> {
     fn tick(&mut self) -> Result<(), DriveError> {
         self.look_for_reports()?;
         self.note_conversations();
+        self.look_for_questions();
+        self.look_at_usage();
         self.look_at_last_calls();
         self.look_at_checks();
         self.look_for_words();

@@ -262,11 +262,13 @@ mod tests {
     #[test]
     fn claude_is_held_open_for_interactive_work() {
         let launch = with(Cli::Claude, |request| request.mode = ExecMode::Interactive);
-        assert!(
-            has(&launch, &["--input-format", "stream-json"]),
-            "{:?}",
-            launch.args
-        );
+        let words = [
+            "--input-format",
+            "stream-json",
+            "--permission-prompt-tool",
+            "stdio",
+        ];
+        assert!(has(&launch, &words), "{:?}", launch.args);
         assert!(matches!(launch.stdin, Stdin::Spoken(_)));
     }
 
