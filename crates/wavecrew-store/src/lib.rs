@@ -31,7 +31,7 @@ pub use bus::{Message, MessageBus};
 pub use error::StoreError;
 pub use journal::{Journal, Recovery, Syncer};
 pub use lock::{Holder, SessionLock};
-pub use log_reader::LogReader;
+pub use log_reader::{LogReader, end_of_log};
 pub use pool_file::{PoolFile, SharedPool};
 pub use sanitise::sanitise;
 pub use session::{Listed, SESSION_FORMAT, SessionDir, SessionInfo, SessionState, list, session_id};
