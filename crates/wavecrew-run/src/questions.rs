@@ -43,12 +43,11 @@ struct Answered {
 }
 
 fn asked(question: &Question) -> Asked {
-    let words = |words: [&str; 2]| words.map(str::to_owned).to_vec();
-    // The cautious answer comes last.
+    let choices = question.about.choices();
+    let words = || choices.iter().map(|choice| choice.word.to_owned()).collect();
     let (options, open) = match &question.about {
-        About::FailedWave => (words(["retry", "abort"]), false),
-        About::Permission => (words(["allow", "deny"]), false),
         About::Advice { options } => (options.clone(), true),
+        About::FailedWave | About::Permission | About::Judgement { .. } | About::Approval => (words(), false),
     };
     Asked {
         id: question.id,
@@ -59,11 +58,12 @@ fn asked(question: &Question) -> Asked {
 }
 
 fn meant(about: &About, word: &str) -> Answer {
-    match (about, word) {
-        (About::FailedWave, "retry") => Answer::Retry,
-        (About::Permission, "allow") => Answer::Allow,
-        (About::Advice { .. }, words) if !words.trim().is_empty() => Answer::Words(words.to_owned()),
-        (About::FailedWave | About::Permission | About::Advice { .. }, _) => about.unanswered(),
+    let in_words = matches!(about, About::Advice { .. }) && !word.trim().is_empty();
+    let chosen = about.choices().into_iter().find(|choice| choice.word == word);
+    match chosen {
+        Some(choice) => choice.answer,
+        None if in_words => Answer::Words(word.to_owned()),
+        None => about.unanswered(),
     }
 }
 
@@ -138,7 +138,7 @@ mod tests {
         let dir = SessionDir::create(root.path(), "run-x-20260308", &[]).unwrap();
         let question = Question {
             id: 7,
-            about: About::FailedWave,
+            about: wavecrew_core::engine::About::FailedWave,
             text: "All failed. Again?".into(),
             within: Duration::from_mins(1),
         };

@@ -44,12 +44,19 @@ impl Subject {
         match (self, answer) {
             (Self::Leave, Answer::Allow) => (Reply::Permission(Permission::Granted), "allow".to_owned()),
             (Self::Advice, Answer::Words(words)) => (Reply::Words(words.clone()), words),
-            (Self::Leave, Answer::Deny | Answer::Retry | Answer::Abort | Answer::Words(_)) => {
-                (self.without_answer(), "deny".to_owned())
-            }
-            (Self::Advice, Answer::Allow | Answer::Deny | Answer::Retry | Answer::Abort) => {
-                (self.without_answer(), String::new())
-            }
+            (
+                Self::Leave,
+                Answer::Deny
+                | Answer::Retry
+                | Answer::Abort
+                | Answer::GoOn
+                | Answer::Revise
+                | Answer::Words(_),
+            ) => (self.without_answer(), "deny".to_owned()),
+            (
+                Self::Advice,
+                Answer::Allow | Answer::Deny | Answer::Retry | Answer::Abort | Answer::GoOn | Answer::Revise,
+            ) => (self.without_answer(), String::new()),
         }
     }
 }

@@ -17,8 +17,13 @@ pub(super) fn ask(question: &Question) -> Answer {
         return question.about.unanswered();
     }
     let answer = match &question.about {
-        About::FailedWave => yes(&question.text, ["Try them again", "Stop here"], Answer::Retry),
-        About::Permission => yes(&question.text, ["Allow it this time", "Deny it"], Answer::Allow),
+        about @ (About::FailedWave | About::Permission | About::Judgement { .. } | About::Approval) => {
+            let mut choices = about.choices();
+            let labels: Vec<&str> = choices.iter().map(|choice| choice.label).collect();
+            // Enter gives the cautious one.
+            let chosen = choice(&question.text, &labels, labels.len() - 1);
+            chosen.map(|at| choices.swap_remove(at).answer)
+        }
         About::Advice { options } if options.is_empty() => words(&question.text),
         About::Advice { options } => {
             let items: Vec<&str> = options
@@ -34,11 +39,6 @@ pub(super) fn ask(question: &Question) -> Answer {
         }
     };
     answer.unwrap_or_else(|| question.about.unanswered())
-}
-
-/// The answer for the first of two, which is not what Enter gives.
-fn yes(prompt: &str, items: [&str; 2], answer: Answer) -> Option<Answer> {
-    choice(prompt, &items, 1).filter(|at| *at == 0).map(|_| answer)
 }
 
 fn choice(prompt: &str, items: &[&str], default: usize) -> Option<usize> {
