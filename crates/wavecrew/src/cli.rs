@@ -1,7 +1,7 @@
 //! The command line: flags that every command has, and the way to each verb.
 
 use crate::cmd::{
-    agents, archive, cancel, completions, discover, examine, export, init, issues, lifecycle, list, logs, mcp, measure,
+    agents, archive, ask, cancel, completions, discover, examine, export, init, issues, lifecycle, list, logs, mcp, measure,
     msg, plan, planex, report, resume, retry, run, show, skills, status, teams, validate, watch, wisdom,
 };
 use crate::exit::{Exit, Failure};
@@ -96,6 +96,7 @@ enum Command {
     Wisdom(wisdom::Args),
     #[command(name = "__examine", hide = true)]
     Examine(examine::Args),
+    Ask(ask::Args),
 }
 
 impl Cli {
@@ -134,6 +135,7 @@ impl Cli {
             Command::Msg(args) => args.run(&self.global),
             Command::Wisdom(args) => args.run(&self.global),
             Command::Examine(args) => args.run(),
+            Command::Ask(args) => args.run(&self.global),
         }
     }
 }
