@@ -4,7 +4,7 @@
 set -eu
 session=$WAVECREW_SESSION_DIR
 task=$WAVECREW_TASK
-issue=$(grep -o 'ISS-[0-9]*-[0-9]*' "$WAVECREW_PROMPT_FILE" | head -n 1)
+issue=${ISSUE:-$(grep -o 'ISS-[0-9]*-[0-9]*' "$WAVECREW_PROMPT_FILE" | head -n 1)}
 
 report() { # FINDINGS [MORE FIELDS]
   printf '{"id":"%s","status":"completed","findings":"%s"%s}\n' "$task" "$1" "${2:+,$2}"
