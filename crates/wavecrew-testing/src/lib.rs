@@ -1,0 +1,7 @@
+//! What team Testing knows beyond its team file: which code is in scope, the copy of the project in which it is tested,
+//! how claims of its roles are examined, how good the tests are, and how they come into the project. Works on a session
+//! folder and a project; starts no agent and decides nothing about waves.
+
+pub mod layer;
+pub mod scope;
+pub mod tree;
