@@ -20,6 +20,8 @@ pub struct Scope {
     pub targets: BTreeMap<String, f64>,
     pub layers: Vec<LayerInScope>,
     pub mutation: Mutation,
+    /// How long one run of the tests may take.
+    pub run_seconds: u64,
     /// For everything that is drawn by lot: orders of tests, choices of mutants.
     pub seed: u64,
 }

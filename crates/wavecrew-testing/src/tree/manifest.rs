@@ -57,7 +57,7 @@ impl Manifest {
         fs::rename(part, path)
     }
 
-    pub(super) fn names(&self) -> impl Iterator<Item = &Path> {
+    pub fn names(&self) -> impl Iterator<Item = &Path> {
         self.files.keys().map(PathBuf::as_path)
     }
 
