@@ -345,6 +345,9 @@ impl World {
                 });
             }
             Action::Reply { .. } => unreachable!("these workers ask nothing"),
+            Action::Examine { .. } | Action::Restore { .. } | Action::Expand { .. } => {
+                unreachable!("nobody judges these tasks")
+            }
             Action::Finish(ending) => {
                 assert!(
                     self.workers.is_empty(),
