@@ -33,6 +33,9 @@ pub struct Runner {
     pub cache: PathBuf,
     /// For one run of the suite with its coverage.
     pub timeout: Duration,
+    /// Where Python looks for modules first. In a copy of a project they have to be named: its environment may know the
+    /// original by its path.
+    pub python_path: Vec<PathBuf>,
     /// Readable: end the run now.
     pub stop: Option<OwnedFd>,
 }

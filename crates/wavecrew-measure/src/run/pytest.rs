@@ -122,13 +122,14 @@ fn python_step(bench: &Bench<'_>, python: &Path, args: Vec<OsString>) -> Step {
         ("COVERAGE_FILE", bench.file("coverage.data").into()),
         ("HYPOTHESIS_STORAGE_DIRECTORY", bench.file("hypothesis").into()),
     ]);
+    let mut path = bench.runner.python_path.clone();
     if let Order::Shuffled { .. } = bench.request.order {
-        let mut path = bench.file("plugin").into_os_string();
-        if let Some(old) = env::var_os("PYTHONPATH") {
-            path.push(":");
-            path.push(old);
-        }
-        step.env.push(("PYTHONPATH", path));
+        path.push(bench.file("plugin"));
+    }
+    if !path.is_empty() {
+        path.extend(env::var_os("PYTHONPATH").iter().flat_map(env::split_paths));
+        // A folder with a colon in its name cannot be named there.
+        step.env.extend(env::join_paths(path).ok().map(|path| ("PYTHONPATH", path)));
     }
     step
 }

@@ -95,6 +95,7 @@ impl Lab {
         Runner {
             cache: self.beside("cache"),
             timeout: self.timeout,
+            python_path: Vec::new(),
             stop: None,
         }
     }

@@ -53,6 +53,7 @@ impl Args {
         let runner = Runner {
             cache: cache_folder(),
             timeout: Duration::from_secs(self.timeout),
+            python_path: Vec::new(),
             stop: Some(stop_on_signals()?),
         };
         let mut all = Vec::new();
