@@ -11,6 +11,7 @@ mod find_team;
 mod launch;
 mod layout;
 mod memory;
+mod offline;
 mod report;
 mod session_view;
 mod show;
@@ -38,6 +39,9 @@ fn main() -> ExitCode {
     {
         let words: Vec<String> = std::env::args().skip(2).collect();
         return wavecrew_run::cassette::play_main(&words);
+    }
+    if std::env::args_os().nth(1).is_some_and(|word| word == offline::WORKER) {
+        return offline::worker_main();
     }
     let cli = cli::Cli::parse();
     match cli.run() {

@@ -53,6 +53,7 @@ pub fn choose(
         }
         (None, None) => match installed(&path).first() {
             Some(cli) => (cli.name().to_owned(), "the first one found on PATH"),
+            None if writes_tests(team) => (OFFLINE.to_owned(), "built in; no agent is installed"),
             None => {
                 return Err(Failure::with_help(
                     "no agent was chosen, and none is installed",
@@ -72,6 +73,12 @@ pub fn choose(
         choice: AgentChoice { default, by_role },
         why,
     })
+}
+
+/// Whether the team's work is what the built-in agent can do.
+fn writes_tests(team: &Team) -> bool {
+    let examined = |role: &Role| role.examined == Some(Examination::GeneratedTests);
+    team.roles.iter().any(examined)
 }
 
 /// Where programs are looked for.
