@@ -34,7 +34,7 @@ class Target:
         self.key = key
         self.name = name
         self.owner = owner  # the class, or None
-        self.how = how  # "function", "method", "class", "static", "property"
+        self.how = how  # "function", "method", "class", "static", "property" or "setter"
         self.function = function
         self.parameters = parameters
         self.public = public
@@ -48,6 +48,8 @@ class Target:
         """The call with given argument words, on the variable `subject` where it is a method."""
         if self.how == "property":
             return "subject." + self.name
+        if self.how == "setter":
+            return "setattr(subject, %r, %s)" % (self.name, words[0][1] if words else "None")
         if has_receiver:
             return method_call("subject", self.name, words)
         return "%s(%s)" % (self.path_name, arguments(words))
@@ -107,11 +109,13 @@ class Analysis:
                         self._index(inner, owner)
 
     def _discover(self):
+        seen = set()
         for name, value in list(vars(self.module).items()):
             if not name.isidentifier() or getattr(value, "__module__", None) != self.module.__name__:
                 continue
-            if name not in self.names.namespace:
+            if name not in self.names.namespace or name.startswith("test") or id(value) in seen:
                 continue
+            seen.add(id(value))  # another name of the same thing is no other target
             if isinstance(value, type):
                 self._class(name, value)
             elif callable(value) and (name in self.functions or isinstance(value, types.FunctionType)):
@@ -130,6 +134,8 @@ class Analysis:
             elif isinstance(item, property) or type(item).__name__ == "cached_property":
                 function = getattr(item, "fget", None) or getattr(item, "func", None)
                 self._add(key, attribute, kind, "property", function, key, public)
+                if getattr(item, "fset", None) is not None:
+                    self._add(key + "=", attribute, kind, "setter", item.fset, key, public)
             elif isinstance(item, types.FunctionType) or (callable(item) and key in self.functions):
                 if "__abstractmethods__" in vars(kind) and attribute in kind.__abstractmethods__:
                     continue
@@ -171,7 +177,7 @@ class Analysis:
         except (TypeError, ValueError):
             return [] if how == "class" else None
         found = list(signature.parameters.values())
-        if how == "method":
+        if how in ("method", "setter"):
             found = found[1:]
         hinted = function.__init__ if how == "class" else inspect.unwrap(function)
         hints = hints_of(hinted, self.module)

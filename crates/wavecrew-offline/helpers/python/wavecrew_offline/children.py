@@ -11,8 +11,10 @@ import tempfile
 import time
 
 PROGRAM = os.path.dirname(os.path.abspath(__file__))
-SILENCE = 5.0  # seconds without a new call after which a child counts as hanging
-GRACE = 6.0
+SILENCE = 4.0  # seconds of processor time without a new call after which a child counts as hanging
+BLOCKED = 25.0  # the same by the clock, for a child that waits for something
+IMPORTING = 8.0  # more of both before the first call
+GRACE = 10.0
 
 
 class Ended:
@@ -66,7 +68,7 @@ def run(request, on_event, hash_seed=0, zone="UTC"):
 def _listen(child, shared, seconds, on_event):
     ended = Ended()
     started = changed = time.monotonic()
-    count, pending = b"", b""
+    count, pending, used = b"", b"", 0.0
     descriptor = child.stdout.fileno()
     while True:
         ready, _, _ = select.select([descriptor], [], [], 0.25)
@@ -75,7 +77,7 @@ def _listen(child, shared, seconds, on_event):
             data = os.read(descriptor, 1 << 16)
             if not data:
                 break
-            changed = now
+            changed, used = now, _processor_time(child.pid)
             lines = (pending + data).split(b"\n")
             pending = lines.pop()
             for line in lines:
@@ -87,11 +89,12 @@ def _listen(child, shared, seconds, on_event):
                 on_event(event)
             continue
         if shared[:8] != count:
-            count, changed = shared[:8], now
-        if now - changed > SILENCE + (8 if not count.strip(b"\0") else 0):
+            count, changed, used = shared[:8], now, _processor_time(child.pid)
+        more = IMPORTING if not count.strip(b"\0") else 0.0
+        if now - changed > SILENCE and _processor_time(child.pid) - used > SILENCE + more or now - changed > BLOCKED + more:
             ended.why = "hangs"
             break
-        if now - started > seconds + GRACE + SILENCE:
+        if now - started > seconds + GRACE + BLOCKED:
             ended.why = "takes too long"
             break
     if ended.why is None and not (ended.last("done") or ended.last("result") or ended.last("left_out")):
@@ -99,6 +102,16 @@ def _listen(child, shared, seconds, on_event):
     if ended.why is not None:
         ended.victim = _victim(shared)
     return ended
+
+
+def _processor_time(process):
+    """Seconds that a process used; where the system does not tell, the clock stands in."""
+    try:
+        with open("/proc/%d/stat" % process) as file:
+            fields = file.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return time.monotonic()
 
 
 def _victim(shared):

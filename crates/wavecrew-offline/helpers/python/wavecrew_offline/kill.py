@@ -1,5 +1,6 @@
 """Chooses the cases worth a test: those that reach something no other does, and those that notice a planted fault."""
 from . import mutants as planting
+from . import outside
 
 CALL_SECONDS = 0.05
 BATCH = 40
@@ -12,8 +13,21 @@ def cover(pool):
     missing = set()
     for outcome in pool.values():
         missing |= outcome.features
-    left = sorted(pool, key=lambda case: (weight(case, pool[case]), repr(case.key())))
     kept = []
+    for trivial in (False, True):
+        left = [case for case in pool if is_trivial(pool[case]) is trivial]
+        _cover(pool, left, missing, kept)
+    return kept
+
+
+def is_trivial(outcome):
+    """A failure that nobody wrote a `raise` for."""
+    return outcome.how == "raises" and not outcome.explicit
+
+
+def _cover(pool, left, missing, kept):
+    """Takes cases greedily until none adds anything; updates `missing` and `kept`."""
+    left = sorted(left, key=lambda case: (weight(case, pool[case]), repr(case.key())))
     while missing and left:
         best = max(left, key=lambda case: len(pool[case].features & missing) * 100 - min(weight(case, pool[case]), 99))
         gained = pool[best].features & missing
@@ -25,7 +39,6 @@ def cover(pool):
         kept.append(best)
         missing -= gained
         left = [case for case in left if case is not best and pool[case].features & missing]
-    return kept
 
 
 def weight(case, outcome):
@@ -50,7 +63,8 @@ class Killing:
         self.survivors = []
         self.kept = []
 
-    def run(self):
+    def run(self, more=None):
+        """The cases worth keeping. `more` are a `Reloaded` and mutants for it."""
         search = self.search
         pool = search.pool
         self.kept = cover(pool)
@@ -65,10 +79,25 @@ class Killing:
                 if self.report.late():
                     break
                 self._judge(mutant, lines)
+            self._outside(more)
             self._aim(lines)
         finally:
             self.runner.seconds = slow
         return self.kept
+
+    def _outside(self, more):
+        """A share of the time left for faults that need the module loaded anew."""
+        if more is None or not more[1] or self.report.late():
+            return
+        reloaded, found = more
+        pool = self.search.pool
+        others = [case for case in pool if case not in set(self.kept) and pool[case].how == "returns"]
+        others.sort(key=lambda case: weight(case, pool[case]))
+        deadline = self.report.deadline
+        self.report.deadline -= self.report.left() * 0.5
+        self.search.rng.shuffle(found)
+        outside.judge(self, reloaded, found, self.kept + others[:150])
+        self.report.deadline = deadline
 
     def _judge(self, mutant, lines):
         mutant.code = self.swapper.compile(planting.changed(mutant))
@@ -110,6 +139,8 @@ class Killing:
                 return
             by_function = {}
             for mutant in self.survivors:
+                if mutant.code is None:
+                    continue
                 by_function.setdefault(id(mutant.function), []).append(mutant)
             for mutants in by_function.values():
                 if self.report.late():

@@ -1,7 +1,7 @@
 """Small faults, planted one at a time: tests that do not notice them are too weak.
 
-A mutant is a changed syntax tree. `plant` compiles the function around the fault and puts its code in place of the
-original's; `unplant` takes it back. Faults outside of functions are not planted here.
+A mutant is a change of a syntax tree. A `Swapper` compiles the function around the fault and puts its code in place of the
+original's. `changed` makes the tree of a fault. Faults outside of function bodies are the business of `outside`.
 """
 import ast
 import copy
@@ -35,23 +35,22 @@ def mutants(functions):
     """All mutants of some function definitions, in a fixed order."""
     found = []
     for function in functions:
-        docs = _docstrings(function)
-        annotations = _annotations(function)
+        skipped = docstrings(function) | annotations(function)
         for index, node in enumerate(ast.walk(function)):
-            if id(node) in docs or id(node) in annotations:
+            if id(node) in skipped:
                 continue
-            for what, change in _changes(node):
+            for what, change in changes(node):
                 found.append(Mutant(getattr(node, "lineno", function.lineno), what, function, (index, change)))
     return found
 
 
-def _annotations(function):
+def annotations(function, decorators=True):
     """Nodes of annotations, which do nothing at run time."""
     roots = []
     for node in ast.walk(function):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             roots.append(node.returns)
-            roots.extend(node.decorator_list if node is function else ())
+            roots.extend(node.decorator_list if node is function and decorators else ())
             for arg in ast.walk(node.args):
                 if isinstance(arg, ast.arg):
                     roots.append(arg.annotation)
@@ -62,7 +61,7 @@ def _annotations(function):
     return {id(part) for root in roots if root is not None for part in ast.walk(root)}
 
 
-def _docstrings(function):
+def docstrings(function):
     found = set()
     for node in ast.walk(function):
         body = getattr(node, "body", None)
@@ -72,7 +71,7 @@ def _docstrings(function):
     return found
 
 
-def _changes(node):
+def changes(node):
     """Pairs of a description and a function that changes a copy of the node, returning its replacement or None."""
     if isinstance(node, ast.Compare):
         for position, op in enumerate(node.ops):

@@ -174,6 +174,12 @@ class Writer:
             subject = name
         if target["how"] == "property":
             return "%s.%s" % (subject, target["name"])
+        if target["how"] == "setter":
+            return "%s.%s = %s" % (subject, target["name"], args[0][1])
+        if target["name"] == "__setitem__" and len(args) == 2:
+            return "%s[%s] = %s" % (subject, args[0][1], args[1][1])
+        if target["name"] == "__delitem__" and len(args) == 1:
+            return "del %s[%s]" % (subject, args[0][1])
         return method_call(subject, target["name"], args)
 
     def _result(self, entry, call, lines):
@@ -184,7 +190,7 @@ class Writer:
             lines.extend("    " + _assertion(place.format("value"), op, exp) for place, op, exp in own)
             return rest
         call = entry.wrap.format(call)
-        if len(own) == 1 and own[0][2] == "None" and rest:
+        if own == [("{}", "is", "None")] and (rest or not _is_expression(call)):
             lines.append(call)  # what it changes is shown instead
         elif len(own) == 1:
             lines.append(_assertion(own[0][0].format(_bracket(call)), own[0][1], own[0][2]))
@@ -248,6 +254,14 @@ def _assertion(place, operator, expected):
     if operator == "type":
         return "assert type(%s).__name__ == %r" % (place, expected)
     return "assert %s %s %s" % (place, operator, expected)
+
+
+def _is_expression(call):
+    try:
+        ast.parse(call, mode="eval")
+    except SyntaxError:
+        return False
+    return True
 
 
 def _bracket(call):

@@ -63,6 +63,7 @@ class Search:
         if new:
             if not self._stable(case, outcome):
                 return False
+            case, outcome = self._simpler(case, outcome, new)
             self.features |= new
             self._keep(case, outcome)
             self._look_closer(case)
@@ -75,6 +76,19 @@ class Search:
             self.refused.setdefault(case.target, {})["a result that changes from call to call"] = case
             return False
         return True
+
+    def _simpler(self, case, outcome, new):
+        """The case without steps and options that do not matter for what is new."""
+        changed = True
+        while changed:
+            changed = False
+            for smaller in smaller_cases(case):
+                self.report.beat(smaller)
+                found = self.runner.run(smaller)
+                if found.how == outcome.how and found.features >= new and self._stable(smaller, found):
+                    case, outcome, changed = smaller, found, True
+                    break
+        return case, outcome
 
     def _another_on_path(self, case, outcome):
         path = (case.target, outcome.features)
@@ -127,7 +141,7 @@ class Search:
 
     def fresh(self, target):
         args = self.classes.arguments(target, self.maker, target.pool)
-        if target.how not in ("method", "property"):
+        if target.how not in ("method", "property", "setter"):
             return Case(target.key, args)
         receiver = self.classes.expression(target.owner, self.maker, target.pool, 0)
         if receiver is None:
@@ -194,6 +208,12 @@ class Search:
         parameter = self.rng.choice(free)
         return args + [(parameter.name, self.classes.value(parameter, self.maker, target.pool))]
 
+    def adopt(self, targets):
+        """More targets for a search under way."""
+        for target in targets:
+            self.targets[target.key] = target
+            self.stale[target.key] = 0
+
     # -- the loop ----------------------------------------------------------------------------------------------------
 
     def seeds(self, cases):
@@ -252,6 +272,15 @@ class Search:
                 if at <= 0:
                     break
             self.step(target)
+
+
+def smaller_cases(case):
+    """The case with one step or one option less."""
+    for index in range(len(case.steps)):
+        yield Case(case.target, case.args, case.receiver, case.steps[:index] + case.steps[index + 1:])
+    for index, (name, _) in enumerate(case.args):
+        if name is not None:
+            yield case.with_args(case.args[:index] + case.args[index + 1:])
 
 
 def _arguments(case):

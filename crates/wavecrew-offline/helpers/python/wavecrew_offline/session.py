@@ -1,11 +1,10 @@
 """One session of the child: what is to be tested is understood, searched and judged, or checked again."""
 import ast
-import os
 import random
 import sys
 import time
 
-from . import analyse, clock, kill, tracing
+from . import analyse, clock, kill, outside, tracing
 from .cases import Case
 from .classes import Classes
 from .harvest import Harvest
@@ -17,8 +16,9 @@ from .swap import Swapper
 from .values import Maker, Pool, constants, patterns_of
 from .vary import Vary
 
-SEARCH_SHARE = 0.5
+SEARCH_SHARE = 0.45
 KILL_SHARE = 0.95
+PRIVATE_SHARE = 0.1
 
 
 def failed(report, why):
@@ -26,7 +26,7 @@ def failed(report, why):
 
 
 class Session:
-    def __init__(self, request, module, guard, report):
+    def __init__(self, request, module, guard, report, tracer, import_features):
         self.request = request
         self.module = module
         self.report = report
@@ -35,14 +35,14 @@ class Session:
             self.source = file.read()
         self.names = Names(module, request["packages"])
         self.analysis = analyse.Analysis(module, self.names, self.source, self.path)
-        self.tracer = tracing.tracer([self.path])
+        self.import_features = import_features
         targets = self.analysis.targets
         seeded = "random" in vars(module) or b"from random import" in self.source or b"import random" in self.source
         paths = [
             other.__file__ for name, other in list(sys.modules.items())
             if name.split(".")[0] in request["packages"] and getattr(other, "__file__", None)
         ]
-        self.runner = Runner(self.names, guard, self.tracer, {t.key: t for t in targets}, paths + [self.path], seeded)
+        self.runner = Runner(self.names, guard, tracer, {t.key: t for t in targets}, paths + [self.path], seeded)
 
     def run(self):
         if self.request["mode"] == "check":
@@ -81,7 +81,7 @@ class Session:
         harvest = Harvest(targets, self.names, request["module"])
         harvest.docstrings(self.module, targets)
         harvest.files(request["harvest_root"], self.path)
-        self._pools(targets, harvest)
+        self._pools(self.analysis.targets, harvest)
         classes = Classes(self.names, self.analysis)
         maker = Maker(rng, self.names, classes)
         functions = list(self.analysis.functions.values())
@@ -89,6 +89,7 @@ class Session:
         probes = Probes(swapper, functions)
         search = Search(
             self.runner, targets, classes, maker, Vary(rng, targets[0].pool), rng, probes, self.report)
+        search.features |= self.import_features
         search.excluded = {Case.of(data).key() for data in request["excluded"]}
         self.report.deadline = started + request["seconds"] * SEARCH_SHARE
         search.seeds([Case.of(data) for data in request["corpus"]])
@@ -101,15 +102,31 @@ class Session:
             return sum(1 for line in executable if first <= line <= last and line not in reached)
 
         search.explore(open_lines)
+        self._private(search, executable, open_lines)
         self.report.send("phase", name="search", seconds=time.process_time() - started, calls=self.runner.calls)
         self.report.deadline = started + request["seconds"] * KILL_SHARE
         killing = kill.Killing(search, swapper, functions, self.path)
-        kept = killing.run()
+        reached = tracing.lines_of(self.import_features, self.path)
+        loading = outside.wanted(self.analysis.tree, functions, reached)
+        kept = killing.run((outside.Reloaded(self.module, self.runner, request["packages"]), loading))
         self._finish(search, killing, kept, executable, harvest, started)
 
     def _wanted(self):
-        """Public targets; private functions only where nothing else is."""
-        return [target for target in self.analysis.targets if target.public]
+        """Public targets, or all of them in a module that is private as a whole."""
+        targets = [target for target in self.analysis.targets if target.public]
+        return targets or self.analysis.targets
+
+    def _private(self, search, executable, open_lines):
+        """Private functions are called directly only where nothing public reached parts of them."""
+        missing = [
+            target for target in self.analysis.targets
+            if target.key not in search.targets and target.pool is not None and open_lines(target)
+        ]
+        if not missing or self.report.wall_over():
+            return
+        self.report.deadline += self.request["seconds"] * PRIVATE_SHARE
+        search.adopt(missing)
+        search.explore(open_lines)
 
     def _pools(self, targets, harvest):
         around = constants(self.analysis.tree) + harvest.constants

@@ -41,15 +41,18 @@ class SetTrace:
             return None
         add = self.features.add
         first = code.co_firstlineno
-        state = [-first]
+        before, raised = -first, False
 
         def local(frame, event, _arg):
+            nonlocal before, raised
             if event == "line":
                 line = frame.f_lineno
-                add((path, first, state[0], line))
-                state[0] = line
-            elif event == "return":
-                add((path, first, state[0], -first))
+                add((path, first, before, line))
+                before, raised = line, False
+            elif event == "exception":
+                raised = True
+            elif event == "return" and not raised:
+                add((path, first, before, -first))
             return local
 
         return local

@@ -12,7 +12,7 @@ import sys
 import time
 import types
 
-from . import clock, sandbox
+from . import clock, sandbox, tracing
 
 IMPORT_SECONDS = 8
 
@@ -39,6 +39,13 @@ class Report:
     def late(self):
         return time.process_time() > self.deadline or time.monotonic() > self.wall_deadline
 
+    def wall_over(self):
+        return time.monotonic() > self.wall_deadline
+
+    def left(self):
+        """Seconds until it is late."""
+        return max(0.0, min(self.deadline - time.process_time(), self.wall_deadline - time.monotonic()))
+
     def beat(self, case):
         self.count += 1
         text = repr((case.target, case.args, case.receiver, case.steps)).encode("utf-8", "replace")[:8000]
@@ -52,19 +59,23 @@ class Report:
         self.send("hang", case=case.data(), why=outcome.why)
 
 
-def load(request, guard):
-    """Imports the module under test; undoes what it did to builtins. Raises what the import raises."""
+def load(request, guard, tracer):
+    """Imports the module under test and undoes what it did to builtins. Answers what the import reaches, too."""
     sys.path[:0] = request["sys_path"]
     known = dict(vars(builtins))
     sys.argv = [request["module"]]
     limit = sys.getrecursionlimit()
-    module = guard.call(lambda: importlib.import_module(request["module"]), IMPORT_SECONDS)
+    tracer.start()
+    try:
+        module = guard.call(lambda: importlib.import_module(request["module"]), IMPORT_SECONDS)
+    finally:
+        features = tracer.stop()
     module = sys.modules.get(request["module"], module)
     sys.setrecursionlimit(limit)
     for name, value in known.items():
         if getattr(builtins, name, None) is not value and name != "_":
             setattr(builtins, name, value)
-    return module
+    return module, features
 
 
 def main(request_path):
@@ -82,7 +93,8 @@ def main(request_path):
     guard = sandbox.enter(request["folder"], request["seconds"] * 2 + 20)
     why = None
     try:
-        module = load(request, guard)
+        tracer = tracing.tracer([request["path"], os.path.realpath(request["path"])])
+        module, features = load(request, guard, tracer)
         if not isinstance(module, types.ModuleType):
             why = "is no module after import"
         elif os.path.realpath(getattr(module, "__file__", None) or "") != os.path.realpath(request["path"]):
@@ -99,7 +111,7 @@ def main(request_path):
     from . import session
 
     try:
-        session.Session(request, module, guard, report).run()
+        session.Session(request, module, guard, report, tracer, features).run()
     except sandbox.TimeUp:
         session.failed(report, "time was up at an unexpected place")
     except MemoryError:
