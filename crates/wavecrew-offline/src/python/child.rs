@@ -19,7 +19,7 @@ use crate::{Module, OfflineError, Request};
 /// A busy machine gets more of the clock, never more of the processor.
 const WALL_FACTOR: f64 = 1.5;
 /// Checks and the run with pytest come after the search; with restarts of children this is what they may take.
-const AFTERWARDS: Duration = Duration::from_secs(240);
+const AFTERWARDS: Duration = Duration::from_mins(4);
 
 pub struct Work<'a> {
     pub request: &'a Request,

@@ -66,8 +66,9 @@ mod tests {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/helpers/python/wavecrew_offline");
         let mut there: Vec<String> = fs::read_dir(folder)
             .expect("the helper is in the tree")
-            .map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned())
-            .filter(|name| name.ends_with(".py"))
+            .map(|entry| entry.expect("readable").path())
+            .filter(|path| path.extension().is_some_and(|ending| ending == "py"))
+            .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
             .collect();
         there.sort_unstable();
         let carried: Vec<&str> = SOURCES.iter().map(|(name, _)| *name).collect();

@@ -16,15 +16,16 @@ DUNDERS.discard("__hash__")
 
 
 class Parameter:
-    __slots__ = ("name", "style", "required", "kinds", "default", "checked")
+    __slots__ = ("name", "style", "required", "kinds", "default", "checked", "documented")
 
-    def __init__(self, name, style, required, ranked, default, checked):
+    def __init__(self, name, style, required, ranked, default, checked, documented=False):
         self.name = name
         self.style = style  # "plain", "keyword", "many" or "named"
         self.required = required
         self.kinds = ranked  # pairs of a kind and a weight
         self.default = default
         self.checked = checked
+        self.documented = documented  # an annotation or docstring says what it takes
 
 
 class Target:
@@ -221,6 +222,7 @@ class Analysis:
 
         add(kinds.of_annotation(annotation), 40)
         add(kinds.of_docstring(doc, parameter.name), 10)
+        documented = bool(ranked)
         if not required and parameter.default is not parameter.empty and parameter.default is not None:
             add(kinds.of_value(parameter.default), 12)
         if use is not None:
@@ -240,5 +242,5 @@ class Analysis:
             ranked[ANY] = ranked.get(ANY, 0) + max(1, total // (40 if total >= 40 else 15))
         return Parameter(
             parameter.name, style, required, sorted(ranked.items(), key=lambda item: (-item[1], repr(item[0]))),
-            parameter.default, bool(use and use.checked),
+            parameter.default, bool(use and use.checked), documented,
         )

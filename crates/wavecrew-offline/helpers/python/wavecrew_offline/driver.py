@@ -3,6 +3,7 @@ import ast
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -136,6 +137,7 @@ class Module:
         for target, whys in result["refused"].items():
             for why in whys:
                 self.leave_out(target, why)
+        self._report_defects(result)
         entries = self._same_everywhere(entries, result)
         entries = defects.plain_enough(entries)
         if not entries:
@@ -149,7 +151,24 @@ class Module:
             os.remove(path)
             return
         self.outcome["tests"] = len(entries)
-        self.outcome["written"].append({"path": path, "tests": [entry.test for entry in entries]})
+        self.outcome["written"].append({
+            "path": path, "tests": [entry.test for entry in entries],
+            "covers": list(dict.fromkeys(entry.case.target for entry in entries))})
+
+    def _report_defects(self, result):
+        """Suspected defects, with a test for each in a file of its own."""
+        found = list(result["defects"])
+        for data in self.hangs[:2]:
+            found.append({"kind": "does not end", "case": data, "what": "no end within the time of a call", "line": 0})
+        if not found:
+            return
+        note = "Suspected defects of %s, found without knowing what was meant: to be judged by a person.\n" % self.name
+        os.makedirs(self.request["out"], exist_ok=True)
+        path = quarantine.write(self.request["out"], self.name, found, result["origin"], note)
+        for defect in found:
+            self.outcome["defects"].append({
+                "kind": defect["kind"], "call": quarantine.shown(defect["case"]), "what": defect["what"],
+                "line": defect["line"], "quarantine": path})
 
     def _note(self):
         commit = self.request.get("commit")
@@ -231,6 +250,8 @@ class Module:
 
 
 def main(request_path):
+    # Ended from outside, this still ends its children.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with open(request_path, encoding="utf-8") as file:
         request = json.load(file)
     outcome = Module(request).run()

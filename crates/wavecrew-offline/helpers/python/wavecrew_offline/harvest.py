@@ -158,6 +158,16 @@ class Harvest:
                     for statement in node.body:
                         self._calls(text, statement, known)
 
+    def resolved(self, source, known):
+        """An example as one expression that stands for itself, or nothing."""
+        try:
+            tree = ast.parse(source)
+        except SyntaxError:
+            return None
+        if len(tree.body) != 1 or not isinstance(tree.body[0], ast.Expr):
+            return None
+        return self._resolve(source, known)
+
     def _resolve(self, segment, known):
         """The segment as an expression that stands for itself, or nothing."""
         for _ in range(3):

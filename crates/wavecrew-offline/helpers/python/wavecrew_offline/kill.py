@@ -29,7 +29,7 @@ def _cover(pool, left, missing, kept):
     """Takes cases greedily until none adds anything; updates `missing` and `kept`."""
     left = sorted(left, key=lambda case: (weight(case, pool[case]), repr(case.key())))
     while missing and left:
-        best = max(left, key=lambda case: len(pool[case].features & missing) * 100 - min(weight(case, pool[case]), 99))
+        best = max(left, key=lambda case: len(pool[case].features & missing) * 100 - max(-99, min(weight(case, pool[case]), 99)))
         gained = pool[best].features & missing
         if not gained:
             left = [case for case in left if pool[case].features & missing]
@@ -44,6 +44,10 @@ def _cover(pool, left, missing, kept):
 def weight(case, outcome):
     """How little a person would like to read this case."""
     heavy = case.size() + 15 * len(case.steps)
+    for _, source in case.args:
+        heavy += 2 * sum(1 for char in source if not (char.isalnum() or char in " '\"_,.-[]()"))
+    if outcome.example:
+        heavy -= 60  # somebody wrote it as an example of how things are meant
     if outcome.how == "raises" and not outcome.explicit:
         heavy += 300
     if any(fact[1] == "type" for fact in outcome.facts):

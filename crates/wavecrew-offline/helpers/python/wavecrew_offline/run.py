@@ -21,7 +21,7 @@ ITERATORS = (types.GeneratorType, map, filter, zip, enumerate, reversed, itertoo
 class Outcome:
     """`how` is `returns`, `raises`, `hangs` or `refused`; `facts` are what a test asserts, in order."""
 
-    __slots__ = ("how", "facts", "wrap", "features", "why", "error", "explicit", "kind")
+    __slots__ = ("how", "facts", "wrap", "features", "why", "error", "explicit", "kind", "example")
 
     def __init__(self, how, facts=(), wrap="{}", why=None):
         self.how = how
@@ -32,6 +32,7 @@ class Outcome:
         self.error = None
         self.explicit = False
         self.kind = None
+        self.example = False
 
     def same(self, other):
         return self.how == other.how and self.facts == other.facts and self.wrap == other.wrap
@@ -193,7 +194,7 @@ class Runner:
                 pass
         outcome = Outcome("raises", (("raises", name, message),), wrap)
         outcome.explicit = explicit
-        outcome.error = [kind.__name__, str(error)[:200] if explicit or True else "", line]
+        outcome.error = [kind.__name__, str(error)[:200], line]
         outcome.kind = kind
         return outcome
 

@@ -216,11 +216,19 @@ class Search:
 
     # -- the loop ----------------------------------------------------------------------------------------------------
 
-    def seeds(self, cases):
+    def seeds(self, cases, examples=False):
+        """Tries given cases first. Those that are examples are kept even if they reach nothing new."""
         for case in cases:
-            if case.target in self.targets:
-                self.attempt(case)
-                self._drain()
+            if case.target not in self.targets:
+                continue
+            self.attempt(case)
+            if examples and case not in self.pool:
+                outcome = self.runner.run(case)
+                if outcome.how == "returns" and self._stable(case, outcome):
+                    self._keep(case, outcome)
+            if examples and case in self.pool:
+                self.pool[case].example = True
+            self._drain()
 
     def _drain(self, most=400):
         """Tries what probes suggested, newest first."""

@@ -4,7 +4,7 @@ import random
 import sys
 import time
 
-from . import analyse, clock, kill, outside, tracing
+from . import analyse, clock, defects, kill, outside, tracing
 from .cases import Case
 from .classes import Classes
 from .harvest import Harvest
@@ -93,7 +93,7 @@ class Session:
         search.excluded = {Case.of(data).key() for data in request["excluded"]}
         self.report.deadline = started + request["seconds"] * SEARCH_SHARE
         search.seeds([Case.of(data) for data in request["corpus"]])
-        search.seeds(harvest.cases)
+        search.seeds(harvest.cases, examples=True)
         executable = self._body_lines()
 
         def open_lines(target):
@@ -109,7 +109,8 @@ class Session:
         reached = tracing.lines_of(self.import_features, self.path)
         loading = outside.wanted(self.analysis.tree, functions, reached)
         kept = killing.run((outside.Reloaded(self.module, self.runner, request["packages"]), loading))
-        self._finish(search, killing, kept, executable, harvest, started)
+        found = defects.Finder(search, harvest, self.names, self.analysis).run()
+        self._finish(search, killing, kept, executable, found, started)
 
     def _wanted(self):
         """Public targets, or all of them in a module that is private as a whole."""
@@ -153,9 +154,9 @@ class Session:
                     inside.difference_update(range(first.lineno, first.end_lineno + 1))
         return lines & inside
 
-    def _finish(self, search, killing, kept, executable, harvest, started):
+    def _finish(self, search, killing, kept, executable, found, started):
         reached = tracing.lines_of(search.features, self.path)
-        used = {case.target for case in kept}
+        used = {case.target for case in kept} | {defect["case"][0] for defect in found}
         text = self.source.decode("utf-8", "replace")
         self.report.send(
             "result",
@@ -170,6 +171,7 @@ class Session:
             unreached=sorted(executable - reached),
             clock=clock.mentioned(text) or self._package_looks_at_clock(),
             seeded=self.runner.seeded,
+            defects=found,
             calls=self.runner.calls,
             seconds=time.process_time() - started,
         )

@@ -90,6 +90,9 @@ def main(request_path):
     report = Report(descriptor, request["beat"], request["seconds"], request["wall_seconds"])
     if request.get("shift_clock"):
         clock.shift()
+    # After the date is set, and before the project stands in the path with files that may be called like the library's.
+    from . import session
+
     guard = sandbox.enter(request["folder"], request["seconds"] * 2 + 20)
     why = None
     try:
@@ -108,8 +111,6 @@ def main(request_path):
     if why is not None:
         report.send("left_out", why=why)
         os._exit(0)
-    from . import session
-
     try:
         session.Session(request, module, guard, report, tracer, features).run()
     except sandbox.TimeUp:
