@@ -11,6 +11,7 @@ pub mod logs;
 pub mod mcp;
 pub mod measure;
 pub mod msg;
+pub mod offline;
 pub mod plan;
 pub mod report;
 pub mod resume;

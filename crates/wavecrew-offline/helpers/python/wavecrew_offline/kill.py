@@ -1,0 +1,205 @@
+"""Chooses the cases worth a test: those that reach something no other does, and those that notice a planted fault."""
+from . import mutants as planting
+from . import outside
+
+CALL_SECONDS = 0.05
+BATCH = 40
+ROUNDS = 40
+MOST_TRIES = 25
+
+
+def cover(pool):
+    """A small set of cases that reaches all that the pool reaches; short and plain ones are preferred."""
+    missing = set()
+    for outcome in pool.values():
+        missing |= outcome.features
+    kept = []
+    for trivial in (False, True):
+        left = [case for case in pool if is_trivial(pool[case]) is trivial]
+        _cover(pool, left, missing, kept)
+    return kept
+
+
+def is_trivial(outcome):
+    """A failure that nobody wrote a `raise` for."""
+    return outcome.how == "raises" and not outcome.explicit
+
+
+def _cover(pool, left, missing, kept):
+    """Takes cases greedily until none adds anything; updates `missing` and `kept`."""
+    left = sorted(left, key=lambda case: (weight(case, pool[case]), repr(case.key())))
+    while missing and left:
+        best = max(left, key=lambda case: len(pool[case].features & missing) * 100 - max(-99, min(weight(case, pool[case]), 99)))
+        gained = pool[best].features & missing
+        if not gained:
+            left = [case for case in left if pool[case].features & missing]
+            if not left:
+                break
+            continue
+        kept.append(best)
+        missing -= gained
+        left = [case for case in left if case is not best and pool[case].features & missing]
+
+
+def weight(case, outcome):
+    """How little a person would like to read this case."""
+    heavy = case.size() + 15 * len(case.steps)
+    for _, source in case.args:
+        heavy += 2 * sum(1 for char in source if not (char.isalnum() or char in " '\"_,.-[]()"))
+    if outcome.example:
+        heavy -= 60  # somebody wrote it as an example of how things are meant
+    if outcome.how == "raises" and not outcome.explicit:
+        heavy += 300
+    if any(fact[1] == "type" for fact in outcome.facts):
+        heavy += 20
+    return heavy
+
+
+class Killing:
+    def __init__(self, search, swapper, functions, path):
+        self.search = search
+        self.runner = search.runner
+        self.swapper = swapper
+        self.path = path
+        self.report = search.report
+        self.mutants = planting.mutants(functions)
+        self.killed = 0
+        self.survivors = []
+        self.kept = []
+
+    def run(self, more=None):
+        """The cases worth keeping. `more` are a `Reloaded` and mutants for it."""
+        search = self.search
+        pool = search.pool
+        self.kept = cover(pool)
+        lines = {case: _lines(outcome, self.path) for case, outcome in pool.items()}
+        reached = set().union(*lines.values()) if lines else set()
+        todo = [mutant for mutant in self.mutants if mutant.line in reached]
+        search.rng.shuffle(todo)
+        slow = self.runner.seconds
+        self.runner.seconds = CALL_SECONDS
+        try:
+            for mutant in todo:
+                if self.report.late():
+                    break
+                self._judge(mutant, lines)
+            self._outside(more)
+            self._aim(lines)
+        finally:
+            self.runner.seconds = slow
+        return self.kept
+
+    def _outside(self, more):
+        """A share of the time left for faults that need the module loaded anew."""
+        if more is None or not more[1] or self.report.late():
+            return
+        reloaded, found = more
+        pool = self.search.pool
+        others = [case for case in pool if case not in set(self.kept) and pool[case].how == "returns"]
+        others.sort(key=lambda case: weight(case, pool[case]))
+        deadline = self.report.deadline
+        self.report.deadline -= self.report.left() * 0.5
+        self.search.rng.shuffle(found)
+        outside.judge(self, reloaded, found, self.kept + others[:150])
+        self.report.deadline = deadline
+
+    def _judge(self, mutant, lines):
+        mutant.code = self.swapper.compile(planting.changed(mutant))
+        if mutant.code is None:
+            return
+        kept = set(self.kept)
+        first = [case for case in self.kept if mutant.line in lines[case]]
+        others = [case for case in self.search.pool if case not in kept and mutant.line in lines[case]]
+        others.sort(key=lambda case: weight(case, self.search.pool[case]))
+        killer = self._killer(mutant, first[:80] + others[:MOST_TRIES * 3])
+        if killer is None:
+            self.survivors.append(mutant)
+            return
+        self.killed += 1
+        if killer not in kept:
+            self.kept.append(killer)
+
+    def _killer(self, mutant, cases):
+        """The first case whose outcome the fault changes."""
+        if not self.swapper.put(mutant.code):
+            self.swapper.restore()
+            return None
+        pool = self.search.pool
+        try:
+            for case in cases:
+                self.report.beat(case)
+                outcome = self.runner.run(case, traced=False)
+                if not outcome.same(pool[case]):
+                    return case
+        finally:
+            self.swapper.restore()
+        return None
+
+    def _aim(self, lines):
+        """Varies the cases that reach a surviving fault until one notices it."""
+        search = self.search
+        for _ in range(ROUNDS):
+            if not self.survivors or self.report.late():
+                return
+            by_function = {}
+            for mutant in self.survivors:
+                if mutant.code is None:
+                    continue
+                by_function.setdefault(id(mutant.function), []).append(mutant)
+            for mutants in by_function.values():
+                if self.report.late():
+                    return
+                self._aim_at(mutants, lines)
+
+    def _aim_at(self, mutants, lines):
+        search = self.search
+        batch = []
+        wanted = {mutant.line for mutant in mutants}
+        parents = [case for case in search.pool if lines[case] & wanted]
+        if not parents:
+            return
+        for _ in range(BATCH):
+            parent = search.rng.choice(parents)
+            case = search.varied(parent) if search.rng.random() < 0.85 else search.fresh(search.targets[parent.target])
+            if case is None or case.key() in search.excluded or case in search.pool:
+                continue
+            self.report.beat(case)
+            outcome = self.runner.run(case)
+            if outcome.how in ("returns", "raises"):
+                found = _lines(outcome, self.path)
+                if found & wanted:
+                    batch.append((case, outcome, found))
+        for mutant in mutants:
+            if self.report.late():
+                return
+            if self._notice(mutant, batch, lines):
+                self.survivors.remove(mutant)
+                self.killed += 1
+
+    def _notice(self, mutant, batch, lines):
+        if not self.swapper.put(mutant.code):
+            self.swapper.restore()
+            return False
+        differing = []
+        try:
+            for case, outcome, found in batch:
+                if mutant.line in found:
+                    self.report.beat(case)
+                    if not self.runner.run(case, traced=False).same(outcome):
+                        differing.append((case, outcome, found))
+        finally:
+            self.swapper.restore()
+        differing.sort(key=lambda item: weight(item[0], item[1]))
+        for case, outcome, found in differing[:3]:
+            if self.runner.run(case, traced=False).same(outcome):
+                self.search.pool[case] = outcome
+                self.search.by_target.setdefault(case.target, []).append(case)
+                lines[case] = found
+                if case not in self.kept:
+                    self.kept.append(case)
+                return True
+        return False
+
+
+def _lines(outcome, path):
+    return {feature[3] for feature in outcome.features if feature[0] == path and feature[3] > 0}
