@@ -10,6 +10,16 @@ function short(text) {
   return line.length <= TITLE ? line : `${line.slice(0, TITLE - 1)}…`;
 }
 
+// In the quotes that need the fewest escapes.
+function titled(text) {
+  return text.includes("'") && !text.includes('"') ? JSON.stringify(text) : quote(text);
+}
+
+// Arguments as they are written: an object needs no brackets of its own there.
+function argument(source) {
+  return source.replace(/^\((\{[\s\S]*\})\)$/, '$1');
+}
+
 // Names without the module in front of them.
 function bare(source, search) {
   return source.replace(/\bsubject\.(default\b)?/g, (_, isDefault) => (isDefault ? search.plan.stem : '')).replace(/\bsubject\b/g, search.plan.stem);
@@ -46,7 +56,7 @@ function complaint(result) {
 
 function body(found, search) {
   const { outcome, target } = found;
-  const list = (args) => bare(args.join(', '), search);
+  const list = (args) => bare(args.map(argument).join(', '), search);
   const lines = [];
   if (target.kind === 'function') {
     const name = bare(target.expression, search);
@@ -61,8 +71,8 @@ function body(found, search) {
     }
     let args = list(found.args);
     if (outcome.effects.length > 0) {
-      const names = found.args.map((arg, index) => (outcome.effects.some((effect) => effect.index === index) ? `given${index === 0 ? '' : index + 1}` : bare(arg, search)));
-      outcome.effects.forEach(({ index }) => lines.push(`const ${names[index]} = ${bare(found.args[index], search)};`));
+      const names = found.args.map((arg, index) => (outcome.effects.some((effect) => effect.index === index) ? `given${index === 0 ? '' : index + 1}` : bare(argument(arg), search)));
+      outcome.effects.forEach(({ index }) => lines.push(`const ${names[index]} = ${bare(argument(found.args[index]), search)};`));
       args = names.join(', ');
     }
     const line = expectation(`${name}(${args})`, result, outcome.async);
@@ -110,13 +120,13 @@ function imports(search, used) {
     lines.push(`import ${parts.join(', ')} from ${quote(plan.importPath)};`);
   }
   if (plan.framework === 'vitest') lines.unshift("import { describe, expect, it } from 'vitest';");
+  else if (plan.typescript) lines.unshift("import { describe, expect, it } from '@jest/globals';");
   return lines;
 }
 
 function render(search) {
   const { plan } = search;
   const used = [];
-  const blocks = [];
   const tests = [];
   const titles = new Set();
   for (const target of search.found) {
@@ -124,7 +134,6 @@ function render(search) {
     // Failures say least: one is enough where there is something better.
     const good = cases.filter((found) => found.outcome.result.kind !== 'throws');
     const bad = cases.filter((found) => found.outcome.result.kind === 'throws' && (found.news || good.length === 0));
-    const written = [];
     for (const found of [...good, ...bad.slice(0, good.length > 0 ? 4 : 2)]) {
       const made = body(found, search);
       if (made === null) continue;
@@ -132,20 +141,17 @@ function render(search) {
       const label = bare(target.expression, search);
       for (let n = 2; titles.has(`${label} > ${title}`); n += 1) title = `${made.title} (${n})`;
       titles.add(`${label} > ${title}`);
-      tests.push(`${label} > ${title}`);
       const inner = made.lines.map((line) => `    ${line}`).join('\n');
-      written.push(`  it(${quote(title)}, ${made.isAsync ? 'async ' : ''}() => {\n${inner}\n  });`);
+      tests.push({ group: label, title, text: `  it(${titled(title)}, ${made.isAsync ? 'async ' : ''}() => {\n${inner}\n  });` });
       // Names that arguments mention have to be there, too.
       const mentioned = `${target.expression} ${found.args.join(' ')} ${found.steps.map((step) => step.args.join(' ')).join(' ')}`;
       for (const match of mentioned.matchAll(/\bsubject\.([A-Za-z_$][\w$]*)/g)) used.push(match[1]);
     }
-    if (written.length > 0) blocks.push(`describe(${quote(bare(target.expression, search))}, () => {\n${written.join('\n\n')}\n});`);
   }
   const header = `// Records what ${plan.shown} does${plan.commit ? ` as of ${plan.commit}` : ' now'}: a test that fails says that behaviour has changed.`;
-  const text = blocks.length === 0 ? '' : `${[header, ...imports(search, used), '', blocks.join('\n\n')].join('\n')}\n`;
   const reached = [...search.cases].filter(([, list]) => list.length > 0).map(([name]) => name);
   return {
-    text, tests, covers: reached, calls: search.calls,
+    top: [header, ...imports(search, used)], tests, covers: reached, calls: search.calls,
     defects: search.defects.map(({ kind, call, what }) => ({ kind, call: bare(call, search), what })),
     left_out: [...search.left].map(([what, why]) => ({ what, why })),
   };

@@ -129,7 +129,7 @@ fn last_line(complaints: Option<std::process::ChildStderr>) -> String {
 }
 
 /// A child that ends, at the latest when this is dropped, with all that it started.
-struct Tree(Child);
+pub(crate) struct Tree(pub(crate) Child);
 
 impl Drop for Tree {
     fn drop(&mut self) {

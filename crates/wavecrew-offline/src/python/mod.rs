@@ -1,7 +1,7 @@
 //! Python: one helper process per module, a few at a time. The helper is Python source in `helpers/python`, carried in this
 //! binary and laid into a temporary folder for the run.
 
-mod child;
+pub(crate) mod child;
 mod helper;
 
 use std::collections::VecDeque;

@@ -43,7 +43,8 @@ impl Args {
         let root = absolute(&self.root)?;
         let request = Request {
             files: self.files.iter().map(|file| absolute(file)).collect::<Result<_, _>>()?,
-            framework: Framework::Pytest,
+            framework: self.framework(&root),
+            laid_in: laid_in(&root, &std::path::absolute(&self.out)?),
             layer_folder: std::path::absolute(&self.out)?,
             imports: Imports {
                 interpreter: self.interpreter.clone(),
@@ -69,6 +70,26 @@ impl Args {
         stdout().lock().write_all(&text).map_err(Failure::Output)?;
         Ok(if outcome.tests() > 0 { Exit::Done } else { Exit::TasksFailed })
     }
+}
+
+impl Args {
+    fn framework(&self, root: &Path) -> Framework {
+        let python = self.files.iter().all(|file| file.extension().is_some_and(|ending| ending == "py"));
+        let here = |name: &str| {
+            let mut above = root.ancestors();
+            above.any(|folder| folder.join("node_modules/.bin").join(name).exists())
+        };
+        match () {
+            () if python => Framework::Pytest,
+            () if here("jest") && !here("vitest") => Framework::Jest,
+            () => Framework::Vitest,
+        }
+    }
+}
+
+/// Where tests lie when they are run, for imports that go by place.
+fn laid_in(root: &Path, out: &Path) -> PathBuf {
+    out.strip_prefix(root).map_or_else(|_| PathBuf::from("tests"), Path::to_owned)
 }
 
 fn failure(error: &OfflineError) -> Failure {

@@ -5,9 +5,9 @@ use crate::exit::Failure;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use wavecrew_core::engine::AgentChoice;
-use wavecrew_core::team::Team;
+use wavecrew_core::team::{Examination, Role, Team};
 use wavecrew_run::agent::machine::{find_program, installed};
-use wavecrew_run::agent::{AgentError, Cli, by_name, preferred, spoken_program};
+use wavecrew_run::agent::{AgentError, Cli, OFFLINE, by_name, preferred, spoken_program};
 
 /// An agent, and why it was chosen.
 pub struct Chosen {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use wavecrew_core::view::count;
 use wavecrew_measure::detect::Framework as Found;
 use wavecrew_offline::{Feedback, Framework, Imports, Module, Outcome, Progress, Request, generate};
+use wavecrew_testing::layer::folder_of;
 use wavecrew_testing::scope::FrameworkInScope;
 
 /// Seconds per module, unless the person says otherwise.
@@ -47,14 +48,20 @@ pub fn work(facts: &Facts) -> Result<Done, String> {
 fn kind(framework: &Found) -> Option<Framework> {
     match framework {
         Found::Pytest => Some(Framework::Pytest),
-        Found::Vitest | Found::Jest | Found::Cargo | Found::Go | Found::Command { .. } => None,
+        Found::Vitest => Some(Framework::Vitest),
+        Found::Jest => Some(Framework::Jest),
+        Found::Cargo | Found::Go | Found::Command { .. } => None,
     }
 }
 
 fn write(facts: &Facts, framework: &FrameworkInScope, kind: Framework, folder: &Path) -> Result<Outcome, String> {
     let files = facts.scope.files_of(framework);
+    let root = framework.in_tree(&facts.tree).root;
+    let below = facts.scope.folder(&facts.layer).and_then(Path::file_name).map(Path::new);
+    let laid = facts.tree.join(folder_of(framework, below.unwrap_or(Path::new(""))));
     let request = Request {
-        root: framework.in_tree(&facts.tree).root,
+        laid_in: laid.strip_prefix(&root).unwrap_or(&laid).to_owned(),
+        root,
         files: files.map(|file| facts.tree.join(&file.path)).collect(),
         framework: kind,
         // Of several roots, the tests of each lie below its path.
