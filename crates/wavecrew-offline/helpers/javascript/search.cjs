@@ -83,6 +83,7 @@ class Search {
     this.found = subjects(subject, plan);
     this.values = new Values(this.random, plan.constants, (name, depth) => this.instance(name, depth));
     this.cover = new Cover(plan.file);
+    this.cover.clear();
     this.skip = new Set(plan.skip);
     this.calls = 0;
     this.left = new Map();
@@ -234,7 +235,6 @@ class Search {
     if (this.skip.has(text)) return;
     fs.writeSync(this.plan.trail, `${text.replace(/\n/g, ' ')}\n`, 0);
     this.calls += 1;
-    this.cover.clear();
     const outcome = await this.once(call);
     const { path, news } = this.cover.look();
     if (outcome === null || !outcome.result) return;
@@ -261,7 +261,9 @@ class Search {
     const known = this.cases.get(target.name);
     if (!news && known.length >= MOST_CASES) return;
     if (text.length > (news ? 3 : 1) * LONGEST) return;
-    if (!(await this.stable(call, outcome))) {
+    const stable = await this.stable(call, outcome);
+    this.cover.clear();
+    if (!stable) {
       this.leave(target.name, 'comes out differently each time for some inputs');
       return;
     }
