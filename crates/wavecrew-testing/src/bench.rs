@@ -1,6 +1,7 @@
 //! Runs tests of the session in the measuring copy of the project, framework by framework. A suite that hangs or dies is
 //! taken apart into its files, so that one bad file costs itself alone; an environment that is broken is told apart.
 
+use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -116,9 +117,17 @@ impl Bench {
         Ok(found)
     }
 
-    /// The tests that lie in `folder`, laid where the layer's tests are run.
-    pub fn layer(&self, layer: &str, folder: &Path, coverage: Wanted, order: Order) -> Result<LayerRun, Trouble> {
-        let placed = layer::place(&self.scope, layer, folder)?;
+    /// The tests that lie in `folder` but for some files, laid where the layer's tests are run.
+    pub fn layer(
+        &self,
+        layer: &str,
+        folder: &Path,
+        coverage: Wanted,
+        order: Order,
+        except: &BTreeSet<String>,
+    ) -> Result<LayerRun, Trouble> {
+        let mut placed = layer::place(&self.scope, layer, folder)?;
+        placed.retain(|file| !except.contains(&*file.file.to_string_lossy()));
         let _laid = layer::lay(&self.tree, folder, &placed)?;
         let mut run = LayerRun::default();
         let mut unknown = coverage == Wanted::TestsOnly;

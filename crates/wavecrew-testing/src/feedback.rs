@@ -143,13 +143,11 @@ fn survivors(text: &mut String, result: &RunResult) {
 /// What earlier rounds came to.
 fn history(text: &mut String, case: &Case<'_>) {
     let mut lines = String::new();
-    for attempt in 1..case.attempt {
-        let path = rounds::round(case.session, case.layer, attempt).join("run.json");
-        let Ok(run) = RunResult::read_file(&path) else { continue };
+    for run in rounds::history(case.session, case.layer, case.task, case.attempt) {
         let covered = run.coverage_achieved.unwrap_or_else(|| "unknown".to_owned());
         lines.push_str(&format!(
-            "- round {attempt}: pass rate {}, coverage {covered} %, {} tests\n",
-            run.delivered.pass_rate, run.delivered.tests
+            "- run {}: pass rate {}, coverage {covered} %, {} tests\n",
+            run.attempt, run.delivered.pass_rate, run.delivered.tests
         ));
         for test in run.rejected.iter().take(5) {
             lines.push_str(&format!("  - `{}` {}\n", test.id, test.why.told()));

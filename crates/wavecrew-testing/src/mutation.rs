@@ -114,7 +114,7 @@ impl Drop for Changed<'_> {
 /// Whether any kept test fails, or the run as a whole.
 fn notices(bench: &Bench, case: &Case<'_>) -> Result<bool, Trouble> {
     let accepted = rounds::accepted(case.session, case.layer);
-    match bench.layer(case.layer, &accepted, Wanted::TestsOnly, Order::Usual) {
+    match bench.layer(case.layer, &accepted, Wanted::TestsOnly, Order::Usual, &BTreeSet::new()) {
         Ok(run) => Ok(run.tests.iter().any(|test| test.outcome != Outcome::Passed)),
         Err(Trouble::Environment(wavecrew_measure::run::MeasureError::Stopped)) => {
             Err(Trouble::Environment(wavecrew_measure::run::MeasureError::Stopped))

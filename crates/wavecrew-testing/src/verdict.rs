@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "verdict", rename_all = "lowercase")]
@@ -14,7 +13,7 @@ pub enum Verdict {
         #[serde(default)]
         measured: BTreeMap<String, String>,
         #[serde(default)]
-        facts: Value,
+        facts: BTreeMap<String, String>,
         #[serde(default, skip_serializing_if = "String::is_empty")]
         findings: String,
     },
@@ -23,7 +22,7 @@ pub enum Verdict {
         #[serde(default)]
         measured: BTreeMap<String, String>,
         #[serde(default)]
-        facts: Value,
+        facts: BTreeMap<String, String>,
         feedback: String,
     },
     /// To be sent back with the reason.

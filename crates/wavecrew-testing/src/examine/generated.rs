@@ -4,14 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use serde_json::json;
 use wavecrew_measure::Outcome;
 use wavecrew_measure::detect::Framework;
 use wavecrew_measure::run::{Order, Wanted};
 use wavecrew_syntax::{Language, Standing, errors, tests};
 
 use super::honest::{project_changes, put_back, read, weaknesses};
-use super::{Case, listed};
+use super::{Case, facts, listed};
 use crate::bench::{Bench, LayerRun, Trouble};
 use crate::layer::{self, Kind, Placed};
 use crate::result::RunResult;
@@ -33,7 +32,7 @@ pub fn examine(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
     if let Some(reason) = shape_problem(bench, &folder, &placed)? {
         return Ok(Verdict::mend(reason));
     }
-    let run = bench.layer(case.layer, &folder, Wanted::TestsOnly, Order::Usual)?;
+    let run = bench.layer(case.layer, &folder, Wanted::TestsOnly, Order::Usual, &BTreeSet::new())?;
     let touched = bench.trees.settle(&sources(bench))?;
     if !touched.is_empty() {
         let names: Vec<String> = touched.iter().map(|file| file.display().to_string()).collect();
@@ -58,7 +57,7 @@ pub fn examine(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
             ("coverage_achieved".to_owned(), String::new()),
             ("test_files".to_owned(), files.join(";")),
         ]),
-        facts: json!({ "files": files.len(), "tests": run.tests.len(), "passing": passing }),
+        facts: facts([("files", files.len()), ("tests", run.tests.len()), ("passing", passing)]),
         findings: String::new(),
     })
 }

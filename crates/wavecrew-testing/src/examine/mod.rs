@@ -5,6 +5,7 @@ pub mod generated;
 mod honest;
 pub mod run;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::bench::{Bench, Trouble};
@@ -40,6 +41,10 @@ impl Case<'_> {
 /// When nothing can be examined because the environment is broken: a person has to mend it.
 pub fn broken(trouble: &Trouble) -> Verdict {
     Verdict::contradicted(format!("{trouble}. To mend it: {}", trouble.help()))
+}
+
+fn facts<const N: usize>(facts: [(&str, impl ToString); N]) -> BTreeMap<String, String> {
+    facts.into_iter().map(|(name, value)| (name.to_owned(), value.to_string())).collect()
 }
 
 /// At most this many of a list are named.

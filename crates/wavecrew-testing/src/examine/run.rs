@@ -5,13 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use serde_json::json;
 use wavecrew_measure::run::{Order, Wanted};
 use wavecrew_measure::{Note, Outcome, Ratio, TestCase};
 
 use super::generated::sources;
 use super::honest::{project_changes, put_back, weaknesses};
-use super::{Case, listed};
+use super::{Case, facts, listed};
 use crate::accept::{self, Rejected, Why, judge};
 use crate::baseline::Baseline;
 use crate::bench::{Bench, LayerRun, Trouble};
@@ -50,7 +49,7 @@ pub fn examine(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
     }
     result.write(case.session)?;
     rounds::mirror(&folder, &rounds::kept(case.session, case.layer))?;
-    rounds::keep(case.session, case.layer, case.attempt, &folder)?;
+    rounds::keep(case.session, case.layer, case.task, case.attempt, &bench.scope)?;
     quarantine(case, &folder, &result)?;
     let text = feedback::write(bench, case, &folder, &result)?;
     verdict(bench, case, &result, text)
@@ -58,9 +57,12 @@ pub fn examine(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
 
 /// Everything that is found out about the suite.
 fn measure(bench: &Bench, case: &Case<'_>, folder: &Path) -> Result<RunResult, Trouble> {
-    let run = bench.layer(case.layer, folder, Wanted::TestsAndCoverage, Order::Usual)?;
+    let run = bench.layer(case.layer, folder, Wanted::TestsAndCoverage, Order::Usual, &BTreeSet::new())?;
     let seed = u32::try_from(bench.scope.seed & 0xffff).unwrap_or(0) + case.attempt;
-    let again = bench.layer(case.layer, folder, Wanted::TestsOnly, Order::Shuffled { seed })?;
+    // A file that brought its run down would only do it again.
+    let unloaded = |test: &&TestCase| matches!(test.outcome, Outcome::Unloaded { .. });
+    let down: BTreeSet<String> = run.tests.iter().filter(unloaded).map(|test| test.id.file.clone()).collect();
+    let again = bench.layer(case.layer, folder, Wanted::TestsOnly, Order::Shuffled { seed }, &down)?;
     let mut rejected = judge(&run, &again);
     let mut notes = run.notes.clone();
     let accepted = accepted_run(bench, case, folder, &run, &mut rejected, &mut notes)?;
@@ -130,7 +132,7 @@ fn accepted_run(
         if layer::files(&to)?.is_empty() {
             break;
         }
-        let kept = bench.layer(case.layer, &to, Wanted::TestsAndCoverage, Order::Usual)?;
+        let kept = bench.layer(case.layer, &to, Wanted::TestsAndCoverage, Order::Usual, &BTreeSet::new())?;
         let red: Vec<Rejected> = judge(&kept, &LayerRun::default());
         if red.is_empty() {
             return Ok(kept);
@@ -178,16 +180,12 @@ fn verdict(bench: &mut Bench, case: &Case<'_>, result: &RunResult, feedback: Str
             total: m.total,
         })
     });
-    let facts = json!({
-        "layer": case.layer,
-        "delivered_pass_rate": result.delivered.pass_rate,
-        "pass_rate": result.pass_rate,
-        "coverage": result.coverage_achieved,
-        "target": case.target,
-        "tests": result.delivered.tests,
-        "kept": result.accepted.tests,
-        "kill_rate": kill_rate,
-    });
+    let mut facts = facts([
+        ("delivered_pass_rate", result.delivered.pass_rate.clone()),
+        ("tests", result.delivered.tests.to_string()),
+        ("kept", result.accepted.tests.to_string()),
+    ]);
+    facts.extend(kill_rate.map(|rate| ("kill_rate".to_owned(), rate)));
     let covered = result.coverage_achieved.as_ref().and_then(|text| text.parse::<f64>().ok());
     let good = result.delivered.pass_rate == "1.00" && covered.is_none_or(|covered| covered >= case.target);
     if !good {

@@ -152,7 +152,7 @@ pub fn figures(verdict: &Verdict) -> String {
         Verdict::Short { measured, facts, .. } => format!(
             "short {} of {} {}",
             measured["pass_rate"],
-            facts["delivered_pass_rate"].as_str().unwrap(),
+            facts["delivered_pass_rate"],
             measured["coverage_achieved"]
         ),
         Verdict::Mend { reason } => format!("mend {reason}"),
