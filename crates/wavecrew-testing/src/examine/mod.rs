@@ -3,6 +3,7 @@
 
 pub mod generated;
 mod honest;
+pub mod report;
 pub mod run;
 
 use std::collections::BTreeMap;
