@@ -83,16 +83,28 @@ impl Outline {
         let name = || field(node, "name").map(|name| text(name, source).to_owned());
         match node.kind() {
             "function_declaration" | "generator_function_declaration" => {
-                self.functions.extend(name().map(|name| (name, callable(node, source))));
+                self.functions
+                    .extend(name().map(|name| (name, callable(node, source))));
             }
             "variable_declarator" | "pair" | "assignment_expression" => {
                 let value = field(node, "value").or_else(|| field(node, "right"));
-                let named = field(node, "name").or_else(|| field(node, "key")).or_else(|| field(node, "left"));
+                let named = field(node, "name")
+                    .or_else(|| field(node, "key"))
+                    .or_else(|| field(node, "left"));
                 if let (Some(value), Some(named)) = (value, named)
-                    && matches!(value.kind(), "arrow_function" | "function_expression" | "function")
+                    && matches!(
+                        value.kind(),
+                        "arrow_function" | "function_expression" | "function"
+                    )
                 {
-                    let name = text(named, source).rsplit('.').next().unwrap_or_default().to_owned();
-                    self.functions.entry(name).or_insert_with(|| callable(value, source));
+                    let name = text(named, source)
+                        .rsplit('.')
+                        .next()
+                        .unwrap_or_default()
+                        .to_owned();
+                    self.functions
+                        .entry(name)
+                        .or_insert_with(|| callable(value, source));
                 }
             }
             "class_declaration" | "class" | "abstract_class_declaration" => {
@@ -164,7 +176,10 @@ fn callable(node: Node<'_>, source: &str) -> Callable {
     });
     let documented = documented(node, source);
     let mut params: Vec<Param> = match list {
-        Some(list) => children(list).into_iter().filter_map(|node| param(node, source)).collect(),
+        Some(list) => children(list)
+            .into_iter()
+            .filter_map(|node| param(node, source))
+            .collect(),
         None => single.into_iter().collect(),
     };
     for param in &mut params {
@@ -186,7 +201,9 @@ fn documented(node: Node<'_>, source: &str) -> BTreeMap<String, String> {
             break text(before, source);
         }
         match at.parent() {
-            Some(parent) if parent.start_byte() + 40 > at.start_byte() && parent.kind() != "program" => at = parent,
+            Some(parent) if parent.start_byte() + 40 > at.start_byte() && parent.kind() != "program" => {
+                at = parent
+            }
             _ => return BTreeMap::new(),
         }
     };
@@ -195,8 +212,13 @@ fn documented(node: Node<'_>, source: &str) -> BTreeMap<String, String> {
         let (_, rest) = tag.split_once('{')?;
         let (r#type, rest) = rest.split_once('}')?;
         let name = rest.trim_start().trim_start_matches('[');
-        let end = name.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).unwrap_or(name.len());
-        Some((name[..end].to_owned(), r#type.trim().trim_end_matches('=').to_owned()))
+        let end = name
+            .find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'))
+            .unwrap_or(name.len());
+        Some((
+            name[..end].to_owned(),
+            r#type.trim().trim_end_matches('=').to_owned(),
+        ))
     })
     .collect()
 }
@@ -288,7 +310,9 @@ mod tests {
         assert_eq!(cart.methods["add"].params[1].r#type.as_deref(), Some("Kind"));
         assert_eq!(
             found.types["Colour"],
-            OwnType::Enum { members: vec!["Red".to_owned(), "Blue".to_owned()] }
+            OwnType::Enum {
+                members: vec!["Red".to_owned(), "Blue".to_owned()]
+            }
         );
         assert_eq!(found.constants.numbers, [3.0, 8.0, 10.0]);
         assert!(found.constants.strings.contains(&"long".to_owned()));

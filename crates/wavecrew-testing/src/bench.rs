@@ -1,12 +1,15 @@
 //! Runs tests of the session in the measuring copy of the project, framework by framework. A suite that hangs or dies is
 //! taken apart into its files, so that one bad file costs itself alone; an environment that is broken is told apart.
 
+use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use wavecrew_measure::run::{MeasureError, Order, Request, Runner, Wanted};
-use wavecrew_measure::{Coverage, FileCoverage, LineRange, Measurement, Note, Outcome, Ratio, Standing, TestCase, TestId};
+use wavecrew_measure::{
+    Coverage, FileCoverage, LineRange, Measurement, Note, Outcome, Ratio, Standing, TestCase, TestId,
+};
 
 use crate::figures::together;
 use crate::layer::{self, Kind, Placed};
@@ -73,7 +76,11 @@ impl Bench {
     fn runner(&self, framework: &FrameworkInScope, timeout: Duration) -> Result<Runner, Trouble> {
         let root = framework.in_tree(&self.tree).root;
         let sources = root.join("src");
-        let mut python_path = if sources.is_dir() { vec![sources] } else { Vec::new() };
+        let mut python_path = if sources.is_dir() {
+            vec![sources]
+        } else {
+            Vec::new()
+        };
         python_path.push(root);
         Ok(Runner {
             cache: self.cache.clone(),
@@ -84,7 +91,10 @@ impl Bench {
     }
 
     fn sources(&self, framework: &FrameworkInScope) -> Vec<PathBuf> {
-        self.scope.files_of(framework).map(|file| self.tree.join(&file.path)).collect()
+        self.scope
+            .files_of(framework)
+            .map(|file| self.tree.join(&file.path))
+            .collect()
     }
 
     /// One run of chosen test files, all of them without any.
@@ -104,7 +114,9 @@ impl Bench {
             coverage,
             order,
         };
-        self.runner(framework, timeout)?.measure(&request).map_err(Trouble::Environment)
+        self.runner(framework, timeout)?
+            .measure(&request)
+            .map_err(Trouble::Environment)
     }
 
     /// The project's own suite of one framework, as it is in the copy now.
@@ -116,15 +128,25 @@ impl Bench {
         Ok(found)
     }
 
-    /// The tests that lie in `folder`, laid where the layer's tests are run.
-    pub fn layer(&self, layer: &str, folder: &Path, coverage: Wanted, order: Order) -> Result<LayerRun, Trouble> {
-        let placed = layer::place(&self.scope, layer, folder)?;
+    /// The tests that lie in `folder` but for some files, laid where the layer's tests are run.
+    pub fn layer(
+        &self,
+        layer: &str,
+        folder: &Path,
+        coverage: Wanted,
+        order: Order,
+        except: &BTreeSet<String>,
+    ) -> Result<LayerRun, Trouble> {
+        let mut placed = layer::place(&self.scope, layer, folder)?;
+        placed.retain(|file| !except.contains(&*file.file.to_string_lossy()));
         let _laid = layer::lay(&self.tree, folder, &placed)?;
         let mut run = LayerRun::default();
         let mut unknown = coverage == Wanted::TestsOnly;
         for (index, framework) in self.scope.frameworks.iter().enumerate() {
-            let mine: Vec<&Placed> =
-                placed.iter().filter(|file| file.framework == index && file.kind == Kind::Test).collect();
+            let mine: Vec<&Placed> = placed
+                .iter()
+                .filter(|file| file.framework == index && file.kind == Kind::Test)
+                .collect();
             if !mine.is_empty() {
                 for part in self.files(framework, &mine, coverage, order)? {
                     unknown |= part.coverage == Coverage::Unknown;
@@ -160,14 +182,18 @@ impl Bench {
         let mut parts = Vec::new();
         let mut heard = false;
         for (file, test) in placed.iter().zip(&tests) {
-            parts.push(match self.measure(framework, std::slice::from_ref(test), coverage, order, each) {
-                Ok(found) => {
-                    heard = true;
-                    found
-                }
-                Err(Trouble::Environment(error)) if is_of_the_tests(&error) => unloaded(file, framework, &error),
-                Err(other) => return Err(other),
-            });
+            parts.push(
+                match self.measure(framework, std::slice::from_ref(test), coverage, order, each) {
+                    Ok(found) => {
+                        heard = true;
+                        found
+                    }
+                    Err(Trouble::Environment(error)) if is_of_the_tests(&error) => {
+                        unloaded(file, framework, &error)
+                    }
+                    Err(other) => return Err(other),
+                },
+            );
         }
         // When no file at all can be run without a report, it is not the files.
         if !heard && matches!(error, MeasureError::NoReport { .. }) {
@@ -178,7 +204,11 @@ impl Bench {
 
     /// All files in scope, none of them run.
     pub fn nothing_covered(&self) -> Vec<FileCoverage> {
-        self.scope.frameworks.iter().flat_map(|framework| self.untouched(framework)).collect()
+        self.scope
+            .frameworks
+            .iter()
+            .flat_map(|framework| self.untouched(framework))
+            .collect()
     }
 
     /// The files of a framework for which there are no tests.
@@ -222,7 +252,12 @@ fn unloaded(file: &Placed, framework: &FrameworkInScope, error: &MeasureError) -
     Measurement {
         tests: vec![TestCase {
             id: TestId {
-                file: file.target.strip_prefix(root).unwrap_or(&file.target).to_string_lossy().into_owned(),
+                file: file
+                    .target
+                    .strip_prefix(root)
+                    .unwrap_or(&file.target)
+                    .to_string_lossy()
+                    .into_owned(),
                 name: String::new(),
             },
             outcome: Outcome::Unloaded {

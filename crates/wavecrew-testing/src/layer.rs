@@ -72,7 +72,11 @@ fn placed(scope: &Scope, layer: &str, file: PathBuf) -> Option<Placed> {
     let framework = &scope.frameworks[index];
     let target = folder_of(framework, layer_name(scope, layer)).join(below);
     Some(Placed {
-        kind: if is_collected(&file, &framework.framework) { Kind::Test } else { Kind::Helper },
+        kind: if is_collected(&file, &framework.framework) {
+            Kind::Test
+        } else {
+            Kind::Helper
+        },
         target,
         framework: index,
         file,
@@ -104,7 +108,11 @@ pub fn folder_of(framework: &FrameworkInScope, layer: &Path) -> PathBuf {
 fn owner<'a>(scope: &Scope, file: &'a Path) -> Option<(usize, &'a Path)> {
     let language = Language::of(file);
     let speaks = |framework: &FrameworkInScope| {
-        language.is_none() || framework.framework.language().is_none_or(|own| Some(own) == language)
+        language.is_none()
+            || framework
+                .framework
+                .language()
+                .is_none_or(|own| Some(own) == language)
     };
     let below = scope
         .frameworks
@@ -114,7 +122,10 @@ fn owner<'a>(scope: &Scope, file: &'a Path) -> Option<(usize, &'a Path)> {
         .filter_map(|(index, framework)| Some((index, file.strip_prefix(&framework.root).ok()?)))
         .min_by_key(|(_, below)| below.components().count());
     below.or_else(|| {
-        let own = scope.frameworks.iter().position(|f| f.root == Path::new(".") && speaks(f));
+        let own = scope
+            .frameworks
+            .iter()
+            .position(|f| f.root == Path::new(".") && speaks(f));
         Some((own.or_else(|| scope.frameworks.iter().position(speaks))?, file))
     })
 }
@@ -126,7 +137,8 @@ pub fn is_collected(file: &Path, framework: &Framework) -> bool {
     match framework {
         Framework::Pytest => ending == "py" && (stem.starts_with("test_") || stem.ends_with("_test")),
         Framework::Vitest | Framework::Jest => {
-            Language::of(file) == Some(Language::JavaScript) && (stem.ends_with(".test") || stem.ends_with(".spec"))
+            Language::of(file) == Some(Language::JavaScript)
+                && (stem.ends_with(".test") || stem.ends_with(".spec"))
         }
         Framework::Cargo => ending == "rs" && file.components().count() == 1,
         Framework::Go => name.ends_with("_test.go"),

@@ -3,13 +3,16 @@
 //! folder and a project; starts no agent and decides nothing about waves.
 
 pub mod accept;
+pub mod apply;
 pub mod baseline;
 pub mod bench;
 pub mod examine;
 pub mod feedback;
 pub mod figures;
+pub mod finish;
 pub mod layer;
 mod mutation;
+pub mod quality;
 pub mod result;
 pub mod rounds;
 pub mod scope;

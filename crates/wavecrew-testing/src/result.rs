@@ -82,6 +82,8 @@ impl RunResult {
     /// File and name of the tests that passed.
     pub fn passed(&self) -> BTreeSet<(String, String)> {
         let passed = self.tests.iter().filter(|test| test.outcome == Outcome::Passed);
-        passed.map(|test| (test.id.file.clone(), test.id.name.clone())).collect()
+        passed
+            .map(|test| (test.id.file.clone(), test.id.name.clone()))
+            .collect()
     }
 }

@@ -6,6 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::layer;
+use crate::result::RunResult;
+use crate::scope::Scope;
 
 /// The layer's tests as they were when they were last examined and found honest.
 pub fn kept(session: &Path, layer: &str) -> PathBuf {
@@ -22,8 +24,9 @@ pub fn quarantine(session: &Path, layer: &str) -> PathBuf {
     session.join("results/quarantine").join(layer)
 }
 
-pub fn round(session: &Path, layer: &str, attempt: u32) -> PathBuf {
-    session.join("results/rounds").join(format!("{layer}-{attempt}"))
+/// What a run of a critic's row was measured on; a worse round after it is undone by putting this back.
+pub fn round(session: &Path, task: &str, attempt: u32) -> PathBuf {
+    session.join("rounds").join(format!("{task}.{attempt}"))
 }
 
 pub fn run_file(session: &Path, layer: &str) -> PathBuf {
@@ -61,22 +64,35 @@ pub fn empty(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)
 }
 
-/// Keeps a round: tests, result and accepted suite.
-pub fn keep(session: &Path, layer: &str, attempt: u32, folder: &Path) -> io::Result<()> {
-    let to = round(session, layer, attempt);
-    mirror(folder, &to.join("tests"))?;
-    mirror(&accepted(session, layer), &to.join("accepted"))?;
-    fs::copy(run_file(session, layer), to.join("run.json")).map(drop)
+/// Keeps a round: tests, accepted suite and result, and beside it the list of what is to be put back.
+pub fn keep(session: &Path, layer: &str, task: &str, attempt: u32, scope: &Scope) -> io::Result<()> {
+    let to = round(session, task, attempt);
+    let tests = scope.folder(layer).map(Path::to_owned).unwrap_or_default();
+    let folders = [
+        tests,
+        PathBuf::from("results/accepted").join(layer),
+        PathBuf::from("results/kept").join(layer),
+    ];
+    for folder in &folders {
+        mirror(&session.join(folder), &to.join(folder))?;
+    }
+    let run = PathBuf::from("results").join(format!("run-{layer}.json"));
+    fs::copy(session.join(&run), to.join(&run))?;
+    let list = serde_json::json!({ "folders": folders, "files": [run] });
+    fs::write(
+        session.join("rounds").join(format!("{task}.{attempt}.json")),
+        list.to_string(),
+    )
 }
 
-/// Takes a round back: the session's tests and result are those of an earlier one again.
-pub fn restore(session: &Path, layer: &str, attempt: u32, folder: &Path) -> io::Result<()> {
-    let from = round(session, layer, attempt);
-    if !from.join("run.json").exists() {
-        return Err(io::Error::other(format!("round {attempt} of {layer} was not kept")));
-    }
-    mirror(&from.join("tests"), folder)?;
-    mirror(&from.join("tests"), &kept(session, layer))?;
-    mirror(&from.join("accepted"), &accepted(session, layer))?;
-    fs::copy(from.join("run.json"), run_file(session, layer)).map(drop)
+/// The results of a critic's earlier runs, oldest first.
+pub fn history(session: &Path, layer: &str, task: &str, before: u32) -> Vec<RunResult> {
+    let file = |attempt| {
+        round(session, task, attempt)
+            .join("results")
+            .join(format!("run-{layer}.json"))
+    };
+    (1..before)
+        .filter_map(|attempt| RunResult::read_file(&file(attempt)).ok())
+        .collect()
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "verdict", rename_all = "lowercase")]
@@ -14,7 +13,7 @@ pub enum Verdict {
         #[serde(default)]
         measured: BTreeMap<String, String>,
         #[serde(default)]
-        facts: Value,
+        facts: BTreeMap<String, String>,
         #[serde(default, skip_serializing_if = "String::is_empty")]
         findings: String,
     },
@@ -23,7 +22,7 @@ pub enum Verdict {
         #[serde(default)]
         measured: BTreeMap<String, String>,
         #[serde(default)]
-        facts: Value,
+        facts: BTreeMap<String, String>,
         feedback: String,
     },
     /// To be sent back with the reason.
@@ -41,10 +40,14 @@ pub enum Checked {
 
 impl Verdict {
     pub fn contradicted(reason: impl Into<String>) -> Self {
-        Self::Contradicted { reason: reason.into() }
+        Self::Contradicted {
+            reason: reason.into(),
+        }
     }
 
     pub fn mend(reason: impl Into<String>) -> Self {
-        Self::Mend { reason: reason.into() }
+        Self::Mend {
+            reason: reason.into(),
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! The command line: flags that every command has, and the way to each verb.
 
 use crate::cmd::{
-    agents, archive, cancel, completions, discover, init, list, logs, mcp, measure, msg, offline, plan, report,
-    resume, retry, run, show, skills, status, teams, validate, watch, wisdom,
+    agents, archive, cancel, completions, discover, examine, init, list, logs, mcp, measure, msg, offline,
+    plan, report, resume, retry, run, show, skills, status, teams, testing, validate, watch, wisdom,
 };
 use crate::exit::{Exit, Failure};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -20,6 +20,7 @@ pub struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
+  wavecrew testing                            write, run and measure tests for what changed
   wavecrew plan tasks.csv                     show what would run, wave by wave
   wavecrew plan tasks.csv --graph=mermaid     the same as a diagram for a document
   wavecrew validate tasks.csv --team testing  check a table against a team's rules
@@ -66,6 +67,7 @@ impl Color {
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    Testing(testing::Args),
     Run(run::Args),
     Resume(resume::Args),
     Retry(retry::Args),
@@ -92,6 +94,8 @@ enum Command {
     Wisdom(wisdom::Args),
     #[command(name = "__offline", hide = true)]
     Offline(offline::Args),
+    #[command(name = "__examine", hide = true)]
+    Examine(examine::Args),
 }
 
 impl Cli {
@@ -102,6 +106,7 @@ impl Cli {
                 .map_err(|e| Failure::input(format!("cannot work in {}: {e}", dir.display())))?;
         }
         match &self.command {
+            Command::Testing(args) => args.run(&self.global),
             Command::Run(args) => args.run(&self.global),
             Command::Resume(args) => args.run(&self.global),
             Command::Retry(args) => args.run(&self.global),
@@ -126,6 +131,7 @@ impl Cli {
             Command::Msg(args) => args.run(&self.global),
             Command::Wisdom(args) => args.run(&self.global),
             Command::Offline(args) => args.run(&self.global),
+            Command::Examine(args) => args.run(),
         }
     }
 }

@@ -40,7 +40,10 @@ fn main() -> ExitCode {
         let words: Vec<String> = std::env::args().skip(2).collect();
         return wavecrew_run::cassette::play_main(&words);
     }
-    if std::env::args_os().nth(1).is_some_and(|word| word == offline::WORKER) {
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|word| word == offline::WORKER)
+    {
         return offline::worker_main();
     }
     let cli = cli::Cli::parse();

@@ -2,6 +2,7 @@
 
 use crate::csv_file::CsvFile;
 use crate::exit::Failure;
+use crate::launch::testing::{self, Prepared, TestingFlags};
 use crate::{find_team, show};
 use std::path::{Path, PathBuf};
 use wavecrew_core::plan::{Plan, Problem, seal};
@@ -17,6 +18,8 @@ pub struct Target {
     pub reason: Option<String>,
     /// The table it came from.
     pub file: Option<PathBuf>,
+    /// What is tested, in a team that tests code.
+    pub testing: Option<Prepared>,
 }
 
 /// The words that name a target.
@@ -40,11 +43,46 @@ pub struct Words {
     /// The same as `--switch no-supervision`
     #[arg(long)]
     no_supervision: bool,
+    #[command(flatten)]
+    pub testing: TestingFlags,
 }
 
 impl Words {
     pub fn request(&self) -> String {
         self.request.join(" ")
+    }
+
+    /// The words of a team's own command.
+    pub fn of_team(
+        team: &str,
+        request: Vec<String>,
+        pipeline: Option<String>,
+        testing: TestingFlags,
+    ) -> Self {
+        Self {
+            target: Some(team.to_owned()),
+            request,
+            team: None,
+            pipeline,
+            switch: Vec::new(),
+            no_supervision: false,
+            testing,
+        }
+    }
+
+    /// What a team that tests code is to test.
+    fn prepare(&self, team: &Team) -> Result<Option<Prepared>, Failure> {
+        if !testing::is_testing(team) {
+            return match self.testing.given() {
+                None => Ok(None),
+                Some(flag) => Err(Failure::with_help(
+                    format!("the team `{}` has no flag {flag}", team.name),
+                    "it is for teams that test code, such as `testing`",
+                )),
+            };
+        }
+        let project = std::env::current_dir().map_err(Failure::Output)?;
+        testing::prepare(&project, team, &self.testing, &self.request()).map(Some)
     }
 
     /// Reads and checks what is named; warnings are shown unless `quiet`.
@@ -100,12 +138,14 @@ impl Words {
             let warnings: Vec<Problem> = warnings.into_iter().map(|warning| warning.0).collect();
             show::warnings(&file, &warnings);
         }
+        let testing = self.prepare(&team)?;
         Ok(Target {
             team,
             plan,
             pipeline: None,
             reason: None,
             file: Some(PathBuf::from(name)),
+            testing,
         })
     }
 
@@ -123,11 +163,13 @@ impl Words {
                 "give it a table: `wavecrew run TASKS.csv --team NAME`",
             )
         };
+        let testing = self.prepare(&team)?;
         let request = self.request();
+        let size = testing.as_ref().and_then(|prepared| prepared.size);
         let (name, reason) = if let Some(name) = &self.pipeline {
             (name.clone(), "chosen by --pipeline".to_owned())
         } else {
-            let choice = team.choose(&request, None).ok_or_else(none)?;
+            let choice = team.choose(&request, size).ok_or_else(none)?;
             (choice.pipeline, choice.reason)
         };
         let Some(pipeline) = team.pipeline(&name) else {
@@ -141,7 +183,14 @@ impl Words {
             let message = format!("the team `{}` has no pipeline `{name}`", team.name);
             return Err(Failure::with_help(message, help));
         };
-        let (header, rows) = pipeline.for_request(&request).to_csv_rows(&team);
+        let request = testing
+            .as_ref()
+            .map_or(request.clone(), |prepared| prepared.request(&request));
+        let mut pipeline = pipeline.for_request(&request);
+        if let Some(prepared) = &testing {
+            prepared.set_targets(&mut pipeline);
+        }
+        let (header, rows) = pipeline.to_csv_rows(&team);
         let mut sheet = SheetBuilder::new(header);
         for (line, row) in (2..).zip(&rows) {
             sheet.row(line, row.iter().map(String::as_str));
@@ -161,6 +210,7 @@ impl Words {
             pipeline: Some(name),
             reason: Some(reason),
             file: None,
+            testing,
         })
     }
 }

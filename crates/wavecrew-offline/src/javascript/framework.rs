@@ -43,15 +43,27 @@ impl Runner {
     pub fn find(request: &Request) -> Result<Self, OfflineError> {
         let root = request.root.clone();
         let program = |name: &str| {
-            let mut above = root.ancestors().map(|folder| folder.join("node_modules/.bin").join(name));
-            above.find(|program| program.exists()).ok_or_else(|| OfflineError::Interpreter {
-                program: PathBuf::from(name),
-                why: io::Error::other("it is not installed in the project; run its package manager first"),
-            })
+            let mut above = root
+                .ancestors()
+                .map(|folder| folder.join("node_modules/.bin").join(name));
+            above
+                .find(|program| program.exists())
+                .ok_or_else(|| OfflineError::Interpreter {
+                    program: PathBuf::from(name),
+                    why: io::Error::other(
+                        "it is not installed in the project; run its package manager first",
+                    ),
+                })
         };
         Ok(match request.framework {
-            Framework::Jest => Self::Jest { program: program("jest")?, root },
-            Framework::Vitest | Framework::Pytest => Self::Vitest { program: program("vitest")?, root },
+            Framework::Jest => Self::Jest {
+                program: program("jest")?,
+                root,
+            },
+            Framework::Vitest | Framework::Pytest => Self::Vitest {
+                program: program("vitest")?,
+                root,
+            },
         })
     }
 
@@ -75,7 +87,11 @@ impl Runner {
         laid.folder(folder)?;
         let mut paths = Vec::new();
         for (name, text) in files {
-            let name = if name.contains('.') { (*name).to_owned() } else { format!("{name}.test.js") };
+            let name = if name.contains('.') {
+                (*name).to_owned()
+            } else {
+                format!("{name}.test.js")
+            };
             let path = folder.join(name);
             laid.file(&path, text)?;
             paths.push(path);
@@ -98,18 +114,33 @@ impl Runner {
             Self::Vitest { root, program } => {
                 let mut command = Command::new(program);
                 command.arg("run").args(paths).current_dir(root);
-                command.args(["--coverage.enabled=false", "--pool=forks", "--watch=false", "--passWithNoTests=false"]);
+                command.args([
+                    "--coverage.enabled=false",
+                    "--pool=forks",
+                    "--watch=false",
+                    "--passWithNoTests=false",
+                ]);
                 if let Some(report) = report {
-                    command.arg("--reporter=json").arg(format!("--outputFile={}", report.display()));
+                    command
+                        .arg("--reporter=json")
+                        .arg(format!("--outputFile={}", report.display()));
                 }
                 command
             }
             Self::Jest { root, program } => {
                 let mut command = Command::new(program);
-                command.args(["--ci", "--coverage=false", "--runInBand", "--forceExit", "--runTestsByPath"]);
+                command.args([
+                    "--ci",
+                    "--coverage=false",
+                    "--runInBand",
+                    "--forceExit",
+                    "--runTestsByPath",
+                ]);
                 command.args(paths).current_dir(root);
                 if let Some(report) = report {
-                    command.arg("--json").arg(format!("--outputFile={}", report.display()));
+                    command
+                        .arg("--json")
+                        .arg(format!("--outputFile={}", report.display()));
                 }
                 command
             }
@@ -120,11 +151,19 @@ impl Runner {
 /// Runs a command to its end, or until its time is up; nothing of it is left either way.
 fn watch(mut command: Command, limit: Duration) -> Result<Ran, OfflineError> {
     let program = PathBuf::from(command.get_program());
-    let child = command.spawn().map_err(|why| OfflineError::Interpreter { program, why })?;
+    let child = command
+        .spawn()
+        .map_err(|why| OfflineError::Interpreter { program, why })?;
     let mut tree = Tree(child);
     let streams = [
-        tree.0.stdout.take().map(|out| Box::new(out) as Box<dyn Read + Send>),
-        tree.0.stderr.take().map(|out| Box::new(out) as Box<dyn Read + Send>),
+        tree.0
+            .stdout
+            .take()
+            .map(|out| Box::new(out) as Box<dyn Read + Send>),
+        tree.0
+            .stderr
+            .take()
+            .map(|out| Box::new(out) as Box<dyn Read + Send>),
     ];
     let readers: Vec<_> = streams
         .into_iter()
@@ -141,7 +180,10 @@ fn watch(mut command: Command, limit: Duration) -> Result<Ran, OfflineError> {
         thread::sleep(LOOK);
     }
     drop(tree);
-    let printed: Vec<String> = readers.into_iter().map(|reader| reader.join().unwrap_or_default()).collect();
+    let printed: Vec<String> = readers
+        .into_iter()
+        .map(|reader| reader.join().unwrap_or_default())
+        .collect();
     Ok(Ran {
         timed_out,
         complaint: complaint(&printed.join("\n")),
@@ -164,7 +206,8 @@ fn last_of(mut stream: Box<dyn Read + Send>) -> String {
 
 fn complaint(printed: &str) -> String {
     let lines = || printed.lines().map(str::trim).filter(|line| !line.is_empty());
-    let error = lines().find(|line| line.contains("Error:") || line.contains("Cannot find") || line.contains("SyntaxError"));
+    let error = lines()
+        .find(|line| line.contains("Error:") || line.contains("Cannot find") || line.contains("SyntaxError"));
     let line = error.or_else(|| lines().last()).unwrap_or("it said nothing");
     line.chars().take(300).collect()
 }
@@ -187,7 +230,9 @@ pub fn passed(report: &Path) -> BTreeSet<String> {
         full_name: String,
         status: String,
     }
-    let report: Option<Report> = fs::read(report).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let report: Option<Report> = fs::read(report)
+        .ok()
+        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let files = report.map(|report| report.test_results).unwrap_or_default();
     let cases = files.into_iter().flat_map(|file| file.assertion_results);
     cases

@@ -69,13 +69,20 @@ pub fn generate(request: &Request, progress: &mut dyn FnMut(Progress)) -> Result
     Ok(modules)
 }
 
-fn search(request: &Request, runner: &Runner, helper: &Path, source: &Source) -> Result<Module, OfflineError> {
+fn search(
+    request: &Request,
+    runner: &Runner,
+    helper: &Path,
+    source: &Source,
+) -> Result<Module, OfflineError> {
     let mut skip: Vec<String> = Vec::new();
     let mut defects = Vec::new();
     let found = loop {
         match look(request, runner, helper, source, &skip)? {
             Ok(found) => break found,
-            Err(Trouble::Hung(call)) if skip.len() < RESTARTS && !call.is_empty() && !skip.contains(&call) => {
+            Err(Trouble::Hung(call))
+                if skip.len() < RESTARTS && !call.is_empty() && !skip.contains(&call) =>
+            {
                 defects.push(Defect {
                     kind: "does not end".to_owned(),
                     call: call.clone(),
@@ -115,7 +122,10 @@ fn search(request: &Request, runner: &Runner, helper: &Path, source: &Source) ->
     fs::write(&path, text(&found.top, &kept))?;
     module.written.push(Written {
         path,
-        tests: kept.iter().map(|test| format!("{} > {}", test.group, test.title)).collect(),
+        tests: kept
+            .iter()
+            .map(|test| format!("{} > {}", test.group, test.title))
+            .collect(),
         covers: found.covers,
     });
     Ok(module)
@@ -149,11 +159,16 @@ fn look(
     let probe = source.probe(runner, helper, &plan_file);
     let limit = request.budget_per_module * 2 + AROUND;
     let ran = runner.run(&source.laid, &[("wavecrew-search", &probe)], "UTC", limit, None)?;
-    match fs::read(&out).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()) {
+    match fs::read(&out)
+        .ok()
+        .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+    {
         Some(found) => Ok(Ok(found)),
         None if ran.timed_out => {
             let call = fs::read_to_string(&trail).unwrap_or_default();
-            Ok(Err(Trouble::Hung(call.lines().next().unwrap_or_default().to_owned())))
+            Ok(Err(Trouble::Hung(
+                call.lines().next().unwrap_or_default().to_owned(),
+            )))
         }
         None => Ok(Err(Trouble::Failed(ran.complaint))),
     }
@@ -167,7 +182,11 @@ fn confirmed(
     path: &Path,
     found: &Found,
 ) -> Result<Vec<Test>, OfflineError> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     let mut kept = found.tests.clone();
     for zone in ["America/New_York", "Asia/Kolkata"] {
         if kept.is_empty() {

@@ -65,7 +65,10 @@ impl Source {
     }
 
     fn extension(&self) -> &str {
-        self.file.extension().and_then(|ending| ending.to_str()).unwrap_or_default()
+        self.file
+            .extension()
+            .and_then(|ending| ending.to_str())
+            .unwrap_or_default()
     }
 
     pub fn is_typescript(&self) -> bool {
@@ -74,9 +77,16 @@ impl Source {
 
     /// How its tests load it: as it exports.
     pub fn style(&self) -> &'static str {
-        let exports = self.text.lines().any(|line| line.trim_start().starts_with("export "));
+        let exports = self
+            .text
+            .lines()
+            .any(|line| line.trim_start().starts_with("export "));
         let common = self.text.contains("module.exports") || self.text.contains("exports.");
-        if self.extension() == "cjs" || (common && !exports) { "require" } else { "import" }
+        if self.extension() == "cjs" || (common && !exports) {
+            "require"
+        } else {
+            "import"
+        }
     }
 
     /// The test that searches: it hands the module to the helper.
@@ -101,10 +111,21 @@ impl Source {
 
 /// The file's own name, with its folder where another file of the request has the same.
 fn base_name(request: &Request, file: &Path) -> String {
-    let stem = |file: &Path| file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let stem = |file: &Path| {
+        file.file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
+    };
     let own = stem(file);
-    let twin = request.files.iter().any(|other| other != file && stem(other) == own);
-    let folder = file.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    let twin = request
+        .files
+        .iter()
+        .any(|other| other != file && stem(other) == own);
+    let folder = file
+        .parent()
+        .and_then(Path::file_name)
+        .map(|name| name.to_string_lossy().into_owned());
     match folder {
         Some(folder) if twin || own == "index" => format!("{folder}-{own}"),
         Some(_) | None => own,
@@ -113,7 +134,11 @@ fn base_name(request: &Request, file: &Path) -> String {
 
 /// A name that code may use.
 fn identifier(file: &Path) -> String {
-    let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let stem = file
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     let mut name = String::new();
     let mut upper = false;
     for c in stem.chars() {
@@ -124,8 +149,11 @@ fn identifier(file: &Path) -> String {
             upper = !name.is_empty();
         }
     }
-    const RESERVED: [&str; 10] = ["default", "index", "class", "new", "delete", "in", "this", "typeof", "void", "with"];
-    if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) || RESERVED.contains(&name.as_str()) {
+    const RESERVED: [&str; 10] = [
+        "default", "index", "class", "new", "delete", "in", "this", "typeof", "void", "with",
+    ];
+    if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) || RESERVED.contains(&name.as_str())
+    {
         name.insert_str(0, "mod");
     }
     name
@@ -139,7 +167,11 @@ fn import_path(from: &Path, file: &Path) -> String {
     if parts.is_empty() {
         parts.push(".".to_owned());
     }
-    parts.extend(to[shared..].iter().map(|part| part.as_os_str().to_string_lossy().into_owned()));
+    parts.extend(
+        to[shared..]
+            .iter()
+            .map(|part| part.as_os_str().to_string_lossy().into_owned()),
+    );
     let path = parts.join("/");
     // Frameworks find these by themselves; TypeScript does not want to see them.
     for ending in [".ts", ".tsx", ".js", ".jsx"] {
@@ -173,7 +205,12 @@ mod tests {
 
     #[test]
     fn modules_get_a_name_that_code_may_use() {
-        for (file, name) in [("to-title.ts", "toTitle"), ("2d.js", "mod2d"), ("index.js", "modindex"), ("äx.js", "x")] {
+        for (file, name) in [
+            ("to-title.ts", "toTitle"),
+            ("2d.js", "mod2d"),
+            ("index.js", "modindex"),
+            ("äx.js", "x"),
+        ] {
             assert_eq!(identifier(Path::new(file)), name);
         }
     }

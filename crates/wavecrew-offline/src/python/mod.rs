@@ -40,7 +40,15 @@ pub fn generate(request: &Request, progress: &mut dyn FnMut(Progress)) -> Result
                         tell.send(Said::Progress(Progress::Step { module, what })).is_ok()
                     };
                     let said = tell.send(Said::Progress(started));
-                    let module = child::run(&child::Work { request, file, python, home }, step);
+                    let module = child::run(
+                        &child::Work {
+                            request,
+                            file,
+                            python,
+                            home,
+                        },
+                        step,
+                    );
                     if said.is_err() || tell.send(Said::Done(index, module)).is_err() {
                         break;
                     }

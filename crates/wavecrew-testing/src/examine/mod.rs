@@ -3,8 +3,10 @@
 
 pub mod generated;
 mod honest;
+pub mod report;
 pub mod run;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::bench::{Bench, Trouble};
@@ -33,13 +35,22 @@ impl Case<'_> {
     /// The layer's folder in the session.
     fn folder(&self, bench: &Bench) -> Result<PathBuf, Trouble> {
         let unknown = || std::io::Error::other(format!("the session has no layer `{}`", self.layer));
-        Ok(self.session.join(bench.scope.folder(self.layer).ok_or_else(unknown)?))
+        Ok(self
+            .session
+            .join(bench.scope.folder(self.layer).ok_or_else(unknown)?))
     }
 }
 
 /// When nothing can be examined because the environment is broken: a person has to mend it.
 pub fn broken(trouble: &Trouble) -> Verdict {
     Verdict::contradicted(format!("{trouble}. To mend it: {}", trouble.help()))
+}
+
+fn facts<const N: usize>(facts: [(&str, impl ToString); N]) -> BTreeMap<String, String> {
+    facts
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value.to_string()))
+        .collect()
 }
 
 /// At most this many of a list are named.

@@ -2,15 +2,13 @@
 
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
+use crate::launch::testing;
 use crate::layout::fit;
 use crate::show::{self, safe};
 use serde_json::{Value, json};
-use signal_hook::consts::{SIGINT, SIGTERM};
 use std::collections::BTreeMap;
 use std::env;
 use std::io::{self, Write, stdout};
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use unicode_width::UnicodeWidthStr;
@@ -51,10 +49,10 @@ impl Args {
         let here = env::current_dir()?;
         let top = repository(&here);
         let runner = Runner {
-            cache: cache_folder(),
+            cache: testing::cache_folder(),
             timeout: Duration::from_secs(self.timeout),
             python_path: Vec::new(),
-            stop: Some(stop_on_signals()?),
+            stop: Some(testing::stop_on_signals()?),
         };
         let mut all = Vec::new();
         for (project, scope) in self.scopes(&here, &top)? {
@@ -153,23 +151,6 @@ fn by_command(line: &str, here: &Path) -> Project {
 fn repository(here: &Path) -> PathBuf {
     let top = here.ancestors().find(|folder| folder.join(".git").exists());
     top.unwrap_or(here).to_owned()
-}
-
-fn cache_folder() -> PathBuf {
-    let own = env::var_os("XDG_CACHE_HOME")
-        .filter(|value| !value.is_empty())
-        .map(PathBuf::from);
-    let base = own.or_else(|| env::home_dir().map(|home| home.join(".cache")));
-    base.unwrap_or_else(env::temp_dir).join("wavecrew/measure")
-}
-
-/// Readable as soon as a person or the system wants an end: the frameworks are in groups of their own and do not hear it.
-fn stop_on_signals() -> io::Result<OwnedFd> {
-    let (ours, theirs) = UnixStream::pair()?;
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::low_level::pipe::register(signal, theirs.try_clone()?)?;
-    }
-    Ok(ours.into())
 }
 
 fn place(project: &Project, here: &Path) -> String {

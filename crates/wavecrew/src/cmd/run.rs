@@ -20,6 +20,13 @@ use wavecrew_store::{SESSION_FORMAT, SessionDir, SessionInfo, SessionState, sess
 pub struct Args {
     #[command(flatten)]
     words: Words,
+    #[command(flatten)]
+    how: TeamRun,
+}
+
+/// What every command that runs something takes beside its own words.
+#[derive(clap::Args, Debug, Clone)]
+pub struct TeamRun {
     /// Go on with a session: the named one, or the latest unfinished one
     #[arg(long = "continue", visible_alias = "resume", id = "resume", value_name = "SESSION", num_args = 0..=1)]
     #[expect(clippy::option_option, reason = "absent, bare, or with a name")]
@@ -45,24 +52,30 @@ Examples:
   wavecrew run tasks.csv --max-cost 5 --max-time 8h          start nothing more at these limits";
 
 impl Args {
+    /// A team's own command is this one with the team named.
+    pub fn of_team(words: Words, how: TeamRun) -> Self {
+        Self { words, how }
+    }
+
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
         let project = std::env::current_dir().map_err(Failure::Output)?;
         let config = Config::load(&project)?;
-        match &self.resume {
+        match &self.how.resume {
             Some(name) => {
                 let dir = self.find(&project, name.as_deref())?;
-                resume(
-                    &project,
-                    dir,
-                    &self.flags,
-                    global,
-                    &config,
-                    &Changes {
-                        keep: self.keep,
-                        dry_run: self.dry_run,
-                        retry: None,
-                    },
-                )
+                if !self.how.dry_run {
+                    launch::apply::deepen(&dir, &self.words.testing)?;
+                }
+                let changes = Changes {
+                    keep: self.how.keep,
+                    dry_run: self.how.dry_run,
+                    retry: None,
+                };
+                let exit = resume(&project, dir.clone(), &self.how.flags, global, &config, &changes)?;
+                if self.how.dry_run {
+                    return Ok(exit);
+                }
+                self.after(&project, &dir, exit, global)
             }
             None => self.start(&project, global, &config),
         }
@@ -70,14 +83,17 @@ impl Args {
 
     fn start(&self, project: &Path, global: &Global, config: &Config) -> Result<Exit, Failure> {
         let target = self.words.read(global.quiet)?;
+        if let Some(prepared) = &target.testing {
+            prepared.check(global.quiet || global.json)?;
+        }
         let request = self.words.request();
         let chosen = agents::choose(
             &target.team,
             config,
-            self.flags.agent.as_deref(),
-            &self.flags.role_agent,
+            self.how.flags.agent.as_deref(),
+            &self.how.flags.role_agent,
         )?;
-        if let Some(file) = &self.flags.record {
+        if let Some(file) = &self.how.flags.record {
             launch::record::check(file, &chosen.choice, None)?;
         }
         if let Some(exit) = self.unfinished_before(project, &target, &request, global, config)? {
@@ -85,7 +101,7 @@ impl Args {
         }
         self.confirm(&target, global)?;
         let (agent, why) = (chosen.choice.default.clone(), chosen.why);
-        let mut options = self.flags.options(global, config, chosen);
+        let mut options = self.how.flags.options(global, config, chosen);
         options.pipeline.clone_from(&target.pipeline);
         let date = jiff::Timestamp::now().strftime("%Y%m%d").to_string();
         let name = match &target.file {
@@ -125,16 +141,36 @@ impl Args {
         };
         let (mut session, ledger) = new.create(info).map_err(launch::session_failure)?;
         session.log_bytes = config.limits.log_bytes;
-        if let Some(file) = &self.flags.record {
+        if let Some(file) = &self.how.flags.record {
             launch::record::begin(file, &mut session)?;
         }
         launch::introduce(&ledger, &session, &agent, why, global);
-        launch::drive(session, Engine::new(ledger, options), &self.flags, global, config)
+        if let Some(prepared) = &target.testing {
+            launch::testing::begin(&mut session, &ledger, prepared, global.quiet || global.json)?;
+        }
+        let dir = session.dir.clone();
+        let exit = launch::drive(
+            session,
+            Engine::new(ledger, options),
+            &self.how.flags,
+            global,
+            config,
+        )?;
+        self.after(project, &dir, exit, global)
+    }
+
+    /// What becomes of the tests of a session that is over.
+    fn after(&self, project: &Path, dir: &SessionDir, exit: Exit, global: &Global) -> Result<Exit, Failure> {
+        if !dir.path().join("scope.json").exists() || exit != Exit::Done {
+            return Ok(exit);
+        }
+        launch::apply::end(project, dir, self.words.testing.apply, self.how.flags.yes, global)?;
+        Ok(exit)
     }
 
     /// A team made the table, not the person: show it and ask.
     fn confirm(&self, target: &Target, global: &Global) -> Result<(), Failure> {
-        if self.flags.yes || target.file.is_some() {
+        if self.how.flags.yes || target.file.is_some() {
             return Ok(());
         }
         if !launch::is_terminal() || global.json {
@@ -174,7 +210,7 @@ impl Args {
         global: &Global,
         config: &Config,
     ) -> Result<Option<Exit>, Failure> {
-        if self.flags.yes {
+        if self.how.flags.yes {
             return Ok(None);
         }
         let file = target.file.as_deref().map(absolute);
@@ -199,7 +235,7 @@ impl Args {
             .default(0)
             .interact();
         match choice {
-            Ok(0) => resume(project, dir, &self.flags, global, config, &Changes::default()).map(Some),
+            Ok(0) => resume(project, dir, &self.how.flags, global, config, &Changes::default()).map(Some),
             Ok(_) => Ok(None),
             Err(_) => Err(Failure::Declined),
         }
@@ -250,6 +286,9 @@ pub fn resume(
     let (mut session, ledger) =
         OpenSession::take_up(project, dir, &launch::holder(), team).map_err(launch::session_failure)?;
     session.log_bytes = config.limits.log_bytes;
+    if !changes.dry_run {
+        launch::testing::take_up(&mut session, &ledger)?;
+    }
     let agent = flags
         .agent
         .clone()

@@ -1,9 +1,11 @@
 //! Starts a run and sees it through: the agent, the session, the screen, the exit code.
 
 pub mod agents;
+pub mod apply;
 pub mod base;
 pub mod budget;
 pub mod record;
+pub mod testing;
 
 use crate::cli::Global;
 use crate::config::Config;

@@ -23,7 +23,9 @@ pub fn work(facts: &Facts) -> Result<Done, String> {
         let _ = writeln!(text, "{}. {line}", at + 1);
     }
     if advice.is_empty() {
-        text.push_str("Nothing is open: every target was met and no fault that was planted went unnoticed.\n");
+        text.push_str(
+            "Nothing is open: every target was met and no fault that was planted went unnoticed.\n",
+        );
     }
     facts.write("analysis/quality-report.md", &text)?;
     let reached = results.iter().map(|result| {
@@ -33,7 +35,11 @@ pub fn work(facts: &Facts) -> Result<Done, String> {
     let reached: Vec<String> = reached.collect();
     Ok(Done::with(format!(
         "Coverage: {}. {} in analysis/quality-report.md.",
-        if reached.is_empty() { "nothing was measured".to_owned() } else { reached.join(", ") },
+        if reached.is_empty() {
+            "nothing was measured".to_owned()
+        } else {
+            reached.join(", ")
+        },
         count(advice.len(), "recommendation")
     )))
 }
@@ -46,14 +52,21 @@ fn coverage(text: &mut String, results: &[RunResult]) {
             "| {} | {} % | {} | {} | {} |",
             result.layer,
             result.target,
-            result.coverage_achieved.as_deref().map_or("not measured".to_owned(), |c| format!("{c} %")),
+            result
+                .coverage_achieved
+                .as_deref()
+                .map_or("not measured".to_owned(), |c| format!("{c} %")),
             result.accepted.tests,
             result.pass_rate
         );
     }
     for result in results {
         let Some(covered) = &result.coverage else { continue };
-        let open: Vec<_> = covered.files.iter().filter(|file| !file.uncovered.is_empty()).collect();
+        let open: Vec<_> = covered
+            .files
+            .iter()
+            .filter(|file| !file.uncovered.is_empty())
+            .collect();
         if open.is_empty() {
             continue;
         }
@@ -75,14 +88,22 @@ fn defects(text: &mut String, facts: &Facts, results: &[RunResult]) {
         };
         if entry["type"] == "defect_found" {
             let word = |name: &str| entry["data"][name].as_str().unwrap_or_default().to_owned();
-            let place = format!("`{}` line {}: {}", word("file"), entry["data"]["line"], word("description"));
+            let place = format!(
+                "`{}` line {}: {}",
+                word("file"),
+                entry["data"]["line"],
+                word("description")
+            );
             patterns.entry(word("pattern")).or_default().push(place);
         }
     }
     for result in results {
         for id in &result.suspected_defects {
             let place = format!("`{}` {}: fails in the same way each time", id.file, id.name);
-            patterns.entry("a test that fails".to_owned()).or_default().push(place);
+            patterns
+                .entry("a test that fails".to_owned())
+                .or_default()
+                .push(place);
         }
     }
     if patterns.is_empty() {
@@ -141,7 +162,12 @@ fn recommendations(results: &[RunResult]) -> Vec<String> {
                 file.lines.total - file.lines.covered
             ));
         }
-        for survivor in result.mutation.iter().flat_map(|killed| &killed.survivors).take(3) {
+        for survivor in result
+            .mutation
+            .iter()
+            .flat_map(|killed| &killed.survivors)
+            .take(3)
+        {
             advice.push(format!(
                 "Add an assertion that notices `{}` line {}: {}.",
                 survivor.file, survivor.line, survivor.description

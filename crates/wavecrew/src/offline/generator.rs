@@ -29,7 +29,11 @@ pub fn work(facts: &Facts) -> Result<Done, String> {
         };
         modules.extend(write(facts, framework, kind, &folder)?.modules);
     }
-    let written: Vec<PathBuf> = modules.iter().flat_map(|m| &m.written).map(|w| w.path.clone()).collect();
+    let written: Vec<PathBuf> = modules
+        .iter()
+        .flat_map(|m| &m.written)
+        .map(|w| w.path.clone())
+        .collect();
     if written.is_empty() {
         return Err(nothing(&modules, &passed_over));
     }
@@ -54,18 +58,33 @@ fn kind(framework: &Found) -> Option<Framework> {
     }
 }
 
-fn write(facts: &Facts, framework: &FrameworkInScope, kind: Framework, folder: &Path) -> Result<Outcome, String> {
+fn write(
+    facts: &Facts,
+    framework: &FrameworkInScope,
+    kind: Framework,
+    folder: &Path,
+) -> Result<Outcome, String> {
     let files = facts.scope.files_of(framework);
     let root = framework.in_tree(&facts.tree).root;
-    let below = facts.scope.folder(&facts.layer).and_then(Path::file_name).map(Path::new);
-    let laid = facts.tree.join(folder_of(framework, below.unwrap_or(Path::new(""))));
+    let below = facts
+        .scope
+        .folder(&facts.layer)
+        .and_then(Path::file_name)
+        .map(Path::new);
+    let laid = facts
+        .tree
+        .join(folder_of(framework, below.unwrap_or(Path::new(""))));
     let request = Request {
         laid_in: laid.strip_prefix(&root).unwrap_or(&laid).to_owned(),
         root,
         files: files.map(|file| facts.tree.join(&file.path)).collect(),
         framework: kind,
         // Of several roots, the tests of each lie below its path.
-        layer_folder: if framework.root == Path::new(".") { folder.to_owned() } else { folder.join(&framework.root) },
+        layer_folder: if framework.root == Path::new(".") {
+            folder.to_owned()
+        } else {
+            folder.join(&framework.root)
+        },
         imports: Imports::default(),
         round: feedback(facts),
         commit: facts.scope.commit.clone(),
@@ -86,7 +105,11 @@ fn feedback(facts: &Facts) -> Option<Feedback> {
     let result = facts.result()?;
     let mut feedback = Feedback::default();
     for file in result.coverage.iter().flat_map(|covered| &covered.files) {
-        let ranges = file.uncovered.iter().map(|range| (range.first, range.last)).collect();
+        let ranges = file
+            .uncovered
+            .iter()
+            .map(|range| (range.first, range.last))
+            .collect();
         feedback.uncovered.insert(facts.tree.join(&file.path), ranges);
     }
     for survivor in result.mutation.iter().flat_map(|killed| &killed.survivors) {
@@ -104,7 +127,10 @@ fn tell(facts: &Facts, modules: &[Module]) {
         let source = source.to_string_lossy();
         for written in &module.written {
             let fields = [
-                ("file", json!(written.path.strip_prefix(&facts.session).unwrap_or(&written.path))),
+                (
+                    "file",
+                    json!(written.path.strip_prefix(&facts.session).unwrap_or(&written.path)),
+                ),
                 ("source_file", json!(source)),
                 ("test_count", json!(written.tests.len())),
             ];
@@ -123,11 +149,18 @@ fn tell(facts: &Facts, modules: &[Module]) {
 }
 
 fn summary(modules: &[Module], passed_over: &[&str]) -> String {
-    let tests: usize = modules.iter().flat_map(|m| &m.written).map(|w| w.tests.len()).sum();
+    let tests: usize = modules
+        .iter()
+        .flat_map(|m| &m.written)
+        .map(|w| w.tests.len())
+        .sum();
     let files: usize = modules.iter().map(|m| m.written.len()).sum();
-    let (killed, planted) = modules.iter().filter_map(|m| m.mutants).fold((0, 0), |(killed, all), mutants| {
-        (killed + mutants.killed, all + mutants.killed + mutants.survived)
-    });
+    let (killed, planted) = modules
+        .iter()
+        .filter_map(|m| m.mutants)
+        .fold((0, 0), |(killed, all), mutants| {
+            (killed + mutants.killed, all + mutants.killed + mutants.survived)
+        });
     let mut text = format!(
         "{} in {}, which record what the code does now",
         count(tests, "test"),
@@ -140,7 +173,11 @@ fn summary(modules: &[Module], passed_over: &[&str]) -> String {
     if defects > 0 {
         let _ = write!(text, "; {} on the board", count(defects, "suspected defect"));
     }
-    let left_out: Vec<String> = modules.iter().flat_map(|m| &m.left_out).map(|l| format!("{}: {}", l.what, l.why)).collect();
+    let left_out: Vec<String> = modules
+        .iter()
+        .flat_map(|m| &m.left_out)
+        .map(|l| format!("{}: {}", l.what, l.why))
+        .collect();
     if let Some(first) = left_out.first() {
         let _ = write!(text, "; left out: {first}");
         if left_out.len() > 1 {
@@ -148,7 +185,11 @@ fn summary(modules: &[Module], passed_over: &[&str]) -> String {
         }
     }
     if !passed_over.is_empty() {
-        let _ = write!(text, "; not for {}: the offline agent cannot write its tests", passed_over.join(", "));
+        let _ = write!(
+            text,
+            "; not for {}: the offline agent cannot write its tests",
+            passed_over.join(", ")
+        );
     }
     text.push('.');
     text
@@ -156,8 +197,12 @@ fn summary(modules: &[Module], passed_over: &[&str]) -> String {
 
 fn nothing(modules: &[Module], passed_over: &[&str]) -> String {
     let reasons = modules.iter().flat_map(|m| &m.left_out);
-    let mut reasons: Vec<String> = reasons.map(|left| format!("{}: {}", left.what, left.why)).collect();
-    let foreign = passed_over.iter().map(|name| format!("the offline agent cannot write tests for {name}"));
+    let mut reasons: Vec<String> = reasons
+        .map(|left| format!("{}: {}", left.what, left.why))
+        .collect();
+    let foreign = passed_over
+        .iter()
+        .map(|name| format!("the offline agent cannot write tests for {name}"));
     reasons.extend(foreign);
     if reasons.is_empty() {
         reasons.push("no public function in scope could be called".to_owned());
@@ -173,7 +218,12 @@ fn line(module: &Module) -> String {
         let _ = write!(text, ", {reached} of {all} lines");
     }
     if let Some(mutants) = module.mutants {
-        let _ = write!(text, ", {} of {} faults noticed", mutants.killed, mutants.killed + mutants.survived);
+        let _ = write!(
+            text,
+            ", {} of {} faults noticed",
+            mutants.killed,
+            mutants.killed + mutants.survived
+        );
     }
     let _ = write!(text, ", {} calls in {:.1} s", module.calls, module.seconds);
     text

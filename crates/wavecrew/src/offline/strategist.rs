@@ -31,13 +31,24 @@ pub fn work(facts: &Facts) -> Result<Done, String> {
         ];
         facts.discover("framework_detected", fields);
     }
-    let names: Vec<&str> = facts.scope.frameworks.iter().map(|f| f.framework.name()).collect();
-    let first = ranked.first().map_or("nothing".to_owned(), |entry| entry.path.display().to_string());
+    let names: Vec<&str> = facts
+        .scope
+        .frameworks
+        .iter()
+        .map(|f| f.framework.name())
+        .collect();
+    let first = ranked
+        .first()
+        .map_or("nothing".to_owned(), |entry| entry.path.display().to_string());
     Ok(Done::with(format!(
         "{} in scope ({}), {}; {} to test, {first} first. The strategy is in strategy/test-strategy.md.",
         counted(facts.scope.files.len(), "file"),
         facts.scope.how,
-        if names.is_empty() { "no test framework".to_owned() } else { names.join(", ") },
+        if names.is_empty() {
+            "no test framework".to_owned()
+        } else {
+            names.join(", ")
+        },
         counted(ranked.iter().map(|entry| entry.functions.len()).sum(), "function"),
     )))
 }
@@ -100,7 +111,13 @@ fn scope(text: &mut String, facts: &Facts, symbols: &BTreeMap<PathBuf, Vec<Symbo
     for file in &facts.scope.files {
         let known = symbols.get(&file.path).map(Vec::as_slice).unwrap_or_default();
         let names: Vec<&str> = known.iter().map(|symbol| symbol.name.as_str()).collect();
-        let _ = writeln!(text, "| `{}` | {} | {} |", file.path.display(), file.lines, some(&names));
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {} |",
+            file.path.display(),
+            file.lines,
+            some(&names)
+        );
     }
     text.push_str("\nTests, documents and generated code are not in scope.\n");
 }
@@ -111,7 +128,10 @@ fn framework(text: &mut String, facts: &Facts) {
         text.push_str("No test framework was found; Jest is assumed.\n");
     }
     for known in &facts.scope.frameworks {
-        let version = known.version.as_deref().map_or(String::new(), |version| format!(" {version}"));
+        let version = known
+            .version
+            .as_deref()
+            .map_or(String::new(), |version| format!(" {version}"));
         let _ = writeln!(
             text,
             "- {}{version} in `{}`, seen in `{}`. Names of test files: `{}`. {}",
@@ -145,7 +165,12 @@ fn layers(text: &mut String, facts: &Facts) {
     text.push_str("\n## Layers and targets\n\n| layer | folder | percent of the lines in scope |\n| --- | --- | --- |\n");
     for layer in &facts.scope.layers {
         let target = facts.scope.target(&layer.name).unwrap_or_default();
-        let _ = writeln!(text, "| {} | `{}` | {target} |", layer.name, layer.folder.display());
+        let _ = writeln!(
+            text,
+            "| {} | `{}` | {target} |",
+            layer.name,
+            layer.folder.display()
+        );
     }
     text.push_str(
         "\nUnit tests call one function or class at a time. The other layers call the same code through those that use \
@@ -169,7 +194,12 @@ fn priorities(text: &mut String, ranked: &[Ranked<'_>], before: &BTreeMap<String
                 some(&names)
             )
         };
-        let _ = writeln!(text, "{}. `{}` ({figures}): {what}.", at + 1, entry.path.display());
+        let _ = writeln!(
+            text,
+            "{}. `{}` ({figures}): {what}.",
+            at + 1,
+            entry.path.display()
+        );
     }
 }
 
@@ -180,11 +210,23 @@ fn risks(text: &mut String, facts: &Facts, symbols: &BTreeMap<PathBuf, Vec<Symbo
          it is right. Behaviour that looks wrong is reported as a suspected defect and set aside.\n",
     );
     for (words, why) in [
-        (&["datetime.now", "time.time", "Date.now", "new Date()"][..], "reads the clock"),
+        (
+            &["datetime.now", "time.time", "Date.now", "new Date()"][..],
+            "reads the clock",
+        ),
         (&["random.", "Math.random", "uuid"][..], "draws lots"),
-        (&["socket", "requests.", "urllib", "fetch(", "http"][..], "speaks to the network"),
-        (&["subprocess", "os.system", "child_process"][..], "starts programs"),
-        (&["open(", "readFile", "writeFile", "shutil."][..], "reads or writes files"),
+        (
+            &["socket", "requests.", "urllib", "fetch(", "http"][..],
+            "speaks to the network",
+        ),
+        (
+            &["subprocess", "os.system", "child_process"][..],
+            "starts programs",
+        ),
+        (
+            &["open(", "readFile", "writeFile", "shutil."][..],
+            "reads or writes files",
+        ),
     ] {
         let found: Vec<String> = symbols
             .keys()
@@ -196,7 +238,11 @@ fn risks(text: &mut String, facts: &Facts, symbols: &BTreeMap<PathBuf, Vec<Symbo
             .collect();
         if !found.is_empty() {
             let names: Vec<&str> = found.iter().map(String::as_str).collect();
-            let _ = writeln!(text, "- {why}: {}. Only what comes out the same each time is asserted.", some(&names));
+            let _ = writeln!(
+                text,
+                "- {why}: {}. Only what comes out the same each time is asserted.",
+                some(&names)
+            );
         }
     }
 }
@@ -208,7 +254,11 @@ fn some(names: &[&str]) -> String {
     }
     let shown: Vec<String> = names.iter().take(NAMED).map(|name| format!("`{name}`")).collect();
     let more = names.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
     format!("{}{more}", shown.join(", "))
 }
 
