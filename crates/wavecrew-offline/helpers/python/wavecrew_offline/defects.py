@@ -41,12 +41,24 @@ class Finder:
         self.names = names
         self.targets = {target.key: target for target in analysis.targets}
         self.found = []
+        self.errors = set()
+        self.calls = set()
 
     def run(self):
+        """All findings. What shows one is taken out of the pool, so that no test records it as it is."""
         for look in (self._internal_errors, self._examples, self._round_trips):
             if not self.search.report.wall_over():
                 look()
+        pool = self.search.pool
+        for case in [case for case, outcome in pool.items() if self._suspicious(case, outcome)]:
+            del pool[case]
+            self.search.by_target[case.target].remove(case)
         return self.found
+
+    def _suspicious(self, case, outcome):
+        if outcome.how == "raises" and outcome.error and (case.target, outcome.error[0], outcome.error[2]) in self.errors:
+            return True
+        return case.receiver is None and "%s(%s)" % (self.targets[case.target].path_name, arguments(case.args)) in self.calls
 
     def _add(self, kind, case, what, line=0, test=None):
         same = [one for one in self.found if one["kind"] == kind and one["case"][0] == case.target]
@@ -61,6 +73,7 @@ class Finder:
                 continue
             name, message, line = outcome.error
             if name in INTERNAL and line and self._plain(case):
+                self.errors.add((case.target, name, line))
                 self._add("internal error", case, "%s: %s" % (name, message), line)
 
     def _plain(self, case):
@@ -95,6 +108,7 @@ class Finder:
             if not checker.check_output(want, shown + "\n", flags) and not _equal(self.search.runner, want, found):
                 target = self._target_in(found)
                 if target is not None:
+                    self.calls.add(found)
                     case = Case(target, [])
                     self._add(
                         "example disagrees", case, "%s gives %s, its docstring says %s" % (found, shown, want.strip()),

@@ -46,7 +46,7 @@ class Harvest:
             if example.want and not any(option for option in example.options.values()):
                 self.examples.append((example.source.strip(), example.want, dict(known)))
 
-    def files(self, root, own_path):
+    def files(self, root, own_path, late):
         """Looks through the project for uses of this module, tests first."""
         found = []
         for folder, folders, files in os.walk(root):
@@ -58,15 +58,16 @@ class Harvest:
                 break
         found.sort(key=lambda path: ("test" not in path.lower(), path))
         last = self.module_name.split(".")[-1]
+        called = re.compile(r"\b(?:%s)\(" % "|".join(re.escape(name) for name in self.by_name))
         for path in found[:MOST_FILES]:
-            if path == own_path:
+            if path == own_path or late():
                 continue
             try:
                 if os.path.getsize(path) > MOST_BYTES:
                     continue
                 with open(path, encoding="utf-8") as file:
                     text = file.read()
-                if last not in text and self.module_name.split(".")[0] not in text:
+                if last not in text and self.module_name.split(".")[0] not in text or not called.search(text):
                     continue
                 tree = ast.parse(text)
             except (OSError, SyntaxError, ValueError):

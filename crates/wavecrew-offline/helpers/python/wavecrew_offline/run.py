@@ -73,13 +73,24 @@ class Runner:
 
     def run(self, case, traced=True):
         """The outcome of a case; never raises, whatever the code under test does."""
+        held = sys.stdout, sys.stderr
+        limit = sys.getrecursionlimit()
+        try:
+            return self._guarded(case, traced)
+        except sandbox.TimeUp:  # a second signal, which hit the handling of the first
+            self.guard.disarm()
+            sys.settrace(None)
+            return Outcome("hangs", why="no end after %s s" % self.seconds)
+        finally:
+            sys.setrecursionlimit(limit)
+            sys.stdout, sys.stderr = held
+
+    def _guarded(self, case, traced):
         self.calls += 1
         target = self.targets[case.target]
         features = frozenset()
         out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="replace", write_through=True)
-        held = sys.stdout, sys.stderr
         sys.stdout = sys.stderr = out
-        limit = sys.getrecursionlimit()
         sys.setrecursionlimit(_depth() + sandbox.RECURSION)
         if self.seeded:
             self.namespace["random"].seed(0)
@@ -99,9 +110,6 @@ class Runner:
             outcome = Outcome("refused", why="memory")
         except BaseException as error:
             outcome = Outcome("refused", why="%s while it was observed" % type(error).__name__)
-        finally:
-            sys.setrecursionlimit(limit)
-            sys.stdout, sys.stderr = held
         if self.guard.tried is not None:
             outcome = Outcome("refused", why=self.guard.tried)
         outcome.features = features

@@ -19,6 +19,7 @@ FILE_SIZE = 16 * 1024 * 1024
 OPEN_FILES = 128
 RECURSION = 400
 LONGEST_WAIT = 0.02
+LONGEST_CALL = 3.0
 
 # Audit events that are refused whatever their arguments are.
 FORBIDDEN = (
@@ -79,24 +80,29 @@ class Guard:
             self.refuse("%s %s" % (event, args[0]))
 
     def call(self, function, seconds):
-        """Runs `function` with a limit on its processor time, and a larger one on the clock."""
+        """Runs `function` with a limit on its processor time, and a much larger one on the clock."""
         self.tried = None
         threads = threading.active_count()
-        signal.setitimer(signal.ITIMER_PROF, seconds, 0.05)
-        signal.setitimer(signal.ITIMER_REAL, seconds * 8, 0.05)
         self.armed = True
+        signal.setitimer(signal.ITIMER_PROF, seconds, 0.1)
+        signal.setitimer(signal.ITIMER_REAL, seconds * 8 + LONGEST_CALL, 1.0)
         try:
             return function()
         finally:
-            self.armed = False
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            self.disarm()
             if threading.active_count() > threads and self.tried is None:
                 self.tried = "a thread that goes on after the call"
 
+    def disarm(self):
+        """From here on nothing is refused and time is not limited."""
+        self.armed = False
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
-def _time_up(_signal, _frame):
-    raise TimeUp()
+    def time_up(self, _signal, _frame):
+        # A signal that comes late finds the guard disarmed and must not hit whatever runs then.
+        if self.armed:
+            raise TimeUp()
 
 
 def _limit(what, amount):
@@ -120,9 +126,9 @@ def enter(folder, cpu_seconds):
     os.chdir(folder)
     os.environ["HOME"] = os.environ["TMPDIR"] = folder
     sys.dont_write_bytecode = True
-    for name in ("SIGALRM", "SIGPROF"):
-        signal.signal(getattr(signal, name), _time_up)
     guard = Guard(folder)
+    for name in ("SIGALRM", "SIGPROF"):
+        signal.signal(getattr(signal, name), guard.time_up)
     sys.addaudithook(guard.hook)
     _no_waiting(guard)
     _no_stdin(guard)

@@ -19,6 +19,7 @@ from .vary import Vary
 SEARCH_SHARE = 0.45
 KILL_SHARE = 0.95
 PRIVATE_SHARE = 0.1
+HARVEST_SHARE = 0.08
 
 
 def failed(report, why):
@@ -80,7 +81,9 @@ class Session:
             return
         harvest = Harvest(targets, self.names, request["module"])
         harvest.docstrings(self.module, targets)
-        harvest.files(request["harvest_root"], self.path)
+        begun = self.report.left()
+        harvest.files(
+            request["harvest_root"], self.path, lambda: begun - self.report.left() > request["seconds"] * HARVEST_SHARE)
         self._pools(self.analysis.targets, harvest)
         classes = Classes(self.names, self.analysis)
         maker = Maker(rng, self.names, classes)
@@ -105,11 +108,11 @@ class Session:
         self._private(search, executable, open_lines)
         self.report.send("phase", name="search", seconds=time.process_time() - started, calls=self.runner.calls)
         self.report.deadline = started + request["seconds"] * KILL_SHARE
+        found = defects.Finder(search, harvest, self.names, self.analysis).run()
         killing = kill.Killing(search, swapper, functions, self.path)
         reached = tracing.lines_of(self.import_features, self.path)
         loading = outside.wanted(self.analysis.tree, functions, reached)
         kept = killing.run((outside.Reloaded(self.module, self.runner, request["packages"]), loading))
-        found = defects.Finder(search, harvest, self.names, self.analysis).run()
         self._finish(search, killing, kept, executable, found, started)
 
     def _wanted(self):
