@@ -81,6 +81,7 @@ impl Lab {
             files: names.iter().map(|name| self.file(name)).collect(),
             framework: Framework::Pytest,
             layer_folder: self.dir.path().join("out"),
+            laid_in: PathBuf::from("tests"),
             imports: Imports {
                 interpreter: Some(self.python.clone()),
                 search_path: Vec::new(),

@@ -4,4 +4,5 @@ mod bad_input;
 mod examples;
 mod lab;
 mod liars;
+mod offline;
 mod rounds;
