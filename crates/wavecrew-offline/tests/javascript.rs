@@ -24,7 +24,10 @@ impl Lab {
         let folder = std::env::var_os("WAVECREW_FRAMEWORKS_DIR")
             .map_or_else(|| home().join(".cache/wavecrew/frameworks"), PathBuf::from)
             .join("current");
-        assert!(folder.join("complete").exists(), "run scripts/install-frameworks.sh");
+        assert!(
+            folder.join("complete").exists(),
+            "run scripts/install-frameworks.sh"
+        );
         let dir = tempfile::tempdir().unwrap();
         let lab = Self { dir };
         for (name, text) in files {
@@ -60,7 +63,14 @@ impl Lab {
     }
 
     fn text(&self, module: &Module) -> String {
-        fs::read_to_string(&module.written.first().unwrap_or_else(|| panic!("{module:?}")).path).unwrap()
+        fs::read_to_string(
+            &module
+                .written
+                .first()
+                .unwrap_or_else(|| panic!("{module:?}"))
+                .path,
+        )
+        .unwrap()
     }
 
     /// The project's own framework takes what was written.
@@ -109,11 +119,21 @@ fn typescript_in_vitest() {
     };
     let module = lab.write(Framework::Vitest, "src/text.ts");
     let text = lab.text(&module);
-    for part in ["from '../src/text'", "describe('pad'", "describe('duration'", "toThrow('bad duration')", "await twice(", "new Counter("] {
+    for part in [
+        "from '../src/text'",
+        "describe('pad'",
+        "describe('duration'",
+        "toThrow('bad duration')",
+        "await twice(",
+        "new Counter(",
+    ] {
         assert!(text.contains(part), "{part} is not in\n{text}");
     }
     assert!(!text.contains("now()"), "the clock is asserted:\n{text}");
-    assert!(text.starts_with("// Records what src/text.ts does as of abc1234"), "{text}");
+    assert!(
+        text.starts_with("// Records what src/text.ts does as of abc1234"),
+        "{text}"
+    );
     lab.passes(&["vitest", "run"]);
     let left: Vec<_> = fs::read_dir(lab.root().join("tests")).unwrap().collect();
     assert_eq!(left.len(), 1, "the search leaves nothing else behind");
@@ -128,7 +148,10 @@ fn common_modules_in_jest() {
     };
     let module = lab.write(Framework::Jest, "lib/num.js");
     let text = lab.text(&module);
-    assert!(text.contains("= require('../lib/num')") && text.contains("describe('clamp'"), "{text}");
+    assert!(
+        text.contains("= require('../lib/num')") && text.contains("describe('clamp'"),
+        "{text}"
+    );
     lab.passes(&["jest", "--ci"]);
 }
 
@@ -145,10 +168,16 @@ fn what_cannot_be_tried_is_told() {
     ];
     let Some(lab) = Lab::new(&files) else { return };
     let module = lab.write(Framework::Vitest, "src/a.js");
-    assert!(module.defects.iter().any(|defect| defect.kind == "does not end"), "{module:?}");
+    assert!(
+        module.defects.iter().any(|defect| defect.kind == "does not end"),
+        "{module:?}"
+    );
     assert!(lab.text(&module).contains("describe('fine'"));
     for file in ["src/broken.js", "src/exits.js"] {
         let module = lab.write(Framework::Vitest, file);
-        assert!(module.written.is_empty() && module.left_out.len() == 1, "{module:?}");
+        assert!(
+            module.written.is_empty() && module.left_out.len() == 1,
+            "{module:?}"
+        );
     }
 }

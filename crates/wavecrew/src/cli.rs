@@ -1,8 +1,8 @@
 //! The command line: flags that every command has, and the way to each verb.
 
 use crate::cmd::{
-    agents, archive, cancel, completions, discover, examine, init, list, logs, mcp, measure, msg, offline,
-    plan, report, resume, retry, run, show, skills, status, teams, testing, validate, watch, wisdom,
+    agents, archive, ask, cancel, completions, discover, examine, init, list, logs, mcp, measure, msg,
+    offline, plan, report, resume, retry, run, show, skills, status, teams, testing, validate, watch, wisdom,
 };
 use crate::exit::{Exit, Failure};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -96,6 +96,7 @@ enum Command {
     Offline(offline::Args),
     #[command(name = "__examine", hide = true)]
     Examine(examine::Args),
+    Ask(ask::Args),
 }
 
 impl Cli {
@@ -132,6 +133,7 @@ impl Cli {
             Command::Wisdom(args) => args.run(&self.global),
             Command::Offline(args) => args.run(&self.global),
             Command::Examine(args) => args.run(),
+            Command::Ask(args) => args.run(&self.global),
         }
     }
 }

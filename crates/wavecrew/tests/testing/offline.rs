@@ -4,20 +4,47 @@ use super::lab::Lab;
 
 #[test]
 fn a_python_project_reaches_its_target() {
-    let Some(lab) = Lab::example("python-shop") else { return };
-    let ran = lab.wavecrew(&["testing", "-y", "--agent", "offline", "--seed", "1", "--offline-budget", "3"]);
+    let Some(lab) = Lab::example("python-shop") else {
+        return;
+    };
+    let ran = lab.wavecrew(&[
+        "testing",
+        "-y",
+        "--agent",
+        "offline",
+        "--seed",
+        "1",
+        "--offline-budget",
+        "3",
+    ]);
     ran.exits(0).says("Agent   offline");
     let row = lab.row("TESTRUN-001");
     let coverage: f64 = row["coverage_achieved"].parse().unwrap();
     assert!(coverage >= 80.0 && row["pass_rate"] == "1.00", "{row:?}");
     let strategy = lab.read("strategy/test-strategy.md");
-    assert!(strategy.contains("## Priorities") && strategy.contains("shop/"), "{strategy}");
+    assert!(
+        strategy.contains("## Priorities") && strategy.contains("shop/"),
+        "{strategy}"
+    );
 }
 
 #[test]
 fn a_typescript_project_reaches_its_target() {
-    let Some(lab) = Lab::example("ts-cart") else { return };
-    let words = ["testing", "-y", "--pipeline", "standard", "--agent", "offline", "--seed", "1", "--offline-budget", "4"];
+    let Some(lab) = Lab::example("ts-cart") else {
+        return;
+    };
+    let words = [
+        "testing",
+        "-y",
+        "--pipeline",
+        "standard",
+        "--agent",
+        "offline",
+        "--seed",
+        "1",
+        "--offline-budget",
+        "4",
+    ];
     lab.wavecrew(&words).exits(0);
     for id in ["TESTRUN-001", "TESTRUN-002"] {
         let row = lab.row(id);
