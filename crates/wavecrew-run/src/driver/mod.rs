@@ -12,6 +12,7 @@ mod perform;
 mod pools;
 mod reporter;
 mod session;
+mod shorts;
 mod table;
 mod taping;
 mod turn;
@@ -29,6 +30,7 @@ use crate::guardian::{Guardian, GuardianCommand};
 use crate::process::{Notice as ProcessNotice, ProcessError, SpawnFailure, check_open_files_limit};
 use briefing::Surroundings;
 use pools::PoolKeeper;
+use shorts::Shorts;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs;
 use std::path::PathBuf;
@@ -49,6 +51,9 @@ use worker::{ProcessNews, Worker};
 
 /// How often clocks, edits and words from outside are looked at.
 const TICK: Duration = Duration::from_millis(100);
+
+/// Results that arrive within this time share a sync.
+const BETWEEN_SYNCS: Duration = Duration::from_millis(10);
 
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
@@ -97,6 +102,7 @@ pub struct Driver<'a> {
     checked: UnboundedSender<(u64, crate::process::Exit)>,
     inputs: VecDeque<Input>,
     surroundings: Surroundings,
+    shorts: Shorts,
     pools: PoolKeeper,
     table: TableKeeper,
     committer: Committer,
@@ -143,6 +149,7 @@ impl Committer {
                     let _ = failed.send(TableNews::Failed(error));
                     return;
                 }
+                std::thread::sleep(BETWEEN_SYNCS);
             }
         });
         Self { wake }
@@ -190,6 +197,7 @@ impl<'a> Driver<'a> {
         let table = session.take_table();
         let syncer = session.journal.syncer();
         let clock = Clock::start();
+        let shorts = Shorts::of(&session.dir);
         let mut driver = Self {
             pools: PoolKeeper::new(&surface.pools, clock.now()),
             table: TableKeeper::start(table, syncer.clone(), news_out.clone()),
@@ -209,6 +217,7 @@ impl<'a> Driver<'a> {
             checked,
             inputs: VecDeque::new(),
             surroundings: Surroundings::default(),
+            shorts,
             settled: Vec::new(),
             process_news,
             answers,

@@ -3,6 +3,7 @@
 use super::files::remove_scratch;
 use super::output::{Activity, Output};
 use super::turn::{CUT_SHORT, conversation_id};
+use super::shorts::SHORT;
 use super::worker::{Talk, Worker};
 use super::{DriveError, Driver, session};
 use crate::agent::stream::{Span, Usage};
@@ -15,9 +16,6 @@ use std::time::{Duration, Instant};
 use wavecrew_core::engine::{Action, Assignment, Input, Notice, Resume, SpawnError, Verdict, WorkerId};
 use wavecrew_core::prompt::{Briefing, first_message, resumed_message};
 use wavecrew_store::{StoreError, Token, atomic};
-
-/// A worker younger than this has hardly reported by command yet.
-const REPORTS_AFTER: Duration = Duration::from_millis(200);
 
 impl Driver<'_> {
     pub(super) fn perform(&mut self, actions: Vec<Action>) -> Result<(), DriveError> {
@@ -206,6 +204,7 @@ impl Driver<'_> {
             last_output: now,
             alive: Vec::new(),
             turn: 1,
+            young: None,
             report_seen: false,
             closing: None,
             last_call: None,
@@ -247,11 +246,16 @@ impl Driver<'_> {
                     self.inputs.push_back(Input::Activity { worker: *worker });
                 }
             }
+            if state.started.elapsed() >= SHORT {
+                state.young = None;
+                state.output.surface();
+            }
             for (key, text) in state.output.take_questions() {
                 let (worker, text) = (*worker, self.redactor.text(&text));
                 self.inputs.push_back(Input::Asks { worker, key, text });
             }
-            if state.report_seen || state.closing.is_some() || state.started.elapsed() < REPORTS_AFTER {
+            // A younger one has hardly reported by command yet.
+            if state.report_seen || state.closing.is_some() || state.started.elapsed() < SHORT {
                 continue;
             }
             if let Some(report) = attempts.take_report(&state.assignment.id, state.assignment.attempt)? {
@@ -319,10 +323,15 @@ impl Driver<'_> {
         let Some(closed) = state.closing.take() else {
             return;
         };
-        let state = self.workers.remove(&worker).expect("looked up above");
-        state.output.finish();
-        let _ = fs::remove_file(&state.result_file);
+        let mut state = self.workers.remove(&worker).expect("looked up above");
         let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
+        if let Some(text) = state.output.finish() {
+            self.shorts.keep_log(&self.session.dir.log_file(id, attempt), &text);
+        }
+        if let Some(prompt) = state.young.take() {
+            self.shorts.prompt_past(prompt);
+        }
+        let _ = fs::remove_file(&state.result_file);
         let _ = fs::remove_file(self.session.dir.usage_file(id, attempt));
         if state.agent.memory() != Memory::None {
             remove_scratch(&self.session.dir, &state.assignment.id, state.assignment.attempt);

@@ -102,7 +102,15 @@ impl Driver<'_> {
         });
         write_files(&scratch, &launch.files)?;
         let (prompt, dialogue) = match launch.stdin {
-            Stdin::Text(text) => (write_prompt(&prompt_file, &text)?, None),
+            Stdin::Text(text) if turn == 1 && state.output.voice() == Voice::Quiet => {
+                let (stdin, young) = self.shorts.write_prompt(prompt_file, text)?;
+                state.young = Some(young);
+                (stdin, None)
+            }
+            Stdin::Text(text) => {
+                state.young = None;
+                (write_prompt(&prompt_file, &text)?, None)
+            }
             Stdin::Spoken(dialogue) => (write_prompt(&prompt_file, message)?, Some(dialogue)),
         };
         env.extend(launch.env.iter().map(|(name, value)| variable(name, value)));
