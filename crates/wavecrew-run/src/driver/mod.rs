@@ -198,6 +198,7 @@ impl<'a> Driver<'a> {
         let syncer = session.journal.syncer();
         let clock = Clock::start();
         let shorts = Shorts::of(&session.dir);
+        let surroundings = Surroundings::of(&session.dir);
         let mut driver = Self {
             pools: PoolKeeper::new(&surface.pools, clock.now()),
             table: TableKeeper::start(table, syncer.clone(), news_out.clone()),
@@ -216,7 +217,7 @@ impl<'a> Driver<'a> {
             checks: HashMap::new(),
             checked,
             inputs: VecDeque::new(),
-            surroundings: Surroundings::default(),
+            surroundings,
             shorts,
             settled: Vec::new(),
             process_news,
