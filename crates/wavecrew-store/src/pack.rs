@@ -37,7 +37,8 @@ impl Pack {
             Some(file) => file,
             None => begin(&self.folder)?,
         };
-        file.write_all(&self.buffer).at("add to a pack in", &self.folder)?;
+        file.write_all(&self.buffer)
+            .at("add to a pack in", &self.folder)?;
         // After a failure the next entry begins a pack, for this one may be cut short.
         self.file = Some(file);
         Ok(())
@@ -165,10 +166,7 @@ mod tests {
         assert_eq!(all(&mut reader), [pair("a.1.log", "== b 3\nno entry\n")]);
         pack.add("b.1.log", b"").unwrap();
         pack.add("c.1.log", b"three").unwrap();
-        assert_eq!(
-            all(&mut reader),
-            [pair("b.1.log", ""), pair("c.1.log", "three")]
-        );
+        assert_eq!(all(&mut reader), [pair("b.1.log", ""), pair("c.1.log", "three")]);
     }
 
     #[test]
@@ -184,7 +182,11 @@ mod tests {
         for end in usize::try_from(kept).unwrap()..bytes.len() {
             fs::write(&path, &bytes[..end]).unwrap();
             let mut reader = PackReader::new(dir.path().to_owned());
-            assert_eq!(all(&mut reader), [pair("a", "whole"), pair("c", "later")], "{end}");
+            assert_eq!(
+                all(&mut reader),
+                [pair("a", "whole"), pair("c", "later")],
+                "{end}"
+            );
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::files::remove_scratch;
 use super::output::{Activity, Output};
-use super::turn::{CUT_SHORT, conversation_id};
 use super::shorts::SHORT;
+use super::turn::{CUT_SHORT, conversation_id};
 use super::worker::{Talk, Worker};
 use super::{DriveError, Driver, session};
 use crate::agent::stream::{Span, Usage};
@@ -326,7 +326,8 @@ impl Driver<'_> {
         let mut state = self.workers.remove(&worker).expect("looked up above");
         let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
         if let Some(text) = state.output.finish() {
-            self.shorts.keep_log(&self.session.dir.log_file(id, attempt), &text);
+            self.shorts
+                .keep_log(&self.session.dir.log_file(id, attempt), &text);
         }
         if let Some(prompt) = state.young.take() {
             self.shorts.prompt_past(prompt);

@@ -12,8 +12,7 @@ use crate::process::table::{self, Entry};
 /// `__WNOTHREAD` of wait(2): only children of the calling thread.
 const OF_THIS_THREAD: u32 = 0x2000_0000;
 /// Asks the main thread for those it adopted and that ended.
-pub const ADOPTED: WaitOptions =
-    WaitOptions::NOHANG.union(WaitOptions::from_bits_retain(OF_THIS_THREAD));
+pub const ADOPTED: WaitOptions = WaitOptions::NOHANG.union(WaitOptions::from_bits_retain(OF_THIS_THREAD));
 
 /// Whose an orphan is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
