@@ -48,7 +48,7 @@ use wavecrew_core::engine::{
 };
 use wavecrew_core::event::{Ending, Event};
 use wavecrew_core::time::Timestamp;
-use wavecrew_store::{StoreError, Syncer};
+use wavecrew_store::{Attempts, StoreError, Syncer};
 use worker::{ProcessNews, Worker};
 
 /// How often clocks, edits and words from outside are looked at.
@@ -107,6 +107,7 @@ pub struct Driver<'a> {
     inputs: VecDeque<Input>,
     surroundings: Surroundings,
     shorts: Shorts,
+    attempts: Attempts,
     pools: PoolKeeper,
     table: TableKeeper,
     committer: Committer,
@@ -202,6 +203,7 @@ impl<'a> Driver<'a> {
         let syncer = session.journal.syncer();
         let clock = Clock::start();
         let shorts = Shorts::of(&session.dir);
+        let attempts = session.dir.attempts();
         let surroundings = Surroundings::of(&session.dir);
         let mut driver = Self {
             pools: PoolKeeper::new(&surface.pools, clock.now()),
@@ -223,6 +225,7 @@ impl<'a> Driver<'a> {
             inputs: VecDeque::new(),
             surroundings,
             shorts,
+            attempts,
             settled: Vec::new(),
             process_news,
             answers,

@@ -171,7 +171,7 @@ impl Driver<'_> {
             Memory::Named | Memory::Own => conversation_id()?,
         };
         let token = Token::random()?;
-        self.session.dir.attempts().open_attempt(id, attempt, &token)?;
+        self.attempts.open_attempt(id, attempt, &token)?;
         let limit = self
             .session
             .log_bytes
@@ -259,7 +259,7 @@ impl Driver<'_> {
 
     /// Reports that came by command while the worker goes on.
     pub(super) fn look_for_reports(&mut self) -> Result<(), DriveError> {
-        let attempts = self.session.dir.attempts();
+        let attempts = &self.attempts;
         let mut reports = Vec::new();
         for (worker, state) in &mut self.workers {
             match state.output.was_active() {
@@ -302,7 +302,7 @@ impl Driver<'_> {
         };
         if state.report_seen && state.closing.is_none() {
             let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
-            self.session.dir.attempts().reject_report(id, attempt, reason)?;
+            self.attempts.reject_report(id, attempt, reason)?;
             state.report_seen = false;
         }
         Ok(())
@@ -316,7 +316,7 @@ impl Driver<'_> {
             return Ok(());
         };
         let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
-        let closed = self.session.dir.attempts().close_attempt(id, attempt)?;
+        let closed = self.attempts.close_attempt(id, attempt)?;
         let late = closed.report.as_ref().filter(|_| !state.report_seen);
         let late = late.map(|report| self.redactor.text(&String::from_utf8_lossy(report)));
         state.closing = Some(closed);
@@ -393,9 +393,8 @@ impl Driver<'_> {
             return Ok(());
         }
         self.session.journal.sync()?;
-        let attempts = self.session.dir.attempts();
         for (id, attempt, closed) in self.settled.drain(..) {
-            attempts.forget(&id, attempt, &closed)?;
+            self.attempts.forget(&id, attempt, &closed)?;
         }
         Ok(())
     }

@@ -319,7 +319,7 @@ impl Driver<'_> {
         let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
         if state.closing.is_none()
             && !state.report_seen
-            && let Some(report) = self.session.dir.attempts().take_report(id, attempt)?
+            && let Some(report) = self.attempts.take_report(id, attempt)?
         {
             state.report_seen = true;
             let body = self.redactor.text(&String::from_utf8_lossy(&report));
