@@ -102,9 +102,10 @@ mod tests {
     fn texts(folder: PathBuf) -> BTreeMap<String, String> {
         let mut found = BTreeMap::new();
         for entry in fs::read_dir(&folder).unwrap() {
-            let name = entry.unwrap().file_name().into_string().unwrap();
-            if !name.ends_with(".pack") {
-                found.insert(name.clone(), fs::read_to_string(folder.join(name)).unwrap());
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|kind| kind != "pack") {
+                let name = path.file_name().unwrap().to_str().unwrap();
+                found.insert(name.to_owned(), fs::read_to_string(&path).unwrap());
             }
         }
         let mut packs = PackReader::new(folder);
@@ -115,11 +116,10 @@ mod tests {
         found
     }
 
-    fn files(folder: PathBuf, end: &str) -> usize {
+    fn files(folder: PathBuf, kind: &str) -> usize {
         let entries = fs::read_dir(folder).unwrap();
-        entries
-            .filter(|entry| entry.as_ref().unwrap().path().to_string_lossy().ends_with(end))
-            .count()
+        let paths = entries.map(|entry| entry.unwrap().path());
+        paths.filter(|path| path.extension().unwrap() == kind).count()
     }
 
     /// Of different lengths, so that files are taken over by longer and by shorter ones.
@@ -157,10 +157,10 @@ mod tests {
         }
         let all = (0..COUNT).map(|number| (format!("t{number}.1.1.md"), text(number)));
         assert_eq!(texts(session.prompts_folder()), all.collect());
-        assert!(files(session.prompts_folder(), ".md") <= OWN_FILES + AT_ONCE + 1);
+        assert!(files(session.prompts_folder(), "md") <= OWN_FILES + AT_ONCE + 1);
         let ended = (0..COUNT - AT_ONCE).map(|number| (format!("t{number}.1.log"), text(number)));
         assert_eq!(texts(session.logs_folder()), ended.collect());
-        assert_eq!(files(session.logs_folder(), ".log"), OWN_FILES);
+        assert_eq!(files(session.logs_folder(), "log"), OWN_FILES);
     }
 
     #[test]
