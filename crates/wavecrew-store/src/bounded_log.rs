@@ -289,9 +289,9 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"one two");
         assert_eq!(log.take_young(), None);
 
-        let mut long = BoundedLog::begin_in_memory(&path, 1 << 20);
-        long.write(&[b'x'; YOUNG]).unwrap();
-        long.write(b"y").unwrap();
+        let mut lengthy = BoundedLog::begin_in_memory(&path, 1 << 20);
+        lengthy.write(&[b'x'; YOUNG]).unwrap();
+        lengthy.write(b"y").unwrap();
         assert_eq!(fs::read(&path).unwrap().len(), YOUNG + 1);
 
         let mut short = BoundedLog::begin_in_memory(dir.path().join("b.log"), 1 << 20);
