@@ -110,22 +110,12 @@ pub fn submit(
     if json.len() > MAX_REPORT {
         return refused(Refusal::TooLarge { size: json.len() });
     }
-    // The id comes from outside and becomes a path.
-    if check_task_id(task).is_err() {
-        return refused(Refusal::NotOpen);
-    }
     let attempts = session.attempts();
     let path = attempts.token_path(task, attempt);
-    let Some(mut open) = open_if_there(&path)? else {
-        return refused(Refusal::NotOpen);
+    let mut open = match attempts.admit(task, attempt, token)? {
+        Ok(open) => open,
+        Err(refusal) => return refused(refusal),
     };
-    let stored = read_all(&mut open, &path)?;
-    if stored.starts_with(VOID) {
-        return refused(Refusal::NotOpen);
-    }
-    if !token.matches(&stored) {
-        return refused(Refusal::WrongToken);
-    }
     let report = attempts.report_path(task, attempt);
     if let Some(taken) = taken(&report)? {
         return refused(taken);
@@ -154,6 +144,31 @@ impl Attempts {
         Self {
             folder,
             spares: Vec::new(),
+        }
+    }
+
+    /// Whether the holder of `token` may speak for this attempt, or why not.
+    pub fn check(&self, task: &str, attempt: u32, token: &Token) -> Result<Option<Refusal>, StoreError> {
+        Ok(self.admit(task, attempt, token)?.err())
+    }
+
+    /// The file of the token, if it is the right one.
+    fn admit(&self, task: &str, attempt: u32, token: &Token) -> Result<Result<File, Refusal>, StoreError> {
+        // The id comes from outside and becomes a path.
+        if check_task_id(task).is_err() {
+            return Ok(Err(Refusal::NotOpen));
+        }
+        let path = self.token_path(task, attempt);
+        let Some(mut open) = open_if_there(&path)? else {
+            return Ok(Err(Refusal::NotOpen));
+        };
+        let stored = read_all(&mut open, &path)?;
+        if token.matches(&stored) {
+            Ok(Ok(open))
+        } else if stored.starts_with(VOID) {
+            Ok(Err(Refusal::NotOpen))
+        } else {
+            Ok(Err(Refusal::WrongToken))
         }
     }
 

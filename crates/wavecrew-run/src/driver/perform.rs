@@ -81,18 +81,10 @@ impl Driver<'_> {
             }
             Action::Merged { wave } => self.merged(wave)?,
             Action::Share { pool, news } => self.share(&pool, news),
-            Action::Reply {
-                worker,
-                key,
-                permission,
-            } => {
-                if let Some(state) = self.workers.get(&worker) {
-                    state.output.reply(&key, permission);
-                }
-            }
+            Action::Reply { worker, key, reply } => self.reply(worker, &key, &reply)?,
             Action::Ask(question) => {
                 let Some(asker) = self.surface.asker.clone() else {
-                    let answer = wavecrew_core::engine::Answer::Abort;
+                    let answer = question.about.unanswered();
                     self.inputs.push_back(Input::Answered {
                         question: question.id,
                         answer,
@@ -178,13 +170,15 @@ impl Driver<'_> {
             .unwrap_or(self.engine.ledger().team.limits_for(&assignment.role).log_bytes);
         let now = Instant::now();
         let state = Worker {
-            output: Rc::new(Output::new(
-                self.session.dir.log_file(id, attempt),
-                limit,
-                agent.listener(before),
-                Rc::clone(&self.redactor),
-                self.session.recorder.as_ref().map(|_| Tape::default()),
-            )),
+            output: Rc::new(
+                Output::new(
+                    self.session.dir.log_file(id, attempt),
+                    limit,
+                    agent.listener(before),
+                    Rc::clone(&self.redactor),
+                )
+                .taped(self.session.recorder.as_ref().map(|_| Tape::default())),
+            ),
             talk: Talk::new(fresh, resume.map(|resume| resume.conversation)),
             agent,
             folder,
@@ -196,6 +190,7 @@ impl Driver<'_> {
             alive: Vec::new(),
             turn: 1,
             young: None,
+            asks: Vec::new(),
             report_seen: false,
             closing: None,
             last_call: None,
@@ -275,10 +270,6 @@ impl Driver<'_> {
                 state.young = None;
                 state.output.surface();
             }
-            for (key, text) in state.output.take_questions() {
-                let (worker, text) = (*worker, self.redactor.text(&text));
-                self.inputs.push_back(Input::Asks { worker, key, text });
-            }
             // A younger one has hardly reported by command yet.
             if state.report_seen || state.closing.is_some() || state.started.elapsed() < SHORT {
                 continue;
@@ -352,6 +343,9 @@ impl Driver<'_> {
             return;
         };
         let mut state = self.workers.remove(&worker).expect("looked up above");
+        for name in &state.asks {
+            self.session.dir.asks().forget(name);
+        }
         let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
         if let Some(text) = state.output.finish() {
             self.shorts
