@@ -27,6 +27,7 @@ pub use input::{
 pub use ledger::{Counts, Ledger, Progress, Talk, TaskState};
 pub use report::{MAX_REPORT_BYTES, Report, ReportReader, final_object};
 pub use resume::{Stale, Standing};
+pub use worker_questions::UNATTENDED;
 
 use crate::budget::{Budget, Expected, Prices};
 use crate::event::Event;

@@ -13,7 +13,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_mins(2);
 
 /// What a worker is told that wanted to know something.
-const DECIDE: &str =
+pub const UNATTENDED: &str =
     "Nobody is here to answer. Decide it yourself, and say in your findings what you decided and why.";
 
 /// A question that a person has been asked.
@@ -35,7 +35,7 @@ impl Subject {
     fn without_answer(self) -> Reply {
         match self {
             Self::Leave => Reply::Permission(Permission::Denied),
-            Self::Advice => Reply::Words(DECIDE.to_owned()),
+            Self::Advice => Reply::Words(UNATTENDED.to_owned()),
         }
     }
 

@@ -6,7 +6,11 @@ mod lab;
 mod mcp;
 mod questions;
 #[path = "../mcp/rpc.rs"]
-#[allow(dead_code, reason = "the tests of the servers use the rest")]
+#[allow(
+    dead_code,
+    clippy::needless_pass_by_value,
+    reason = "the tests of the servers use the rest, and write arguments in place"
+)]
 mod rpc;
 
 use std::fs;
