@@ -94,6 +94,8 @@ pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
         asker: None,
         instruction: None,
         worker_tools: place.worker_tools,
+        // The rows of a job are examined by nobody but its own check.
+        examiner: Vec::new(),
         pools,
         agent_settings: place.agent_settings,
     };
@@ -202,7 +204,7 @@ impl Keeper {
                 ),
             },
             Ending::Stalled { chain } => (JobState::Failed, Some(format!("stalled: {chain}"))),
-            Ending::LimitReached { why, .. } => (
+            Ending::LimitReached { why, .. } | Ending::Blocked { why, .. } => (
                 JobState::Stopped,
                 Some(format!("{why}; go on with resume_job_id {}", self.dir.id())),
             ),

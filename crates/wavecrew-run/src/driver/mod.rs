@@ -3,6 +3,8 @@
 mod briefing;
 pub mod claims;
 mod edits;
+mod examine;
+mod expand;
 mod files;
 mod finish;
 mod late_edits;
@@ -72,6 +74,8 @@ pub struct Surface<'a> {
     pub instruction: Option<String>,
     /// The words of the command that gives workers their tools over MCP.
     pub worker_tools: Option<Vec<String>>,
+    /// The words of the command that examines claims.
+    pub examiner: Vec<String>,
     /// Whose services are shared with other runs.
     pub pools: Pools,
     /// What the project sets for single agents.
@@ -410,9 +414,17 @@ impl<'a> Driver<'a> {
         for event in events.drain(..) {
             if matches!(
                 event,
-                Event::Finished { .. } | Event::Skipped { .. } | Event::Reset { .. }
+                Event::Finished { .. }
+                    | Event::Skipped { .. }
+                    | Event::Reset { .. }
+                    | Event::Judged { .. }
+                    | Event::Reworked { .. }
+                    | Event::RolledBack { .. }
             ) {
                 self.table.mark_dirty();
+            }
+            if let Event::Judged { .. } = event {
+                self.write_loop_state()?;
             }
             self.announce(&event);
             self.tape_event(&event);

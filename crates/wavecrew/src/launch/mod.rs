@@ -14,8 +14,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use wavecrew_core::engine::{About, AgentChoice, Answer, Asking, Engine, Ledger, Options, Question};
-use wavecrew_core::team::Team;
+use wavecrew_core::engine::{AgentChoice, Answer, Asking, Engine, Ledger, Options, Question};
 use wavecrew_run::agent::Pools;
 use wavecrew_run::cassette::PREFIX;
 use wavecrew_run::driver::{Asker, DriveError, Driver, OpenSession, SessionError, Surface};
@@ -141,6 +140,7 @@ pub fn drive(
         asker,
         instruction: flags.instruction.clone(),
         worker_tools: Some(worker_tools),
+        examiner: examiner()?,
         pools: pools(engine.agents(), config),
         agent_settings: config.agents.clone(),
     };
@@ -171,6 +171,15 @@ pub fn own_commands() -> Result<(GuardianCommand, Vec<String>), Failure> {
     Ok((guardian, worker_tools.to_vec()))
 }
 
+/// The words of the command that examines claims.
+fn examiner() -> Result<Vec<String>, Failure> {
+    let program = std::env::current_exe().map_err(Failure::Output)?;
+    Ok(vec![
+        program.to_string_lossy().into_owned(),
+        "__examine".to_owned(),
+    ])
+}
+
 /// PATH for workers, so that `wavecrew report` is found in their shells; behind everything that is there already.
 fn path_with(program: &Path) -> Option<OsString> {
     let folder = program.parent()?.to_owned();
@@ -183,19 +192,15 @@ fn ask(question: &Question) -> Answer {
     // One question at a time: there is one person.
     static ASKING: Mutex<()> = Mutex::new(());
     let _asking = ASKING.lock();
-    let (items, yes, no) = match question.about {
-        About::FailedWave => (["Try them again", "Stop here"], Answer::Retry, Answer::Abort),
-        About::Permission => (["Allow it this time", "Deny it"], Answer::Allow, Answer::Deny),
-    };
+    let choices = question.about.choices();
+    // The cautious one is last.
+    let cautious = choices.len() - 1;
     let choice = dialoguer::Select::new()
         .with_prompt(&question.text)
-        .items(items)
-        .default(1)
+        .items(choices.iter().map(|choice| choice.label))
+        .default(cautious)
         .interact();
-    match choice {
-        Ok(0) => yes,
-        Ok(_) | Err(_) => no,
-    }
+    choices[choice.unwrap_or(cautious)].answer
 }
 
 pub fn session_failure(error: SessionError) -> Failure {
@@ -259,49 +264,5 @@ pub fn introduce(ledger: &Ledger, session: &OpenSession, agent: &str, why: &str,
     }
     if counts.completed > 0 {
         anstream::eprintln!("Kept    {} completed", counts.completed);
-    }
-    let team = &ledger.team;
-    if let Some(parts) = passed_over(team) {
-        anstream::eprintln!(
-            "Note    this version goes past the {parts} of team {}: read the results yourself",
-            team.name
-        );
-    }
-}
-
-/// What a team asks for between its waves.
-fn passed_over(team: &Team) -> Option<String> {
-    let parts = [
-        ("loops", team.loops.is_empty()),
-        ("checkpoints", team.checkpoints.is_empty()),
-        ("gates", team.gates.is_empty()),
-    ];
-    let parts: Vec<&str> = parts
-        .iter()
-        .filter(|(_, none)| !none)
-        .map(|(name, _)| *name)
-        .collect();
-    let (last, before) = parts.split_last()?;
-    Some(if before.is_empty() {
-        (*last).to_owned()
-    } else {
-        format!("{} and {last}", before.join(", "))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_run_goes_past_is_named() {
-        for (team, parts) in [
-            ("generic", None),
-            ("testing", Some("loops and gates")),
-            ("lifecycle", Some("loops, checkpoints and gates")),
-        ] {
-            let team = Team::builtin(team).expect("built in");
-            assert_eq!(passed_over(&team).as_deref(), parts, "{}", team.name);
-        }
     }
 }
