@@ -9,3 +9,4 @@ pub mod run;
 pub use measurement::{
     Coverage, FileCoverage, Flaky, LineRange, Measurement, Note, Outcome, Ratio, Standing, TestCase, TestId,
 };
+pub use run::mutation;

@@ -14,7 +14,7 @@ use crate::measurement::Note;
 use crate::report::{CoverageFormat, TestFormat};
 
 /// Which of the modules that matter the interpreter has.
-struct Installed(Vec<String>);
+pub struct Installed(Vec<String>);
 
 impl Installed {
     fn has(&self, module: &str) -> bool {
@@ -41,21 +41,7 @@ const SHUFFLE: &str = "import os, random\n\n\ndef pytest_collection_modifyitems(
 pub fn invocation(bench: &Bench<'_>) -> Result<Invocation, MeasureError> {
     let python = interpreter(bench.root());
     let shown = python.display();
-    let probed = bench.run(&bench.step(&python, words(["-c", PROBE])))?;
-    let line = probed.output.lines().last().unwrap_or_default();
-    let modules = serde_json::from_str(line).map_err(|_| MeasureError::NoReport {
-        code: 0,
-        why: format!("the interpreter `{shown}` does not work"),
-        fix: format!("try `{shown} --version`, or make the virtual environment anew"),
-        output: probed.output.clone(),
-    })?;
-    let installed = Installed(modules);
-    if !installed.has("pytest") {
-        return Err(MeasureError::NotInstalled {
-            what: "pytest",
-            fix: format!("{shown} -m pip install pytest coverage"),
-        });
-    }
+    let installed = probe(bench, &python)?;
     let mut notes = Vec::new();
     let covered = bench.wants_coverage() && installed.has("coverage");
     if bench.wants_coverage() && !installed.has("coverage") {
@@ -71,6 +57,9 @@ pub fn invocation(bench: &Bench<'_>) -> Result<Invocation, MeasureError> {
     }
     args.extend(words(["-m", "pytest"]));
     args.extend(pytest_args(bench, &installed)?);
+    args.push(option("--junitxml", &bench.file("junit.xml")));
+    args.extend(words(["-o", "junit_family=xunit1"]));
+    args.extend(bench.request.tests.iter().map(OsString::from));
     let report = bench.file("coverage.json");
     let mut json = words(["-m", "coverage", "json", "-q", "-i", "-o"]);
     json.push(report.clone().into());
@@ -92,14 +81,38 @@ pub fn invocation(bench: &Bench<'_>) -> Result<Invocation, MeasureError> {
     })
 }
 
-fn pytest_args(bench: &Bench<'_>, installed: &Installed) -> Result<Vec<OsString>, MeasureError> {
+/// What the interpreter has; an error without pytest.
+pub fn probe(bench: &Bench<'_>, python: &Path) -> Result<Installed, MeasureError> {
+    let shown = python.display();
+    let probed = bench.run(&bench.step(python, words(["-c", PROBE])))?;
+    let line = probed.output.lines().last().unwrap_or_default();
+    let modules = serde_json::from_str(line).map_err(|_| MeasureError::NoReport {
+        code: 0,
+        why: format!("the interpreter `{shown}` does not work"),
+        fix: format!("try `{shown} --version`, or make the virtual environment anew"),
+        output: probed.output.clone(),
+    })?;
+    let installed = Installed(modules);
+    if !installed.has("pytest") {
+        return Err(MeasureError::NotInstalled {
+            what: "pytest",
+            fix: format!("{shown} -m pip install pytest coverage"),
+        });
+    }
+    Ok(installed)
+}
+
+/// How pytest is told to leave nothing behind and to go on; what it reports and which tests it runs is not among it.
+pub fn pytest_args(bench: &Bench<'_>, installed: &Installed) -> Result<Vec<OsString>, MeasureError> {
     // `-s`: pytest would keep all that a test prints, in a file and then in memory.
     let mut args = words(["-s", "-q", "--continue-on-collection-errors", "--color=no"]);
-    args.push(option("--junitxml", &bench.file("junit.xml")));
     args.push(option("--basetemp", &bench.file("basetemp")));
     // Not `-p no:cacheprovider`: settings such as `--ff` would then be unknown options.
-    args.extend(words(["-o", "junit_family=xunit1", "-o"]));
+    args.push("-o".into());
     args.push(option("cache_dir", &bench.file("cache")));
+    if bench.focus.stop_early {
+        args.push("-x".into());
+    }
     if installed.has("pytest_cov") {
         args.push("--no-cov".into());
     }
@@ -111,11 +124,10 @@ fn pytest_args(bench: &Bench<'_>, installed: &Installed) -> Result<Vec<OsString>
         fs::write(bench.file("plugin").join("wavecrew_shuffle.py"), SHUFFLE)?;
         args.extend(words(["-p", "wavecrew_shuffle"]));
     }
-    args.extend(bench.request.tests.iter().map(OsString::from));
     Ok(args)
 }
 
-fn python_step(bench: &Bench<'_>, python: &Path, args: Vec<OsString>) -> Step {
+pub fn python_step(bench: &Bench<'_>, python: &Path, args: Vec<OsString>) -> Step {
     let mut step = bench.step(python, args);
     step.env.extend([
         ("PYTHONDONTWRITEBYTECODE", "1".into()),
@@ -168,7 +180,7 @@ pub fn unparsable(bench: &Bench<'_>, files: &[PathBuf]) -> Result<Vec<PathBuf>, 
 }
 
 /// The project's virtual environment, the active one, else the one on `PATH`.
-fn interpreter(root: &Path) -> PathBuf {
+pub fn interpreter(root: &Path) -> PathBuf {
     let own = root
         .ancestors()
         .flat_map(|folder| [folder.join(".venv"), folder.join("venv")]);

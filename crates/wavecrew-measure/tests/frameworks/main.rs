@@ -6,5 +6,6 @@ mod bad;
 mod cargo;
 mod command;
 mod lab;
+mod mutation;
 mod node;
 mod python;
