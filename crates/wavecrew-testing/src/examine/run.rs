@@ -189,7 +189,12 @@ fn verdict(bench: &mut Bench, case: &Case<'_>, result: &RunResult, feedback: Str
     let covered = result.coverage_achieved.as_ref().and_then(|text| text.parse::<f64>().ok());
     let good = result.delivered.pass_rate == "1.00" && covered.is_none_or(|covered| covered >= case.target);
     if !good {
-        return Ok(Verdict::Short { measured, facts, feedback });
+        return Ok(Verdict::Short {
+            measured,
+            facts,
+            findings: findings(case, result),
+            feedback,
+        });
     }
     if let Some(reason) = newly_red(bench, case)? {
         return Ok(Verdict::contradicted(reason));

@@ -110,14 +110,19 @@ impl Trees {
         Ok(changed)
     }
 
+    /// Removes the measuring copy, which lies outside of the session; it is made again when it is needed.
+    pub fn remove_measuring(session: &Path) -> io::Result<()> {
+        let Ok(trees) = Self::open(session) else { return Ok(()) };
+        match &trees.manifest.measuring {
+            Some(folder) if folder.exists() => fs::remove_dir_all(folder),
+            Some(_) | None => Ok(()),
+        }
+    }
+
     /// Removes the copies; they are made again when they are needed.
     pub fn remove(session: &Path) -> io::Result<()> {
+        Self::remove_measuring(session)?;
         let Ok(trees) = Self::open(session) else { return Ok(()) };
-        if let Some(folder) = &trees.manifest.measuring
-            && folder.exists()
-        {
-            fs::remove_dir_all(folder)?;
-        }
         if trees.workers().exists() {
             fs::remove_dir_all(trees.workers())?;
         }

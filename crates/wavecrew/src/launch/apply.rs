@@ -2,7 +2,7 @@
 
 use super::testing::{self, TestingFlags};
 use crate::cli::Global;
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::session_view::SessionView;
 use crate::show;
 use std::borrow::Cow;
@@ -16,14 +16,23 @@ use wavecrew_testing::apply::{Plan, plan};
 use wavecrew_testing::figures::{lines, percent, rate};
 use wavecrew_testing::finish::finish;
 use wavecrew_testing::scope::Scope;
+use wavecrew_testing::tree::Trees;
 
-/// Leaves kept tests in the session's folders; with `apply`, copies them into the project.
-pub fn end(project: &Path, dir: &SessionDir, apply: bool, yes: bool, global: &Global) -> Result<(), Failure> {
-    finish(dir.path()).map_err(|error| testing::disk(&error))?;
-    if apply { apply_tests(project, dir, yes, global) } else { Ok(()) }
+/// A session that is over: its folders hold the tests that were kept, and the copies of the project go. An unfinished one
+/// keeps everything but what lies outside of it.
+pub fn settle(dir: &SessionDir, exit: Exit) {
+    if !dir.path().join("scope.json").exists() {
+        return;
+    }
+    let settled = if exit == Exit::Done { finish(dir.path()) } else { Trees::remove_measuring(dir.path()) };
+    if let Err(error) = settled {
+        let what = format!("the session's tests could not be put in order: {error}");
+        show::warning(&what, Some("they are in its `results/accepted` folder"));
+    }
 }
 
-fn apply_tests(project: &Path, dir: &SessionDir, yes: bool, global: &Global) -> Result<(), Failure> {
+/// Copies kept tests into the project, after showing them.
+pub fn apply(project: &Path, dir: &SessionDir, yes: bool, global: &Global) -> Result<(), Failure> {
     let disk = |error: io::Error| testing::disk(&error);
     let scope = Scope::read(dir.path()).map_err(disk)?;
     let plan = plan(dir.path(), project, &scope).map_err(disk)?;
