@@ -1,8 +1,8 @@
 //! The command line: flags that every command has, and the way to each verb.
 
 use crate::cmd::{
-    agents, archive, cancel, completions, discover, examine, init, list, logs, mcp, measure, msg, plan, report,
-    resume, retry, run, show, skills, status, teams, testing, validate, watch, wisdom,
+    agents, archive, ask, cancel, completions, discover, examine, init, list, logs, mcp, measure, msg, plan,
+    report, resume, retry, run, show, skills, status, teams, testing, validate, watch, wisdom,
 };
 use crate::exit::{Exit, Failure};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -94,6 +94,7 @@ enum Command {
     Wisdom(wisdom::Args),
     #[command(name = "__examine", hide = true)]
     Examine(examine::Args),
+    Ask(ask::Args),
 }
 
 impl Cli {
@@ -129,6 +130,7 @@ impl Cli {
             Command::Msg(args) => args.run(&self.global),
             Command::Wisdom(args) => args.run(&self.global),
             Command::Examine(args) => args.run(),
+            Command::Ask(args) => args.run(&self.global),
         }
     }
 }

@@ -100,6 +100,11 @@ impl TaskState {
         self.rework = Some(Box::new(rework.clone()));
     }
 
+    /// Whether there is a result to go back to.
+    pub(super) fn can_roll_back(&self) -> bool {
+        self.before.is_some()
+    }
+
     fn roll_back(&mut self) {
         if let Some(before) = self.before.clone() {
             self.result = *before;

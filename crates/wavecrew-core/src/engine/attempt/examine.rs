@@ -46,6 +46,9 @@ impl Engine {
                 return self.conclude(worker, StopReason::Ok, failed(reason), Retry::Never);
             }
         };
+        if examined.short.is_some() && !self.may_start_now(worker) {
+            return self.postpone(worker);
+        }
         let now = self.now;
         let attempt = self.live.get_mut(&worker).expect("callers looked it up");
         attempt.examined = 1;
@@ -69,6 +72,34 @@ impl Engine {
             facts: examined.facts,
         };
         self.finish(worker, report, examined.checked);
+    }
+
+    /// Whether what held for the task when its examination began still does.
+    fn may_start_now(&mut self, worker: WorkerId) -> bool {
+        // It takes no place from itself.
+        let attempt = self.live.remove(&worker).expect("callers looked it up");
+        let task = attempt.task;
+        let wave = self.ledger.plan().wave(task);
+        let first = self.ledger.next_wave().is_none_or(|lowest| lowest >= wave);
+        let mut deps = self.ledger.plan().deps(task).iter();
+        let stands = deps.all(|&dep| self.ledger.status(dep) == Status::Completed);
+        let may = first && stands && self.limit_reached().is_none() && self.gate_open(task);
+        self.live.insert(worker, attempt);
+        may
+    }
+
+    /// The task is to do when it may be started; what was found out is found out again then.
+    fn postpone(&mut self, worker: WorkerId) {
+        let attempt = self.live.remove(&worker).expect("callers looked it up");
+        let task = self.ledger.plan().id(attempt.task).to_owned();
+        self.record(Event::Postponed {
+            at: self.now,
+            task,
+            attempt: attempt.number,
+            stop: StopReason::Ok,
+            error: "what it needs was not there any more when it had been examined".to_owned(),
+        });
+        self.schedule.put_back(attempt.task);
     }
 
     /// The work of a turn was examined: the worker goes on with what is short, or is done.

@@ -89,7 +89,8 @@ impl Engine {
         };
         let by = plan.id(critic).to_owned();
         let again = plan.tasks().filter(|&task| {
-            let rework = self.ledger.task(task).rework.as_ref();
+            let state = self.ledger.task(task);
+            let rework = state.rework.as_ref().filter(|_| state.can_roll_back());
             rework.is_some_and(|rework| rework.by == by && rework.round == round)
         });
         let again: Vec<String> = again.map(|task| plan.id(task).to_owned()).collect();
