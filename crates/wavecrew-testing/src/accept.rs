@@ -38,8 +38,6 @@ pub enum Why {
     Skipped,
     /// It passes and fails on the same code.
     Flaky,
-    /// What it covers others cover too, and it notices no change that others do not notice.
-    AddsNothing,
 }
 
 impl Why {
@@ -51,7 +49,6 @@ impl Why {
             Self::ExpectedToFail => "is marked as expected to fail",
             Self::Skipped => "is skipped",
             Self::Flaky => "is flaky: it passes and fails on the same code",
-            Self::AddsNothing => "adds nothing to the others",
         }
     }
 }

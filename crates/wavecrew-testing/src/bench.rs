@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use wavecrew_measure::detect::Framework;
 use wavecrew_measure::run::{MeasureError, Order, Request, Runner, Wanted};
 use wavecrew_measure::{
     Coverage, FileCoverage, LineRange, Measurement, Note, Outcome, Ratio, Standing, TestCase, TestId,
@@ -121,6 +122,14 @@ impl Bench {
 
     /// The project's own suite of one framework, as it is in the copy now.
     pub fn own_suite(&self, framework: &FrameworkInScope, coverage: Wanted) -> Result<Measurement, Trouble> {
+        let conventions = &framework.conventions;
+        // pytest counts lines also without tests; the others only say that there are none.
+        if framework.framework != Framework::Pytest && conventions.test_files + conventions.inline == 0 {
+            return Ok(Measurement {
+                coverage: Coverage::Known { files: self.untouched(framework) },
+                ..Measurement::default()
+            });
+        }
         let mut found = self.measure(framework, &[], coverage, Order::Usual, self.timeout)?;
         for file in found_files(&mut found) {
             file.path = project_path(&framework.root, &file.path);

@@ -23,6 +23,8 @@ pub enum Verdict {
         measured: BTreeMap<String, String>,
         #[serde(default)]
         facts: BTreeMap<String, String>,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        findings: String,
         feedback: String,
     },
     /// To be sent back with the reason.

@@ -161,10 +161,9 @@ impl Args {
 
     /// What becomes of the tests of a session that is over.
     fn after(&self, project: &Path, dir: &SessionDir, exit: Exit, global: &Global) -> Result<Exit, Failure> {
-        if !dir.path().join("scope.json").exists() || exit != Exit::Done {
-            return Ok(exit);
+        if exit == Exit::Done && self.words.testing.apply {
+            launch::apply::apply(project, dir, self.how.flags.yes, global)?;
         }
-        launch::apply::end(project, dir, self.words.testing.apply, self.how.flags.yes, global)?;
         Ok(exit)
     }
 

@@ -169,6 +169,7 @@ pub fn drive(
     let (ending, ledger) =
         Driver::run(session, engine, surface, guardian).map_err(|error| drive_failure(&error, dir.id()))?;
     let exit = Exit::from(&ending);
+    apply::settle(&dir, exit);
     screen.end(&ending, &ledger, &dir, &info, exit);
     Ok(exit)
 }

@@ -110,6 +110,9 @@ impl Engine {
         for (name, value) in examined.facts {
             set(&mut report.facts, &name, value);
         }
+        if !examined.findings.is_empty() {
+            report.put_first(&examined.findings);
+        }
         let attempt = self.live.get_mut(&worker).expect("callers looked it up");
         attempt.examined += 1;
         let (task, runs) = (attempt.task, attempt.examined);
