@@ -14,7 +14,7 @@ sys.path.insert(0, HELPERS)
 def generate(tmp_path):
     """Writes a module, lets the helper write tests for it, and answers its outcome and their text."""
 
-    def run(source, name="sample", budget=2.0, **more):
+    def run(source, name="sample", budget=1.0, **more):
         project = tmp_path / "project"
         project.mkdir(exist_ok=True)
         file = project / (name + ".py")

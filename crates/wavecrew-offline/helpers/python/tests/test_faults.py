@@ -33,10 +33,10 @@ def test_every_fault_compiles_and_leaves_the_original_alone():
     found = mutants.mutants([original])
     assert len(found) > 8
     for mutant in found:
-        changed = mutants.changed(mutant)
-        assert ast.dump(changed) != before
-        compile(ast.Module(body=[changed], type_ignores=[]), "<test>", "exec")
-    assert ast.dump(original) == before
+        with mutants.Planted(mutant) as changed:
+            assert ast.dump(changed) != before
+            compile(ast.Module(body=[changed], type_ignores=[]), "<test>", "exec")
+        assert ast.dump(original) == before
 
 
 @pytest.fixture
@@ -57,7 +57,8 @@ def test_swapped_code_runs_and_is_taken_back(module):
     get = tree.body[1].body[1]
     fault = [m for m in mutants.mutants([get]) if m.what == "Add to Sub"][0]
     assert made.A().get() == 2
-    assert swapper.put(swapper.compile(mutants.changed(fault)))
+    with mutants.Planted(fault) as function:
+        assert swapper.put(swapper.compile(function))
     assert made.A().get() == 0
     swapper.restore()
     assert made.A().get() == 2
@@ -68,7 +69,8 @@ def test_caches_do_not_hide_a_fault(module):
     swapper = Swapper(path, tree)
     assert made.cached(1) == 2
     fault = [m for m in mutants.mutants([tree.body[2]]) if m.what == "Add to Sub"][0]
-    assert swapper.put(swapper.compile(mutants.changed(fault)))
+    with mutants.Planted(fault) as function:
+        assert swapper.put(swapper.compile(function))
     assert made.cached(1) == 0
     swapper.restore()
     assert made.cached(1) == 2
@@ -77,4 +79,6 @@ def test_caches_do_not_hide_a_fault(module):
 @pytest.mark.skipif(sys.version_info < (3, 8), reason="syntax of 3.8")
 def test_positional_only_parameters_and_assignment_expressions():
     source = "def f(a, /, b):\n    if (n := a + b) > 3:\n        return n\n    return 0\n"
-    assert all(mutants.changed(m) for m in mutants.mutants(functions(source)))
+    for mutant in mutants.mutants(functions(source)):
+        with mutants.Planted(mutant) as function:
+            compile(ast.Module(body=[function], type_ignores=[]), "<test>", "exec")

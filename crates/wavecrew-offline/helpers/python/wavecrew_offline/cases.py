@@ -9,25 +9,24 @@ class Case:
     Methods have the expression that makes their object in `receiver`, and calls made on it before in `steps`.
     """
 
-    __slots__ = ("target", "receiver", "steps", "args", "_key")
+    __slots__ = ("target", "receiver", "steps", "args", "_key", "_hash")
 
     def __init__(self, target, args, receiver=None, steps=()):
         self.target = target
         self.args = tuple(args)
         self.receiver = receiver
         self.steps = tuple(steps)
-        self._key = None
+        self._key = (self.target, self.receiver, self.steps, self.args)
+        self._hash = hash(self._key)
 
     def key(self):
-        if self._key is None:
-            self._key = (self.target, self.receiver, self.steps, self.args)
         return self._key
 
     def __eq__(self, other):
-        return self.key() == other.key()
+        return self._key == other._key
 
     def __hash__(self):
-        return hash(self.key())
+        return self._hash
 
     def size(self):
         """How much a person has to read."""

@@ -141,7 +141,10 @@ class Module:
         entries = self._same_everywhere(entries, result)
         entries = defects.plain_enough(entries)
         if not entries:
-            self.leave_out(self.name, "no call had a result that could be asserted")
+            asked = self.request.get("feedback") and (self.request["feedback"].get("uncovered") or self.request["feedback"].get("survivors"))
+            self.leave_out(
+                self.name, "nothing more was found for what is open" if asked
+                else "no call had a result that could be asserted")
             return
         note = self._note()
         writer = Writer(self.name, result["targets"], result["origin"], note, result["seeded"])

@@ -1,23 +1,35 @@
 """Chooses the cases worth a test: those that reach something no other does, and those that notice a planted fault."""
 from . import mutants as planting
 from . import outside
+from .search import smaller_cases
 
 CALL_SECONDS = 0.05
 BATCH = 40
 ROUNDS = 40
-MOST_TRIES = 25
+MOST_TRIES = 75
 
 
-def cover(pool):
-    """A small set of cases that reaches all that the pool reaches; short and plain ones are preferred."""
+def cover(pool, lines=None):
+    """A small set of cases that reaches all that the pool reaches, or all of some lines; plain ones are preferred."""
     missing = set()
     for outcome in pool.values():
         missing |= outcome.features
+    if lines is not None:
+        missing = {feature for feature in missing if feature[3] in lines}
     kept = []
-    for trivial in (False, True):
-        left = [case for case in pool if is_trivial(pool[case]) is trivial]
+    for rank in range(3):
+        left = [case for case in pool if _rank(case, pool[case]) == rank]
         _cover(pool, left, missing, kept)
     return kept
+
+
+def _rank(case, outcome):
+    """Public behaviour first, then private functions, then failures that nobody meant."""
+    return 2 if is_trivial(outcome) else 1 if is_private(case) else 0
+
+
+def is_private(case):
+    return any(part.startswith("_") and not part.startswith("__") for part in case.target.split("."))
 
 
 def is_trivial(outcome):
@@ -48,15 +60,19 @@ def weight(case, outcome):
         heavy += 2 * sum(1 for char in source if not (char.isalnum() or char in " '\"_,.-[]()"))
     if outcome.example:
         heavy -= 60  # somebody wrote it as an example of how things are meant
-    if outcome.how == "raises" and not outcome.explicit:
+    if is_trivial(outcome):
         heavy += 300
+    if is_private(case):
+        heavy += 200
     if any(fact[1] == "type" for fact in outcome.facts):
         heavy += 20
     return heavy
 
 
 class Killing:
-    def __init__(self, search, swapper, functions, path):
+    def __init__(self, search, swapper, functions, path, lines=None):
+        """`lines` are the only ones that matter, where they are given."""
+        self.lines = lines
         self.search = search
         self.runner = search.runner
         self.swapper = swapper
@@ -66,15 +82,18 @@ class Killing:
         self.killed = 0
         self.survivors = []
         self.kept = []
+        self.by_line = {}
 
     def run(self, more=None):
         """The cases worth keeping. `more` are a `Reloaded` and mutants for it."""
         search = self.search
         pool = search.pool
-        self.kept = cover(pool)
+        self.kept = cover(pool, self.lines)
         lines = {case: _lines(outcome, self.path) for case, outcome in pool.items()}
-        reached = set().union(*lines.values()) if lines else set()
-        todo = [mutant for mutant in self.mutants if mutant.line in reached]
+        for case in sorted(pool, key=lambda case: weight(case, pool[case])):
+            self._index(case, lines[case])
+        reached = set(self.by_line)
+        todo = [mutant for mutant in self.mutants if mutant.line in reached and self._matters(mutant)]
         search.rng.shuffle(todo)
         slow = self.runner.seconds
         self.runner.seconds = CALL_SECONDS
@@ -82,36 +101,63 @@ class Killing:
             for mutant in todo:
                 if self.report.late():
                     break
-                self._judge(mutant, lines)
+                self._judge(mutant)
             self._outside(more)
-            self._aim(lines)
+            self._aim()
+            self._tidy()
         finally:
             self.runner.seconds = slow
         return self.kept
+
+    def _tidy(self):
+        """Leaves out steps and options that change nothing about what a case shows."""
+        pool = self.search.pool
+        for position, case in enumerate(self.kept):
+            changed = True
+            while changed:
+                changed = False
+                for smaller in smaller_cases(case):
+                    self.report.beat(smaller)
+                    outcome = self.runner.run(smaller)
+                    if outcome.same(pool[case]) and outcome.features >= pool[case].features and smaller not in pool:
+                        outcome.example = pool[case].example
+                        pool[smaller] = outcome
+                        case = self.kept[position] = smaller
+                        changed = True
+                        break
+
+    def _index(self, case, lines):
+        for line in lines:
+            self.by_line.setdefault(line, []).append(case)
+
+    def _matters(self, mutant):
+        return self.lines is None or mutant.line in self.lines
 
     def _outside(self, more):
         """A share of the time left for faults that need the module loaded anew."""
         if more is None or not more[1] or self.report.late():
             return
         reloaded, found = more
+        found = [mutant for mutant in found if self._matters(mutant)]
         pool = self.search.pool
         others = [case for case in pool if case not in set(self.kept) and pool[case].how == "returns"]
         others.sort(key=lambda case: weight(case, pool[case]))
-        deadline = self.report.deadline
-        self.report.deadline -= self.report.left() * 0.5
+        share = self.report.share
+        self.report.until((self.report.used() + share) / 2)
         self.search.rng.shuffle(found)
         outside.judge(self, reloaded, found, self.kept + others[:150])
-        self.report.deadline = deadline
+        self.report.until(share)
 
-    def _judge(self, mutant, lines):
-        mutant.code = self.swapper.compile(planting.changed(mutant))
+    def _judge(self, mutant):
+        with planting.Planted(mutant) as function:
+            mutant.code = self.swapper.compile(function)
         if mutant.code is None:
             return
         kept = set(self.kept)
-        first = [case for case in self.kept if mutant.line in lines[case]]
-        others = [case for case in self.search.pool if case not in kept and mutant.line in lines[case]]
-        others.sort(key=lambda case: weight(case, self.search.pool[case]))
-        killer = self._killer(mutant, first[:80] + others[:MOST_TRIES * 3])
+        reaching = self.by_line.get(mutant.line, ())
+        first = [case for case in reaching if case in kept]
+        others = [case for case in reaching if case not in kept]
+        killer = self._killer(mutant, first[:80] + others[:MOST_TRIES])
         if killer is None:
             self.survivors.append(mutant)
             return
@@ -135,9 +181,8 @@ class Killing:
             self.swapper.restore()
         return None
 
-    def _aim(self, lines):
+    def _aim(self):
         """Varies the cases that reach a surviving fault until one notices it."""
-        search = self.search
         for _ in range(ROUNDS):
             if not self.survivors or self.report.late():
                 return
@@ -149,13 +194,13 @@ class Killing:
             for mutants in by_function.values():
                 if self.report.late():
                     return
-                self._aim_at(mutants, lines)
+                self._aim_at(mutants)
 
-    def _aim_at(self, mutants, lines):
+    def _aim_at(self, mutants):
         search = self.search
         batch = []
         wanted = {mutant.line for mutant in mutants}
-        parents = [case for case in search.pool if lines[case] & wanted]
+        parents = [case for line in sorted(wanted) for case in self.by_line.get(line, ())[:200]]
         if not parents:
             return
         for _ in range(BATCH):
@@ -172,11 +217,11 @@ class Killing:
         for mutant in mutants:
             if self.report.late():
                 return
-            if self._notice(mutant, batch, lines):
+            if self._notice(mutant, batch):
                 self.survivors.remove(mutant)
                 self.killed += 1
 
-    def _notice(self, mutant, batch, lines):
+    def _notice(self, mutant, batch):
         if not self.swapper.put(mutant.code):
             self.swapper.restore()
             return False
@@ -194,7 +239,7 @@ class Killing:
             if self.runner.run(case, traced=False).same(outcome):
                 self.search.pool[case] = outcome
                 self.search.by_target.setdefault(case.target, []).append(case)
-                lines[case] = found
+                self._index(case, found)
                 if case not in self.kept:
                     self.kept.append(case)
                 return True

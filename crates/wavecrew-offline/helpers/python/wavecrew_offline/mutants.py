@@ -1,10 +1,9 @@
 """Small faults, planted one at a time: tests that do not notice them are too weak.
 
 A mutant is a change of a syntax tree. A `Swapper` compiles the function around the fault and puts its code in place of the
-original's. `changed` makes the tree of a fault. Faults outside of function bodies are the business of `outside`.
+original's. `Planted` puts a fault into the tree and takes it out. Faults outside of function bodies are the business of `outside`.
 """
 import ast
-import copy
 
 COMPARISONS = {
     ast.Lt: (ast.LtE, ast.GtE), ast.LtE: (ast.Lt, ast.Gt), ast.Gt: (ast.GtE, ast.LtE), ast.GtE: (ast.Gt, ast.Lt),
@@ -21,13 +20,16 @@ METHODS = {"lower": "upper", "upper": "lower", "lstrip": "rstrip", "rstrip": "ls
 
 
 class Mutant:
-    __slots__ = ("line", "what", "function", "change", "code")
+    __slots__ = ("line", "what", "function", "node", "parent", "place", "change", "code")
 
-    def __init__(self, line, what, function, change):
-        self.line = line
+    def __init__(self, what, function, node, parent, place, change):
+        self.line = getattr(node, "lineno", getattr(parent, "lineno", 0))
         self.what = what
-        self.function = function  # the outermost function definition around the fault
-        self.change = change  # a pair: index of the node in a walk over the function, how to change the copy
+        self.function = function  # the tree that is compiled for it
+        self.node = node
+        self.parent = parent
+        self.place = place
+        self.change = change
         self.code = None
 
 
@@ -36,11 +38,11 @@ def mutants(functions):
     found = []
     for function in functions:
         skipped = docstrings(function) | annotations(function)
-        for index, node in enumerate(ast.walk(function)):
+        for node, parent, place in places(function):
             if id(node) in skipped:
                 continue
             for what, change in changes(node):
-                found.append(Mutant(getattr(node, "lineno", function.lineno), what, function, (index, change)))
+                found.append(Mutant(what, function, node, parent, place, change))
     return found
 
 
@@ -72,7 +74,7 @@ def docstrings(function):
 
 
 def changes(node):
-    """Pairs of a description and a function that changes a copy of the node, returning its replacement or None."""
+    """Pairs of a description and a function that changes the node, or returns another one for its place."""
     if isinstance(node, ast.Compare):
         for position, op in enumerate(node.ops):
             for other in COMPARISONS.get(type(op), ()):
@@ -83,10 +85,10 @@ def changes(node):
     elif isinstance(node, ast.BoolOp):
         other = ast.Or if isinstance(node.op, ast.And) else ast.And
         yield "and/or", _set_field("op", other)
-        yield "first operand only", lambda copy: copy.values[0]
-        yield "last operand only", lambda copy: copy.values[-1]
+        yield "first operand only", lambda node: node.values[0]
+        yield "last operand only", lambda node: node.values[-1]
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.USub)):
-        yield "without " + type(node.op).__name__, lambda copy: copy.operand
+        yield "without " + type(node.op).__name__, lambda node: node.operand
     elif isinstance(node, ast.Constant):
         for change in _constants(node):
             yield change
@@ -97,12 +99,12 @@ def changes(node):
         yield "condition false", _set_test(False)
     elif isinstance(node, ast.Return) and node.value is not None:
         if not (isinstance(node.value, ast.Constant) and node.value.value is None):
-            yield "returns None", lambda copy: ast.copy_location(ast.Return(ast.Constant(None)), copy)
+            yield "returns None", lambda node: ast.copy_location(ast.Return(ast.Constant(None)), node)
     elif isinstance(node, (ast.Break, ast.Continue)):
         other = ast.Continue if isinstance(node, ast.Break) else ast.Break
-        yield "break/continue", lambda copy: other()
+        yield "break/continue", lambda node: other()
     elif isinstance(node, (ast.Expr, ast.AugAssign, ast.Raise)) and not _is_yield(node):
-        yield "removed", lambda copy: ast.Pass()
+        yield "removed", lambda node: ast.Pass()
     elif isinstance(node, ast.Assign):
         if not isinstance(node.value, ast.Constant) or node.value.value is not None:
             yield "assigns None", _assign_none
@@ -136,69 +138,92 @@ def _constants(node):
 
 
 def _set_value(value):
-    def change(copy):
-        copy.value = value
+    def change(node):
+        node.value = value
 
     return change
 
 
 def _set_operator(position, other):
-    def change(copy):
-        copy.ops[position] = other()
+    def change(node):
+        node.ops[position] = other()
 
     return change
 
 
 def _set_field(field, other):
-    def change(copy):
-        setattr(copy, field, other())
+    def change(node):
+        setattr(node, field, other())
 
     return change
 
 
 def _set_none(field):
-    def change(copy):
-        setattr(copy, field, None)
+    def change(node):
+        setattr(node, field, None)
 
     return change
 
 
 def _set_test(value):
-    def change(copy):
-        copy.test = ast.copy_location(ast.Constant(value), copy.test)
+    def change(node):
+        node.test = ast.copy_location(ast.Constant(value), node.test)
 
     return change
 
 
-def _set_method(copy):
-    copy.func.attr = METHODS[copy.func.attr]
+def _set_method(node):
+    node.func.attr = METHODS[node.func.attr]
 
 
-def _assign_none(copy):
-    copy.value = ast.copy_location(ast.Constant(None), copy.value)
+def _assign_none(node):
+    node.value = ast.copy_location(ast.Constant(None), node.value)
 
 
-def _negate(copy):
-    copy.test = ast.copy_location(ast.UnaryOp(ast.Not(), copy.test), copy.test)
+def _negate(node):
+    node.test = ast.copy_location(ast.UnaryOp(ast.Not(), node.test), node.test)
 
 
-class _Replace(ast.NodeTransformer):
-    def __init__(self, old, new):
-        self.old, self.new = old, new
+class Planted:
+    """A fault in the tree, for the length of a `with` block. No copy is made: trees of large functions are large."""
 
-    def visit(self, node):
-        return self.new if node is self.old else self.generic_visit(node)
+    def __init__(self, mutant):
+        self.mutant = mutant
+
+    def __enter__(self):
+        mutant = self.mutant
+        node = mutant.node
+        self.saved = {name: list(value) if isinstance(value, list) else value for name, value in vars(node).items()}
+        new = mutant.change(node)
+        if new is not None:
+            if not hasattr(new, "lineno"):
+                ast.copy_location(new, node)
+            ast.fix_missing_locations(new)
+            _put(mutant.parent, mutant.place, new)
+        return mutant.function
+
+    def __exit__(self, *_):
+        mutant = self.mutant
+        vars(mutant.node).clear()
+        vars(mutant.node).update(self.saved)
+        _put(mutant.parent, mutant.place, mutant.node)
 
 
-def changed(mutant):
-    """The function definition with the fault in it."""
-    function = copy.deepcopy(mutant.function)
-    index, change = mutant.change
-    for position, node in enumerate(ast.walk(function)):
-        if position == index:
-            break
-    new = change(node)
-    if new is not None:
-        ast.copy_location(new, node)
-        function = _Replace(node, new).visit(function)
-    return ast.fix_missing_locations(function)
+def _put(parent, place, node):
+    field, index = place
+    if index is None:
+        setattr(parent, field, node)
+    else:
+        getattr(parent, field)[index] = node
+
+
+def places(tree):
+    """Every node below a tree with its parent and its place there."""
+    for parent in ast.walk(tree):
+        for field, value in ast.iter_fields(parent):
+            if isinstance(value, list):
+                for index, item in enumerate(value):
+                    if isinstance(item, ast.AST):
+                        yield item, parent, (field, index)
+            elif isinstance(value, ast.AST):
+                yield value, parent, (field, None)

@@ -1,6 +1,5 @@
 """Faults outside of function bodies, and in functions that run while the module loads: they need the module loaded anew."""
 import ast
-import copy
 import types
 
 from . import mutants as planting
@@ -22,11 +21,11 @@ def wanted(tree, functions, import_lines):
                 for node in ast.walk(statement):
                     inside[id(node)] = True
     imports = {id(part) for node in ast.walk(tree) if _boring(node) for part in ast.walk(node)}
-    for index, node in enumerate(ast.walk(tree)):
+    for node, parent, place in planting.places(tree):
         if id(node) in inside or id(node) in skipped or id(node) in imports:
             continue
         for what, change in planting.changes(node):
-            found.append(planting.Mutant(getattr(node, "lineno", 0), what, tree, (index, change)))
+            found.append(planting.Mutant(what, tree, node, parent, place, change))
     return found
 
 
@@ -34,8 +33,7 @@ def _boring(node):
     """Code that says what is exported or who starts it."""
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         return True
-    if isinstance(node, ast.If) and "__name__" in ast.dump(node.test) or isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(
-            node.test):
+    if isinstance(node, ast.If) and any(word in ast.dump(node.test) for word in ("'__name__'", "'TYPE_CHECKING'")):
         return True
     if isinstance(node, ast.Assign):
         return any(isinstance(target, ast.Name) and target.id.startswith("__") for target in node.targets)
@@ -73,7 +71,7 @@ class Reloaded:
 def judge(killing, reloaded, found, cases):
     """Adds to what is kept the cases that notice these faults; stops when time is up."""
     pool = killing.search.pool
-    control = reloaded.load(copy.deepcopy(found[0].function)) if found else None
+    control = reloaded.load(found[0].function) if found else None
     if control is None:
         return
     # A case that a mere copy of the module answers differently says nothing about faults.
@@ -82,7 +80,8 @@ def judge(killing, reloaded, found, cases):
         if killing.report.late():
             return
         try:
-            runner = reloaded.load(planting.changed(mutant))
+            with planting.Planted(mutant) as tree:
+                runner = reloaded.load(tree)
         except (TypeError, ValueError, AttributeError, RecursionError):
             continue
         if runner is None:

@@ -1,14 +1,13 @@
 """Runs one case in this process and says what came of it."""
+import ast
 import asyncio
 import io
 import itertools
-import os
 import sys
-import traceback
 import types
 
 from . import observe, sandbox
-from .cases import Case, arguments, method_call
+from .cases import method_call
 
 MOST_ITEMS = 30
 MOST_OUTPUT = 4000
@@ -208,17 +207,21 @@ class Runner:
 
     def _explicit(self, error):
         """Whether the exception was raised by a `raise` of the project itself, and where it came from."""
-        frames = traceback.extract_tb(error.__traceback__, limit=None)
-        inside = [frame for frame in frames if frame.filename in self.paths]
-        if not frames or not inside:
+        last = inside = None
+        step = error.__traceback__
+        while step is not None:
+            last = (step.tb_frame.f_code.co_filename, step.tb_lineno)
+            if last[0] in self.paths:
+                inside = last
+            step = step.tb_next
+        if inside is None:
             return False, 0
-        last = frames[-1]
-        if last.filename in self.paths:
-            lines = self.raises.get(last.filename)
-            if lines is None:
-                lines = self.raises[last.filename] = _raise_lines(last.filename)
-            return last.lineno in lines, last.lineno
-        return False, inside[-1].lineno
+        if last is not inside:
+            return False, inside[1]
+        lines = self.raises.get(last[0])
+        if lines is None:
+            lines = self.raises[last[0]] = _raise_lines(last[0])
+        return last[1] in lines, last[1]
 
     def _state(self, subject, target):
         if target.reads_only or type(subject).__module__ == "builtins":
@@ -248,8 +251,6 @@ def _depth():
 
 
 def _raise_lines(path):
-    import ast
-
     lines = set()
     try:
         with open(path, "rb") as file:

@@ -94,22 +94,25 @@ class Session:
             self.runner, targets, classes, maker, Vary(rng, targets[0].pool), rng, probes, self.report)
         search.features |= self.import_features
         search.excluded = {Case.of(data).key() for data in request["excluded"]}
-        self.report.deadline = started + request["seconds"] * SEARCH_SHARE
+        self.report.until(SEARCH_SHARE)
         search.seeds([Case.of(data) for data in request["corpus"]])
         search.seeds(harvest.cases, examples=True)
         executable = self._body_lines()
 
+        wanted = self._asked_for()
+        counted = executable if wanted is None else executable & wanted
+
         def open_lines(target):
             first, last = target.lines
             reached = {feature[3] for feature in search.features}
-            return sum(1 for line in executable if first <= line <= last and line not in reached)
+            return sum(1 for line in counted if first <= line <= last and line not in reached)
 
         search.explore(open_lines)
         self._private(search, executable, open_lines)
         self.report.send("phase", name="search", seconds=time.process_time() - started, calls=self.runner.calls)
-        self.report.deadline = started + request["seconds"] * KILL_SHARE
+        self.report.until(KILL_SHARE)
         found = defects.Finder(search, harvest, self.names, self.analysis).run()
-        killing = kill.Killing(search, swapper, functions, self.path)
+        killing = kill.Killing(search, swapper, functions, self.path, wanted)
         reached = tracing.lines_of(self.import_features, self.path)
         loading = outside.wanted(self.analysis.tree, functions, reached)
         kept = killing.run((outside.Reloaded(self.module, self.runner, request["packages"]), loading))
@@ -126,11 +129,19 @@ class Session:
             target for target in self.analysis.targets
             if target.key not in search.targets and target.pool is not None and open_lines(target)
         ]
-        if not missing or self.report.wall_over():
+        if not missing:
             return
-        self.report.deadline += self.request["seconds"] * PRIVATE_SHARE
+        self.report.until(SEARCH_SHARE + PRIVATE_SHARE)
         search.adopt(missing)
         search.explore(open_lines)
+
+    def _asked_for(self):
+        """The lines that the round before left open, or nothing where there was none."""
+        feedback = self.request.get("feedback") or {}
+        lines = set(feedback.get("survivors") or ())
+        for first, last in feedback.get("uncovered") or ():
+            lines.update(range(first, last + 1))
+        return lines or None
 
     def _pools(self, targets, harvest):
         around = constants(self.analysis.tree) + harvest.constants

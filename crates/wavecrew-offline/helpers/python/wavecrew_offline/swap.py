@@ -40,8 +40,10 @@ class Swapper:
         """The code object of a function definition, or nothing where it does not compile."""
         body = [function]
         for name in reversed(self.owners.get(_place(function), ())):
-            body = [ast.ClassDef(name=name, bases=[], keywords=[], body=body, decorator_list=[], type_params=[])]
-        tree = ast.fix_missing_locations(ast.Module(body=body, type_ignores=[]))
+            body = [ast.ClassDef(
+                name=name, bases=[], keywords=[], body=body, decorator_list=[], type_params=[], lineno=1, col_offset=0,
+                end_lineno=1, end_col_offset=0)]
+        tree = ast.Module(body=body, type_ignores=[])
         try:
             code = compile(tree, self.path, "exec", dont_inherit=True)
         except (SyntaxError, ValueError, RecursionError, TypeError):

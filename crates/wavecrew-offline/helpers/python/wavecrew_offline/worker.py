@@ -11,6 +11,7 @@ import os
 import sys
 import time
 import types
+import warnings
 
 from . import clock, sandbox, tracing
 
@@ -23,8 +24,9 @@ class Report:
     def __init__(self, descriptor, beat_path, seconds, wall_seconds):
         self.descriptor = descriptor
         # Processor time, so that the same search is done on a busy machine; the clock has the last word.
-        self.deadline = time.process_time() + seconds
-        self.wall_deadline = time.monotonic() + wall_seconds
+        self.began = time.process_time(), time.monotonic()
+        self.seconds, self.wall_seconds = seconds, wall_seconds
+        self.until(1.0)
         self.count = 0
         file = os.open(beat_path, os.O_RDWR)
         self.shared = mmap.mmap(file, 8192)
@@ -39,8 +41,16 @@ class Report:
     def late(self):
         return time.process_time() > self.deadline or time.monotonic() > self.wall_deadline
 
-    def wall_over(self):
-        return time.monotonic() > self.wall_deadline
+    def until(self, share):
+        """It is late when this share of the whole time is used."""
+        self.share = share
+        self.deadline = self.began[0] + self.seconds * share
+        self.wall_deadline = self.began[1] + self.wall_seconds * share
+
+    def used(self):
+        """The share of the whole time that is used."""
+        return max(
+            (time.process_time() - self.began[0]) / self.seconds, (time.monotonic() - self.began[1]) / self.wall_seconds)
 
     def left(self):
         """Seconds until it is late."""
@@ -90,6 +100,7 @@ def main(request_path):
     report = Report(descriptor, request["beat"], request["seconds"], request["wall_seconds"])
     if request.get("shift_clock"):
         clock.shift()
+    warnings.simplefilter("ignore", SyntaxWarning)  # faults make odd code
     # After the date is set, and before the project stands in the path with files that may be called like the library's.
     from . import session
 
