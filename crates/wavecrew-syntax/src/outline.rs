@@ -202,7 +202,7 @@ fn documented(node: Node<'_>, source: &str) -> BTreeMap<String, String> {
         }
         match at.parent() {
             Some(parent) if parent.start_byte() + 40 > at.start_byte() && parent.kind() != "program" => {
-                at = parent
+                at = parent;
             }
             _ => return BTreeMap::new(),
         }

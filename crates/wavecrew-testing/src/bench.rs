@@ -126,7 +126,9 @@ impl Bench {
         // pytest counts lines also without tests; the others only say that there are none.
         if framework.framework != Framework::Pytest && conventions.test_files + conventions.inline == 0 {
             return Ok(Measurement {
-                coverage: Coverage::Known { files: self.untouched(framework) },
+                coverage: Coverage::Known {
+                    files: self.untouched(framework),
+                },
                 ..Measurement::default()
             });
         }

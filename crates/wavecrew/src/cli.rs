@@ -1,6 +1,9 @@
 //! The command line: flags that every command has, and the way to each verb.
 
-use crate::cmd::{agents, archive, ask, cancel, completions, discover, examine, init, list, logs, mcp, measure, msg, offline, plan, report, resume, retry, run, show, skills, status, teams, testing, validate, watch, wisdom};
+use crate::cmd::{
+    agents, archive, ask, cancel, completions, discover, examine, init, list, logs, mcp, measure, msg,
+    offline, plan, report, resume, retry, run, show, skills, status, teams, testing, validate, watch, wisdom,
+};
 use crate::exit::{Exit, Failure};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;

@@ -208,7 +208,7 @@ fn complaint(printed: &str) -> String {
     let lines = || printed.lines().map(str::trim).filter(|line| !line.is_empty());
     let error = lines()
         .find(|line| line.contains("Error:") || line.contains("Cannot find") || line.contains("SyntaxError"));
-    let line = error.or_else(|| lines().last()).unwrap_or("it said nothing");
+    let line = error.or_else(|| lines().next_back()).unwrap_or("it said nothing");
     line.chars().take(300).collect()
 }
 

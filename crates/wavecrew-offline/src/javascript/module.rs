@@ -132,6 +132,11 @@ fn base_name(request: &Request, file: &Path) -> String {
     }
 }
 
+/// Words that are no names, and one that says nothing.
+const RESERVED: [&str; 10] = [
+    "default", "index", "class", "new", "delete", "in", "this", "typeof", "void", "with",
+];
+
 /// A name that code may use.
 fn identifier(file: &Path) -> String {
     let stem = file
@@ -149,9 +154,6 @@ fn identifier(file: &Path) -> String {
             upper = !name.is_empty();
         }
     }
-    const RESERVED: [&str; 10] = [
-        "default", "index", "class", "new", "delete", "in", "this", "typeof", "void", "with",
-    ];
     if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) || RESERVED.contains(&name.as_str())
     {
         name.insert_str(0, "mod");

@@ -173,6 +173,7 @@ impl Stage<'_> {
         let stop = self.runner.stop.as_ref();
         Ok(Runner {
             cache: self.runner.cache.clone(),
+            python_path: self.runner.python_path.clone(),
             timeout: left.map_or(limit, |left| left.min(limit)),
             stop: stop.map(std::os::fd::OwnedFd::try_clone).transpose()?,
         })
