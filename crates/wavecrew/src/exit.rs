@@ -133,6 +133,7 @@ impl From<StoreError> for Failure {
             | StoreError::NewerFormat { .. }
             | StoreError::Poisoned { .. }
             | StoreError::Locked { .. }
+            | StoreError::Gone { .. }
             | StoreError::Busy { .. }
             | StoreError::Malformed { .. }
             | StoreError::UnclaimedReport { .. } => Self::Disk { message, help },

@@ -11,21 +11,23 @@ mod gate;
 mod input;
 mod judge;
 mod ledger;
-mod permission;
 mod report;
 mod resume;
 mod run_time;
 mod spending;
 mod wave;
+mod worker_questions;
 
-pub use action::{About, Action, Assignment, Choice, Notice, Permission, Question, Resume};
+pub use action::{About, Action, Assignment, Choice, Notice, Permission, Question, Reply, Resume};
 pub use fingerprint::{Fingerprinter, is_engine_column};
 pub use input::{
-    Answer, Examined, Exit, Input, RecoveredReport, SpawnError, StopKind, TurnEnd, Verdict, Voice, WorkerId,
+    Answer, Examined, Exit, Input, RecoveredReport, SpawnError, StopKind, TurnEnd, Verdict, Voice, Wish,
+    WorkerId,
 };
 pub use ledger::{Counts, Ledger, Progress, Talk, TaskState};
 pub use report::{MAX_REPORT_BYTES, Report, ReportReader, final_object};
 pub use resume::{Stale, Standing};
+pub use worker_questions::UNATTENDED;
 
 use crate::budget::{Budget, Expected, Prices};
 use crate::event::Event;
@@ -149,7 +151,7 @@ pub struct Engine {
     gates: Gates,
     /// Models that were said to have no price.
     unpriced: BTreeSet<String>,
-    asked: Vec<permission::Asked>,
+    asked: Vec<worker_questions::Asked>,
     /// The team has policies that look at results.
     judges: bool,
     undecided: Option<judge::Undecided>,
@@ -219,7 +221,8 @@ impl Engine {
                 version,
             } => self.conversing(worker, conversation, model, version),
             Input::Reported { worker, body } => self.reported(worker, &body),
-            Input::Asks { worker, key, text } => self.asks(worker, key, &text),
+            Input::Asks { worker, key, wish } => self.asks(worker, key, wish),
+            Input::Using { worker, spent, model } => self.using(worker, spent, model.as_deref()),
             Input::TurnEnded { worker, end } => self.turn_ended(worker, &end),
             Input::EditedAfterReport { worker, files } => self.edited_after_report(worker, files),
             Input::ClaimChecked { worker, verdict } => self.claim_checked(worker, verdict),

@@ -1,5 +1,6 @@
 //! Does what the engine decides: journal first, then processes, files and questions. Decides nothing itself.
 
+mod asks;
 mod briefing;
 pub mod claims;
 mod edits;
@@ -22,6 +23,14 @@ mod verify;
 mod worker;
 
 pub use edits::{Edit, Moment, follow_edit, read_edit};
+/// Turns of one process or of many, for conversations outside of a run.
+pub mod talk {
+    pub use super::files::{write_files, write_prompt};
+    pub use super::output::Output;
+    pub use super::session::resolve;
+    pub use super::turn::{conversation_id, failure_words, last_message};
+    pub use super::worker::{ProcessNews, Streams, Talk, open_streams};
+}
 pub use reporter::{Reporter, Running};
 pub use session::{Folders, NewSession, OpenSession, SessionError, replay};
 pub use verify::Verify;
@@ -227,6 +236,8 @@ impl<'a> Driver<'a> {
             news,
         };
         let outcome = driver.look_after(channels).await;
+        // Whatever failed first, this is why.
+        let outcome = outcome.map_err(|error| driver.look_for_the_session().err().unwrap_or(error));
         driver.wind_up(outcome).await
     }
 
@@ -343,9 +354,21 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
+    /// Without its folder a run has nothing to write to, and its workers nowhere to report.
+    fn look_for_the_session(&self) -> Result<(), DriveError> {
+        if self.session.journal.is_in_place() {
+            return Ok(());
+        }
+        let path = self.session.dir.path().to_owned();
+        Err(StoreError::Gone { path }.into())
+    }
+
     fn tick(&mut self) -> Result<(), DriveError> {
+        self.look_for_the_session()?;
         self.look_for_reports()?;
         self.note_conversations();
+        self.look_for_questions();
+        self.look_at_usage();
         self.look_at_last_calls();
         self.look_at_checks();
         self.look_for_words();

@@ -83,18 +83,10 @@ impl Driver<'_> {
             }
             Action::Merged { wave } => self.merged(wave)?,
             Action::Share { pool, news } => self.share(&pool, news),
-            Action::Reply {
-                worker,
-                key,
-                permission,
-            } => {
-                if let Some(state) = self.workers.get(&worker) {
-                    state.output.reply(&key, permission);
-                }
-            }
+            Action::Reply { worker, key, reply } => self.reply(worker, &key, &reply)?,
             Action::Ask(question) => {
                 let Some(asker) = self.surface.asker.clone() else {
-                    let answer = wavecrew_core::engine::Answer::Abort;
+                    let answer = question.about.unanswered();
                     self.inputs.push_back(Input::Answered {
                         question: question.id,
                         answer,
@@ -180,13 +172,15 @@ impl Driver<'_> {
             .unwrap_or(self.engine.ledger().team.limits_for(&assignment.role).log_bytes);
         let now = Instant::now();
         let state = Worker {
-            output: Rc::new(Output::new(
-                self.session.dir.log_file(id, attempt),
-                limit,
-                agent.listener(before),
-                Rc::clone(&self.redactor),
-                self.session.recorder.as_ref().map(|_| Tape::default()),
-            )),
+            output: Rc::new(
+                Output::new(
+                    self.session.dir.log_file(id, attempt),
+                    limit,
+                    agent.listener(before),
+                    Rc::clone(&self.redactor),
+                )
+                .taped(self.session.recorder.as_ref().map(|_| Tape::default())),
+            ),
             talk: Talk::new(fresh, resume.map(|resume| resume.conversation)),
             agent,
             folder,
@@ -197,6 +191,7 @@ impl Driver<'_> {
             last_output: now,
             alive: Vec::new(),
             turn: 1,
+            asks: Vec::new(),
             report_seen: false,
             closing: None,
             last_call: None,
@@ -272,10 +267,6 @@ impl Driver<'_> {
                     self.inputs.push_back(Input::Activity { worker: *worker });
                 }
             }
-            for (key, text) in state.output.take_questions() {
-                let (worker, text) = (*worker, self.redactor.text(&text));
-                self.inputs.push_back(Input::Asks { worker, key, text });
-            }
             if state.report_seen || state.closing.is_some() || state.started.elapsed() < REPORTS_AFTER {
                 continue;
             }
@@ -349,6 +340,9 @@ impl Driver<'_> {
         };
         let state = self.workers.remove(&worker).expect("looked up above");
         state.output.finish();
+        for name in &state.asks {
+            self.session.dir.asks().forget(name);
+        }
         let _ = fs::remove_file(&state.result_file);
         let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
         let _ = fs::remove_file(self.session.dir.usage_file(id, attempt));
