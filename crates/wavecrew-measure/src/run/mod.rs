@@ -9,6 +9,7 @@ mod flaky;
 mod go;
 pub mod mutation;
 mod node;
+mod passing;
 mod process;
 mod pytest;
 mod scope;
@@ -23,7 +24,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::detect::{Framework, Project};
-use crate::measurement::{Coverage, Measurement, Note};
+use crate::measurement::{Coverage, Measurement, Note, TestId};
 use crate::report::{CoverageFormat, HitsByFile, TestFormat};
 pub use error::MeasureError;
 use process::{Ended, Ran, Step};
@@ -89,7 +90,7 @@ struct Bench<'a> {
     deadline: Instant,
 }
 
-/// For runs that only have to tell whether anything is red.
+/// What narrows a run beside its request.
 #[derive(Debug, Clone, Copy, Default)]
 struct Focus<'a> {
     /// Where the request names no tests: only those that load this file, as far as the framework can tell.
@@ -98,6 +99,8 @@ struct Focus<'a> {
     stop_early: bool,
     /// What the framework may keep from one run to the next.
     cache: Option<&'a Path>,
+    /// Tests that are left out, where the framework can.
+    without: &'a [TestId],
 }
 
 impl Runner {

@@ -33,6 +33,7 @@ pub fn vitest(bench: &Bench<'_>) -> Result<Invocation, MeasureError> {
         args.push("--passWithNoTests".into());
     }
     args.push(option("--outputFile.json", &report));
+    args.extend(left_out(bench));
     if let Order::Shuffled { seed } = bench.request.order {
         args.extend([
             "--sequence.shuffle".into(),
@@ -89,6 +90,7 @@ pub fn jest(bench: &Bench<'_>) -> Result<Invocation, MeasureError> {
     if bench.focus.stop_early {
         args.push("--bail".into());
     }
+    args.extend(left_out(bench));
     if let Order::Shuffled { seed } = bench.request.order {
         args.extend(["--randomize".into(), format!("--seed={seed}").into()]);
     }
@@ -145,6 +147,11 @@ fn installed(root: &Path, what: &str) -> Option<PathBuf> {
         .ancestors()
         .map(|folder| folder.join("node_modules").join(what));
     found.into_iter().find(|path| path.exists())
+}
+
+fn left_out(bench: &Bench<'_>) -> Option<OsString> {
+    let pattern = bench.left_out_pattern()?;
+    Some(format!("--testNamePattern={pattern}").into())
 }
 
 /// The files in scope as patterns that match just them.

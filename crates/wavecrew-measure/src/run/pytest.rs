@@ -38,6 +38,11 @@ const UNPARSABLE: &str = "import ast, sys\n\
 const SHUFFLE: &str = "import os, random\n\n\ndef pytest_collection_modifyitems(items):\n    \
     random.Random(int(os.environ['PYTHONHASHSEED'])).shuffle(items)\n";
 
+/// Another one, because `--deselect` leaves out whole families of names.
+const WITHOUT: &str = "import json, os\n\n\ndef pytest_collection_modifyitems(items):\n    \
+    with open(os.environ['WAVECREW_WITHOUT'], encoding='utf-8') as file:\n        \
+    left_out = set(json.load(file))\n    items[:] = [item for item in items if item.nodeid not in left_out]\n";
+
 pub fn invocation(bench: &Bench<'_>) -> Result<Invocation, MeasureError> {
     let python = interpreter(bench.root());
     let shown = python.display();
@@ -119,10 +124,23 @@ pub fn pytest_args(bench: &Bench<'_>, installed: &Installed) -> Result<Vec<OsStr
     if installed.has("xdist") {
         args.extend(words(["-n", "0"]));
     }
+    if has_plugin(bench) {
+        fs::create_dir_all(bench.file("plugin"))?;
+    }
     if let Order::Shuffled { .. } = bench.request.order {
-        fs::create_dir(bench.file("plugin"))?;
         fs::write(bench.file("plugin").join("wavecrew_shuffle.py"), SHUFFLE)?;
         args.extend(words(["-p", "wavecrew_shuffle"]));
+    }
+    if !bench.focus.without.is_empty() {
+        fs::write(bench.file("plugin").join("wavecrew_without.py"), WITHOUT)?;
+        let names = serde_json::to_vec(&bench.left_out_ids()).map_err(std::io::Error::other)?;
+        fs::write(bench.file("without.json"), names)?;
+        args.extend(words(["-p", "wavecrew_without"]));
+        args.extend(
+            bench
+                .left_out_files()
+                .map(|file| option("--ignore", Path::new(file))),
+        );
     }
     Ok(args)
 }
@@ -134,8 +152,10 @@ pub fn python_step(bench: &Bench<'_>, python: &Path, args: Vec<OsString>) -> Ste
         ("COVERAGE_FILE", bench.file("coverage.data").into()),
         ("HYPOTHESIS_STORAGE_DIRECTORY", bench.file("hypothesis").into()),
     ]);
+    step.env
+        .push(("WAVECREW_WITHOUT", bench.file("without.json").into()));
     let mut path = bench.runner.python_path.clone();
-    if let Order::Shuffled { .. } = bench.request.order {
+    if has_plugin(bench) {
         path.push(bench.file("plugin"));
     }
     if !path.is_empty() {
@@ -145,6 +165,10 @@ pub fn python_step(bench: &Bench<'_>, python: &Path, args: Vec<OsString>) -> Ste
             .extend(env::join_paths(path).ok().map(|path| ("PYTHONPATH", path)));
     }
     step
+}
+
+fn has_plugin(bench: &Bench<'_>) -> bool {
+    bench.request.order != Order::Usual || !bench.focus.without.is_empty()
 }
 
 /// The folders of the files in scope: coverage.py lists what no test imports only directly in a source folder and in

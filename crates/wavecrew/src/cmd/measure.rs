@@ -41,6 +41,9 @@ pub struct Args {
     /// `$WAVECREW_REPORTS`
     #[arg(long, value_name = "LINE")]
     command: Option<String>,
+    /// Count what passing tests cover, and nothing else: a suite with failing tests runs once more, without them
+    #[arg(long)]
+    passing_only: bool,
     /// Change covered code a little, again and again, and show which changes no test notices
     #[arg(long, value_name = "EFFORT", value_enum, default_value_t = Effort::Off)]
     mutation: Effort,
@@ -86,6 +89,9 @@ impl Args {
             };
             let result = runner.measure(&request).and_then(|mut measurement| {
                 runner.find_flaky(&request, self.reruns, &mut measurement)?;
+                if self.passing_only {
+                    runner.cover_passing(&request, &mut measurement)?;
+                }
                 Ok(measurement)
             });
             let mutation = match (&result, self.mutation.budget(self.seed)) {

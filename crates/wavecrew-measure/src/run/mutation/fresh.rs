@@ -169,6 +169,7 @@ fn measure(
         related: Some(&related),
         stop_early,
         cache: Some(place.cache.path()),
+        without: &[],
     };
     stage.runner(limit)?.measure_with(&request, focus)
 }
