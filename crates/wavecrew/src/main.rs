@@ -8,6 +8,7 @@ mod config;
 mod csv_file;
 mod exit;
 mod find_team;
+mod issue_input;
 mod launch;
 mod layout;
 mod memory;

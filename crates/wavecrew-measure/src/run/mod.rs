@@ -10,7 +10,7 @@ mod go;
 pub mod mutation;
 mod node;
 mod passing;
-mod process;
+pub(crate) mod process;
 mod pytest;
 mod scope;
 

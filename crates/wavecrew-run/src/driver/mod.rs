@@ -3,6 +3,7 @@
 mod asks;
 mod briefing;
 pub mod claims;
+pub mod documents;
 mod edits;
 mod examine;
 mod expand;
@@ -18,6 +19,7 @@ mod session;
 mod shorts;
 mod table;
 mod taping;
+mod trees;
 mod turn;
 mod usage;
 mod verify;
@@ -53,7 +55,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use wavecrew_core::engine::{
-    Answer, Engine, Exit, Input, Ledger, Notice, Question, SpawnError, StopKind, WorkerId,
+    Answer, Engine, Exit, Input, Landing, Ledger, Notice, Question, SpawnError, StopKind, WorkerId,
 };
 use wavecrew_core::event::{Ending, Event};
 use wavecrew_core::time::Timestamp;
@@ -124,6 +126,7 @@ pub struct Driver<'a> {
     settled: Vec<(String, u32, wavecrew_store::Closed)>,
     process_news: UnboundedSender<ProcessNews>,
     answers: UnboundedSender<(u32, Answer)>,
+    landings: UnboundedSender<(String, Landing)>,
     interrupts: u32,
     ending: Option<Ending>,
 }
@@ -207,6 +210,7 @@ impl<'a> Driver<'a> {
         let (process_news, news_of_processes) = unbounded_channel();
         let (answers, answered) = unbounded_channel();
         let (checked, checks_ended) = unbounded_channel();
+        let (landings, landed) = unbounded_channel();
         let (news_out, news) = unbounded_channel();
         let table = session.take_table();
         let syncer = session.journal.syncer();
@@ -238,6 +242,7 @@ impl<'a> Driver<'a> {
             settled: Vec::new(),
             process_news,
             answers,
+            landings,
             interrupts: 0,
             ending: None,
         };
@@ -246,6 +251,7 @@ impl<'a> Driver<'a> {
             news_of_processes,
             answered,
             checks_ended,
+            landed,
             news,
         };
         let outcome = driver.look_after(channels).await;
@@ -286,6 +292,9 @@ impl<'a> Driver<'a> {
                     ProcessNews::Ended { key, exit } => self.process_ended(key, exit)?,
                 },
                 Some((key, exit)) = channels.checks_ended.recv() => self.check_ended(key, exit),
+                Some((task, landing)) = channels.landed.recv() => {
+                    self.inputs.push_back(Input::Landed { task, landing });
+                }
                 Some(news) = channels.news.recv() => self.table_news(news)?,
                 Some((question, answer)) = channels.answered.recv() => {
                     self.inputs.push_back(Input::Answered { question, answer });
@@ -453,6 +462,7 @@ impl<'a> Driver<'a> {
                 Event::Finished { .. }
                     | Event::Skipped { .. }
                     | Event::Reset { .. }
+                    | Event::TreeRefused { .. }
                     | Event::Judged { .. }
                     | Event::Reworked { .. }
                     | Event::RolledBack { .. }
@@ -482,5 +492,6 @@ struct Channels {
     news_of_processes: UnboundedReceiver<ProcessNews>,
     answered: UnboundedReceiver<(u32, Answer)>,
     checks_ended: UnboundedReceiver<(u64, crate::process::Exit)>,
+    landed: UnboundedReceiver<(String, Landing)>,
     news: UnboundedReceiver<TableNews>,
 }

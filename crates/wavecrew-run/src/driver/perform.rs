@@ -46,9 +46,10 @@ impl Driver<'_> {
                 outputs,
             } => {
                 let (ledger, dir) = (self.engine.ledger(), &self.session.dir);
+                let state = self.workers.get(&worker);
                 let verdict = super::claims::check(
                     dir.path(),
-                    &self.session.project,
+                    state.map_or(&self.session.project, |state| &state.folder),
                     &ledger.team,
                     ledger.plan(),
                     task,
@@ -79,7 +80,11 @@ impl Driver<'_> {
             Action::WriteInteractive { task } => {
                 session::write_interactive(&self.session.dir, self.engine.ledger(), task)?;
             }
-            Action::Merged { wave } => self.merged(wave)?,
+            Action::Merged { wave } => {
+                super::trees::sweep_wave(&super::trees::of(&self.session), self.engine.ledger(), wave);
+                self.merged(wave)?;
+            }
+            Action::Land { tasks } => self.land(&tasks),
             Action::Share { pool, news } => self.share(&pool, news),
             Action::Reply { worker, key, reply } => self.reply(worker, &key, &reply)?,
             Action::Ask(question) => {
@@ -122,7 +127,7 @@ impl Driver<'_> {
     fn spawn(&mut self, assignment: Assignment) -> Result<(), DriveError> {
         let worker = assignment.worker;
         let agent = self.agent(&assignment.agent).map_err(|error| error.to_string());
-        let ready = agent.and_then(|agent| Ok((agent, self.session.folder_of(&assignment.id)?)));
+        let ready = agent.and_then(|agent| Ok((agent, self.folder_for(&assignment)?)));
         let (agent, folder) = match ready {
             Ok(ready) => ready,
             Err(error) => {

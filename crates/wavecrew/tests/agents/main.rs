@@ -12,6 +12,7 @@ mod questions;
     reason = "the tests of the servers use the rest, and write arguments in place"
 )]
 mod rpc;
+mod teams;
 
 use std::fs;
 use std::io::{BufRead, BufReader};

@@ -3,6 +3,7 @@
 mod asking;
 mod edits;
 mod hostile;
+mod issues;
 mod limits;
 mod reports;
 mod resume;
@@ -11,4 +12,5 @@ mod sessions;
 mod shorts;
 mod signals;
 mod spoken;
+mod trees;
 mod waves;
