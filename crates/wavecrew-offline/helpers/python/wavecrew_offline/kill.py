@@ -156,7 +156,7 @@ class Killing:
         kept = set(self.kept)
         reaching = self.by_line.get(mutant.line, ())
         first = [case for case in reaching if case in kept]
-        others = [case for case in reaching if case not in kept]
+        others = [case for case in reaching if case not in kept and not is_trivial(self.search.pool[case])]
         killer = self._killer(mutant, first[:80] + others[:MOST_TRIES])
         if killer is None:
             self.survivors.append(mutant)
@@ -210,7 +210,7 @@ class Killing:
                 continue
             self.report.beat(case)
             outcome = self.runner.run(case)
-            if outcome.how in ("returns", "raises"):
+            if outcome.how in ("returns", "raises") and not is_trivial(outcome):
                 found = _lines(outcome, self.path)
                 if found & wanted:
                     batch.append((case, outcome, found))

@@ -217,7 +217,7 @@ def public_attributes(value):
     """Attributes and properties without a leading underscore, in the order of the class."""
     kind = type(value)
     names = []
-    slots = [slot for base in kind.__mro__ for slot in _slots(base)]
+    slots = [slot for base in kind.__mro__ for slot in slots_of(base)]
     for name in list(getattr(value, "__dict__", ())) + slots:
         if name not in names:
             names.append(name)
@@ -238,6 +238,6 @@ def public_attributes(value):
     return found
 
 
-def _slots(base):
+def slots_of(base):
     slots = vars(base).get("__slots__", ())
     return (slots,) if isinstance(slots, str) else tuple(slots)
