@@ -1,7 +1,7 @@
 //! The command line: flags that every command has, and the way to each verb.
 
 use crate::cmd::{
-    agents, archive, cancel, completions, discover, init, list, logs, mcp, measure, msg, offline, plan, report,
+    agents, archive, ask, cancel, completions, discover, init, list, logs, mcp, measure, msg, offline, plan, report,
     resume, retry, run, show, skills, status, teams, validate, watch, wisdom,
 };
 use crate::exit::{Exit, Failure};
@@ -90,6 +90,7 @@ enum Command {
     Discover(discover::Args),
     Msg(msg::Args),
     Wisdom(wisdom::Args),
+    Ask(ask::Args),
     #[command(name = "__offline", hide = true)]
     Offline(offline::Args),
 }
@@ -125,6 +126,7 @@ impl Cli {
             Command::Discover(args) => args.run(&self.global),
             Command::Msg(args) => args.run(&self.global),
             Command::Wisdom(args) => args.run(&self.global),
+            Command::Ask(args) => args.run(&self.global),
             Command::Offline(args) => args.run(&self.global),
         }
     }

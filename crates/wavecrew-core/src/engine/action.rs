@@ -1,8 +1,8 @@
 //! What the engine wants done. The driver does it, in order, and only after the events before it are in the
 //! journal.
 
-use super::input::WorkerId;
-use crate::event::{Ending, Event, Spent};
+use super::input::{Answer, WorkerId};
+use crate::event::{Ending, Event, Rework, Spent};
 use crate::id::{ExecMode, TaskIx};
 use crate::pool::News;
 use std::time::Duration;
@@ -35,6 +35,21 @@ pub enum Action {
         task: TaskIx,
         outputs: Vec<(String, String)>,
     },
+    /// Find out what is so before a worker is started. Answered by `ClaimChecked`.
+    Examine {
+        worker: WorkerId,
+        task: TaskIx,
+        attempt: u32,
+    },
+    /// A revision made things worse: put back what this attempt of the task had measured.
+    Restore {
+        task: TaskIx,
+        attempt: u32,
+    },
+    /// Replace rows by those that the result of this task asks for. Answered by `Expanded`.
+    Expand {
+        task: TaskIx,
+    },
     /// End the worker and everything it started. Answered by `Closed`.
     Close {
         worker: WorkerId,
@@ -63,7 +78,7 @@ pub enum Action {
     Reply {
         worker: WorkerId,
         key: String,
-        permission: Permission,
+        reply: Reply,
     },
     /// Put a question to the person.
     Ask(Question),
@@ -86,6 +101,10 @@ pub struct Assignment {
     pub prev_context: String,
     /// The conversation of an attempt that was cut off, to go on with.
     pub resume: Option<Resume>,
+    /// Why the task runs again.
+    pub rework: Option<Rework>,
+    /// What was found out before the worker was started.
+    pub found: Option<String>,
 }
 
 /// A conversation that a former attempt began.
@@ -103,20 +122,79 @@ pub enum Permission {
     Denied,
 }
 
+/// What a worker is told that asked something.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Reply {
+    Permission(Permission),
+    Words(String),
+}
+
 #[derive(Clone, Debug)]
 pub struct Question {
     pub id: u32,
     pub text: String,
     pub about: About,
+    /// After this an answer comes too late.
+    pub within: Duration,
 }
 
 /// What a question is about, and with it what can be answered.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum About {
     /// All tasks of a wave failed: retry or abort.
     FailedWave,
     /// A worker wants to do more than its role may: allow or deny.
     Permission,
+    /// A checkpoint or a gate holds the run up: go on, have the work revised where that is still possible, or abort.
+    Judgement { may_revise: bool },
+    /// A person has to approve before the run goes on: approve or abort.
+    Approval,
+    /// A worker wants to know something: one of these if there are any, or other words.
+    Advice { options: Vec<String> },
+}
+
+/// One way to answer a question.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Choice {
+    /// For programs.
+    pub word: &'static str,
+    /// For people.
+    pub label: &'static str,
+    pub answer: Answer,
+}
+
+impl About {
+    /// What may be answered, the cautious answer last. Advice is given in other words, too.
+    pub fn choices(&self) -> Vec<Choice> {
+        let choice = |word, label, answer| Choice { word, label, answer };
+        let stop = choice("abort", "Stop here", Answer::Abort);
+        let go_on = choice("go-on", "Go on all the same", Answer::GoOn);
+        match self {
+            Self::FailedWave => vec![choice("retry", "Try them again", Answer::Retry), stop],
+            Self::Permission => vec![
+                choice("allow", "Allow it this time", Answer::Allow),
+                choice("deny", "Deny it", Answer::Deny),
+            ],
+            Self::Judgement { may_revise: true } => {
+                vec![
+                    go_on,
+                    choice("revise", "Have the work revised", Answer::Revise),
+                    stop,
+                ]
+            }
+            Self::Judgement { may_revise: false } => vec![go_on, stop],
+            Self::Approval => vec![choice("approve", "Approve", Answer::GoOn), stop],
+            Self::Advice { .. } => Vec::new(),
+        }
+    }
+
+    /// What counts when nobody answers.
+    pub fn unanswered(&self) -> Answer {
+        match self {
+            Self::FailedWave | Self::Judgement { .. } | Self::Approval => Answer::Abort,
+            Self::Permission | Self::Advice { .. } => Answer::Deny,
+        }
+    }
 }
 
 #[derive(Clone, PartialEq, Debug)]

@@ -43,11 +43,17 @@ pub enum Input {
         worker: WorkerId,
         body: String,
     },
-    /// The agent waits for an answer to this before it does what its role's access does not cover.
+    /// The worker waits for an answer to this.
     Asks {
         worker: WorkerId,
         key: String,
-        text: String,
+        wish: Wish,
+    },
+    /// What the turn under way has used so far.
+    Using {
+        worker: WorkerId,
+        spent: Spent,
+        model: Option<String>,
     },
     /// The worker's turn is over.
     TurnEnded {
@@ -63,6 +69,11 @@ pub enum Input {
     ClaimChecked {
         worker: WorkerId,
         verdict: Verdict,
+    },
+    /// The rows that the result of a task asked for, if there are any: the plan is the sealed result of the patch.
+    Expanded {
+        task: String,
+        change: Result<Option<(Patch, Box<Plan>)>, String>,
     },
     /// Nothing of the worker is left.
     Closed {
@@ -93,6 +104,15 @@ pub enum Input {
     Stop(StopKind),
     Pause,
     Resume,
+}
+
+/// What a worker waits for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Wish {
+    /// To be let do what the access of its role does not cover.
+    Leave(String),
+    /// To be told something; `options` are the answers that it can think of.
+    Advice { question: String, options: Vec<String> },
 }
 
 /// What the silence of a worker that has just been started means.
@@ -150,10 +170,26 @@ pub enum Verdict {
         checked: Checked,
         measured: Vec<(String, String)>,
     },
+    /// It was examined by a program of our own.
+    Examined(Examined),
     /// The facts disagree; the worker may mend it in the same conversation.
     Mend(String),
     /// The facts disagree and asking again is no use.
     Contradicted(String),
+}
+
+/// What an examination found out.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Examined {
+    pub checked: Checked,
+    /// Values of output columns, which replace claimed ones.
+    pub measured: Vec<(String, String)>,
+    /// What else those who judge the result want to know.
+    pub facts: Vec<(String, String)>,
+    /// Findings for a task that needed no worker.
+    pub findings: String,
+    /// What is still short of the target, in words for the worker.
+    pub short: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -164,10 +200,16 @@ pub enum StopKind {
     Cancel,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
     Retry,
     Abort,
     Allow,
     Deny,
+    /// Of a judgement: let it pass.
+    GoOn,
+    /// Of a judgement: have the work revised.
+    Revise,
+    /// In a person's own words, or those of an option.
+    Words(String),
 }

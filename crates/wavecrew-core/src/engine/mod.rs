@@ -2,29 +2,32 @@
 //! randomness. The same inputs give the same actions.
 //!
 //! `ledger` is the durable state (a fold over events), `wave` picks what runs, `attempt` follows one worker from
-//! start to end, `gate` waits for services, `spending` keeps to budgets, `resume` finds what must run again, `report` judges what workers say.
+//! start to end, `judge` decides between waves, `gate` waits for services, `spending` keeps to budgets, `resume` finds what must run again, `report` judges what workers say.
 
 mod action;
 mod attempt;
 mod fingerprint;
 mod gate;
 mod input;
+mod judge;
 mod ledger;
-mod permission;
 mod report;
 mod resume;
 mod run_time;
 mod spending;
 mod wave;
+mod worker_questions;
 
-pub use action::{About, Action, Assignment, Notice, Permission, Question, Resume};
+pub use action::{About, Action, Assignment, Choice, Notice, Permission, Question, Reply, Resume};
 pub use fingerprint::{Fingerprinter, is_engine_column};
 pub use input::{
-    Answer, Exit, Input, RecoveredReport, SpawnError, StopKind, TurnEnd, Verdict, Voice, WorkerId,
+    Answer, Examined, Exit, Input, RecoveredReport, SpawnError, StopKind, TurnEnd, Verdict, Voice, Wish,
+    WorkerId,
 };
 pub use ledger::{Counts, Ledger, Progress, Talk, TaskState};
 pub use report::{MAX_REPORT_BYTES, Report, ReportReader, final_object};
 pub use resume::{Stale, Standing};
+pub use worker_questions::UNATTENDED;
 
 use crate::budget::{Budget, Expected, Prices};
 use crate::event::Event;
@@ -66,6 +69,8 @@ pub struct Options {
     /// Set aside for a worker before there is a mean.
     pub expected: Expected,
     pub prices: Prices,
+    /// The pipeline that the table was made from.
+    pub pipeline: Option<String>,
     /// Every success is checked, also that of roles that owe nothing.
     pub check_all: bool,
 }
@@ -89,6 +94,7 @@ impl Default for Options {
             budget: Budget::default(),
             expected: Expected::default(),
             prices: Prices::default(),
+            pipeline: None,
             check_all: false,
         }
     }
@@ -120,6 +126,8 @@ enum Mode {
     Idle,
     Running,
     Paused,
+    /// Waits for the rows that a result asked for.
+    Expanding,
     /// Nothing new starts; what runs may finish.
     Draining,
     /// What runs is being ended.
@@ -143,7 +151,10 @@ pub struct Engine {
     gates: Gates,
     /// Models that were said to have no price.
     unpriced: BTreeSet<String>,
-    asked: Vec<permission::Asked>,
+    asked: Vec<worker_questions::Asked>,
+    /// The team has policies that look at results.
+    judges: bool,
+    undecided: Option<judge::Undecided>,
     next_worker: u64,
     now: Timestamp,
     out: Vec<Action>,
@@ -153,7 +164,9 @@ impl Engine {
     pub fn new(ledger: Ledger, options: Options) -> Self {
         let reader = ReportReader::new(&ledger.team);
         let prints = Fingerprinter::new(ledger.plan(), &ledger.team);
+        let judges = ledger.team.judges();
         Self {
+            judges,
             gates: gates_of(&ledger.pools),
             unpriced: BTreeSet::new(),
             options,
@@ -164,6 +177,7 @@ impl Engine {
             schedule: Schedule::default(),
             live: BTreeMap::new(),
             asked: Vec::new(),
+            undecided: None,
             next_worker: 1,
             now: Timestamp::default(),
             out: Vec::new(),
@@ -207,10 +221,12 @@ impl Engine {
                 version,
             } => self.conversing(worker, conversation, model, version),
             Input::Reported { worker, body } => self.reported(worker, &body),
-            Input::Asks { worker, key, text } => self.asks(worker, key, &text),
+            Input::Asks { worker, key, wish } => self.asks(worker, key, wish),
+            Input::Using { worker, spent, model } => self.using(worker, spent, model.as_deref()),
             Input::TurnEnded { worker, end } => self.turn_ended(worker, &end),
             Input::EditedAfterReport { worker, files } => self.edited_after_report(worker, files),
             Input::ClaimChecked { worker, verdict } => self.claim_checked(worker, verdict),
+            Input::Expanded { task, change } => self.expanded(&task, change),
             Input::Closed { worker } => self.closed(worker),
             Input::PoolSeen { pool, state, others } => self.pool_seen(&pool, state, others),
             Input::Edited { patch, plan } => self.edited(patch, *plan),

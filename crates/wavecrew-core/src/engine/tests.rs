@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 mod agents;
 mod claims;
+mod judgements;
+mod questions;
 mod spending;
 mod waiting;
 
@@ -69,13 +71,16 @@ impl Rig {
                 Action::WriteWave { wave, rows } => self.log.push(format!("wave-{wave}.csv {}", rows.len())),
                 Action::Merged { wave } => self.log.push(format!("merged {wave}")),
                 Action::Ask(question) => self.log.push(format!("ask {}", question.id)),
-                Action::Reply { key, permission, .. } => self.log.push(format!("reply {key} {permission:?}")),
+                Action::Reply { key, reply, .. } => self.log.push(format!("reply {key} {reply:?}")),
                 Action::Tell(Notice::Stalled { task, .. }) => self.log.push(format!("stalled {task}")),
                 Action::RefuseReport { .. } => self.log.push("refused".to_owned()),
                 Action::Finish(ending) => self.log.push(format!("finish {ending}")),
                 Action::CheckClaim { .. } => self.log.push("check".to_owned()),
                 Action::KeepFindings { text, .. } => self.log.push(format!("keep {}", text.len())),
                 Action::WriteInteractive { .. } => self.log.push("interactive result".to_owned()),
+                Action::Examine { attempt, .. } => self.log.push(format!("examine #{attempt}")),
+                Action::Restore { attempt, .. } => self.log.push(format!("restore #{attempt}")),
+                Action::Expand { .. } => self.log.push("expand".to_owned()),
                 Action::Tell(Notice::Note(text)) => self.notes.push(text),
                 Action::Tell(_) | Action::Share { .. } => {}
             }
@@ -407,50 +412,6 @@ fn a_question_that_nobody_answers_gets_its_default() {
     assert!(!rig.said().contains("finish"));
     rig.pass(1);
     assert!(rig.said().ends_with("finish failed"));
-}
-
-/// A worker that wants to do more than it may.
-fn asks(rig: &mut Rig, key: &str) {
-    rig.put(Input::Asks {
-        worker: WorkerId(1),
-        key: key.to_owned(),
-        text: "edit /etc/passwd".to_owned(),
-    });
-}
-
-#[test]
-fn without_a_person_what_a_worker_asks_for_is_denied() {
-    let mut rig = Rig::new(CHAIN);
-    rig.spawned(1);
-    asks(&mut rig, "q");
-    assert!(rig.said().ends_with("reply q Denied"));
-}
-
-#[test]
-fn a_person_may_allow_it_until_the_clock_runs_out() {
-    let options = Options {
-        asking: Asking::Person,
-        ..Options::default()
-    };
-    let mut rig = Rig::with(CHAIN, options);
-    rig.spawned(1);
-    asks(&mut rig, "first");
-    asks(&mut rig, "second");
-    rig.put(Input::Answered {
-        question: 0,
-        answer: Answer::Allow,
-    });
-    assert!(rig.said().ends_with("ask 0, ask 1, reply first Granted"));
-    rig.pass(119);
-    assert_eq!(rig.said(), "");
-    rig.pass(1);
-    assert_eq!(rig.said(), "reply second Denied");
-    // Too late.
-    rig.put(Input::Answered {
-        question: 1,
-        answer: Answer::Allow,
-    });
-    assert_eq!(rig.said(), "");
 }
 
 fn replay(csv: &str, events: &[Event]) -> Ledger {

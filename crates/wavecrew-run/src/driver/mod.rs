@@ -1,8 +1,11 @@
 //! Does what the engine decides: journal first, then processes, files and questions. Decides nothing itself.
 
+mod asks;
 mod briefing;
 pub mod claims;
 mod edits;
+mod examine;
+mod expand;
 mod files;
 mod finish;
 mod late_edits;
@@ -20,6 +23,14 @@ mod verify;
 mod worker;
 
 pub use edits::{Edit, Moment, follow_edit, read_edit};
+/// Turns of one process or of many, for conversations outside of a run.
+pub mod talk {
+    pub use super::files::{write_files, write_prompt};
+    pub use super::output::Output;
+    pub use super::session::resolve;
+    pub use super::turn::{conversation_id, failure_words, last_message};
+    pub use super::worker::{ProcessNews, Streams, Talk, open_streams};
+}
 pub use reporter::{Reporter, Running};
 pub use session::{Folders, NewSession, OpenSession, SessionError, replay};
 pub use verify::Verify;
@@ -72,6 +83,8 @@ pub struct Surface<'a> {
     pub instruction: Option<String>,
     /// The words of the command that gives workers their tools over MCP.
     pub worker_tools: Option<Vec<String>>,
+    /// The words of the command that examines claims.
+    pub examiner: Vec<String>,
     /// Whose services are shared with other runs.
     pub pools: Pools,
     /// What the project sets for single agents.
@@ -223,6 +236,8 @@ impl<'a> Driver<'a> {
             news,
         };
         let outcome = driver.look_after(channels).await;
+        // Whatever failed first, this is why.
+        let outcome = outcome.map_err(|error| driver.look_for_the_session().err().unwrap_or(error));
         driver.wind_up(outcome).await
     }
 
@@ -339,9 +354,21 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
+    /// Without its folder a run has nothing to write to, and its workers nowhere to report.
+    fn look_for_the_session(&self) -> Result<(), DriveError> {
+        if self.session.journal.is_in_place() {
+            return Ok(());
+        }
+        let path = self.session.dir.path().to_owned();
+        Err(StoreError::Gone { path }.into())
+    }
+
     fn tick(&mut self) -> Result<(), DriveError> {
+        self.look_for_the_session()?;
         self.look_for_reports()?;
         self.note_conversations();
+        self.look_for_questions();
+        self.look_at_usage();
         self.look_at_last_calls();
         self.look_at_checks();
         self.look_for_words();
@@ -410,9 +437,17 @@ impl<'a> Driver<'a> {
         for event in events.drain(..) {
             if matches!(
                 event,
-                Event::Finished { .. } | Event::Skipped { .. } | Event::Reset { .. }
+                Event::Finished { .. }
+                    | Event::Skipped { .. }
+                    | Event::Reset { .. }
+                    | Event::Judged { .. }
+                    | Event::Reworked { .. }
+                    | Event::RolledBack { .. }
             ) {
                 self.table.mark_dirty();
+            }
+            if let Event::Judged { .. } = event {
+                self.write_loop_state()?;
             }
             self.announce(&event);
             self.tape_event(&event);

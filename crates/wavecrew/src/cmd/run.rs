@@ -85,7 +85,8 @@ impl Args {
         }
         self.confirm(&target, global)?;
         let (agent, why) = (chosen.choice.default.clone(), chosen.why);
-        let options = self.flags.options(global, config, chosen);
+        let mut options = self.flags.options(global, config, chosen);
+        options.pipeline.clone_from(&target.pipeline);
         let date = jiff::Timestamp::now().strftime("%Y%m%d").to_string();
         let name = match &target.file {
             Some(file) => file
@@ -270,6 +271,7 @@ pub fn resume(
         launch::record::begin(file, &mut session)?;
     }
     let mut options = flags.options(global, config, chosen);
+    options.pipeline.clone_from(&info.pipeline);
     if flags.concurrency.is_none() {
         options.concurrency = info.concurrency;
     }
