@@ -14,6 +14,8 @@ import re
 import types
 import uuid
 
+from . import clock
+
 MOST_ITEMS = 40
 MOST_TEXT = 600
 MOST_FACTS = 12
@@ -27,6 +29,8 @@ STANDARD = {
     collections.deque: "collections.deque", range: "range", slice: "slice",
     pathlib.PosixPath: "pathlib.Path", pathlib.PurePosixPath: "pathlib.PurePosixPath",
 }
+
+STANDARD.update(clock.ORIGINALS)
 
 
 class Unstable(Exception):
