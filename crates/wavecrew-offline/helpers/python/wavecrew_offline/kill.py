@@ -92,6 +92,7 @@ class Killing:
         pool = search.pool
         self.kept = cover(pool, self.lines)
         self._calm()
+        self._tidy()
         lines = {case: _lines(outcome, self.path) for case, outcome in pool.items()}
         for case in sorted(pool, key=lambda case: weight(case, pool[case])):
             self._index(case, lines[case])
@@ -107,7 +108,6 @@ class Killing:
                 self._judge(mutant)
             self._outside(more)
             self._aim()
-            self._tidy()
         finally:
             self.runner.seconds = slow
         return self.kept
@@ -132,21 +132,25 @@ class Killing:
                         break
 
     def _tidy(self):
-        """Leaves out steps and options that change nothing about what a case shows."""
-        pool = self.search.pool
+        """Leaves out steps and options that change nothing about what a chosen case shows."""
         for position, case in enumerate(self.kept):
-            changed = True
-            while changed:
-                changed = False
-                for smaller in smaller_cases(case):
-                    self.report.beat(smaller)
-                    outcome = self.runner.run(smaller)
-                    if outcome.same(pool[case]) and outcome.features >= pool[case].features and smaller not in pool:
-                        outcome.example = pool[case].example
-                        pool[smaller] = outcome
-                        case = self.kept[position] = smaller
-                        changed = True
-                        break
+            self.kept[position] = self._leaner(case, lambda smaller: True)
+
+    def _leaner(self, case, still):
+        """The case without what changes nothing about its outcome, as long as `still` says yes."""
+        pool = self.search.pool
+        changed = True
+        while changed:
+            changed = False
+            for smaller in smaller_cases(case):
+                self.report.beat(smaller)
+                outcome = self.runner.run(smaller)
+                if outcome.same(pool[case]) and outcome.features >= pool[case].features and still(smaller):
+                    outcome.example = pool[case].example
+                    pool.setdefault(smaller, outcome)
+                    case, changed = smaller, True
+                    break
+        return case
 
     def _index(self, case, lines):
         for line in lines:
@@ -185,7 +189,26 @@ class Killing:
             return
         self.killed += 1
         if killer not in kept:
-            self.kept.append(killer)
+            self._keep(mutant, killer)
+
+    def _keep(self, mutant, killer):
+        """Keeps a case that notices a fault, without what it does not need for that."""
+        before = self.search.pool[killer]
+
+        def notices(smaller):
+            if not self.swapper.put(mutant.code):
+                self.swapper.restore()
+                return False
+            try:
+                return not self.runner.run(smaller, traced=False).same(before)
+            finally:
+                self.swapper.restore()
+
+        lean = self._leaner(killer, notices)
+        if lean is not killer:
+            self._index(lean, _lines(self.search.pool[lean], self.path))
+        if lean not in self.kept:
+            self.kept.append(lean)
 
     def _killer(self, mutant, cases):
         """The first case whose outcome the fault changes."""
@@ -262,8 +285,7 @@ class Killing:
                 self.search.pool[case] = outcome
                 self.search.by_target.setdefault(case.target, []).append(case)
                 self._index(case, found)
-                if case not in self.kept:
-                    self.kept.append(case)
+                self._keep(mutant, case)
                 return True
         return False
 
