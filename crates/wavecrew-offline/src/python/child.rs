@@ -16,10 +16,10 @@ use wavecrew_process::{end, table};
 use super::nothing;
 use crate::{Module, OfflineError, Request};
 
-/// A busy machine gets more of the clock, never more of the processor.
-const WALL_FACTOR: f64 = 1.5;
-/// Checks and the run with pytest come after the search; with restarts of children this is what they may take.
-const AFTERWARDS: Duration = Duration::from_mins(4);
+/// A helper ends by itself long before this much of the clock is used; budgets are processor time.
+const BUSY_FACTOR: u32 = 20;
+/// For checks and the run with pytest, which come after the search.
+const AFTERWARDS: Duration = Duration::from_mins(8);
 
 pub struct Work<'a> {
     pub request: &'a Request,
@@ -68,7 +68,7 @@ pub fn run(work: &Work<'_>, mut step: impl FnMut(String) -> bool) -> Result<Modu
         }
     });
     let listener = thread::spawn(move || last_line(complaints));
-    let deadline = Instant::now() + work.request.budget_per_module.mul_f64(WALL_FACTOR * 2.0) + AFTERWARDS;
+    let deadline = Instant::now() + work.request.budget_per_module * BUSY_FACTOR + AFTERWARDS;
     let mut module = None;
     loop {
         match told.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
@@ -101,7 +101,6 @@ fn request(work: &Work<'_>) -> serde_json::Value {
         "sys_path": request.imports.search_path,
         "seed": request.seed,
         "budget": request.budget_per_module.as_secs_f64(),
-        "wall_factor": WALL_FACTOR,
         "commit": request.commit,
         "feedback": request.round.as_ref().map(|round| json!({
             "uncovered": lines_of(&round.uncovered, work.file),

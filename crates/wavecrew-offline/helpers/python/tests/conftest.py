@@ -20,8 +20,7 @@ def generate(tmp_path):
         file = project / (name + ".py")
         file.write_bytes(source if isinstance(source, bytes) else source.encode())
         request = dict(
-            {"root": str(project), "file": str(file), "out": str(tmp_path / "out"), "seed": 1, "budget": budget,
-             "wall_factor": 10.0}, **more)
+            {"root": str(project), "file": str(file), "out": str(tmp_path / "out"), "seed": 1, "budget": budget}, **more)
         path = tmp_path / "request.json"
         path.write_text(json.dumps(request))
         ran = subprocess.run(

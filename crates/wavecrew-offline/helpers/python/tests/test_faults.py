@@ -27,11 +27,12 @@ def test_faults_of_a_function(source, expected):
 
 
 def test_every_fault_compiles_and_leaves_the_original_alone():
-    source = "def f(a, b=2):\n    if a and b:\n        return [x for x in a if x != b][:1]\n    raise ValueError('no')\n"
+    source = "def f(a, b=2):\n    if a and b:\n        return [x for x in a if x != b][:1]\n    a.append(not b)\n"
+    source += "    while a[0] < 3 or b:\n        a[0] += -1\n        break\n    b = 'x'.lower()\n    raise ValueError('no')\n"
     original = functions(source)[0]
     before = ast.dump(original)
     found = mutants.mutants([original])
-    assert len(found) > 8
+    assert len(found) > 25
     for mutant in found:
         with mutants.Planted(mutant) as changed:
             assert ast.dump(changed) != before

@@ -186,3 +186,24 @@ def _resized(value, size):
             return value.__class__("a" * size) if isinstance(value, str) else None
         return (value * (size // len(value) + 1))[:size]
     return None
+
+
+def calmer(case):
+    """Cases with smaller numbers and shorter texts, which read better."""
+    slots = Slots(case)
+    for index, source in enumerate(slots.sources):
+        whole = source.encode()
+        for start, end, value in leaves(source):
+            for new in _smaller(value):
+                yield slots.replaced(index, (whole[:start] + repr(new).encode() + whole[end:]).decode())
+
+
+def _smaller(value):
+    if isinstance(value, bool) or value is None:
+        return ()
+    if isinstance(value, int):
+        sign = -1 if value < 0 else 1
+        return [sign * new for new in (1, 2, 10, 100, 1000) if new < abs(value)] if abs(value) > 12 else ()
+    if isinstance(value, str) and len(value) > 10:
+        return [value[:4], value[:8], value[-8:]]
+    return ()

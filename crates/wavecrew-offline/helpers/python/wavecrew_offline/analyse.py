@@ -15,6 +15,10 @@ DUNDERS = set(OPERATORS) | set(REFLECTED) | set(UNARY) | {"__getitem__", "__cont
 DUNDERS.discard("__hash__")
 
 
+# Parameters of constructors that take objects of the same class: trees and linked lists.
+RELATIVES = {"left", "right", "next", "next_node", "prev", "previous", "parent", "child"}
+
+
 class Parameter:
     __slots__ = ("name", "style", "required", "kinds", "default", "checked", "documented")
 
@@ -93,6 +97,8 @@ class Analysis:
         self.tree = ast.parse(source)
         self.functions = {}
         self.targets = []
+        self.attributes = {}
+        self.owner = None
         self._index(self.tree.body)
         self._discover()
 
@@ -102,6 +108,8 @@ class Analysis:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 self.functions[owner + node.name] = node
             elif isinstance(node, ast.ClassDef):
+                if not owner:
+                    self.attributes[node.name] = _attributes(node)
                 self._index(node.body, owner + node.name + ".")
             else:
                 for part in ("body", "orelse", "finalbody"):
@@ -149,6 +157,7 @@ class Analysis:
         elif node is None and function is not None:
             node = self._node_of(function)
         public = public and (not name.startswith("_") or name in DUNDERS)
+        self.owner = owner
         parameters = [] if how == "property" else self._parameters(function, node, how)
         if parameters is None:
             return
@@ -187,6 +196,16 @@ class Analysis:
         doc = (inspect.getdoc(function) or "") + "\n" + (inspect.getdoc(hinted) or "")
         signs = usage.uses(node, [p.name for p in found], self._calls) if node is not None else {}
         return [self._parameter(p, hints.get(p.name, p.annotation), doc, signs.get(p.name)) for p in found]
+
+    def _classes_with(self, attributes):
+        """Classes of the module that have all of some attributes."""
+        found = []
+        if attributes:
+            for name, has in self.attributes.items():
+                kind = getattr(self.module, name, None)
+                if attributes <= has and isinstance(kind, type):
+                    found.append(kind)
+        return found[:2]
 
     def _calls(self, called, call):
         """Signs for the variables that are passed to another function of this module."""
@@ -229,10 +248,14 @@ class Analysis:
             signs = usage.ranking(use)
             for kind, weight in signs[:4]:
                 add(kind, min(weight, 8) * (1 if ranked else 2))
+            for kind in self._classes_with(use.attributes):
+                add(("class", kind), 20)
+        if self.owner is not None and parameter.name in RELATIVES and parameter.default is None:
+            add(("class", self.owner), 8)
         if not ranked or max(ranked.values()) < 8:
             add(kinds.of_name(parameter.name), 5)
         if not ranked:
-            ranked[ANY] = 4
+            ranked[("plain",)] = 4
         if parameter.default is None:
             ranked[("none",)] = ranked.get(("none",), 0) + max(ranked.values()) // 4
         total = sum(ranked.values())
@@ -244,3 +267,17 @@ class Analysis:
             parameter.name, style, required, sorted(ranked.items(), key=lambda item: (-item[1], repr(item[0]))),
             parameter.default, bool(use and use.checked), documented,
         )
+
+
+def _attributes(node):
+    """Names that objects of a class have, by what its body defines and its methods assign."""
+    found = set()
+    for part in ast.walk(node):
+        if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef)) and not part.name.startswith("__"):
+            found.add(part.name)
+        elif isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store) and isinstance(part.value, ast.Name):
+            if part.value.id == "self":
+                found.add(part.attr)
+        elif isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
+            found.add(part.target.id)
+    return found

@@ -2,6 +2,8 @@
 import datetime
 import time
 
+# The classes that C code goes on making.
+ORIGINALS = {datetime.date: "datetime.date", datetime.datetime: "datetime.datetime"}
 SHIFT = datetime.timedelta(days=403, hours=7, minutes=11)
 
 
@@ -28,9 +30,12 @@ def shift():
             return real_date.today() + SHIFT
 
         def __repr__(self):
-            return real_date.__repr__(self)
+            return "datetime." + real_date.__repr__(self)
 
     class moment(real_datetime, metaclass=Kind):
+        def __repr__(self):
+            return "datetime." + real_datetime.__repr__(self)
+
         @classmethod
         def now(cls, tz=None):
             return real_datetime.now(tz) + SHIFT

@@ -1,4 +1,5 @@
 """Chooses the cases worth a test: those that reach something no other does, and those that notice a planted fault."""
+from . import aim
 from . import mutants as planting
 from . import outside
 from .search import smaller_cases
@@ -7,6 +8,7 @@ CALL_SECONDS = 0.05
 BATCH = 40
 ROUNDS = 40
 MOST_TRIES = 75
+MOST_CALMER = 12
 
 
 def cover(pool, lines=None):
@@ -89,6 +91,8 @@ class Killing:
         search = self.search
         pool = search.pool
         self.kept = cover(pool, self.lines)
+        self._calm()
+        self._tidy()
         lines = {case: _lines(outcome, self.path) for case, outcome in pool.items()}
         for case in sorted(pool, key=lambda case: weight(case, pool[case])):
             self._index(case, lines[case])
@@ -104,27 +108,49 @@ class Killing:
                 self._judge(mutant)
             self._outside(more)
             self._aim()
-            self._tidy()
         finally:
             self.runner.seconds = slow
         return self.kept
 
-    def _tidy(self):
-        """Leaves out steps and options that change nothing about what a case shows."""
+    def _calm(self):
+        """Puts smaller values into the chosen cases where they take the same path."""
         pool = self.search.pool
         for position, case in enumerate(self.kept):
-            changed = True
-            while changed:
-                changed = False
-                for smaller in smaller_cases(case):
-                    self.report.beat(smaller)
-                    outcome = self.runner.run(smaller)
-                    if outcome.same(pool[case]) and outcome.features >= pool[case].features and smaller not in pool:
-                        outcome.example = pool[case].example
-                        pool[smaller] = outcome
-                        case = self.kept[position] = smaller
-                        changed = True
+            if pool[case].example or self.report.late():
+                continue
+            for tries, other in enumerate(aim.calmer(case)):
+                if tries >= MOST_CALMER:
+                    break
+                if other in pool or other.key() in self.search.excluded:
+                    continue
+                self.report.beat(other)
+                outcome = self.runner.run(other)
+                if outcome.how == pool[case].how and outcome.features >= pool[case].features:
+                    if self.runner.run(other, traced=False).same(outcome):
+                        pool[other] = outcome
+                        self.kept[position] = other
                         break
+
+    def _tidy(self):
+        """Leaves out steps and options that change nothing about what a chosen case shows."""
+        for position, case in enumerate(self.kept):
+            self.kept[position] = self._leaner(case, lambda smaller: True)
+
+    def _leaner(self, case, still):
+        """The case without what changes nothing about its outcome, as long as `still` says yes."""
+        pool = self.search.pool
+        changed = True
+        while changed:
+            changed = False
+            for smaller in smaller_cases(case):
+                self.report.beat(smaller)
+                outcome = self.runner.run(smaller)
+                if outcome.same(pool[case]) and outcome.features >= pool[case].features and still(smaller):
+                    outcome.example = pool[case].example
+                    pool.setdefault(smaller, outcome)
+                    case, changed = smaller, True
+                    break
+        return case
 
     def _index(self, case, lines):
         for line in lines:
@@ -156,14 +182,33 @@ class Killing:
         kept = set(self.kept)
         reaching = self.by_line.get(mutant.line, ())
         first = [case for case in reaching if case in kept]
-        others = [case for case in reaching if case not in kept]
+        others = [case for case in reaching if case not in kept and not is_trivial(self.search.pool[case])]
         killer = self._killer(mutant, first[:80] + others[:MOST_TRIES])
         if killer is None:
             self.survivors.append(mutant)
             return
         self.killed += 1
         if killer not in kept:
-            self.kept.append(killer)
+            self._keep(mutant, killer)
+
+    def _keep(self, mutant, killer):
+        """Keeps a case that notices a fault, without what it does not need for that."""
+        before = self.search.pool[killer]
+
+        def notices(smaller):
+            if not self.swapper.put(mutant.code):
+                self.swapper.restore()
+                return False
+            try:
+                return not self.runner.run(smaller, traced=False).same(before)
+            finally:
+                self.swapper.restore()
+
+        lean = self._leaner(killer, notices)
+        if lean is not killer:
+            self._index(lean, _lines(self.search.pool[lean], self.path))
+        if lean not in self.kept:
+            self.kept.append(lean)
 
     def _killer(self, mutant, cases):
         """The first case whose outcome the fault changes."""
@@ -210,7 +255,7 @@ class Killing:
                 continue
             self.report.beat(case)
             outcome = self.runner.run(case)
-            if outcome.how in ("returns", "raises"):
+            if outcome.how in ("returns", "raises") and not is_trivial(outcome):
                 found = _lines(outcome, self.path)
                 if found & wanted:
                     batch.append((case, outcome, found))
@@ -240,8 +285,7 @@ class Killing:
                 self.search.pool[case] = outcome
                 self.search.by_target.setdefault(case.target, []).append(case)
                 self._index(case, found)
-                if case not in self.kept:
-                    self.kept.append(case)
+                self._keep(mutant, case)
                 return True
         return False
 

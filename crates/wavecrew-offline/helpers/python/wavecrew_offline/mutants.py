@@ -173,7 +173,9 @@ def _set_test(value):
 
 
 def _set_method(node):
-    node.func.attr = METHODS[node.func.attr]
+    # A new call: only the node itself is put back afterwards, not what is below it.
+    called = ast.Attribute(value=node.func.value, attr=METHODS[node.func.attr], ctx=ast.Load())
+    return ast.Call(func=ast.copy_location(called, node.func), args=node.args, keywords=node.keywords)
 
 
 def _assign_none(node):

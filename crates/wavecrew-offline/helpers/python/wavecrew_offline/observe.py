@@ -14,6 +14,8 @@ import re
 import types
 import uuid
 
+from . import clock
+
 MOST_ITEMS = 40
 MOST_TEXT = 600
 MOST_FACTS = 12
@@ -27,6 +29,8 @@ STANDARD = {
     collections.deque: "collections.deque", range: "range", slice: "slice",
     pathlib.PosixPath: "pathlib.Path", pathlib.PurePosixPath: "pathlib.PurePosixPath",
 }
+
+STANDARD.update(clock.ORIGINALS)
 
 
 class Unstable(Exception):
@@ -217,7 +221,7 @@ def public_attributes(value):
     """Attributes and properties without a leading underscore, in the order of the class."""
     kind = type(value)
     names = []
-    slots = [slot for base in kind.__mro__ for slot in _slots(base)]
+    slots = [slot for base in kind.__mro__ for slot in slots_of(base)]
     for name in list(getattr(value, "__dict__", ())) + slots:
         if name not in names:
             names.append(name)
@@ -238,6 +242,6 @@ def public_attributes(value):
     return found
 
 
-def _slots(base):
+def slots_of(base):
     slots = vars(base).get("__slots__", ())
     return (slots,) if isinstance(slots, str) else tuple(slots)

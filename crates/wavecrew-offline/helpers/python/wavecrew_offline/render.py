@@ -134,7 +134,11 @@ class Writer:
             args.append((name, source))
         call = self._call(case, target, args, lines, "subject" in shown)
         subject = subject_name(target["owner"] or "") if case.receiver is not None else ""
-        name = words.unique(self._name(entry, "single"), self.taken)
+        name = self._name(entry, "single")
+        if name in self.taken and case.receiver is not None:
+            made = words.slug(case.receiver.partition("(")[2], 24)
+            name = "%s_on_%s" % (name, made) if made else name
+        name = words.unique(name, self.taken)
         if entry.how == "raises":
             fact = entry.facts[0]
             match = ", match=%s" % words.pattern(fact[2]) if fact[2] else ""

@@ -56,7 +56,7 @@ class Runner:
         self.seeded = seeded
         self.code = {}
         self.calls = 0
-        self.seconds = 0.3
+        self.seconds = 0.3  # of processor time, for one call
         self.raises = {}
 
     def compiled(self, source):
@@ -95,9 +95,8 @@ class Runner:
             self.namespace["random"].seed(0)
         try:
             try:
-                if traced:
-                    self.tracer.start()
-                outcome = self.guard.call(lambda: self._run(case, target, out), self.seconds)
+                self.tracer.features = set()
+                outcome = self.guard.call(lambda: self._run(case, target, out, traced), self.seconds)
             finally:
                 if traced:
                     features = self.tracer.stop()
@@ -109,12 +108,14 @@ class Runner:
             outcome = Outcome("refused", why="memory")
         except BaseException as error:
             outcome = Outcome("refused", why="%s while it was observed" % type(error).__name__)
-        if self.guard.tried is not None:
+        if self.guard.expired:
+            outcome = Outcome("hangs", why="no end after %s s" % self.seconds)
+        elif self.guard.tried is not None:
             outcome = Outcome("refused", why=self.guard.tried)
         outcome.features = features
         return outcome
 
-    def _run(self, case, target, out):
+    def _run(self, case, target, out, traced):
         scope = {}
         words = []
         try:
@@ -128,11 +129,13 @@ class Runner:
         except Exception as error:
             raise Setup(type(error).__name__)
         before = [self._try_source(scope[key]) if _changeable(scope[key]) else None for _, key in words]
-        scope_all = self.namespace
+        state = self._snapshot(scope["subject"]) if case.receiver is not None else None
         wrap = ["{}"]
         try:
             call = self.compiled(target.expression(words, case.receiver is not None))
-            result = eval(call, scope_all, scope)
+            if traced:  # what the setup reaches is nothing that the test shows
+                self.tracer.start()
+            result = eval(call, self.namespace, scope)
             result = self._finish(result, wrap, target)
             facts = self.facts.of(result)
             outcome = Outcome("returns", facts, wrap[0])
@@ -147,8 +150,8 @@ class Runner:
                 new = self._try_source(scope[key])
                 if new is not None and new != old:
                     extra.append(("@" + key, "==", new))
-        if case.receiver is not None:
-            extra.extend(self._state(scope["subject"], target))
+        if case.receiver is not None and not target.reads_only:
+            extra.extend(self._changed_state(scope["subject"], state))
         text = out.buffer.getvalue()
         if text and len(text) < MOST_OUTPUT:
             extra.append(("@out", "==", repr(text.decode("utf-8", "replace"))))
@@ -223,14 +226,27 @@ class Runner:
             lines = self.raises[last[0]] = _raise_lines(last[0])
         return last[1] in lines, last[1]
 
-    def _state(self, subject, target):
-        if target.reads_only or type(subject).__module__ == "builtins":
+    def _snapshot(self, subject):
+        """The attributes of an object as sources, the private ones included."""
+        values = dict(getattr(subject, "__dict__", ()))
+        for base in type(subject).__mro__:
+            for name in observe.slots_of(base):
+                if hasattr(subject, name):
+                    values[name] = getattr(subject, name)
+        return {name: self._try_source(value) for name, value in list(values.items())[:30] if isinstance(name, str)}
+
+    def _changed_state(self, subject, before):
+        """Facts about what can be seen of a change: public attributes, and properties where anything changed."""
+        after = self._snapshot(subject)
+        if after == before:
             return []
         facts = []
-        for name, item in observe.public_attributes(subject)[:6]:
+        for name, item in observe.public_attributes(subject)[:8]:
+            if name in after and after[name] == before.get(name):
+                continue
             found = self.facts.of(item, "@subject." + name, 2)
             facts.extend(fact for fact in found if fact[1] != "type")
-        return facts
+        return facts[:6]
 
     def _try_source(self, value):
         try:

@@ -10,7 +10,7 @@ MOST_POOL = 1500
 STALE_DONE = 500
 STALE_OPEN = 2500
 BATCH = 25
-HANGS_PER_TARGET = 3
+MOST_HANGS = 5
 
 
 class Search:
@@ -45,7 +45,7 @@ class Search:
         key = case.key()
         if key in self.tried or key in self.excluded:
             return False
-        if self.hangs.get(case.target, 0) >= HANGS_PER_TARGET * 3:
+        if self.hangs.get(case.target, 0) >= MOST_HANGS:
             return False
         if len(self.tried) < 400000:
             self.tried.add(key)

@@ -20,6 +20,7 @@ SEARCH_SHARE = 0.45
 KILL_SHARE = 0.95
 PRIVATE_SHARE = 0.1
 HARVEST_SHARE = 0.08
+CALL_SHARE = 0.04
 
 
 def failed(report, why):
@@ -44,6 +45,7 @@ class Session:
             if name.split(".")[0] in request["packages"] and getattr(other, "__file__", None)
         ]
         self.runner = Runner(self.names, guard, tracer, {t.key: t for t in targets}, paths + [self.path], seeded)
+        self.runner.seconds = min(0.3, max(0.05, request["seconds"] * CALL_SHARE))
 
     def run(self):
         if self.request["mode"] == "check":
@@ -55,6 +57,7 @@ class Session:
 
     def _check(self):
         """Runs given cases once, in the order given."""
+        self.runner.seconds = self.request.get("call_seconds", self.runner.seconds)
         for kind in self.request.get("adopted", ()):
             home, name = kind
             found = getattr(sys.modules.get(home), name, None)
@@ -111,11 +114,13 @@ class Session:
         self._private(search, executable, open_lines)
         self.report.send("phase", name="search", seconds=time.process_time() - started, calls=self.runner.calls)
         self.report.until(KILL_SHARE)
-        found = defects.Finder(search, harvest, self.names, self.analysis).run()
+        finder = defects.Finder(search, harvest, self.names, self.analysis)
+        found = finder.run()
         killing = kill.Killing(search, swapper, functions, self.path, wanted)
         reached = tracing.lines_of(self.import_features, self.path)
         loading = outside.wanted(self.analysis.tree, functions, reached)
         kept = killing.run((outside.Reloaded(self.module, self.runner, request["packages"]), loading))
+        kept = [case for case in kept if not finder.suspicious(case, search.pool[case])]
         self._finish(search, killing, kept, executable, found, started)
 
     def _wanted(self):

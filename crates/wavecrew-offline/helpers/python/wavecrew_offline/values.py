@@ -79,6 +79,15 @@ class Maker:
                         ("set", ("int",))]
         return self.make(self.rng.choice(choices), pool, depth + 1)
 
+    def _plain(self, _kind, pool, depth):
+        """For a parameter that nothing is known about: what most people would pass."""
+        choice = self.rng.random()
+        if choice < 0.45:
+            return repr(self.rng.choice(("alice", "bob", "a", "hello", "x", "", "some text")))
+        if choice < 0.85:
+            return self._int(None, pool, depth)
+        return self._any(None, pool, depth)
+
     def _none(self, _kind, _pool, _depth):
         return "None"
 
