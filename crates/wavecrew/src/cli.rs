@@ -102,9 +102,6 @@ enum Command {
     #[command(name = "__examine", hide = true)]
     Examine(examine::Args),
     Ask(ask::Args),
-    Ask(ask::Args),
-    #[command(name = "__offline", hide = true)]
-    Offline(offline::Args),
 }
 
 impl Cli {
@@ -146,8 +143,6 @@ impl Cli {
             Command::Offline(args) => args.run(&self.global),
             Command::Examine(args) => args.run(),
             Command::Ask(args) => args.run(&self.global),
-            Command::Ask(args) => args.run(&self.global),
-            Command::Offline(args) => args.run(&self.global),
         }
     }
 }
