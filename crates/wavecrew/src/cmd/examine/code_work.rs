@@ -138,6 +138,7 @@ fn look(case: &Case<'_>) -> Result<Result<Seen, Verdict>, Failure> {
         Failure::input(format!("the build and the tests could not be run: {error}"))
     };
     let runner = Runner {
+        python_path: Vec::new(),
         cache: case.session.run_folder().join("cache"),
         timeout: LIMIT,
         stop: None,
