@@ -10,3 +10,4 @@ pub mod verify;
 pub use measurement::{
     Coverage, FileCoverage, Flaky, LineRange, Measurement, Note, Outcome, Ratio, Standing, TestCase, TestId,
 };
+pub use run::mutation;

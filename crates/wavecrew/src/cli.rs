@@ -1,8 +1,9 @@
 //! The command line: flags that every command has, and the way to each verb.
 
 use crate::cmd::{
-    agents, archive, ask, cancel, completions, discover, examine, export, init, issues, lifecycle, list, logs, mcp, measure,
-    msg, plan, planex, report, resume, retry, run, show, skills, status, teams, validate, watch, wisdom,
+    agents, archive, ask, cancel, completions, discover, examine, export, init, issues, lifecycle, list,
+    logs, mcp, measure, msg, offline, plan, planex, report, resume, retry, run, show, skills, status, teams,
+    testing, validate, watch, wisdom,
 };
 use crate::exit::{Exit, Failure};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -20,6 +21,7 @@ pub struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
+  wavecrew testing                            write, run and measure tests for what changed
   wavecrew plan tasks.csv                     show what would run, wave by wave
   wavecrew plan tasks.csv --graph=mermaid     the same as a diagram for a document
   wavecrew validate tasks.csv --team testing  check a table against a team's rules
@@ -66,6 +68,7 @@ impl Color {
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    Testing(testing::Args),
     Lifecycle(lifecycle::Args),
     Run(run::Args),
     Planex(planex::Args),
@@ -94,6 +97,8 @@ enum Command {
     Discover(discover::Args),
     Msg(msg::Args),
     Wisdom(wisdom::Args),
+    #[command(name = "__offline", hide = true)]
+    Offline(offline::Args),
     #[command(name = "__examine", hide = true)]
     Examine(examine::Args),
     Ask(ask::Args),
@@ -107,6 +112,7 @@ impl Cli {
                 .map_err(|e| Failure::input(format!("cannot work in {}: {e}", dir.display())))?;
         }
         match &self.command {
+            Command::Testing(args) => args.run(&self.global),
             Command::Lifecycle(args) => args.run(&self.global),
             Command::Run(args) => args.run(&self.global),
             Command::Planex(args) => args.run(&self.global),
@@ -134,6 +140,7 @@ impl Cli {
             Command::Discover(args) => args.run(&self.global),
             Command::Msg(args) => args.run(&self.global),
             Command::Wisdom(args) => args.run(&self.global),
+            Command::Offline(args) => args.run(&self.global),
             Command::Examine(args) => args.run(),
             Command::Ask(args) => args.run(&self.global),
         }

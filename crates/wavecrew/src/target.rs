@@ -3,6 +3,7 @@
 use crate::csv_file::CsvFile;
 use crate::exit::Failure;
 use crate::issue_input::{self, IssueFlags};
+use crate::launch::testing::{self, Prepared, TestingFlags};
 use crate::{find_team, show};
 use std::path::{Path, PathBuf};
 use wavecrew_core::issue::Issue;
@@ -19,6 +20,8 @@ pub struct Target {
     pub reason: Option<String>,
     /// The table it came from.
     pub file: Option<PathBuf>,
+    /// What is tested, in a team that tests code.
+    pub testing: Option<Prepared>,
     /// Issues that are filed when it is run.
     pub new_issues: Vec<Issue>,
 }
@@ -45,12 +48,14 @@ pub struct Words {
     #[arg(long)]
     no_supervision: bool,
     #[command(flatten)]
+    pub testing: TestingFlags,
+    #[command(flatten)]
     issues: IssueFlags,
 }
 
 impl Words {
-    /// A team with what it is to work on.
-    pub fn of_team(team: &str, request: Vec<String>, issues: IssueFlags) -> Self {
+    /// The words of a team's own command.
+    fn of_team(team: &str, request: Vec<String>) -> Self {
         Self {
             target: Some(team.to_owned()),
             request,
@@ -58,21 +63,51 @@ impl Words {
             pipeline: None,
             switch: Vec::new(),
             no_supervision: false,
-            issues,
+            testing: TestingFlags::default(),
+            issues: IssueFlags::default(),
         }
     }
 
-    /// What the command `lifecycle` means by its flags.
+    pub fn of_testing(request: Vec<String>, pipeline: Option<String>, testing: TestingFlags) -> Self {
+        Self {
+            pipeline,
+            testing,
+            ..Self::of_team("testing", request)
+        }
+    }
+
     pub fn of_lifecycle(request: Vec<String>, pipeline: Option<String>, no_supervision: bool) -> Self {
         Self {
             pipeline,
             no_supervision,
-            ..Self::of_team("lifecycle", request, IssueFlags::default())
+            ..Self::of_team("lifecycle", request)
+        }
+    }
+
+    pub fn of_planex(request: Vec<String>, issues: IssueFlags) -> Self {
+        Self {
+            issues,
+            ..Self::of_team("planex", request)
         }
     }
 
     pub fn request(&self) -> String {
         self.issues.request(&self.request)
+    }
+
+    /// What a team that tests code is to test.
+    fn prepare(&self, team: &Team) -> Result<Option<Prepared>, Failure> {
+        if !testing::is_testing(team) {
+            return match self.testing.given() {
+                None => Ok(None),
+                Some(flag) => Err(Failure::with_help(
+                    format!("the team `{}` has no flag {flag}", team.name),
+                    "it is for teams that test code, such as `testing`",
+                )),
+            };
+        }
+        let project = std::env::current_dir().map_err(Failure::Output)?;
+        testing::prepare(&project, team, &self.testing, &self.request()).map(Some)
     }
 
     /// Reads and checks what is named; warnings are shown unless `quiet`.
@@ -129,6 +164,7 @@ impl Words {
             let warnings: Vec<Problem> = warnings.into_iter().map(|warning| warning.0).collect();
             show::warnings(&file, &warnings);
         }
+        let testing = self.prepare(&team)?;
         Ok(Target {
             team,
             plan,
@@ -136,6 +172,7 @@ impl Words {
             reason: None,
             new_issues: Vec::new(),
             file: Some(PathBuf::from(name)),
+            testing,
         })
     }
 
@@ -153,11 +190,13 @@ impl Words {
                 "give it a table: `wavecrew run TASKS.csv --team NAME`",
             )
         };
+        let testing = self.prepare(&team)?;
         let request = self.request();
+        let size = testing.as_ref().and_then(|prepared| prepared.size);
         let (name, reason) = if let Some(name) = &self.pipeline {
             (name.clone(), "chosen by --pipeline".to_owned())
         } else {
-            let choice = team.choose(&request, None).ok_or_else(none)?;
+            let choice = team.choose(&request, size).ok_or_else(none)?;
             (choice.pipeline, choice.reason)
         };
         let Some(pipeline) = team.pipeline(&name) else {
@@ -171,11 +210,14 @@ impl Words {
             let message = format!("the team `{}` has no pipeline `{name}`", team.name);
             return Err(Failure::with_help(message, help));
         };
+        let request = testing
+            .as_ref()
+            .map_or(request.clone(), |prepared| prepared.request(&request));
         let chain = team.expansion.iter().find_map(|expansion| match expansion {
             Expansion::PerIssue { chain, .. } => Some(chain),
             Expansion::PerPlanTask { .. } => None,
         });
-        let (pipeline, new_issues) = match chain {
+        let (mut pipeline, new_issues) = match chain {
             Some(chain) => {
                 let input = issue_input::read(&self.issues, &self.request, quiet)?;
                 (pipeline.for_issues(&input.rows, chain), input.new)
@@ -185,6 +227,9 @@ impl Words {
                 (pipeline.for_request(&request), Vec::new())
             }
         };
+        if let Some(prepared) = &testing {
+            prepared.set_targets(&mut pipeline);
+        }
         let (header, rows) = pipeline.to_csv_rows(&team);
         let mut sheet = SheetBuilder::new(header);
         for (line, row) in (2..).zip(&rows) {
@@ -205,6 +250,7 @@ impl Words {
             pipeline: Some(name),
             reason: Some(reason),
             file: None,
+            testing,
             new_issues,
         })
     }

@@ -30,7 +30,9 @@ pub fn content_problems(content: &Content, name: &str, bytes: &[u8]) -> Vec<Stri
             headings,
             epics,
             stories,
-        } => with_headings(headings, &|text| specification::epics_problems(text, *epics, *stories)),
+        } => with_headings(headings, &|text| {
+            specification::epics_problems(text, *epics, *stories)
+        }),
         Content::Json {
             schema,
             files,
@@ -44,7 +46,9 @@ pub fn content_problems(content: &Content, name: &str, bytes: &[u8]) -> Vec<Stri
             if !problems.is_empty() {
                 return problems;
             }
-            let named = own_name.iter().filter_map(|place| name_problem(&value, place, name));
+            let named = own_name
+                .iter()
+                .filter_map(|place| name_problem(&value, place, name));
             let paths = files.iter().flat_map(|place| file_problems(&value, place));
             named.chain(paths).collect()
         }),
@@ -103,7 +107,11 @@ fn lies_inside(name: &str) -> bool {
 }
 
 /// All texts at a place, in which `*` stands for every entry of a list.
-fn texts_at<'v, 'p>(value: &'v Value, mut place: impl Iterator<Item = &'p str> + Clone, found: &mut Vec<&'v str>) {
+fn texts_at<'v, 'p>(
+    value: &'v Value,
+    mut place: impl Iterator<Item = &'p str> + Clone,
+    found: &mut Vec<&'v str>,
+) {
     match (place.next(), value) {
         (Some("*"), Value::Array(entries)) => {
             for entry in entries {
@@ -169,7 +177,10 @@ mod tests {
             own_name: Some("/id".to_owned()),
         };
         for (text, expected) in [
-            (r#"{"id":"ISS-1","tasks":[{"files":["src/a.rs","./b"]}],"main":"c"}"#, &[][..]),
+            (
+                r#"{"id":"ISS-1","tasks":[{"files":["src/a.rs","./b"]}],"main":"c"}"#,
+                &[][..],
+            ),
             (
                 r#"{"id":"ISS-2"}"#,
                 &["says `ISS-2` at /id, and the file is of `ISS-1`"],
@@ -225,7 +236,11 @@ mod tests {
                 &["does not fit its schema at /tasks/0: \"order\" is a required property"],
             ),
         ] {
-            assert_eq!(content_problems(&content, "a.json", text.as_bytes()), expected, "{text}");
+            assert_eq!(
+                content_problems(&content, "a.json", text.as_bytes()),
+                expected,
+                "{text}"
+            );
         }
     }
 

@@ -35,8 +35,9 @@ pub fn spending_table(ledger: &Ledger) -> String {
     if ran.iter().all(|task| ledger.task(*task).spent.is_nothing()) {
         return String::new();
     }
-    let mut text = "\n## Cost and time\n\n| Task | Attempts | Time | Tokens | Cost |\n| --- | --- | --- | --- | --- |\n"
-        .to_owned();
+    let mut text =
+        "\n## Cost and time\n\n| Task | Attempts | Time | Tokens | Cost |\n| --- | --- | --- | --- | --- |\n"
+            .to_owned();
     for task in ran {
         let state = ledger.task(task);
         let time = duration(state).map_or_else(|| "–".to_owned(), human);

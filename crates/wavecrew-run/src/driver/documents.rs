@@ -23,7 +23,10 @@ pub struct Deliverable<'a> {
 pub fn deliverables<'a>(session: &Path, ledger: &'a Ledger) -> Vec<Deliverable<'a>> {
     let plan = ledger.plan();
     let mut all: Vec<Deliverable<'a>> = Vec::new();
-    for task in plan.tasks().filter(|task| ledger.status(*task) == Status::Completed) {
+    for task in plan
+        .tasks()
+        .filter(|task| ledger.status(*task) == Status::Completed)
+    {
         for path in delivered(session, &ledger.team, plan, task) {
             all.retain(|known| known.path != path);
             let task = plan.id(task);
@@ -56,7 +59,9 @@ fn commits(ledger: &Ledger) -> String {
     let rows = plan.tasks().filter_map(|task| {
         let tree = ledger.task(task).tree.as_deref()?;
         let commit = match &tree.state {
-            TreeState::Merged { commit: Some(commit) } => format!("`{}`", commit.chars().take(10).collect::<String>()),
+            TreeState::Merged { commit: Some(commit) } => {
+                format!("`{}`", commit.chars().take(10).collect::<String>())
+            }
             TreeState::Merged { commit: None } => "nothing to merge".to_owned(),
             TreeState::Open | TreeState::Refused => format!("not merged, on branch `{}`", tree.tree.branch),
         };
@@ -73,7 +78,10 @@ fn commits(ledger: &Ledger) -> String {
 fn trace(session: &Path, team: &Team) -> Option<Trace> {
     let owed = |wanted: fn(&Content) -> bool| {
         let all = team.roles.iter().flat_map(|role| &role.owes);
-        let path = all.filter(|owed| wanted(&owed.content)).map(|owed| &owed.path).next()?;
+        let path = all
+            .filter(|owed| wanted(&owed.content))
+            .map(|owed| &owed.path)
+            .next()?;
         fs::read_to_string(session.join(path)).ok()
     };
     let requirements = owed(|content| matches!(content, Content::Requirements { .. }))?;

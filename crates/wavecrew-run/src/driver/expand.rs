@@ -108,7 +108,11 @@ impl Driver<'_> {
         };
         // A board that cannot be written stops nothing: the rows say the same.
         let _ = self.session.dir.board().append(&discovery);
-        let summary = format!("{} touch the same files: {}", issues.join(" and "), files.join(", "));
+        let summary = format!(
+            "{} touch the same files: {}",
+            issues.join(" and "),
+            files.join(", ")
+        );
         self.say("conflict_detected", &summary);
     }
 
@@ -130,7 +134,10 @@ impl Driver<'_> {
             Ok((plan, _)) => Ok(Some((patch, Box::new(plan)))),
             Err(problems) => {
                 let problems: Vec<&str> = problems.iter().map(|p| p.message.as_str()).collect();
-                Err(format!("the rows of the plan cannot be used: {}", problems.join("; ")))
+                Err(format!(
+                    "the rows of the plan cannot be used: {}",
+                    problems.join("; ")
+                ))
             }
         }
     }
@@ -185,7 +192,9 @@ pub(super) fn files_like(session: &Path, pattern: &str) -> Vec<(String, String)>
         .flatten()
         .filter_map(|entry| {
             let name = format!("{base}/{}", entry.file_name().to_str()?);
-            let text = pattern.matches(&name).then(|| fs::read_to_string(entry.path()).ok())??;
+            let text = pattern
+                .matches(&name)
+                .then(|| fs::read_to_string(entry.path()).ok())??;
             Some((name, text))
         })
         .collect();
@@ -198,9 +207,11 @@ fn touched(value: &Value) -> Vec<String> {
     match value {
         Value::Object(fields) => {
             let own = |(key, inner): (&String, &Value)| match (key.as_str(), inner) {
-                ("files_touched" | "files", Value::Array(files)) => {
-                    files.iter().filter_map(Value::as_str).map(str::to_owned).collect()
-                }
+                ("files_touched" | "files", Value::Array(files)) => files
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .map(str::to_owned)
+                    .collect(),
                 (_, inner) => touched(inner),
             };
             fields.iter().flat_map(own).collect()
@@ -242,6 +253,10 @@ mod tests {
         let ids: Vec<String> = read().unwrap().into_iter().map(|task| task.id).collect();
         assert_eq!(ids, ["TASK-001", "TASK-002"]);
         fs::write(folder.join("TASK-003.json"), "{}").unwrap();
-        assert!(read().unwrap_err().starts_with("plan/TASK-003.json cannot be used: missing field"));
+        assert!(
+            read()
+                .unwrap_err()
+                .starts_with("plan/TASK-003.json cannot be used: missing field")
+        );
     }
 }

@@ -16,6 +16,7 @@ mod perform;
 mod pools;
 mod reporter;
 mod session;
+mod shorts;
 mod table;
 mod taping;
 mod trees;
@@ -42,6 +43,7 @@ use crate::guardian::{Guardian, GuardianCommand};
 use crate::process::{Notice as ProcessNotice, ProcessError, SpawnFailure, check_open_files_limit};
 use briefing::Surroundings;
 use pools::PoolKeeper;
+use shorts::Shorts;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs;
 use std::path::PathBuf;
@@ -57,11 +59,14 @@ use wavecrew_core::engine::{
 };
 use wavecrew_core::event::{Ending, Event};
 use wavecrew_core::time::Timestamp;
-use wavecrew_store::{StoreError, Syncer};
+use wavecrew_store::{Attempts, StoreError, Syncer};
 use worker::{ProcessNews, Worker};
 
 /// How often clocks, edits and words from outside are looked at.
 const TICK: Duration = Duration::from_millis(100);
+
+/// Results that arrive within this time share a sync.
+const BETWEEN_SYNCS: Duration = Duration::from_millis(10);
 
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
@@ -112,6 +117,8 @@ pub struct Driver<'a> {
     checked: UnboundedSender<(u64, crate::process::Exit)>,
     inputs: VecDeque<Input>,
     surroundings: Surroundings,
+    shorts: Shorts,
+    attempts: Attempts,
     pools: PoolKeeper,
     table: TableKeeper,
     committer: Committer,
@@ -159,6 +166,7 @@ impl Committer {
                     let _ = failed.send(TableNews::Failed(error));
                     return;
                 }
+                std::thread::sleep(BETWEEN_SYNCS);
             }
         });
         Self { wake }
@@ -207,6 +215,9 @@ impl<'a> Driver<'a> {
         let table = session.take_table();
         let syncer = session.journal.syncer();
         let clock = Clock::start();
+        let shorts = Shorts::of(&session.dir);
+        let attempts = session.dir.attempts();
+        let surroundings = Surroundings::of(&session.dir);
         let mut driver = Self {
             pools: PoolKeeper::new(&surface.pools, clock.now()),
             table: TableKeeper::start(table, syncer.clone(), news_out.clone()),
@@ -225,7 +236,9 @@ impl<'a> Driver<'a> {
             checks: HashMap::new(),
             checked,
             inputs: VecDeque::new(),
-            surroundings: Surroundings::default(),
+            surroundings,
+            shorts,
+            attempts,
             settled: Vec::new(),
             process_news,
             answers,

@@ -3,11 +3,12 @@
 mod baseline;
 mod changes;
 mod code_work;
+mod suite;
 
 use crate::exit::{Exit, Failure};
 use crate::session_view::SessionView;
 use clap::ValueEnum;
-use code_work::{Case, Verdict};
+use serde_json::{Value, json};
 use std::io::{Write, stdout};
 use std::path::PathBuf;
 use wavecrew_store::SessionDir;
@@ -25,37 +26,41 @@ pub struct Args {
     attempt: u32,
     #[arg(long, value_enum)]
     what: What,
-    // Code is looked at when its worker is done, whatever it reports.
+    // The same is looked at before a worker and after it.
     #[arg(long = "stage")]
     _stage: Option<String>,
-    #[arg(long = "report")]
-    _report: Option<PathBuf>,
+    /// The columns that the worker reported
+    #[arg(long)]
+    report: PathBuf,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum What {
+    GeneratedTests,
+    TestRun,
+    TestReport,
     CodeWork,
     CodeTests,
 }
 
 impl Args {
     pub fn run(&self) -> Result<Exit, Failure> {
-        let verdict = self.examine().unwrap_or_else(|failure| Verdict::Contradicted {
-            reason: failure.to_string(),
-        });
+        let verdict = self
+            .examine()
+            .unwrap_or_else(|failure| json!({ "verdict": "contradicted", "reason": failure.to_string() }));
         let mut out = stdout().lock();
         serde_json::to_writer(&mut out, &verdict).map_err(std::io::Error::from)?;
         writeln!(out)?;
         Ok(Exit::Done)
     }
 
-    fn examine(&self) -> Result<Verdict, Failure> {
+    fn examine(&self) -> Result<Value, Failure> {
         let view = SessionView::load(SessionDir::at(&self.session)?)?;
         let Some(task) = view.ledger.plan().find(&self.task) else {
             return Err(Failure::input(format!("the session has no task `{}`", self.task)));
         };
         let folder = std::env::current_dir().map_err(Failure::Output)?;
-        let case = Case {
+        let code = code_work::Case {
             session: &view.dir,
             project: &self.project,
             folder: &folder,
@@ -64,9 +69,15 @@ impl Args {
             task,
             attempt: self.attempt,
         };
-        match self.what {
-            What::CodeWork => code_work::code(&case),
-            What::CodeTests => code_work::tests(&case),
-        }
+        let verdict = match self.what {
+            What::GeneratedTests => {
+                serde_json::to_value(suite::examine(self, &view, task, suite::generated)?)
+            }
+            What::TestRun => serde_json::to_value(suite::examine(self, &view, task, suite::run)?),
+            What::TestReport => serde_json::to_value(suite::examine(self, &view, task, suite::report)?),
+            What::CodeWork => serde_json::to_value(code_work::code(&code)?),
+            What::CodeTests => serde_json::to_value(code_work::tests(&code)?),
+        };
+        Ok(verdict.expect("a verdict is plain data"))
     }
 }

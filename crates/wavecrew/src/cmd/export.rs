@@ -39,7 +39,10 @@ impl Args {
 
 /// Copies what the session delivered; the names of what was copied.
 pub fn export(dir: &SessionDir, ledger: &Ledger, folder: &Path) -> Result<Vec<String>, Failure> {
-    let mut files: Vec<String> = deliverables(dir.path(), ledger).into_iter().map(|found| found.path).collect();
+    let mut files: Vec<String> = deliverables(dir.path(), ledger)
+        .into_iter()
+        .map(|found| found.path)
+        .collect();
     let reports = ["context.md", "results.csv"].into_iter().map(str::to_owned);
     files.extend(reports.filter(|name| dir.path().join(name).is_file()));
     if files.is_empty() {
@@ -48,7 +51,11 @@ pub fn export(dir: &SessionDir, ledger: &Ledger, folder: &Path) -> Result<Vec<St
             format!("see `wavecrew status {}`", dir.id()),
         ));
     }
-    if let Some(there) = files.iter().map(|file| folder.join(file)).find(|file| file.exists()) {
+    if let Some(there) = files
+        .iter()
+        .map(|file| folder.join(file))
+        .find(|file| file.exists())
+    {
         return Err(Failure::with_help(
             format!("{} is there already", there.display()),
             "name another folder, or remove it first",

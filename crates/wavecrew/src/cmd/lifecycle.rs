@@ -3,7 +3,6 @@
 use super::run;
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
-use crate::launch::RunFlags;
 use crate::target::Words;
 
 /// Specify, plan, implement, test and review, with a supervisor between the steps
@@ -20,9 +19,7 @@ pub struct Args {
     #[arg(long)]
     no_supervision: bool,
     #[command(flatten)]
-    go_on: run::GoOn,
-    #[command(flatten)]
-    flags: RunFlags,
+    how: run::TeamRun,
 }
 
 const EXAMPLES: &str = "\
@@ -35,13 +32,13 @@ Examples:
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
-        if self.request.iter().all(|word| word.trim().is_empty()) && !self.go_on.is_wanted() {
+        if self.request.iter().all(|word| word.trim().is_empty()) && !self.how.is_wanted() {
             return Err(Failure::with_help(
                 "nothing is requested",
                 "say in words what is wanted: wavecrew lifecycle 'Implement undo'",
             ));
         }
         let words = Words::of_lifecycle(self.request.clone(), self.pipeline.clone(), self.no_supervision);
-        run::Args::new(words, self.go_on.clone(), self.flags.clone()).run(global)
+        run::Args::of_team(words, self.how.clone()).run(global)
     }
 }

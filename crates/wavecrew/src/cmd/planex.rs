@@ -4,7 +4,6 @@ use super::run;
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
 use crate::issue_input::IssueFlags;
-use crate::launch::RunFlags;
 use crate::target::Words;
 
 /// Plan issues and implement them, as many at once as their files allow
@@ -17,9 +16,7 @@ pub struct Args {
     #[command(flatten)]
     input: IssueFlags,
     #[command(flatten)]
-    go_on: run::GoOn,
-    #[command(flatten)]
-    flags: RunFlags,
+    how: run::TeamRun,
 }
 
 const EXAMPLES: &str = "\
@@ -32,7 +29,7 @@ Examples:
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
-        let words = Words::of_team("planex", self.issues.clone(), self.input.clone());
-        run::Args::new(words, self.go_on.clone(), self.flags.clone()).run(global)
+        let words = Words::of_planex(self.issues.clone(), self.input.clone());
+        run::Args::of_team(words, self.how.clone()).run(global)
     }
 }

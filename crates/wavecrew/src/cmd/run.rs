@@ -21,14 +21,12 @@ pub struct Args {
     #[command(flatten)]
     words: Words,
     #[command(flatten)]
-    go_on: GoOn,
-    #[command(flatten)]
-    flags: RunFlags,
+    how: TeamRun,
 }
 
-/// Flags that take up a session.
+/// What every command that runs something takes beside its own words.
 #[derive(clap::Args, Debug, Clone)]
-pub struct GoOn {
+pub struct TeamRun {
     /// Go on with a session: the named one, or the latest unfinished one
     #[arg(long = "continue", visible_alias = "resume", id = "resume", value_name = "SESSION", num_args = 0..=1)]
     #[expect(clippy::option_option, reason = "absent, bare, or with a name")]
@@ -39,9 +37,11 @@ pub struct GoOn {
     /// With --continue: only say what would run again, and why
     #[arg(long, requires = "resume")]
     dry_run: bool,
+    #[command(flatten)]
+    flags: RunFlags,
 }
 
-impl GoOn {
+impl TeamRun {
     pub fn is_wanted(&self) -> bool {
         self.resume.is_some()
     }
@@ -58,28 +58,30 @@ Examples:
   wavecrew run tasks.csv --max-cost 5 --max-time 8h          start nothing more at these limits";
 
 impl Args {
-    pub fn new(words: Words, go_on: GoOn, flags: RunFlags) -> Self {
-        Self { words, go_on, flags }
+    /// A team's own command is this one with the team named.
+    pub fn of_team(words: Words, how: TeamRun) -> Self {
+        Self { words, how }
     }
 
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
         let project = std::env::current_dir().map_err(Failure::Output)?;
         let config = Config::load(&project)?;
-        match &self.go_on.resume {
+        match &self.how.resume {
             Some(name) => {
                 let dir = self.find(&project, name.as_deref())?;
-                resume(
-                    &project,
-                    dir,
-                    &self.flags,
-                    global,
-                    &config,
-                    &Changes {
-                        keep: self.go_on.keep,
-                        dry_run: self.go_on.dry_run,
-                        retry: None,
-                    },
-                )
+                if !self.how.dry_run {
+                    launch::apply::deepen(&dir, &self.words.testing)?;
+                }
+                let changes = Changes {
+                    keep: self.how.keep,
+                    dry_run: self.how.dry_run,
+                    retry: None,
+                };
+                let exit = resume(&project, dir.clone(), &self.how.flags, global, &config, &changes)?;
+                if self.how.dry_run {
+                    return Ok(exit);
+                }
+                self.after(&project, &dir, exit, global)
             }
             None => self.start(&project, global, &config),
         }
@@ -87,14 +89,17 @@ impl Args {
 
     fn start(&self, project: &Path, global: &Global, config: &Config) -> Result<Exit, Failure> {
         let target = self.words.read(global.quiet)?;
+        if let Some(prepared) = &target.testing {
+            prepared.check(global.quiet || global.json)?;
+        }
         let request = self.words.request();
         let chosen = agents::choose(
             &target.team,
             config,
-            self.flags.agent.as_deref(),
-            &self.flags.role_agent,
+            self.how.flags.agent.as_deref(),
+            &self.how.flags.role_agent,
         )?;
-        if let Some(file) = &self.flags.record {
+        if let Some(file) = &self.how.flags.record {
             launch::record::check(file, &chosen.choice, None)?;
         }
         if let Some(exit) = self.unfinished_before(project, &target, &request, global, config)? {
@@ -103,9 +108,8 @@ impl Args {
         agents::check_rows(&chosen.choice, &target.team, &target.plan)?;
         self.confirm(&target, global)?;
         let (agent, why) = (chosen.choice.default.clone(), chosen.why);
-        let mut options = self.flags.options(global, config, chosen);
-        options.isolation =
-            isolation::settle(project, &target.team, self.flags.isolation, global.quiet)?;
+        let mut options = self.how.flags.options(global, config, chosen);
+        options.isolation = isolation::settle(project, &target.team, self.how.flags.isolation, global.quiet)?;
         options.pipeline.clone_from(&target.pipeline);
         let date = jiff::Timestamp::now().strftime("%Y%m%d").to_string();
         let name = match &target.file {
@@ -148,18 +152,37 @@ impl Args {
             IssueStore::new(project).take_in(&target.new_issues)?;
         }
         session.log_bytes = config.limits.log_bytes;
-        isolation::keep(&mut session.info, self.flags.isolation);
+        isolation::keep(&mut session.info, self.how.flags.isolation);
         session.dir.write_info(&session.info)?;
-        if let Some(file) = &self.flags.record {
+        if let Some(file) = &self.how.flags.record {
             launch::record::begin(file, &mut session)?;
         }
         launch::introduce(&ledger, &session, &agent, why, global);
-        launch::drive(session, Engine::new(ledger, options), &self.flags, global, config)
+        if let Some(prepared) = &target.testing {
+            launch::testing::begin(&mut session, &ledger, prepared, global.quiet || global.json)?;
+        }
+        let dir = session.dir.clone();
+        let exit = launch::drive(
+            session,
+            Engine::new(ledger, options),
+            &self.how.flags,
+            global,
+            config,
+        )?;
+        self.after(project, &dir, exit, global)
+    }
+
+    /// What becomes of the tests of a session that is over.
+    fn after(&self, project: &Path, dir: &SessionDir, exit: Exit, global: &Global) -> Result<Exit, Failure> {
+        if exit == Exit::Done && self.words.testing.apply {
+            launch::apply::apply(project, dir, self.how.flags.yes, global)?;
+        }
+        Ok(exit)
     }
 
     /// A team made the table, not the person: show it and ask.
     fn confirm(&self, target: &Target, global: &Global) -> Result<(), Failure> {
-        if self.flags.yes || target.file.is_some() {
+        if self.how.flags.yes || target.file.is_some() {
             return Ok(());
         }
         if !launch::is_terminal() || global.json {
@@ -199,7 +222,7 @@ impl Args {
         global: &Global,
         config: &Config,
     ) -> Result<Option<Exit>, Failure> {
-        if self.flags.yes {
+        if self.how.flags.yes {
             return Ok(None);
         }
         let file = target.file.as_deref().map(absolute);
@@ -224,7 +247,7 @@ impl Args {
             .default(0)
             .interact();
         match choice {
-            Ok(0) => resume(project, dir, &self.flags, global, config, &Changes::default()).map(Some),
+            Ok(0) => resume(project, dir, &self.how.flags, global, config, &Changes::default()).map(Some),
             Ok(_) => Ok(None),
             Err(_) => Err(Failure::Declined),
         }
@@ -275,6 +298,9 @@ pub fn resume(
     let (mut session, ledger) =
         OpenSession::take_up(project, dir, &launch::holder(), team).map_err(launch::session_failure)?;
     session.log_bytes = config.limits.log_bytes;
+    if !changes.dry_run {
+        launch::testing::take_up(&mut session, &ledger)?;
+    }
     let agent = flags
         .agent
         .clone()

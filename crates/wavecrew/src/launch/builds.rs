@@ -13,11 +13,15 @@ pub fn note_commits(dir: &SessionDir, ledger: &Ledger) -> Result<(), StoreError>
     for task in plan.tasks() {
         let merged = match ledger.task(task).tree.as_deref().map(|tree| &tree.state) {
             Some(TreeState::Merged { commit: Some(commit) }) => commit,
-            Some(TreeState::Merged { commit: None } | TreeState::Open | TreeState::Refused) | None => continue,
+            Some(TreeState::Merged { commit: None } | TreeState::Open | TreeState::Refused) | None => {
+                continue;
+            }
         };
         for debt in debts(&ledger.team, plan, task).of_engine {
             let file = dir.path().join(debt.pattern.as_str());
-            let record = fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
+            let record = fs::read(&file)
+                .ok()
+                .and_then(|text| serde_json::from_slice(&text).ok());
             let Some(Value::Object(mut record)) = record.filter(|_| debt.pattern.is_literal()) else {
                 continue;
             };

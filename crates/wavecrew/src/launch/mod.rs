@@ -1,6 +1,7 @@
 //! Starts a run and sees it through: the agent, the session, the screen, the exit code.
 
 pub mod agents;
+pub mod apply;
 mod asking;
 pub mod base;
 pub mod budget;
@@ -9,6 +10,7 @@ mod completion;
 pub mod isolation;
 mod issues;
 pub mod record;
+pub mod testing;
 
 use crate::cli::Global;
 use crate::config::Config;
@@ -177,6 +179,7 @@ pub fn drive(
     issues::close_merged(&project, &ledger)?;
     builds::note_commits(&dir, &ledger)?;
     let exit = Exit::from(&ending);
+    apply::settle(&dir, exit);
     screen.end(&ending, &ledger, &dir, &info, exit);
     // The screen is the person's again.
     drop(screen);

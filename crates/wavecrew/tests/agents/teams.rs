@@ -10,7 +10,10 @@ use std::process::Command;
 const REPORT: &str = r#"{"id":"{id}","status":"completed","findings":"done","score":0.9,"verdict":"APPROVE","Completeness":90,"Consistency":90,"Traceability":90,"Depth":90}"#;
 
 fn examples() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").canonicalize().unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../examples")
+        .canonicalize()
+        .unwrap()
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -37,7 +40,11 @@ fn notes(lab: &Lab) -> PathBuf {
         &["add", "-A"],
         &["commit", "-q", "-m", "notes"],
     ] {
-        let done = Command::new("git").current_dir(&project).args(words).status().unwrap();
+        let done = Command::new("git")
+            .current_dir(&project)
+            .args(words)
+            .status()
+            .unwrap();
         assert!(done.success(), "git {words:?}");
     }
     project
@@ -46,13 +53,24 @@ fn notes(lab: &Lab) -> PathBuf {
 fn run(lab: &Lab, words: &[&str], shell: &str) {
     let instruction = format!("@@shell {shell}\n@@final {REPORT}");
     let mut command = lab.wavecrew("notes", &lab.model.base("ok"));
-    command.args(words).args(["-y", "--agent", lab.name(), "--instruction", &instruction]);
+    command
+        .args(words)
+        .args(["-y", "--agent", lab.name(), "--instruction", &instruction]);
     let output = command.output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 fn subjects(project: &Path) -> String {
-    let log = Command::new("git").current_dir(project).args(["log", "--no-merges", "--format=%s"]).output().unwrap();
+    let log = Command::new("git")
+        .current_dir(project)
+        .args(["log", "--no-merges", "--format=%s"])
+        .output()
+        .unwrap();
     String::from_utf8(log.stdout).unwrap()
 }
 
@@ -60,8 +78,15 @@ fn subjects(project: &Path) -> String {
 fn lifecycle_with_codex() {
     let Some(lab) = Lab::new("codex") else { return };
     let project = notes(&lab);
-    let shell = format!("WAVECREW_TASK={{id}} sh {}", examples().join("lifecycle/agent.sh").display());
-    run(&lab, &["lifecycle", "--pipeline", "full-lifecycle", "Tag notes"], &shell);
+    let shell = format!(
+        "WAVECREW_TASK={{id}} sh {}",
+        examples().join("lifecycle/agent.sh").display()
+    );
+    run(
+        &lab,
+        &["lifecycle", "--pipeline", "full-lifecycle", "Tag notes"],
+        &shell,
+    );
     assert!(project.join("app/cli/tags.py").exists(), "{}", subjects(&project));
 }
 

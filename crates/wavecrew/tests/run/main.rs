@@ -9,6 +9,7 @@ mod reports;
 mod resume;
 mod sandbox;
 mod sessions;
+mod shorts;
 mod signals;
 mod spoken;
 mod trees;

@@ -14,7 +14,10 @@ pub(in crate::claim) fn problems(text: &str, epics: Bounds, stories: Bounds) -> 
             found.len()
         ));
     }
-    let told: Vec<_> = found.iter().map(|epic| (epic, defined(&epic.text, STORY))).collect();
+    let told: Vec<_> = found
+        .iter()
+        .map(|epic| (epic, defined(&epic.text, STORY)))
+        .collect();
     for (epic, own) in &told {
         if !stories.hold(own.len()) {
             problems.push(format!(
@@ -26,7 +29,10 @@ pub(in crate::claim) fn problems(text: &str, epics: Bounds, stories: Bounds) -> 
     }
     let all = || told.iter().flat_map(|(_, own)| own);
     let without = |says: &dyn Fn(&str) -> bool| -> Vec<&str> {
-        all().filter(|story| !says(&story.text)).map(|story| story.id).collect()
+        all()
+            .filter(|story| !says(&story.text))
+            .map(|story| story.id)
+            .collect()
     };
     let unserving = told
         .iter()
@@ -34,7 +40,10 @@ pub(in crate::claim) fn problems(text: &str, epics: Bounds, stories: Bounds) -> 
     let unserving: Vec<&str> = unserving.map(|(epic, _)| epic.id).collect();
     problems.extend(
         [
-            listed("defines more than once:", &twice(found.iter().map(|epic| epic.id))),
+            listed(
+                "defines more than once:",
+                &twice(found.iter().map(|epic| epic.id)),
+            ),
             listed("defines more than once:", &twice(all().map(|story| story.id))),
             listed("names no requirement (FR-001 and on) in", &unserving),
             listed("has no acceptance criteria for", &without(&has_acceptance)),
@@ -47,7 +56,9 @@ pub(in crate::claim) fn problems(text: &str, epics: Bounds, stories: Bounds) -> 
     if mvp.is_empty() {
         problems.push("names no story (STORY-001 and on) in its MVP".to_owned());
     }
-    let unknown = mvp.iter().filter(|id| !all().any(|story| story.id == id.as_str()));
+    let unknown = mvp
+        .iter()
+        .filter(|id| !all().any(|story| story.id == id.as_str()));
     let unknown: Vec<&str> = unknown.map(String::as_str).collect();
     problems.extend(listed("has stories in its MVP that no epic has:", &unknown));
     problems
@@ -55,7 +66,9 @@ pub(in crate::claim) fn problems(text: &str, epics: Bounds, stories: Bounds) -> 
 
 fn has_estimate(text: &str) -> bool {
     let text = text.to_lowercase();
-    ["estimate", "points", "size"].iter().any(|word| text.contains(word))
+    ["estimate", "points", "size"]
+        .iter()
+        .any(|word| text.contains(word))
 }
 
 #[cfg(test)]

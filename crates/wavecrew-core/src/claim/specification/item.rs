@@ -47,7 +47,10 @@ pub(super) fn defined<'a>(document: &'a str, prefix: &str) -> Vec<Item<'a>> {
             (_, Kind::Heading(_)) => true,
             _ => starts_another(other),
         };
-        let body = rest.iter().take_while(|other| !ends(other)).map(|other| other.text);
+        let body = rest
+            .iter()
+            .take_while(|other| !ends(other))
+            .map(|other| other.text);
         let text: Vec<&str> = std::iter::once(line.text).chain(body).collect();
         let heading = |&place: &usize| lines[place].text.trim_matches(['#', ' ', '\t']);
         let columns = match line.kind {
@@ -57,7 +60,12 @@ pub(super) fn defined<'a>(document: &'a str, prefix: &str) -> Vec<Item<'a>> {
         items.push(Item {
             id,
             text: text.join("\n"),
-            under: line.under.iter().filter(|&&place| place != at).map(heading).collect(),
+            under: line
+                .under
+                .iter()
+                .filter(|&&place| place != at)
+                .map(heading)
+                .collect(),
             columns,
         });
     }
@@ -80,9 +88,14 @@ pub(super) fn named(text: &str, prefix: &str) -> BTreeSet<String> {
 pub(super) fn below(document: &str, wanted: impl Fn(&str) -> bool) -> String {
     let lines = lines(document);
     let inside = |line: &&Line<'_>| {
-        line.under
-            .iter()
-            .any(|&place| wanted(&lines[place].text.trim_matches(['#', ' ', '\t', ':']).to_lowercase()))
+        line.under.iter().any(|&place| {
+            wanted(
+                &lines[place]
+                    .text
+                    .trim_matches(['#', ' ', '\t', ':'])
+                    .to_lowercase(),
+            )
+        })
     };
     let text: Vec<&str> = lines.iter().filter(inside).map(|line| line.text).collect();
     text.join("\n")
@@ -91,7 +104,9 @@ pub(super) fn below(document: &str, wanted: impl Fn(&str) -> bool) -> String {
 /// The cells of a table row, without markup.
 pub(super) fn cells(row: &str) -> impl Iterator<Item = &str> {
     let inner = row.trim().trim_start_matches('|').trim_end_matches('|');
-    inner.split('|').map(|cell| cell.trim_matches([' ', '\t', '*', '_', '`']))
+    inner
+        .split('|')
+        .map(|cell| cell.trim_matches([' ', '\t', '*', '_', '`']))
 }
 
 /// Whether the word stands by itself in the text; both in lower case.
@@ -145,7 +160,11 @@ fn kind_of(bare: &str) -> Kind {
 
 /// The first row of the table that these lines end in.
 fn first_row<'a>(lines: &[Line<'a>]) -> Vec<&'a str> {
-    let row = lines.iter().rev().take_while(|line| line.kind == Kind::Row).last();
+    let row = lines
+        .iter()
+        .rev()
+        .take_while(|line| line.kind == Kind::Row)
+        .last();
     row.map_or(vec![], |row| cells(row.text).collect())
 }
 
@@ -197,8 +216,14 @@ mod tests {
     #[test]
     fn names_and_words() {
         let names = named("FR-001, (FR-002) `FR-003`; XFR-004 FR-5x", "FR");
-        assert_eq!(names.into_iter().collect::<Vec<_>>(), ["FR-001", "FR-002", "FR-003"]);
+        assert_eq!(
+            names.into_iter().collect::<Vec<_>>(),
+            ["FR-001", "FR-002", "FR-003"]
+        );
         assert!(has_word("given a list", "given") && !has_word("forgiven", "given"));
-        assert_eq!(below("# A\nx\n## B\ny\n# C\nz", |title| title == "a"), "# A\nx\n## B\ny");
+        assert_eq!(
+            below("# A\nx\n## B\ny\n# C\nz", |title| title == "a"),
+            "# A\nx\n## B\ny"
+        );
     }
 }

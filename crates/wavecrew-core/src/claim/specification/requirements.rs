@@ -21,9 +21,15 @@ pub(in crate::claim) fn problems(text: &str) -> Vec<String> {
     }
     let elsewhere = accepted_elsewhere(text);
     let ids = |wanted: &dyn Fn(&Item<'_>) -> bool| -> Vec<&str> {
-        items.iter().filter(|item| wanted(item)).map(|item| item.id).collect()
+        items
+            .iter()
+            .filter(|item| wanted(item))
+            .map(|item| item.id)
+            .collect()
     };
-    let stories = below(text, |title| title.contains("user stories") || title.contains("user story"));
+    let stories = below(text, |title| {
+        title.contains("user stories") || title.contains("user story")
+    });
     let stories = stories.to_lowercase();
     let no_story = !stories.is_empty() && !["as a ", "as an ", "as the "].iter().any(|s| stories.contains(s));
     [
@@ -84,7 +90,9 @@ fn is_accepted(item: &Item<'_>) -> bool {
 
 /// Requirements whose criteria stand in a section of their own.
 fn accepted_elsewhere(text: &str) -> BTreeSet<String> {
-    let section = below(text, |title| title.contains("acceptance") && !title.contains("fr-"));
+    let section = below(text, |title| {
+        title.contains("acceptance") && !title.contains("fr-")
+    });
     named(&section, REQUIREMENT)
 }
 
@@ -97,11 +105,23 @@ mod tests {
     #[test]
     fn requirements() {
         for (text, expected) in [
-            ("### FR-001: Undo\nPriority: must\nAcceptance: it is back.\n", &[][..]),
-            ("- FR-001 (Must) The app must undo. Given a list, when undone, then it is back.\n", &[]),
-            ("| Id | Priority | Acceptance criteria |\n|--|--|--|\n| FR-001 | **Could** | it is back |\n", &[]),
+            (
+                "### FR-001: Undo\nPriority: must\nAcceptance: it is back.\n",
+                &[][..],
+            ),
+            (
+                "- FR-001 (Must) The app must undo. Given a list, when undone, then it is back.\n",
+                &[],
+            ),
+            (
+                "| Id | Priority | Acceptance criteria |\n|--|--|--|\n| FR-001 | **Could** | it is back |\n",
+                &[],
+            ),
             ("## Must have\n- FR-001: undo. Acceptance: back\n", &[]),
-            ("- FR-001 [Won't] undo\n## Acceptance criteria\n- FR-001: back\n", &[]),
+            (
+                "- FR-001 [Won't] undo\n## Acceptance criteria\n- FR-001: back\n",
+                &[],
+            ),
             (
                 "- FR-001: The app must undo.\n- FR-002 (Must) redo\n- FR-002 (Must) again\n",
                 &[
@@ -114,7 +134,10 @@ mod tests {
                 "| Id | Priority | Acceptance |\n|--|--|--|\n| FR-001 | Must | |\n",
                 &["has no acceptance criteria for FR-001"],
             ),
-            ("nothing\n", &["defines no requirement: begin each with its id, `FR-001` and on"]),
+            (
+                "nothing\n",
+                &["defines no requirement: begin each with its id, `FR-001` and on"],
+            ),
         ] {
             assert_eq!(problems(&format!("{text}{STORIES}")), expected, "{text}");
         }

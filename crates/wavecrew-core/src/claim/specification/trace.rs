@@ -46,8 +46,10 @@ impl Trace {
             .iter()
             .map(|epic| {
                 let requirements = named(&epic.text, REQUIREMENT);
-                let stories: BTreeSet<String> =
-                    defined(&epic.text, STORY).iter().map(|story| story.id.to_owned()).collect();
+                let stories: BTreeSet<String> = defined(&epic.text, STORY)
+                    .iter()
+                    .map(|story| story.id.to_owned())
+                    .collect();
                 let reaches = |task: &&PlannedTask<'_>| {
                     named(task.text, EPIC).contains(epic.id)
                         || !stories.is_disjoint(&named(task.text, STORY))
@@ -61,16 +63,21 @@ impl Trace {
             })
             .collect();
         let mut seen = BTreeSet::new();
-        let requirements = wanted.iter().filter(|item| seen.insert(item.id)).map(|item| Traced {
-            id: item.id.to_owned(),
-            priority: priority(item).unwrap_or(""),
-            epics: epics
-                .iter()
-                .filter(|epic| epic.requirements.contains(item.id))
-                .map(|epic| epic.id.clone())
-                .collect(),
-            tasks: ids(tasks.iter().filter(|task| named(task.text, REQUIREMENT).contains(item.id))),
-        });
+        let requirements = wanted
+            .iter()
+            .filter(|item| seen.insert(item.id))
+            .map(|item| Traced {
+                id: item.id.to_owned(),
+                priority: priority(item).unwrap_or(""),
+                epics: epics
+                    .iter()
+                    .filter(|epic| epic.requirements.contains(item.id))
+                    .map(|epic| epic.id.clone())
+                    .collect(),
+                tasks: ids(tasks
+                    .iter()
+                    .filter(|task| named(task.text, REQUIREMENT).contains(item.id))),
+            });
         Some(Self {
             requirements: requirements.collect(),
             planned: !tasks.is_empty(),
@@ -80,9 +87,14 @@ impl Trace {
 
     /// What leads nowhere. A requirement that is expressly not wanted need not lead anywhere.
     pub fn gaps(&self) -> Vec<String> {
-        let wanted = self.requirements.iter().filter(|traced| traced.priority != "Won't");
+        let wanted = self
+            .requirements
+            .iter()
+            .filter(|traced| traced.priority != "Won't");
         let lost = wanted.filter(|traced| traced.epics.is_empty());
-        let mut gaps: Vec<String> = lost.map(|traced| format!("{} is in no epic", traced.id)).collect();
+        let mut gaps: Vec<String> = lost
+            .map(|traced| format!("{} is in no epic", traced.id))
+            .collect();
         if self.planned {
             let unplanned = self.epics.iter().filter(|epic| epic.tasks.is_empty());
             gaps.extend(unplanned.map(|epic| format!("{} is in no task of the plan", epic.id)));
@@ -94,9 +106,20 @@ impl Trace {
     pub fn markdown(&self) -> String {
         let mut text = "\n## Traceability\n\n| Requirement | Priority | Epics | Plan tasks |\n| --- | --- | --- | --- |\n"
             .to_owned();
-        let list = |ids: &[String]| if ids.is_empty() { "–".to_owned() } else { ids.join(", ") };
+        let list = |ids: &[String]| {
+            if ids.is_empty() {
+                "–".to_owned()
+            } else {
+                ids.join(", ")
+            }
+        };
         for traced in &self.requirements {
-            let Traced { id, priority, epics, tasks } = traced;
+            let Traced {
+                id,
+                priority,
+                epics,
+                tasks,
+            } = traced;
             let _ = writeln!(text, "| {id} | {priority} | {} | {} |", list(epics), list(tasks));
         }
         if self.planned && !self.epics.is_empty() {
@@ -125,14 +148,22 @@ fn ids<'a>(tasks: impl Iterator<Item = &'a PlannedTask<'a>>) -> Vec<String> {
 mod tests {
     use super::*;
 
-    const REQUIREMENTS: &str = "- FR-001 (Must) a\n- FR-002 (Should) b\n- FR-003 (Won't) c\n- FR-004 (Must) d\n";
-    const EPICS: &str = "## EPIC-001\nFR-001\n- STORY-001 x\n## EPIC-002\nFR-002\n- STORY-002 y\n## EPIC-003\nFR-001\n";
+    const REQUIREMENTS: &str =
+        "- FR-001 (Must) a\n- FR-002 (Should) b\n- FR-003 (Won't) c\n- FR-004 (Must) d\n";
+    const EPICS: &str =
+        "## EPIC-001\nFR-001\n- STORY-001 x\n## EPIC-002\nFR-002\n- STORY-002 y\n## EPIC-003\nFR-001\n";
 
     #[test]
     fn ways_and_gaps() {
         let tasks = [
-            PlannedTask { id: "TASK-001", text: r#"{"requirements":["FR-001"]}"# },
-            PlannedTask { id: "TASK-002", text: r#"{"description":"STORY-002"}"# },
+            PlannedTask {
+                id: "TASK-001",
+                text: r#"{"requirements":["FR-001"]}"#,
+            },
+            PlannedTask {
+                id: "TASK-002",
+                text: r#"{"description":"STORY-002"}"#,
+            },
         ];
         let trace = Trace::of(REQUIREMENTS, EPICS, &tasks).unwrap();
         assert_eq!(trace.gaps(), ["FR-004 is in no epic"]);

@@ -78,7 +78,10 @@ fn row(plan: &Plan, task: TaskIx) -> Vec<String> {
 /// Each id once, in the order of first mention.
 fn unique(ids: &[String]) -> Vec<String> {
     let mut seen = BTreeSet::new();
-    ids.iter().filter(|id| seen.insert(id.as_str())).cloned().collect()
+    ids.iter()
+        .filter(|id| seen.insert(id.as_str()))
+        .cloned()
+        .collect()
 }
 
 /// A path as it is compared: `./a//b` and `a/b` are the same file.

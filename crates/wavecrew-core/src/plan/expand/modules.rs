@@ -12,8 +12,12 @@ pub(super) fn module(path: &str) -> Option<String> {
     let folders: Vec<&str> = folders.split('/').filter(|part| !part.is_empty()).collect();
     let is_test = folders.iter().any(|folder| TESTS.contains(folder))
         || name.starts_with("test_")
-        || [".test.", ".spec.", "_test."].iter().any(|mark| name.contains(mark));
-    let is_document = name.rsplit_once('.').is_some_and(|(_, ending)| matches!(ending, "md" | "rst" | "txt"));
+        || [".test.", ".spec.", "_test."]
+            .iter()
+            .any(|mark| name.contains(mark));
+    let is_document = name
+        .rsplit_once('.')
+        .is_some_and(|(_, ending)| matches!(ending, "md" | "rst" | "txt"));
     if name.is_empty() || is_test || is_document {
         return None;
     }

@@ -52,7 +52,11 @@ pub fn per_plan_task(
         unreachable!("called for plans");
     };
     let levels = levels(tasks)?;
-    let modules: BTreeSet<String> = tasks.iter().flat_map(|task| &task.files).filter_map(|f| module(f)).collect();
+    let modules: BTreeSet<String> = tasks
+        .iter()
+        .flat_map(|task| &task.files)
+        .filter_map(|f| module(f))
+        .collect();
     let many = |most: u32| modules.len() > most as usize;
     let (complexity, count) = match (many(*low_max_modules), many(*medium_max_modules)) {
         (false, _) => ("Low", 1),
@@ -60,7 +64,9 @@ pub fn per_plan_task(
         (true, true) => ("High", tasks.len()),
     };
     let Some(first) = plan.find(replaces) else {
-        return Err(format!("the table has no row `{replaces}` to put the tasks of the plan in"));
+        return Err(format!(
+            "the table has no row `{replaces}` to put the tasks of the plan in"
+        ));
     };
     let stand_in = |n: usize| numbered(replaces, n);
     let stand_ins: Vec<String> = (0..count).map(stand_in).collect();
@@ -74,7 +80,8 @@ pub fn per_plan_task(
     let place = rows.find(replaces).expect("found in the plan");
     let before = strangers(rows.list(place, "deps"));
     let id_at = rows.at("id").expect("every table has it");
-    rows.rows.retain(|row| row[id_at] == *replaces || !ours(&row[id_at]));
+    rows.rows
+        .retain(|row| row[id_at] == *replaces || !ours(&row[id_at]));
     let place = rows.find(replaces).expect("kept above");
     rows.rows.remove(place);
 
@@ -89,7 +96,10 @@ pub fn per_plan_task(
         None => before,
     };
     if count == 1 {
-        let whole = PipelineTask { deps: before, ..template.clone() };
+        let whole = PipelineTask {
+            deps: before,
+            ..template.clone()
+        };
         new.push(cells(&whole, &rows.header, &row(plan, first)));
     } else {
         for (n, task) in tasks.iter().enumerate() {
@@ -131,9 +141,9 @@ fn relink(rows: &mut Rows, ours: &impl Fn(&str) -> bool, stand_ins: &[String]) {
         for column in ["deps", "context_from"] {
             let ids = rows.list(at, column);
             if ids.iter().any(|id| ours(id)) {
-                let relinked = ids.into_iter().flat_map(|id| {
-                    if ours(&id) { stand_ins.to_vec() } else { vec![id] }
-                });
+                let relinked = ids
+                    .into_iter()
+                    .flat_map(|id| if ours(&id) { stand_ins.to_vec() } else { vec![id] });
                 let relinked: Vec<String> = relinked.collect();
                 rows.set_list(at, column, &relinked);
             }

@@ -36,14 +36,20 @@ fn tasks(text: &str) -> Vec<PlanTask> {
             convergence_criteria: vec!["it works".into()],
         }
     };
-    text.lines().map(str::trim).filter(|line| !line.is_empty()).map(task).collect()
+    text.lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .map(task)
+        .collect()
 }
 
 /// Ids with waves and dependencies, a line each.
 fn shape(plan: &Plan) -> Vec<String> {
     let line = |task| {
         let deps: Vec<&str> = plan.deps(task).iter().map(|dep| plan.id(*dep)).collect();
-        format!("{} {} {}", plan.wave(task), plan.id(task), deps.join(";")).trim_end().to_owned()
+        format!("{} {} {}", plan.wave(task), plan.id(task), deps.join(";"))
+            .trim_end()
+            .to_owned()
     };
     plan.tasks().map(line).collect()
 }
@@ -57,7 +63,8 @@ fn expand(plan: &Plan, text: &str) -> Result<(Plan, Routing), String> {
 }
 
 const LOW: &str = "TASK-001: src/a/x\nTASK-002: src/a/y src/b/z tests/t.py";
-const MEDIUM: &str = "TASK-001: src/a/x\nTASK-002: src/b/y\nTASK-003: src/c/z ./src/a/x\nTASK-004: src/c/w < TASK-002";
+const MEDIUM: &str =
+    "TASK-001: src/a/x\nTASK-002: src/b/y\nTASK-003: src/c/z ./src/a/x\nTASK-004: src/c/w < TASK-002";
 const HIGH: &str = "TASK-001: src/a/x\nTASK-002: src/b/x\nTASK-003: src/c/x\nTASK-004: src/d/x src/e/x";
 
 #[test]
@@ -92,7 +99,11 @@ fn plans_are_routed_by_their_modules() {
         "5 TEST-001 IMPL-001;IMPL-002;IMPL-003;IMPL-004",
         "5 REVIEW-001 IMPL-001;IMPL-002;IMPL-003;IMPL-004",
     ];
-    let cases: [(&str, &str, &[&str]); 3] = [(LOW, "Low", &plain), (MEDIUM, "Medium", &medium), (HIGH, "High", &high)];
+    let cases: [(&str, &str, &[&str]); 3] = [
+        (LOW, "Low", &plain),
+        (MEDIUM, "Medium", &medium),
+        (HIGH, "High", &high),
+    ];
     for (text, complexity, expected) in cases {
         let (expanded, routing) = expand(&plan, text).unwrap();
         assert_eq!(routing.complexity, complexity);
@@ -103,10 +114,16 @@ fn plans_are_routed_by_their_modules() {
             assert_eq!(shape(&again), rows, "after {complexity}");
         }
         let (same, _) = expand(&expanded, text).unwrap();
-        assert!(expanded.sheet().diff(same.sheet(), &["wave"]).is_empty(), "{complexity}");
+        assert!(
+            expanded.sheet().diff(same.sheet(), &["wave"]).is_empty(),
+            "{complexity}"
+        );
     }
     let (expanded, _) = expand(&plan, LOW).unwrap();
-    assert!(plan.sheet().diff(expanded.sheet(), &["wave"]).is_empty(), "a small plan changes nothing");
+    assert!(
+        plan.sheet().diff(expanded.sheet(), &["wave"]).is_empty(),
+        "a small plan changes nothing"
+    );
 }
 
 #[test]
@@ -124,10 +141,16 @@ fn stand_ins_say_what_their_task_says() {
     assert_eq!(expanded.cell(task, "pipeline_phase"), "implementation");
     assert_eq!(expanded.cell(task, "context_from"), "PLAN-001;DESIGN-001");
     let design = expanded.find("DESIGN-001").unwrap();
-    assert_eq!((expanded.role(design), expanded.cell(design, "pipeline_phase")), ("planner", "planning"));
+    assert_eq!(
+        (expanded.role(design), expanded.cell(design, "pipeline_phase")),
+        ("planner", "planning")
+    );
     let (small, _) = expand(&expanded, LOW).unwrap();
     let task = small.find("IMPL-001").unwrap();
-    assert_eq!(small.description(task), plan.description(plan.find("IMPL-001").unwrap()));
+    assert_eq!(
+        small.description(task),
+        plan.description(plan.find("IMPL-001").unwrap())
+    );
 }
 
 #[test]
@@ -152,8 +175,14 @@ fn plans_that_cannot_be_followed() {
     let (team, pipeline, _) = lifecycle();
     let plan = plan_of(&team, &pipeline);
     for (text, expected) in [
-        ("TASK-001: a\nTASK-001: b", "two tasks of the plan have the same id"),
-        ("TASK-001: a < TASK-009", "TASK-001 of the plan depends on TASK-009, which is not in it"),
+        (
+            "TASK-001: a\nTASK-001: b",
+            "two tasks of the plan have the same id",
+        ),
+        (
+            "TASK-001: a < TASK-009",
+            "TASK-001 of the plan depends on TASK-009, which is not in it",
+        ),
         (
             "TASK-001: a < TASK-002\nTASK-002: b < TASK-001\nTASK-003: c",
             "tasks of the plan wait for each other: TASK-001, TASK-002",
@@ -169,14 +198,18 @@ fn without_checkpoints() {
     let plan = plan_of(&team, &pipeline);
     let plan = plan.without_where(|task| plan.role(task) == "supervisor");
     let (expanded, _) = expand(&plan, HIGH).unwrap();
-    assert_eq!(shape(&expanded)[1..3], ["2 DESIGN-001 PLAN-001", "3 IMPL-001 DESIGN-001"]);
+    assert_eq!(
+        shape(&expanded)[1..3],
+        ["2 DESIGN-001 PLAN-001", "3 IMPL-001 DESIGN-001"]
+    );
 }
 
 #[test]
 fn issues_that_touch_the_same_files_are_kept_apart() {
     let team = Team::builtin("planex").unwrap();
     let header = "id,title,description,role,issue_ids,exec_mode,deps,context_from";
-    let row = |id: &str, role: &str, issue: &str, deps: &str| format!("{id},t,d,{role},{issue},csv-wave,{deps},");
+    let row =
+        |id: &str, role: &str, issue: &str, deps: &str| format!("{id},t,d,{role},{issue},csv-wave,{deps},");
     // The first issue depends on the third one.
     let text = [
         header.to_owned(),
@@ -192,9 +225,17 @@ fn issues_that_touch_the_same_files_are_kept_apart() {
     let (plan, _) = seal(sheet, &team).unwrap();
     let files = |pairs: &[(&str, &[&str])]| -> BTreeMap<String, Vec<String>> {
         let owned = |files: &[&str]| files.iter().map(|file| (*file).to_owned()).collect();
-        pairs.iter().map(|(issue, files)| ((*issue).to_owned(), owned(files))).collect()
+        pairs
+            .iter()
+            .map(|(issue, files)| ((*issue).to_owned(), owned(files)))
+            .collect()
     };
-    let none = per_issue(&plan, "issue_ids", "EXEC", &files(&[("A", &["a"]), ("B", &["b"]), ("C", &["c"])]));
+    let none = per_issue(
+        &plan,
+        "issue_ids",
+        "EXEC",
+        &files(&[("A", &["a"]), ("B", &["b"]), ("C", &["c"])]),
+    );
     assert!(none.what.is_empty());
     assert!(plan.sheet().diff(&none.sheet, &[]).is_empty());
     let all = files(&[("A", &["x", "y"]), ("B", &["./y", "z"]), ("C", &["z"])]);

@@ -200,7 +200,10 @@ fn read(name: &str, real: &Path, owed: &Owed) -> io::Result<Vec<String>> {
     }
     match &owed.content {
         Content::Any => return Ok(vec![]),
-        Content::Markdown { .. } | Content::Requirements { .. } | Content::Epics { .. } | Content::Json { .. }
+        Content::Markdown { .. }
+        | Content::Requirements { .. }
+        | Content::Epics { .. }
+        | Content::Json { .. }
             if len > MAX_BYTES =>
         {
             return Ok(vec![format!(

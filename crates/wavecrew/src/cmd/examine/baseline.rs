@@ -4,9 +4,9 @@ use super::changes::git;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
+use wavecrew_measure::TestId;
 use wavecrew_measure::run::{MeasureError, Runner};
 use wavecrew_measure::verify::{self, Outcome, Settings, State, Suite, Went};
-use wavecrew_measure::TestId;
 use wavecrew_store::{SessionDir, atomic};
 
 /// A state as it is kept.
@@ -45,7 +45,10 @@ pub fn at(
     runner: &Runner,
 ) -> Result<Option<State>, MeasureError> {
     let file = session.run_folder().join(format!("before-{base}.json"));
-    if let Some(kept) = fs::read(&file).ok().and_then(|text| serde_json::from_slice::<Kept>(&text).ok()) {
+    if let Some(kept) = fs::read(&file)
+        .ok()
+        .and_then(|text| serde_json::from_slice::<Kept>(&text).ok())
+    {
         return Ok(Some(kept.into()));
     }
     let Some(copy) = Copy::of(project, base, session.run_folder().join(format!("before-{task}"))) else {
@@ -174,7 +177,9 @@ mod tests {
             file: "a.py".into(),
             name: name.into(),
         };
-        let red = Went::Red { message: "3 != 4".into() };
+        let red = Went::Red {
+            message: "3 != 4".into(),
+        };
         let tests = BTreeMap::from([(id("x"), Went::Green), (id("y"), red), (id("z"), Went::Aside)]);
         let command = Suite::Command {
             line: "make test".into(),

@@ -37,6 +37,7 @@ pub struct Case<'a> {
 impl Case<'_> {
     fn runner(&self) -> Runner {
         Runner {
+            python_path: Vec::new(),
             cache: self.session.run_folder().join("cache"),
             timeout: LIMIT,
             stop: None,
@@ -106,9 +107,19 @@ pub fn tests(case: &Case<'_>) -> Result<Verdict, Failure> {
     let complaint = match found.pass_rate() {
         Some(rate) if rate >= wanted && found.comparison.lost.is_empty() && found.builds() => None,
         Some(rate) if found.builds() => {
-            let all = found.comparison.newly_failing.iter().chain(&found.comparison.still_failing);
-            let failing: Vec<String> = all.map(|failing| format!("{}: {}", failing.name, failing.message)).collect();
-            let lost = found.comparison.lost.iter().map(|name| format!("{name}: gone or skipped"));
+            let all = found
+                .comparison
+                .newly_failing
+                .iter()
+                .chain(&found.comparison.still_failing);
+            let failing: Vec<String> = all
+                .map(|failing| format!("{}: {}", failing.name, failing.message))
+                .collect();
+            let lost = found
+                .comparison
+                .lost
+                .iter()
+                .map(|name| format!("{name}: gone or skipped"));
             let list: Vec<String> = failing.into_iter().chain(lost).collect();
             Some(format!(
                 "{:.0} % of the tests pass, {:.0} % have to:\n{}",
@@ -233,7 +244,10 @@ impl Seen {
             Suite::Command { outcome, .. } => Some(if outcome.is_good() { 1.0 } else { 0.0 }),
             Suite::Measured { tests } => {
                 let green = tests.values().filter(|went| **went == Went::Green).count();
-                let red = tests.values().filter(|went| matches!(went, Went::Red { .. })).count();
+                let red = tests
+                    .values()
+                    .filter(|went| matches!(went, Went::Red { .. }))
+                    .count();
                 #[expect(clippy::cast_precision_loss, reason = "nobody has so many tests")]
                 let rate = green as f64 / (green + red).max(1) as f64;
                 (green + red > 0).then_some(rate)

@@ -1,0 +1,5 @@
+//! Examinations on real frameworks.
+
+mod lab;
+mod liars;
+mod measuring;
