@@ -41,7 +41,7 @@ fn implementers_that_change_the_same_file_after_all_are_told_apart_by_the_merge(
     for task in ["IMPL-001", "IMPL-002"] {
         lab.answer(
             task,
-            r#"echo "# by $task" >> app/cli/__init__.py; echo done > "$session/artifacts/$task-report.md"; report done"#,
+            r##"echo "# by $task" >> app/cli/__init__.py; echo done > "$session/artifacts/$task-report.md"; report done"##,
         );
     }
     lab.run("impl-only", &["--no-supervision"]).exits(1);

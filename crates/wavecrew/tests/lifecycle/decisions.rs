@@ -109,7 +109,7 @@ fn a_review_that_blocks_has_it_fixed() {
     for n in 1..=3 {
         lab.answer(
             &format!("IMPL-00{n}.2"),
-            &format!(r#"echo "# repaired" >> app/{}; echo done > "$session/artifacts/$task-report.md"; report repaired"#,
+            &format!(r##"echo "# repaired" >> app/{}; echo done > "$session/artifacts/$task-report.md"; report repaired"##,
                 ["store/tags.py", "search/by_tag.py", "cli/tags.py"][n - 1]),
         );
     }
