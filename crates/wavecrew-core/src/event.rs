@@ -119,6 +119,23 @@ pub enum Event {
         task: String,
         why: String,
     },
+    /// A loop, a checkpoint or a gate looked at the result of a task and decided.
+    Judged {
+        at: Timestamp,
+        #[serde(flatten)]
+        judgement: Judgement,
+    },
+    /// The task is to run again because of what a judgement said of its work.
+    Reworked {
+        task: String,
+        #[serde(flatten)]
+        rework: Rework,
+    },
+    /// The rework of the task came to nothing: the result before it stands.
+    RolledBack {
+        task: String,
+        why: String,
+    },
     /// A person said the task is done.
     MarkedDone {
         task: String,
@@ -181,6 +198,7 @@ impl Event {
             | Self::Interrupted { at, .. }
             | Self::TreeRefused { at, .. }
             | Self::EditRefused { at, .. }
+            | Self::Judged { at, .. }
             | Self::RunEnded { at, .. } => Some(*at),
             Self::WaveStarted { .. }
             | Self::Spawned { .. }
@@ -191,6 +209,8 @@ impl Event {
             | Self::Budgeted { .. }
             | Self::Skipped { .. }
             | Self::Reset { .. }
+            | Self::Reworked { .. }
+            | Self::RolledBack { .. }
             | Self::MarkedDone { .. }
             | Self::WaveMerged { .. }
             | Self::TreeMade { .. }
@@ -210,6 +230,74 @@ pub struct Tree {
     pub folder: String,
     /// The commit it was made from.
     pub base: String,
+}
+
+/// What a loop, a checkpoint or a gate decided about the result of a task.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Judgement {
+    pub task: String,
+    pub attempt: u32,
+    /// Which policy it was, and of which line of work: rounds are counted by this.
+    pub by: String,
+    pub outcome: Outcome,
+    /// How often the work had been sent back before.
+    pub round: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    pub why: String,
+    /// The figures it was decided by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub measured: Vec<(String, String)>,
+    /// Values of output columns that stand from now on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<(String, String)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    Pass,
+    Warn,
+    /// A person let it pass.
+    Overridden,
+    /// A person approved.
+    Approved,
+    /// The work goes back.
+    Revise,
+    /// The rounds are used up; what there is is taken.
+    Accepted,
+    /// The rounds are used up; the task counts as failed.
+    Failed,
+    /// The run stops here; it is judged again when the run goes on.
+    Stop,
+}
+
+impl Outcome {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Warn => "warn",
+            Self::Overridden => "overridden",
+            Self::Approved => "approved",
+            Self::Revise => "revise",
+            Self::Accepted => "accepted",
+            Self::Failed => "failed",
+            Self::Stop => "stop",
+        }
+    }
+}
+
+/// Why a task runs again, and what its worker is to read about it.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Rework {
+    /// The task whose judgement sent it back.
+    pub by: String,
+    /// From 1.
+    pub round: u32,
+    pub why: String,
+    /// File of the session folder that says what is to be better.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub brief: Option<String>,
 }
 
 /// What a result was produced from. On continue, a result is kept while all of it still matches.
@@ -275,8 +363,20 @@ pub struct TaskResult {
     pub outputs: Vec<(String, String)>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub error: String,
+    /// What else is known of the result, for those who judge it: scores, verdicts, figures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub facts: Vec<(String, String)>,
     #[serde(default)]
     pub checked: Checked,
+}
+
+impl TaskResult {
+    /// The value of an output column, or else of a fact.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        let mut values = self.outputs.iter().chain(&self.facts);
+        let found = values.find(|(column, _)| column == name);
+        found.map(|(_, value)| value.as_str())
+    }
 }
 
 /// The status column of `tasks.csv`.
@@ -390,6 +490,8 @@ pub enum Ending {
         /// The flags that make room.
         go_on: String,
     },
+    /// A checkpoint or a gate let nothing more happen.
+    Blocked { by: String, why: String },
 }
 
 impl fmt::Display for Ending {
@@ -401,6 +503,7 @@ impl fmt::Display for Ending {
             Self::Cancelled => f.write_str("cancelled"),
             Self::Stalled { chain } => write!(f, "stalled: {chain}"),
             Self::LimitReached { why, .. } => write!(f, "limit reached: {why}"),
+            Self::Blocked { by, why } => write!(f, "stopped at {by}: {why}"),
         }
     }
 }

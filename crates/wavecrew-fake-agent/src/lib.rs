@@ -16,6 +16,7 @@
 //! | --- | --- |
 //! | `sleep=MS`, `hang` | wait a while, or for ever |
 //! | `wait=PATH` | until the file exists |
+//! | `tick` | until files that are written bear a later time than those written before |
 //! | `write=PATH[:TEXT]` | write a file |
 //! | `append=PATH` | one line `TASK ATTEMPT TURN` in one write, to count executions |
 //! | `read` | read stdin to its end |
@@ -53,6 +54,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use report::Report;
+use rustix::time::{ClockId, clock_gettime};
 use script::Word;
 
 /// Does what the arguments say and returns how to end.
@@ -90,6 +92,7 @@ fn perform(words: &[Word]) -> io::Result<ExitCode> {
             "sleep" => sleep(Duration::from_millis(count(value)? as u64)),
             "hang" => breed::hang(),
             "wait" => wait_for(Path::new(value)),
+            "tick" => wait_for_tick(),
             "write" => write(value)?,
             "append" => append(Path::new(value), &execution())?,
             "read" => drop(io::stdin().read_to_end(&mut Vec::new())?),
@@ -134,6 +137,15 @@ fn variable(name: &str) -> String {
 fn execution() -> String {
     let [task, attempt, turn] = ["WAVECREW_TASK", "WAVECREW_ATTEMPT", "WAVECREW_TURN"].map(variable);
     format!("{task} {attempt} {turn}\n")
+}
+
+/// Until files that are written bear a later time than those written before.
+fn wait_for_tick() {
+    let now = || clock_gettime(ClockId::RealtimeCoarse);
+    let before = now();
+    while now() == before {
+        sleep(Duration::from_millis(1));
+    }
 }
 
 fn wait_for(path: &Path) {

@@ -6,6 +6,7 @@
 mod agents;
 mod answer;
 pub mod job;
+mod limits;
 mod paths;
 pub mod server;
 pub mod worker;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open, pidfd_send_signal};
 
+use super::apart;
 use super::table::{self, Entry};
 
 /// What processes get to tidy up after themselves when the whole run ends at once.
@@ -15,11 +16,10 @@ pub const KILL_PAUSE: Duration = Duration::from_millis(5);
 /// Give up on what does not die: other users' processes, and those stuck in the kernel.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Ends every descendant of this process, also those that it adopted. Blocks for at most a few seconds; returns
+/// Ends every descendant of this process, also those that it adopted, but for those that are apart. Blocks for at most a few seconds; returns
 /// the number of processes that it ended. Does not wait for children: their owners do.
 pub fn end_all_descendants() -> usize {
-    let me = getpid();
-    end(|| table::descendants(me), std::thread::sleep).0
+    end(apart::descendants, std::thread::sleep).0
 }
 
 /// Ends what `members` finds, until it finds nothing alive. Returns how many there were and who is left.

@@ -103,12 +103,19 @@ pub fn children_of_main_thread(of: Pid) -> Option<Vec<Pid>> {
 /// Everything below a process, parents before their children, without the process itself. A process that forks meanwhile can
 /// be missed: ask again until nothing new appears.
 pub fn descendants(root: Pid) -> Vec<Entry> {
+    descendants_without(root, |_| false)
+}
+
+/// The same without some of them, and without all that is below those.
+pub fn descendants_without(root: Pid, is_left_out: impl Fn(Pid) -> bool) -> Vec<Entry> {
     let mut found = Vec::new();
     if kernel_lists_children() {
         let mut queue = Vec::new();
         listed_children(root, &mut queue);
         while let Some(pid) = queue.pop() {
-            let Some(e) = entry(pid) else { continue };
+            let Some(e) = entry(pid).filter(|_| !is_left_out(pid)) else {
+                continue;
+            };
             found.push(e);
             listed_children(pid, &mut queue);
         }
@@ -119,7 +126,8 @@ pub fn descendants(root: Pid) -> Vec<Entry> {
         }
         let mut queue = vec![root.as_raw_pid()];
         while let Some(parent) = queue.pop() {
-            let below = by_parent.remove(&parent).unwrap_or_default();
+            let mut below = by_parent.remove(&parent).unwrap_or_default();
+            below.retain(|e| !is_left_out(e.pid));
             queue.extend(below.iter().map(|e| e.pid.as_raw_pid()));
             found.extend(below);
         }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
-use wavecrew_core::engine::{About, Answer, Question};
+use wavecrew_core::engine::{Answer, Question};
 use wavecrew_store::{SessionDir, StoreError, atomic};
 
 const POLL: Duration = Duration::from_millis(100);
@@ -24,35 +24,27 @@ struct Answered {
     answer: String,
 }
 
-/// What may be answered, the cautious answer last.
-fn options(about: About) -> [(&'static str, Answer); 2] {
-    match about {
-        About::FailedWave => [("retry", Answer::Retry), ("abort", Answer::Abort)],
-        About::Permission => [("allow", Answer::Allow), ("deny", Answer::Deny)],
-    }
-}
-
 /// Puts the question and waits for its answer, for as long as it takes.
 pub fn ask(dir: &SessionDir, question: &Question) -> Answer {
-    let options = options(question.about);
+    let choices = question.about.choices();
     let asked = Asked {
         id: question.id,
         question: question.text.clone(),
-        options: options.map(|(word, _)| word.to_owned()).to_vec(),
+        options: choices.iter().map(|choice| choice.word.to_owned()).collect(),
     };
     let text = serde_json::to_vec(&asked).expect("plain data");
     if atomic::write_volatile(&question_file(dir), &text).is_err() {
         // A question that nobody can see is not answered.
-        return options[1].1;
+        return choices[choices.len() - 1].answer;
     }
     loop {
         if let Some(word) = answer_to(dir, question.id)
-            && let Some((_, answer)) = options.iter().find(|(known, _)| *known == word)
+            && let Some(choice) = choices.iter().find(|choice| choice.word == word)
         {
             for file in [question_file(dir), answer_file(dir)] {
                 let _ = fs::remove_file(file);
             }
-            return *answer;
+            return choice.answer;
         }
         std::thread::sleep(POLL);
     }
@@ -105,7 +97,7 @@ mod tests {
         let dir = SessionDir::create(root.path(), "run-x-20260308", &[]).unwrap();
         let question = Question {
             id: 7,
-            about: About::FailedWave,
+            about: wavecrew_core::engine::About::FailedWave,
             text: "All failed. Again?".into(),
         };
         assert_eq!(open(&dir), None);

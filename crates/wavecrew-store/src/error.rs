@@ -40,6 +40,8 @@ pub enum StoreError {
         path: PathBuf,
         holder: Option<Box<Holder>>,
     },
+    #[error("the session folder `{}` was deleted or moved while its run was going", path.display())]
+    Gone { path: PathBuf },
     #[error("`{}` stayed locked by another process", path.display())]
     Busy { path: PathBuf },
     #[error("`{}` leads out of the project, to `{}`", path.display(), target.display())]
@@ -110,6 +112,7 @@ impl StoreError {
                 "wait for that run, or stop it with `wavecrew cancel`; `wavecrew status` works meanwhile"
                     .into()
             }
+            Self::Gone { .. } => "if it was moved, move it back".into(),
             Self::Busy { .. } => {
                 "try again; if it stays so, look for a stopped process that has the file open".into()
             }

@@ -28,7 +28,7 @@ impl From<&Ending> for Exit {
             Ending::Completed => Self::Done,
             Ending::Failed => Self::TasksFailed,
             Ending::Interrupted => Self::Interrupted,
-            Ending::Cancelled | Ending::LimitReached { .. } => Self::Stopped,
+            Ending::Cancelled | Ending::LimitReached { .. } | Ending::Blocked { .. } => Self::Stopped,
             Ending::Stalled { .. } => Self::Stalled,
         }
     }
@@ -133,6 +133,7 @@ impl From<StoreError> for Failure {
             | StoreError::NewerFormat { .. }
             | StoreError::Poisoned { .. }
             | StoreError::Locked { .. }
+            | StoreError::Gone { .. }
             | StoreError::Busy { .. }
             | StoreError::Malformed { .. }
             | StoreError::UnclaimedReport { .. } => Self::Disk { message, help },

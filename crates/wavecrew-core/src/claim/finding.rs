@@ -97,6 +97,7 @@ mod tests {
         };
         let said = |findings: Findings| match findings.verdict() {
             Verdict::Holds { checked, measured } => format!("{} {}", checked.as_str(), measured.len()),
+            Verdict::Examined(examined) => format!("{examined:?}"),
             Verdict::Mend(text) => format!("mend: {text}"),
             Verdict::Contradicted(text) => format!("no: {text}"),
         };

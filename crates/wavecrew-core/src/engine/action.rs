@@ -1,8 +1,8 @@
 //! What the engine wants done. The driver does it, in order, and only after the events before it are in the
 //! journal.
 
-use super::input::WorkerId;
-use crate::event::{Ending, Event, Spent, Tree};
+use super::input::{Answer, WorkerId};
+use crate::event::{Ending, Event, Rework, Spent, Tree};
 use crate::id::{ExecMode, TaskIx};
 use crate::pool::News;
 use crate::team::Workspace;
@@ -35,6 +35,21 @@ pub enum Action {
         worker: WorkerId,
         task: TaskIx,
         outputs: Vec<(String, String)>,
+    },
+    /// Find out what is so before a worker is started. Answered by `ClaimChecked`.
+    Examine {
+        worker: WorkerId,
+        task: TaskIx,
+        attempt: u32,
+    },
+    /// A revision made things worse: put back what this attempt of the task had measured.
+    Restore {
+        task: TaskIx,
+        attempt: u32,
+    },
+    /// Replace rows by those that the result of this task asks for. Answered by `Expanded`.
+    Expand {
+        task: TaskIx,
     },
     /// End the worker and everything it started. Answered by `Closed`.
     Close {
@@ -91,6 +106,10 @@ pub struct Assignment {
     pub prev_context: String,
     /// The conversation of an attempt that was cut off, to go on with.
     pub resume: Option<Resume>,
+    /// Why the task runs again.
+    pub rework: Option<Rework>,
+    /// What was found out before the worker was started.
+    pub found: Option<String>,
     pub workspace: Workspace,
     /// The working copy of an earlier attempt, to go on in.
     pub tree: Option<Tree>,
@@ -125,6 +144,53 @@ pub enum About {
     FailedWave,
     /// A worker wants to do more than its role may: allow or deny.
     Permission,
+    /// A checkpoint or a gate holds the run up: go on, have the work revised where that is still possible, or abort.
+    Judgement { may_revise: bool },
+    /// A person has to approve before the run goes on: approve or abort.
+    Approval,
+}
+
+/// One way to answer a question.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Choice {
+    /// For programs.
+    pub word: &'static str,
+    /// For people.
+    pub label: &'static str,
+    pub answer: Answer,
+}
+
+impl About {
+    /// What may be answered, the cautious answer last.
+    pub fn choices(self) -> &'static [Choice] {
+        const fn choice(word: &'static str, label: &'static str, answer: Answer) -> Choice {
+            Choice { word, label, answer }
+        }
+        const STOP: Choice = choice("abort", "Stop here", Answer::Abort);
+        const GO_ON: Choice = choice("go-on", "Go on all the same", Answer::GoOn);
+        match self {
+            Self::FailedWave => &const { [choice("retry", "Try them again", Answer::Retry), STOP] },
+            Self::Permission => {
+                &const {
+                    [
+                        choice("allow", "Allow it this time", Answer::Allow),
+                        choice("deny", "Deny it", Answer::Deny),
+                    ]
+                }
+            }
+            Self::Judgement { may_revise: true } => {
+                &const {
+                    [
+                        GO_ON,
+                        choice("revise", "Have the work revised", Answer::Revise),
+                        STOP,
+                    ]
+                }
+            }
+            Self::Judgement { may_revise: false } => &const { [GO_ON, STOP] },
+            Self::Approval => &const { [choice("approve", "Approve", Answer::GoOn), STOP] },
+        }
+    }
 }
 
 #[derive(Clone, PartialEq, Debug)]

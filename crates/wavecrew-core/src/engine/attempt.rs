@@ -1,13 +1,16 @@
 //! Follows one worker from its start to its end: turns, reports, repair rounds, clocks.
 
-use super::Engine;
+mod examine;
+
 use super::action::{Action, Assignment, Notice};
 use super::input::{Exit, SpawnError, TurnEnd, Verdict, Voice, WorkerId};
+use super::ledger::set;
 use super::report::Report;
+use super::{Engine, judge};
 use crate::claim;
 use crate::event::{Checked, Event, ProcessId, Status, StopReason, TaskResult};
 use crate::id::{ExecMode, TaskIx};
-use crate::team::Limits;
+use crate::team::{Examination, Limits};
 use crate::time::{Timestamp, human};
 use std::time::Duration;
 
@@ -25,6 +28,10 @@ pub(super) struct Attempt {
     pub pool: String,
     pub turn: u32,
     repairs: u32,
+    /// How often its work was examined, and how often it was told to go on with it.
+    examined: u32,
+    iterations: u32,
+    checking_since: Timestamp,
     pub started: Timestamp,
     last_activity: Timestamp,
     /// Until when the turn must have given a sign of life, for workers that do from the start.
@@ -48,6 +55,8 @@ enum Ending {
 
 #[derive(Debug)]
 enum Stage {
+    /// What is so is found out before a worker is started.
+    Examining { assignment: Box<Assignment> },
     /// The process was asked for.
     Starting,
     /// A turn is under way.
@@ -89,6 +98,8 @@ impl Engine {
             mode: plan.mode(task),
             prev_context,
             resume: self.ledger.task(task).resume(&agent),
+            rework: self.ledger.task(task).rework.as_deref().cloned(),
+            found: None,
             workspace: self.workspace(task),
             tree: self.ledger.task(task).open_tree().cloned(),
             agent: agent.clone(),
@@ -113,6 +124,9 @@ impl Engine {
                 pool,
                 turn: 1,
                 repairs: 0,
+                examined: 0,
+                iterations: 0,
+                checking_since: self.now,
                 started: self.now,
                 last_activity: self.now,
                 first_word_by: None,
@@ -122,7 +136,16 @@ impl Engine {
                 stage: Stage::Starting,
             },
         );
-        self.out.push(Action::Spawn(Box::new(assignment)));
+        let examined = self
+            .ledger
+            .team
+            .role(&assignment.role)
+            .and_then(|role| role.examined);
+        if examined.is_some_and(Examination::comes_first) {
+            self.examine_first(worker, assignment);
+        } else {
+            self.out.push(Action::Spawn(Box::new(assignment)));
+        }
     }
 
     pub(super) fn spawned(&mut self, worker: WorkerId, process: ProcessId, voice: Voice) {
@@ -210,6 +233,7 @@ impl Engine {
                     until: now.plus(LINGER),
                 };
             }
+            (Ok(_), Stage::Examining { .. }) => {}
             (Err(reason), _) => self.out.push(Action::RefuseReport { worker, reason }),
         }
     }
@@ -235,7 +259,7 @@ impl Engine {
                 let report = report.clone();
                 return self.accept(worker, report);
             }
-            Stage::Checking { .. } | Stage::Recorded => return,
+            Stage::Examining { .. } | Stage::Checking { .. } | Stage::Recorded => return,
             Stage::Expired { stop, error } => {
                 // It ran out of time for a reason of its own, such as a service that it could not reach.
                 if let Exit::Reason(known) = end.exit {
@@ -306,21 +330,27 @@ impl Engine {
     }
 
     pub(super) fn claim_checked(&mut self, worker: WorkerId, verdict: Verdict) {
-        let Some(attempt) = self.live.get(&worker) else {
+        let Some(attempt) = self.live.get_mut(&worker) else {
             return;
         };
-        let Stage::Checking { report } = &attempt.stage else {
-            return;
+        let mut report = match &mut attempt.stage {
+            Stage::Checking { report } => report.clone(),
+            Stage::Examining { .. } => return self.examined_first(worker, verdict),
+            Stage::Starting
+            | Stage::Working
+            | Stage::Reported { .. }
+            | Stage::Expired { .. }
+            | Stage::Stopped
+            | Stage::Recorded => return,
         };
-        let mut report = report.clone();
         match verdict {
             Verdict::Holds { checked, measured } => {
                 for (column, value) in measured {
-                    report.outputs.retain(|(name, _)| *name != column);
-                    report.outputs.push((column, value));
+                    set(&mut report.outputs, &column, value);
                 }
                 self.finish(worker, report, checked);
             }
+            Verdict::Examined(examined) => self.examined_again(worker, report, examined),
             Verdict::Mend(reason) => {
                 if !self.send_back(worker, &reason) {
                     self.contradict(worker, reason);
@@ -337,7 +367,7 @@ impl Engine {
         attempt.ending = Ending::Gone;
         match &mut attempt.stage {
             // The verdict on its claim is still to come.
-            Stage::Checking { .. } => {}
+            Stage::Checking { .. } | Stage::Examining { .. } => {}
             Stage::Recorded => {
                 self.live.remove(&worker);
             }
@@ -412,7 +442,11 @@ impl Engine {
                 }
                 Some(_) | None => self.look_for_silence(worker, silent, limits.idle),
             },
-            Stage::Checking { .. } | Stage::Expired { .. } | Stage::Stopped | Stage::Recorded => {}
+            Stage::Examining { .. }
+            | Stage::Checking { .. }
+            | Stage::Expired { .. }
+            | Stage::Stopped
+            | Stage::Recorded => {}
         }
     }
 
@@ -440,7 +474,7 @@ impl Engine {
                     let report = report.clone();
                     self.accept(worker, report);
                 }
-                Stage::Starting | Stage::Working => {
+                Stage::Examining { .. } | Stage::Starting | Stage::Working => {
                     attempt.stage = Stage::Stopped;
                     self.close(worker);
                 }
@@ -451,19 +485,29 @@ impl Engine {
     }
 
     /// A well-formed report is here: a failure is believed, a success is checked.
-    fn accept(&mut self, worker: WorkerId, report: Report) {
-        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
-        let task = attempt.task;
+    fn accept(&mut self, worker: WorkerId, mut report: Report) {
+        let now = self.now;
+        let task = self.live[&worker].task;
         let team = &self.ledger.team;
         let owes = team
             .role(self.ledger.plan().role(task))
-            .is_some_and(|role| !role.owes.is_empty());
+            .is_some_and(|role| !role.owes.is_empty() || role.examined.is_some());
         let names_files = || claim::reported(team, &report.outputs).next().is_some();
         let names_commits = || claim::reported_commits(team, &report.outputs).next().is_some();
         let checked = self.options.check_all || owes || names_files() || names_commits();
+        if report.status == Status::Completed
+            && let Err(reason) = judge::fit_to_judge(team, self.ledger.plan(), task, &mut report)
+        {
+            if !self.send_back(worker, &reason) {
+                self.contradict(worker, reason);
+            }
+            return;
+        }
+        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
         if report.status == Status::Completed && checked {
             let outputs = report.outputs.clone();
             attempt.stage = Stage::Checking { report };
+            attempt.checking_since = now;
             self.out.push(Action::CheckClaim {
                 worker,
                 task,
@@ -485,6 +529,7 @@ impl Engine {
             findings: report.findings,
             outputs: report.outputs,
             error: report.error,
+            facts: report.facts,
             checked,
         };
         if result.status == Status::Failed && result.error.is_empty() {
@@ -589,7 +634,8 @@ impl Engine {
             return false;
         }
         attempt.repairs += 1;
-        attempt.stage = Stage::Working;
+        self.back_to_work(worker);
+        let attempt = &self.live[&worker];
         let (ix, number, turn) = (attempt.task, attempt.number, attempt.turn + 1);
         let task = self.ledger.plan().id(ix).to_owned();
         self.record(Event::SentBack {
@@ -606,6 +652,17 @@ impl Engine {
             ),
         );
         true
+    }
+
+    /// The worker has something to do again. What its check took is not its own time.
+    fn back_to_work(&mut self, worker: WorkerId) {
+        let now = self.now;
+        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
+        if let Stage::Checking { .. } = attempt.stage {
+            attempt.started = attempt.started.plus(now.since(attempt.checking_since));
+        }
+        attempt.last_activity = now;
+        attempt.stage = Stage::Working;
     }
 
     fn say(&mut self, worker: WorkerId, text: String) {

@@ -74,6 +74,11 @@ pub enum Input {
         worker: WorkerId,
         verdict: Verdict,
     },
+    /// The rows that the result of a task asked for, if there are any: the plan is the sealed result of the patch.
+    Expanded {
+        task: String,
+        change: Result<Option<(Patch, Box<Plan>)>, String>,
+    },
     /// Nothing of the worker is left.
     Closed {
         worker: WorkerId,
@@ -160,6 +165,8 @@ pub enum Verdict {
         checked: Checked,
         measured: Vec<(String, String)>,
     },
+    /// It was examined by a program of our own.
+    Examined(Examined),
     /// The facts disagree; the worker may mend it in the same conversation.
     Mend(String),
     /// The facts disagree and asking again is no use.
@@ -176,6 +183,20 @@ pub enum Landing {
     Refused(String),
 }
 
+/// What an examination found out.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Examined {
+    pub checked: Checked,
+    /// Values of output columns, which replace claimed ones.
+    pub measured: Vec<(String, String)>,
+    /// What else those who judge the result want to know.
+    pub facts: Vec<(String, String)>,
+    /// Findings for a task that needed no worker.
+    pub findings: String,
+    /// What is still short of the target, in words for the worker.
+    pub short: Option<String>,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StopKind {
     /// Ctrl-C or a signal.
@@ -190,4 +211,8 @@ pub enum Answer {
     Abort,
     Allow,
     Deny,
+    /// Of a judgement: let it pass.
+    GoOn,
+    /// Of a judgement: have the work revised.
+    Revise,
 }

@@ -4,7 +4,9 @@ use super::AgentChoice;
 use super::action::Resume;
 use super::run_time::RunTime;
 use crate::budget::{Budget, Totals};
-use crate::event::{Checked, Event, Fingerprint, Spent, Status, StopReason, TaskResult, Tree};
+use crate::event::{
+    Checked, Event, Fingerprint, Judgement, Outcome, Rework, Spent, Status, StopReason, TaskResult, Tree,
+};
 use crate::id::TaskIx;
 use crate::plan::{self, Plan};
 use crate::pool::Pool;
@@ -38,6 +40,12 @@ pub struct TaskState {
     pub talk: Option<Box<Talk>>,
     /// Files that the worker changed after its report.
     pub late_edits: Option<Box<[String]>>,
+    /// The latest attempt whose result was judged.
+    pub judged: u32,
+    /// Why it runs, or ran, again.
+    pub rework: Option<Box<Rework>>,
+    /// The result that the rework is to better, until it has one of its own that stands.
+    before: Option<Box<TaskResult>>,
     /// The latest working copy of its own.
     pub tree: Option<Box<TaskTree>>,
 }
@@ -89,6 +97,8 @@ impl TaskState {
         if self.open_tree().is_none() {
             self.tree = None;
         }
+        self.rework = None;
+        self.before = None;
     }
 
     /// The working copy that an attempt may go on in.
@@ -105,6 +115,62 @@ impl TaskState {
         self.result.status = Status::Failed;
         error.clone_into(&mut self.result.error);
         self.ended = Some(at);
+    }
+
+    fn converse(&mut self, conversation: &str) {
+        let known = self.talk.as_ref().is_some_and(|talk| talk.id == conversation);
+        if let Some((_, agent)) = self.made_from.as_ref().filter(|_| !known) {
+            self.talk = Some(Box::new(Talk {
+                id: conversation.to_owned(),
+                agent: Arc::clone(agent),
+                spent: Spent::default(),
+            }));
+        }
+    }
+
+    fn rework(&mut self, rework: &Rework) {
+        let result = std::mem::take(&mut self.result);
+        let completed = result.status == Status::Completed;
+        let before = if completed {
+            Some(Box::new(result))
+        } else {
+            self.before.take()
+        };
+        self.reset();
+        self.before = before;
+        self.rework = Some(Box::new(rework.clone()));
+    }
+
+    /// Whether there is a result to go back to.
+    pub(super) fn can_roll_back(&self) -> bool {
+        self.before.is_some()
+    }
+
+    fn roll_back(&mut self) {
+        if let Some(before) = self.before.clone() {
+            self.result = *before;
+            self.progress = Progress::Done;
+        }
+    }
+
+    fn judge(&mut self, judgement: &Judgement) {
+        match judgement.outcome {
+            Outcome::Stop => return,
+            Outcome::Failed => {
+                self.result.status = Status::Failed;
+                self.result.error.clone_from(&judgement.why);
+            }
+            Outcome::Pass
+            | Outcome::Warn
+            | Outcome::Overridden
+            | Outcome::Approved
+            | Outcome::Revise
+            | Outcome::Accepted => {}
+        }
+        self.judged = self.judged.max(judgement.attempt);
+        for (column, value) in &judgement.outputs {
+            set(&mut self.result.outputs, column, value.clone());
+        }
     }
 
     fn mark_done(&mut self) {
@@ -179,6 +245,8 @@ pub struct Ledger {
     /// What all tasks used, those that are no longer in the table included.
     pub totals: Totals,
     pub budget: Budget,
+    /// Everything that loops, checkpoints and gates decided, in order.
+    pub judgements: Vec<Judgement>,
     /// What is known of the services behind the agents, by pool.
     pub pools: BTreeMap<String, Pool>,
     time: RunTime,
@@ -206,6 +274,7 @@ impl Ledger {
             questions: 0,
             totals: Totals::default(),
             budget: Budget::default(),
+            judgements: Vec::new(),
             pools: BTreeMap::new(),
             time: RunTime::default(),
             agent: Arc::from(""),
@@ -393,16 +462,7 @@ impl Ledger {
             }),
             Event::Conversing {
                 task, conversation, ..
-            } => self.change(task, |state| {
-                let known = state.talk.as_ref().is_some_and(|talk| talk.id == *conversation);
-                if let Some((_, agent)) = state.made_from.as_ref().filter(|_| !known) {
-                    state.talk = Some(Box::new(Talk {
-                        id: conversation.clone(),
-                        agent: Arc::clone(agent),
-                        spent: Spent::default(),
-                    }));
-                }
-            }),
+            } => self.change(task, |state| state.converse(conversation)),
             Event::Usage {
                 task, attempt, spent, ..
             } => self.used(task, *attempt, *spent),
@@ -447,6 +507,12 @@ impl Ledger {
             }),
             Event::Skipped { task, error } => self.change(task, |state| state.skip(error)),
             Event::Reset { task, .. } => self.change(task, TaskState::reset),
+            Event::Judged { judgement, .. } => {
+                self.change(&judgement.task, |state| state.judge(judgement));
+                self.judgements.push(judgement.clone());
+            }
+            Event::Reworked { task, rework } => self.change(task, |state| state.rework(rework)),
+            Event::RolledBack { task, .. } => self.change(task, TaskState::roll_back),
             Event::MarkedDone { task } => self.change(task, TaskState::mark_done),
             Event::Edited { patch } => {
                 // A patch in the journal was sealed when it was recorded, so it seals again.
@@ -523,6 +589,12 @@ impl Ledger {
     }
 }
 
+/// Puts a value in the place of a former one of the same name.
+pub(super) fn set(values: &mut Vec<(String, String)>, name: &str, value: String) {
+    values.retain(|(known, _)| known != name);
+    values.push((name.to_owned(), value));
+}
+
 fn output<'a>(result: &'a TaskResult, name: &str) -> &'a str {
     result
         .outputs
@@ -548,7 +620,7 @@ fn state_in_table(team: &Team, plan: &Plan, task: TaskIx) -> TaskState {
             findings: plan.cell(task, "findings").to_owned(),
             outputs: outputs.collect(),
             error: plan.cell(task, "error").to_owned(),
-            checked: Checked::Unverified,
+            ..TaskResult::default()
         },
         ..TaskState::default()
     }

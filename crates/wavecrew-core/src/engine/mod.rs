@@ -2,13 +2,14 @@
 //! randomness. The same inputs give the same actions.
 //!
 //! `ledger` is the durable state (a fold over events), `wave` picks what runs, `attempt` follows one worker from
-//! start to end, `landing` has work of trees merged, `gate` waits for services, `spending` keeps to budgets, `resume` finds what must run again, `report` judges what workers say.
+//! start to end, `landing` has work of trees merged, `judge` decides between waves, `gate` waits for services, `spending` keeps to budgets, `resume` finds what must run again, `report` judges what workers say.
 
 mod action;
 mod attempt;
 mod fingerprint;
 mod gate;
 mod input;
+mod judge;
 mod landing;
 mod ledger;
 mod permission;
@@ -18,10 +19,11 @@ mod run_time;
 mod spending;
 mod wave;
 
-pub use action::{About, Action, Assignment, Notice, Permission, Question, Resume};
+pub use action::{About, Action, Assignment, Choice, Notice, Permission, Question, Resume};
 pub use fingerprint::{Fingerprinter, is_engine_column};
 pub use input::{
-    Answer, Exit, Input, Landing, RecoveredReport, SpawnError, StopKind, TurnEnd, Verdict, Voice, WorkerId,
+    Answer, Examined, Exit, Input, Landing, RecoveredReport, SpawnError, StopKind, TurnEnd, Verdict, Voice,
+    WorkerId,
 };
 pub use ledger::{Counts, Ledger, Progress, Talk, TaskState, TaskTree, TreeState};
 pub use report::{MAX_REPORT_BYTES, Report, ReportReader, final_object};
@@ -67,6 +69,8 @@ pub struct Options {
     /// Set aside for a worker before there is a mean.
     pub expected: Expected,
     pub prices: Prices,
+    /// The pipeline that the table was made from.
+    pub pipeline: Option<String>,
     /// Every success is checked, also that of roles that owe nothing.
     pub check_all: bool,
     pub isolation: Isolation,
@@ -102,6 +106,7 @@ impl Default for Options {
             budget: Budget::default(),
             expected: Expected::default(),
             prices: Prices::default(),
+            pipeline: None,
             check_all: false,
             isolation: Isolation::default(),
         }
@@ -136,6 +141,8 @@ enum Mode {
     Idle,
     Running,
     Paused,
+    /// Waits for the rows that a result asked for.
+    Expanding,
     /// Nothing new starts; what runs may finish.
     Draining,
     /// What runs is being ended.
@@ -162,6 +169,9 @@ pub struct Engine {
     asked: Vec<permission::Asked>,
     /// Tasks whose work is being merged.
     landing: BTreeSet<String>,
+    /// The team has policies that look at results.
+    judges: bool,
+    undecided: Option<judge::Undecided>,
     next_worker: u64,
     now: Timestamp,
     out: Vec<Action>,
@@ -171,7 +181,9 @@ impl Engine {
     pub fn new(ledger: Ledger, options: Options) -> Self {
         let reader = ReportReader::new(&ledger.team);
         let prints = Fingerprinter::new(ledger.plan(), &ledger.team);
+        let judges = ledger.team.judges();
         Self {
+            judges,
             gates: gates_of(&ledger.pools),
             unpriced: BTreeSet::new(),
             options,
@@ -183,6 +195,7 @@ impl Engine {
             live: BTreeMap::new(),
             asked: Vec::new(),
             landing: BTreeSet::new(),
+            undecided: None,
             next_worker: 1,
             now: Timestamp::default(),
             out: Vec::new(),
@@ -232,6 +245,7 @@ impl Engine {
             Input::TurnEnded { worker, end } => self.turn_ended(worker, &end),
             Input::EditedAfterReport { worker, files } => self.edited_after_report(worker, files),
             Input::ClaimChecked { worker, verdict } => self.claim_checked(worker, verdict),
+            Input::Expanded { task, change } => self.expanded(&task, change),
             Input::Closed { worker } => self.closed(worker),
             Input::PoolSeen { pool, state, others } => self.pool_seen(&pool, state, others),
             Input::Edited { patch, plan } => self.edited(patch, *plan),

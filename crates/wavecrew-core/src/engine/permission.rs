@@ -63,7 +63,9 @@ impl Engine {
         let Asked { worker, key, .. } = self.asked.swap_remove(at);
         let (permission, said) = match answer {
             Answer::Allow => (Permission::Granted, "allow"),
-            Answer::Deny | Answer::Retry | Answer::Abort => (Permission::Denied, "deny"),
+            Answer::Deny | Answer::Retry | Answer::Abort | Answer::GoOn | Answer::Revise => {
+                (Permission::Denied, "deny")
+            }
         };
         self.record(Event::Answered {
             question,

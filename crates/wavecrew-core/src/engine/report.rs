@@ -5,6 +5,9 @@ use crate::team::Team;
 use serde_json::{Map, Value};
 
 pub const MAX_FINDINGS: usize = 500;
+/// Values beside the columns that are kept, and the length of one.
+const MAX_FACTS: usize = 40;
+const MAX_FACT: usize = 200;
 pub const MAX_REPORT_BYTES: usize = 1 << 20;
 
 /// A report that has the right form. Whether it is true is another question.
@@ -16,6 +19,8 @@ pub struct Report {
     pub whole_findings: Option<String>,
     pub outputs: Vec<(String, String)>,
     pub error: String,
+    /// Other plain values, for those who judge the result.
+    pub facts: Vec<(String, String)>,
 }
 
 /// Reads reports of one team; compiles the team's schema once.
@@ -24,6 +29,8 @@ pub struct ReportReader {
     /// Of the team's results, if they have one.
     result: Option<jsonschema::Validator>,
     outputs: Vec<String>,
+    /// Somebody judges results by more than their columns.
+    judged: bool,
 }
 
 impl ReportReader {
@@ -36,6 +43,7 @@ impl ReportReader {
             schema: compiled(&team.envelope_schema()),
             result: team.result_schema.as_ref().map(|schema| compiled(&schema.0)),
             outputs: team.output_columns().map(|column| column.name.clone()).collect(),
+            judged: team.judges(),
         }
     }
 
@@ -105,11 +113,39 @@ impl ReportReader {
             whole_findings,
             outputs: outputs.collect(),
             error: text("error"),
+            facts: self.facts(fields),
         })
     }
 }
 
 impl ReportReader {
+    /// What stands beside the columns: plain values, and those in objects one level down by their own name.
+    fn facts(&self, fields: &Map<String, Value>) -> Vec<(String, String)> {
+        if !self.judged {
+            return Vec::new();
+        }
+        let known = |name: &String| {
+            ["id", "status", "findings", "error", "result", "stop"].contains(&name.as_str())
+                || self.outputs.contains(name)
+        };
+        let nested = |value: &Value| match value {
+            Value::Object(inner) => inner.clone().into_iter().collect(),
+            _ => Vec::new(),
+        };
+        let beside = fields.iter().filter(|(name, _)| !known(name));
+        let flat = beside.flat_map(|(name, value)| {
+            let itself = std::iter::once((name.clone(), value.clone()));
+            itself.chain(nested(value))
+        });
+        let plain_values =
+            flat.filter(|(_, value)| value.is_string() || value.is_number() || value.is_boolean());
+        plain_values
+            .map(|(name, value)| (name, plain(&value)))
+            .filter(|(_, value)| value.len() <= MAX_FACT)
+            .take(MAX_FACTS)
+            .collect()
+    }
+
     /// Agents know other shapes too: `{job_id, item_id, result, stop}`, and, where results have a schema, the result
     /// and nothing around it.
     fn usual_shape(&self, task: &str, mut fields: Map<String, Value>) -> Map<String, Value> {

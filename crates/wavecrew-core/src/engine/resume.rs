@@ -103,7 +103,7 @@ impl Engine {
             .ledger
             .team
             .role(self.ledger.plan().role(task))
-            .is_some_and(|role| !role.owes.is_empty());
+            .is_some_and(|role| !role.owes.is_empty() || role.examined.is_some());
         let report = recovered
             .iter()
             .find(|report| report.task == id && report.attempt == attempt)
@@ -119,6 +119,7 @@ impl Engine {
                     findings: report.findings,
                     outputs: report.outputs,
                     error: report.error,
+                    facts: report.facts,
                     checked: Checked::Unverified,
                 };
                 self.record(Event::Finished {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 mod agents;
 mod claims;
+mod judgements;
 mod landing;
 mod spending;
 mod waiting;
@@ -82,6 +83,9 @@ impl Rig {
                 Action::CheckClaim { .. } => self.log.push("check".to_owned()),
                 Action::KeepFindings { text, .. } => self.log.push(format!("keep {}", text.len())),
                 Action::WriteInteractive { .. } => self.log.push("interactive result".to_owned()),
+                Action::Examine { attempt, .. } => self.log.push(format!("examine #{attempt}")),
+                Action::Restore { attempt, .. } => self.log.push(format!("restore #{attempt}")),
+                Action::Expand { .. } => self.log.push("expand".to_owned()),
                 Action::Tell(Notice::Note(text)) => self.notes.push(text),
                 Action::Tell(_) | Action::Share { .. } => {}
             }

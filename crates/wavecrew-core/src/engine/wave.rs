@@ -2,6 +2,7 @@
 
 use super::action::{About, Action, Notice, Question};
 use super::input::{Answer, StopKind};
+use super::judge::Course;
 use super::ledger::Progress;
 use super::{Asking, Engine, Mode};
 use crate::budget::Reached;
@@ -47,7 +48,7 @@ impl Engine {
     pub(super) fn advance(&mut self) {
         loop {
             match self.mode {
-                Mode::Idle | Mode::Over | Mode::Asking { .. } | Mode::Paused => return,
+                Mode::Idle | Mode::Over | Mode::Asking { .. } | Mode::Expanding | Mode::Paused => return,
                 Mode::Draining | Mode::Stopping(_) => {
                     if self.live.is_empty() && self.landing.is_empty() {
                         let cancelled = self.mode == Mode::Stopping(StopKind::Cancel);
@@ -84,6 +85,9 @@ impl Engine {
 
     /// Opens the lowest wave that has work; false when there is none.
     fn start_wave(&mut self) -> bool {
+        if self.judge() == Course::Held {
+            return false;
+        }
         let Some(wave) = self.ledger.next_wave() else {
             let counts = self.ledger.counts();
             let good = counts.failed == 0 && counts.skipped == 0;
@@ -229,7 +233,10 @@ impl Engine {
         let wave = self.ledger.wave;
         self.schedule.stage = None;
         let counts = self.ledger.wave_counts(wave);
-        let all_failed = counts.failed > 0 && counts.failed + counts.skipped == counts.total();
+        // A revision that failed is the business of its loop.
+        let revision = |&task: &TaskIx| self.ledger.task(task).rework.is_some();
+        let revised = self.ledger.plan().wave_tasks(wave).iter().any(revision);
+        let all_failed = !revised && counts.failed > 0 && counts.failed + counts.skipped == counts.total();
         if all_failed && self.options.asking == Asking::Person {
             let question = self.ledger.questions;
             let text = format!("All tasks of wave {wave} failed. Try them again, or stop here?");
@@ -279,28 +286,27 @@ impl Engine {
             return;
         }
         self.mode = Mode::Running;
-        let said = match answer {
-            Answer::Retry => "retry",
-            Answer::Abort | Answer::Allow | Answer::Deny => "abort",
-        };
+        if self.judgement_answered(question, answer) {
+            return;
+        }
+        let again = matches!(answer, Answer::Retry | Answer::Revise);
+        let said = if again { "retry" } else { "abort" };
         self.record(Event::Answered {
             question,
             answer: said.to_owned(),
         });
-        match answer {
-            Answer::Retry => {
-                let plan = self.ledger.plan();
-                let tasks = plan.wave_tasks(self.ledger.wave).iter();
-                let failed = tasks.filter(|&&task| self.ledger.status(task) == Status::Failed);
-                let failed: Vec<String> = failed.map(|&task| plan.id(task).to_owned()).collect();
-                for task in failed {
-                    self.record(Event::Reset {
-                        task,
-                        why: "a person asked for another try".to_owned(),
-                    });
-                }
-            }
-            Answer::Abort | Answer::Allow | Answer::Deny => self.merge(),
+        if !again {
+            return self.merge();
+        }
+        let plan = self.ledger.plan();
+        let tasks = plan.wave_tasks(self.ledger.wave).iter();
+        let failed = tasks.filter(|&&task| self.ledger.status(task) == Status::Failed);
+        let failed: Vec<String> = failed.map(|&task| plan.id(task).to_owned()).collect();
+        for task in failed {
+            self.record(Event::Reset {
+                task,
+                why: "a person asked for another try".to_owned(),
+            });
         }
     }
 
@@ -315,7 +321,9 @@ impl Engine {
 
     pub(super) fn drain(&mut self) {
         match self.mode {
-            Mode::Running | Mode::Paused | Mode::Asking { .. } => self.mode = Mode::Draining,
+            Mode::Running | Mode::Paused | Mode::Asking { .. } | Mode::Expanding => {
+                self.mode = Mode::Draining;
+            }
             Mode::Idle | Mode::Draining | Mode::Stopping(_) | Mode::Over => {}
         }
     }
@@ -323,14 +331,14 @@ impl Engine {
     pub(super) fn stop(&mut self, kind: StopKind) {
         match self.mode {
             Mode::Idle | Mode::Over | Mode::Stopping(_) => {}
-            Mode::Running | Mode::Paused | Mode::Asking { .. } | Mode::Draining => {
+            Mode::Running | Mode::Paused | Mode::Asking { .. } | Mode::Expanding | Mode::Draining => {
                 self.mode = Mode::Stopping(kind);
                 self.end_all();
             }
         }
     }
 
-    fn end_run(&mut self, ending: Ending) {
+    pub(super) fn end_run(&mut self, ending: Ending) {
         self.mode = Mode::Over;
         self.record(Event::RunEnded {
             at: self.now,

@@ -25,8 +25,21 @@ pub struct Briefing<'a> {
     /// Lines of the discovery board that matter.
     pub discoveries: &'a [String],
     pub wisdom: &'a str,
+    /// Why the task runs again, and what there is to read about it.
+    pub revision: Option<Revision<'a>>,
+    /// What was found out before the worker was started.
+    pub found: Option<&'a str>,
     /// What the role owes is complete already: an earlier worker was cut off before it could report.
     pub artifacts_complete: bool,
+}
+
+/// Work that was sent back.
+pub struct Revision<'a> {
+    /// From 1.
+    pub round: u32,
+    pub by: &'a str,
+    pub why: &'a str,
+    pub brief: &'a str,
 }
 
 /// Columns that have a place of their own in the message.
@@ -61,6 +74,20 @@ pub fn first_message(briefing: &Briefing<'_>) -> String {
     put_row(&mut text, briefing);
     if !briefing.request.is_empty() {
         put_fenced(&mut text, "The request this run answers", briefing.request);
+    }
+    if let Some(revision) = &briefing.revision {
+        let _ = writeln!(
+            text,
+            "# Revision {}\n\nThis task was done before, and its work is there. {} judged it: {}. Keep what is good, mend \
+             what is named below, and report again.\n",
+            revision.round, revision.by, revision.why
+        );
+        if !revision.brief.is_empty() {
+            put_fenced(&mut text, "What is to be better", revision.brief);
+        }
+    }
+    if let Some(found) = briefing.found {
+        put_fenced(&mut text, "What was measured before you", found);
     }
     if !briefing.prev_context.is_empty() {
         put_fenced(

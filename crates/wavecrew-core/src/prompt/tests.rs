@@ -20,6 +20,8 @@ fn message(csv: &str, prev_context: &str) -> String {
         prev_context,
         discoveries: &[],
         wisdom: "",
+        revision: None,
+        found: None,
         artifacts_complete: false,
     })
 }

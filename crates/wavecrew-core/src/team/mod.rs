@@ -18,7 +18,9 @@ pub use limits::{Limits, LimitsPatch};
 pub use parse::TeamProblem;
 pub use pipeline::{Expansion, Issue, Pipeline, PipelineTask, Rewire, Switch};
 pub use policy::{Checkpoint, Dimension, DimensionSource, GateKind, InnerLoop, LoopKind, OnLimit, Verdict};
-pub use role::{Access, Content, DEFAULT_COMMIT, JsonSchemaText, Owed, Position, Role, When, Workspace};
+pub use role::{
+    Access, Content, DEFAULT_COMMIT, Examination, JsonSchemaText, Owed, Position, Role, When, Workspace,
+};
 pub use schema::team_schema;
 pub use scope::{ChangeStep, Changes, Choice, Complexity, Level, Scope, Signal, WordChoice};
 
@@ -211,6 +213,14 @@ impl Team {
     /// The checkpoint that a role's tasks are, if they are one.
     pub fn checkpoint(&self, role: &str) -> Option<&Checkpoint> {
         self.checkpoints.iter().find(|checkpoint| checkpoint.role == role)
+    }
+
+    /// Whether loops, checkpoints, gates or expansions have a say between waves.
+    pub fn judges(&self) -> bool {
+        !(self.loops.is_empty()
+            && self.checkpoints.is_empty()
+            && self.gates.is_empty()
+            && self.expansion.is_empty())
     }
 
     /// Limits of a role's tasks: its own where it has some, else the team's.

@@ -36,6 +36,9 @@ pub enum LoopKind {
         /// File of the session folder with rounds and history.
         #[serde(default)]
         state_file: Option<String>,
+        /// File of the session folder that tells the generator what to mend; columns in braces are filled in.
+        #[serde(default)]
+        brief: Option<String>,
     },
     /// The fixer repairs until the check passes.
     FixVerify {

@@ -33,6 +33,9 @@ pub struct Role {
     /// Files that have to be there before its task counts as completed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub owes: Vec<Owed>,
+    /// How its claims are examined beyond what it owes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub examined: Option<Examination>,
     /// Message types it may send.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<String>,
@@ -108,6 +111,50 @@ pub enum Workspace {
     Snapshot,
     /// In a git worktree of their own, merged back in order.
     Worktree,
+}
+
+/// What the coordinator finds out itself before it believes a worker. Each is a program of its own that takes a while.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Examination {
+    /// The tests that were written: they load, assert something, and weaken nothing.
+    GeneratedTests,
+    /// The tests are run and measured, also before a worker is started, who is not needed if all is well.
+    TestRun,
+    /// The report on a suite: its figures are computed from what was measured.
+    TestReport,
+    /// Changed code: the project's build and tests are run, before and after.
+    CodeWork,
+    /// Changed code, with tests that have to pass: as above, as often as its loop allows.
+    CodeTests,
+}
+
+impl Examination {
+    pub const ALL: [Self; 5] = [
+        Self::GeneratedTests,
+        Self::TestRun,
+        Self::TestReport,
+        Self::CodeWork,
+        Self::CodeTests,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::GeneratedTests => "generated-tests",
+            Self::TestRun => "test-run",
+            Self::TestReport => "test-report",
+            Self::CodeWork => "code-work",
+            Self::CodeTests => "code-tests",
+        }
+    }
+
+    /// Whether it also comes before the worker, who may then not be needed.
+    pub fn comes_first(self) -> bool {
+        match self {
+            Self::TestRun => true,
+            Self::GeneratedTests | Self::TestReport | Self::CodeWork | Self::CodeTests => false,
+        }
+    }
 }
 
 /// When interactive tasks run within their wave.

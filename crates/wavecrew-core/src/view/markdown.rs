@@ -19,8 +19,28 @@ pub fn report_markdown(ledger: &Ledger, meta: &SessionMeta<'_>) -> String {
             entry(&mut text, ledger, task);
         }
     }
+    judgements(&mut text, ledger);
     next(&mut text, ledger, meta, &summary);
     text
+}
+
+/// What loops, checkpoints and gates decided.
+fn judgements(text: &mut String, ledger: &Ledger) {
+    let shown: Vec<_> = ledger.judgements.iter().filter(|j| !j.why.is_empty()).collect();
+    if shown.is_empty() {
+        return;
+    }
+    text.push_str("\n## Decisions\n\n| Task | Round | Decision | Why |\n| --- | --- | --- | --- |\n");
+    for judgement in shown {
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} |",
+            judgement.task,
+            judgement.round,
+            judgement.outcome.as_str(),
+            one_line(&judgement.why).replace('|', "\\|")
+        );
+    }
 }
 
 fn head(text: &mut String, ledger: &Ledger, meta: &SessionMeta<'_>, summary: &Summary) {

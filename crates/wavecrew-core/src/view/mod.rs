@@ -1,11 +1,13 @@
 //! What people read, folded from a ledger: the summary, `context.md` and the report at the end of a run. Pure text:
 //! knows no files, no clock, no terminal. Text of workers comes out on one line and without control characters.
 
+mod loops;
 mod markdown;
 mod terminal;
 #[cfg(test)]
 mod tests;
 
+pub use loops::loop_state;
 pub use markdown::report_markdown;
 pub use terminal::{report_terminal, task_line};
 

@@ -34,6 +34,9 @@ pub fn report_terminal(ledger: &Ledger, meta: &SessionMeta<'_>) -> String {
         let _ = writeln!(text, "\nStopped at a limit: {}", one_line(why));
         go_on = meta.raise_command(flags);
     }
+    if let Some(Ending::Blocked { by, why }) = &ledger.ending {
+        let _ = writeln!(text, "\nStopped at {by}: {}", one_line(why));
+    }
     let _ = writeln!(text, "\nSession  {}", meta.folder);
     if let Some(cassette) = meta.replay {
         let _ = writeln!(text, "Replay   of {}: no agent ran", one_line(cassette));

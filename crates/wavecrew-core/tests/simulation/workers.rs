@@ -65,15 +65,25 @@ pub struct Worker {
     exited: bool,
     /// Tokens of each turn.
     tokens: u64,
+    /// What it makes of the work that it judges, if it does: hundredths.
+    score: u64,
 }
 
 /// The most that a turn uses.
 pub const MOST_TOKENS: u64 = 100;
-/// Turns of an attempt: the first and its repairs.
-pub const MOST_TURNS: u64 = 4;
+/// Turns of an attempt: the first, its repairs, what it is told of its measured work, and the request to finish.
+pub const MOST_TURNS: u64 = 6;
 
-fn report(task: &str, status: &str) -> String {
-    format!(r#"{{"id":"{task}","status":"{status}","findings":"{task} is done"}}"#)
+fn report(task: &str, status: &str, score: u64) -> String {
+    // One in a few judges says something that is no score.
+    let (score, verdict) = match score {
+        0..12 => ("7".to_owned(), "WHAT"),
+        12..70 => (format!("0.{:02}", score / 2), "BLOCK"),
+        _ => (format!("0.{score}"), "APPROVE"),
+    };
+    format!(
+        r#"{{"id":"{task}","status":"{status}","findings":"{task} is done","score":{score},"verdict":"{verdict}"}}"#
+    )
 }
 
 impl Worker {
@@ -91,6 +101,7 @@ impl Worker {
             closing: false,
             exited: false,
             tokens: rng.next() % (MOST_TOKENS + 1),
+            score: rng.next() % 100,
         }
     }
 
@@ -135,32 +146,40 @@ impl Worker {
                 Some(Input::Activity { worker })
             }
             Habit::Twice if self.left.is_none() => {
-                let body = report(&self.task, "completed");
+                let body = report(&self.task, "completed", self.score);
                 self.left = Some(body.clone());
                 Some(Input::Reported { worker, body })
             }
-            Habit::Fast | Habit::Slow => {
-                Some(self.exit(worker, Exit::Code(0), vec![report(&self.task, "completed")]))
-            }
-            Habit::Twice | Habit::Fail => {
-                Some(self.exit(worker, Exit::Code(0), vec![report(&self.task, "failed")]))
-            }
+            Habit::Fast | Habit::Slow => Some(self.exit(
+                worker,
+                Exit::Code(0),
+                vec![report(&self.task, "completed", self.score)],
+            )),
+            Habit::Twice | Habit::Fail => Some(self.exit(
+                worker,
+                Exit::Code(0),
+                vec![report(&self.task, "failed", self.score)],
+            )),
             Habit::Limited => Some(self.turned_away(worker, StopReason::RateLimited)),
             Habit::UsedUp => Some(self.turned_away(worker, StopReason::Quota)),
             Habit::Die => Some(self.exit(worker, Exit::Signal(11), vec![])),
-            Habit::LieThenMend if self.turn > 1 => {
-                Some(self.exit(worker, Exit::Code(0), vec![report(&self.task, "completed")]))
-            }
-            Habit::LieThenMend | Habit::Lie => {
-                Some(self.exit(worker, Exit::Code(0), vec![report("someone-else", "completed")]))
-            }
+            Habit::LieThenMend if self.turn > 1 => Some(self.exit(
+                worker,
+                Exit::Code(0),
+                vec![report(&self.task, "completed", self.score)],
+            )),
+            Habit::LieThenMend | Habit::Lie => Some(self.exit(
+                worker,
+                Exit::Code(0),
+                vec![report("someone-else", "completed", self.score)],
+            )),
         }
     }
 
     /// The coordinator ends it: a late worker gets its report in just before the channel closes.
     fn end(&mut self, worker: WorkerId) -> Input {
         if self.habit == Habit::Late && self.left.is_none() && self.started {
-            let body = report(&self.task, "completed");
+            let body = report(&self.task, "completed", self.score);
             self.left = Some(body.clone());
             return Input::Reported { worker, body };
         }

@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 use wavecrew_core::budget::Budget;
 use wavecrew_core::engine::{
-    Action, Answer, Asking, Engine, Input, Ledger, Options, Progress, RecoveredReport, StopKind, WorkerId,
+    Action, Answer, Asking, Engine, Examined, Input, Ledger, Options, Progress, RecoveredReport, StopKind,
+    Verdict, WorkerId,
 };
-use wavecrew_core::event::{Ending, Event, Status, StopReason};
+use wavecrew_core::event::{Checked, Ending, Event, Outcome, Status, StopReason};
 use wavecrew_core::plan::{Plan, seal};
 use wavecrew_core::sheet::{Origin, Sheet};
 use wavecrew_core::team::Team;
@@ -34,10 +35,13 @@ pub struct Seen {
     pub completed: u64,
     pub postponed: u64,
     pub limits: u64,
+    pub revised: u64,
+    pub rolled_back: u64,
+    pub blocked: u64,
 }
 
 impl Seen {
-    fn all(&self) -> [(&'static str, u64); 12] {
+    fn all(&self) -> [(&'static str, u64); 15] {
         [
             ("crashes", self.crashes),
             ("power losses", self.power_losses),
@@ -51,6 +55,9 @@ impl Seen {
             ("completed", self.completed),
             ("postponed", self.postponed),
             ("limits reached", self.limits),
+            ("revisions", self.revised),
+            ("roll-backs", self.rolled_back),
+            ("blocked runs", self.blocked),
         ]
     }
 
@@ -67,6 +74,9 @@ impl Seen {
         self.completed += other.completed;
         self.postponed += other.postponed;
         self.limits += other.limits;
+        self.revised += other.revised;
+        self.rolled_back += other.rolled_back;
+        self.blocked += other.blocked;
     }
 
     pub fn assert_everything_happened(&self, runs: u64) {
@@ -92,12 +102,16 @@ pub struct World {
     disk: Ledger,
     synced: usize,
     workers: BTreeMap<WorkerId, Worker>,
+    /// Claims that are being examined; `true` where there is no worker yet and none is wanted any more.
+    examined: BTreeMap<WorkerId, bool>,
     /// Reports in the channel of dead workers.
     inbox: Vec<RecoveredReport>,
     crashes: usize,
     pub seen: Seen,
 }
 
+static JUDGED: LazyLock<Arc<Team>> =
+    LazyLock::new(|| Arc::new(Team::parse("judged.toml", include_str!("judged.toml")).expect("a team")));
 static TEAM: LazyLock<Arc<Team>> = LazyLock::new(|| Arc::new(Team::builtin("generic").expect("built in")));
 
 fn read(team: &Team, csv: &str) -> Plan {
@@ -128,10 +142,40 @@ fn random_table(rng: &mut Rng) -> String {
     csv
 }
 
+/// Makers, and those who judge what they made.
+fn judged_table(rng: &mut Rng) -> String {
+    let mut csv = String::from("id,description,role,coverage_target,deps,context_from,exec_mode,status\n");
+    let kinds = [
+        ("T", "maker"),
+        ("C", "critic"),
+        ("S", "supervisor"),
+        ("R", "reviewer"),
+    ];
+    let mut ids: Vec<String> = Vec::new();
+    for at in 0..2 + rng.below(6) {
+        let (prefix, role) = if at == 0 { kinds[0] } else { *rng.pick(&kinds) };
+        let id = format!("{prefix}-{at}");
+        // Judges stand on what came right before them.
+        let dep = match ids.last() {
+            Some(last) if role != "maker" => last.clone(),
+            Some(_) if rng.one_in(2) => rng.pick(&ids).clone(),
+            Some(_) | None => String::new(),
+        };
+        let mode = if rng.one_in(3) { "interactive" } else { "csv-wave" };
+        csv.push_str(&format!("{id},work,{role},60,{dep},{dep},{mode},pending\n"));
+        ids.push(id);
+    }
+    csv
+}
+
 impl World {
     pub fn new(mut rng: Rng) -> Self {
-        let team = Arc::clone(&TEAM);
-        let plan = read(&team, &random_table(&mut rng));
+        let (team, table) = if rng.one_in(2) {
+            (Arc::clone(&JUDGED), judged_table(&mut rng))
+        } else {
+            (Arc::clone(&TEAM), random_table(&mut rng))
+        };
+        let plan = read(&team, &table);
         let asking = if rng.one_in(3) {
             Asking::Person
         } else {
@@ -161,6 +205,7 @@ impl World {
             disk,
             synced: 0,
             workers: BTreeMap::new(),
+            examined: BTreeMap::new(),
             inbox: Vec::new(),
             crashes: 0,
             seen: Seen::default(),
@@ -179,6 +224,11 @@ impl World {
                     self.make_room();
                     self.restart();
                     ending = self.begin();
+                }
+                Some(Ending::Blocked { .. }) => {
+                    // It stays so until a person decides otherwise.
+                    self.seen.blocked += 1;
+                    return;
                 }
                 Some(_) => return self.check_the_end(),
                 None => {
@@ -224,6 +274,17 @@ impl World {
             self.seen.edits += 1;
             return edit;
         }
+        let examined: Vec<WorkerId> = self.examined.keys().copied().collect();
+        if !examined.is_empty() && self.rng.one_in(2) {
+            let worker = *self.rng.pick(&examined);
+            let unwanted = self.examined.remove(&worker).expect("picked");
+            return if unwanted {
+                Input::Closed { worker }
+            } else {
+                let verdict = self.found_out();
+                Input::ClaimChecked { worker, verdict }
+            };
+        }
         let ids: Vec<WorkerId> = self.workers.keys().copied().collect();
         if !ids.is_empty() && !self.rng.one_in(4) {
             let id = *self.rng.pick(&ids);
@@ -233,6 +294,25 @@ impl World {
         }
         self.now += 1 + self.rng.next() % 400_000;
         Input::Tick
+    }
+
+    /// What an examination comes to.
+    fn found_out(&mut self) -> Verdict {
+        if self.rng.one_in(12) {
+            return Verdict::Mend("the environment is broken".to_owned());
+        }
+        let pass_rate = *self.rng.pick(&["0.50", "0.96", "1.00", "1.00"]);
+        let coverage = self.rng.below(101).to_string();
+        let measured = vec![
+            ("pass_rate".to_owned(), pass_rate.to_owned()),
+            ("coverage_achieved".to_owned(), coverage),
+        ];
+        Verdict::Examined(Examined {
+            checked: Checked::Verified,
+            measured,
+            short: self.rng.one_in(2).then(|| "more".to_owned()),
+            ..Examined::default()
+        })
     }
 
     /// A person sets a status by hand, or changes a row.
@@ -315,18 +395,19 @@ impl World {
                 );
             }
             Action::Send { worker, turn, .. } => {
-                assert!(turn <= 4, "the conversation has no end");
+                assert!(u64::from(turn) <= MOST_TURNS, "the conversation has no end");
                 self.workers
                     .get_mut(&worker)
                     .expect("only open workers are spoken to")
                     .hear(turn);
             }
-            Action::Close { worker, .. } => {
-                self.workers
-                    .get_mut(&worker)
-                    .expect("only open workers are closed")
-                    .closing = true;
-            }
+            Action::Close { worker, .. } => match self.workers.get_mut(&worker) {
+                Some(open) => open.closing = true,
+                None => {
+                    // There was only its examination.
+                    self.examined.insert(worker, true);
+                }
+            },
             Action::RefuseReport { worker, .. } => {
                 self.workers
                     .get_mut(&worker)
@@ -334,17 +415,19 @@ impl World {
                     .left = None;
             }
             Action::Ask(question) => {
-                let answer = if self.rng.one_in(2) {
-                    Answer::Retry
-                } else {
-                    Answer::Abort
-                };
+                let choices = question.about.choices();
+                let answer: Answer = self.rng.pick(choices).answer;
                 return self.step(Input::Answered {
                     question: question.id,
                     answer,
                 });
             }
             Action::Reply { .. } => unreachable!("these workers ask nothing"),
+            Action::Examine { worker, .. } | Action::CheckClaim { worker, .. } => {
+                self.examined.insert(worker, false);
+            }
+            Action::Restore { .. } => self.seen.rolled_back += 1,
+            Action::Expand { .. } => unreachable!("these plans stay as they are"),
             Action::Finish(ending) => {
                 assert!(
                     self.workers.is_empty(),
@@ -353,8 +436,7 @@ impl World {
                 );
                 return Some(ending);
             }
-            Action::CheckClaim { .. } => panic!("the generic team owes nothing"),
-            Action::Land { .. } => panic!("the generic team works in the project"),
+            Action::Land { .. } => panic!("everybody works in the project"),
             Action::WriteWave { .. }
             | Action::KeepFindings { .. }
             | Action::WriteInteractive { .. }
@@ -372,7 +454,8 @@ impl World {
                 let before = self.journal.iter().filter(
                     |e| matches!(e, Event::SentBack { task: t, attempt: a, .. } if t == task && a == attempt),
                 );
-                assert!(before.count() < 2, "{task} was sent back more than twice");
+                // Twice for its report, twice for its work.
+                assert!(before.count() < 4, "{task} was sent back without an end");
             }
             Event::AttemptFailed { attempt, .. } => {
                 self.seen.retries += 1;
@@ -388,6 +471,15 @@ impl World {
                 self.seen.timeouts += u64::from(stop.as_str() == "timeout");
             }
             Event::Skipped { .. } => self.seen.skips += 1,
+            Event::Judged { judgement, .. } if judgement.outcome == Outcome::Revise => {
+                self.seen.revised += 1;
+                let most = if judgement.by.starts_with("loop ") { 3 } else { 2 };
+                assert!(
+                    judgement.round < most,
+                    "{} goes back without an end",
+                    judgement.by
+                );
+            }
             _ => {}
         }
         self.disk.apply(&event);
@@ -421,7 +513,8 @@ impl World {
                     completed = result.status == Status::Completed;
                 }
                 Event::MarkedDone { task } if task == id => completed = true,
-                Event::Reset { task, .. } if task == id => completed = false,
+                Event::Reset { task, .. } | Event::Reworked { task, .. } if task == id => completed = false,
+                Event::RolledBack { task, .. } if task == id => completed = true,
                 Event::Skipped { task, .. } if task == id => completed = false,
                 _ => {}
             }
@@ -469,6 +562,7 @@ impl World {
     }
 
     fn restart(&mut self) {
+        self.examined.clear();
         self.synced = self.journal.len();
         self.disk = self.replayed();
         self.engine = Engine::new(self.replayed(), self.options.clone());

@@ -1,7 +1,6 @@
 //! The thread that looks after conversations: starts their turns under a guardian, one at a time each, and ends them.
 
-use super::hear::Ear;
-use super::turn::{Ended, Turn};
+use super::agent::{Agent, Doing};
 use super::{Closed, Status, Wish};
 use crate::paths::Root;
 use wavecrew_run::worktree::{Isolation, Worktree};
@@ -13,74 +12,88 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{oneshot, watch};
-use wavecrew_run::agent::launch::Conversation;
-use wavecrew_run::agent::{Adapter, Memory, Redactor, by_name};
+use wavecrew_run::agent::stream::Usage;
+use wavecrew_run::agent::{AgentSettings, Redactor, by_name};
+use wavecrew_run::driver::talk::{Output, ProcessNews, Talk, conversation_id};
 use wavecrew_run::guardian::{Guardian, GuardianCommand};
 use wavecrew_run::process::{Exit, Notice};
-use wavecrew_store::Token;
 
-/// How long an agent that is to end may take to do so.
-const GRACE: Duration = Duration::from_secs(3);
+/// Kept of what an agent prints, on disk.
+const LOG_BYTES: u64 = 64 << 20;
+/// How often questions of agents and clocks are looked at.
+const TICK: Duration = Duration::from_millis(100);
 
 /// Looks after conversations until nobody wishes anything any more.
-pub(super) fn run(root: &Root, guardian: GuardianCommand, wishes: UnboundedReceiver<Wish>) {
+pub(super) fn run(
+    root: &Root,
+    command: &GuardianCommand,
+    settings: &AgentSettings,
+    mut wishes: UnboundedReceiver<Wish>,
+) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let Ok(runtime) = runtime else { return };
     let local = tokio::task::LocalSet::new();
     local.block_on(&runtime, async {
+        let (news, mut news_of_processes) = unbounded_channel();
+        let mut left = Left {
+            agents: HashMap::new(),
+            next_key: 1,
+        };
         // Without a guardian nothing is started; whoever wishes something hears that nobody is there.
-        if let Ok((guardian, notices)) = Guardian::start(guardian).await {
-            Host::new(root, guardian).look_after(wishes, notices).await;
+        while let Ok((guardian, notices)) = Guardian::start(command.clone()).await {
+            let host = Host {
+                project: root.path().to_owned(),
+                settings: settings.clone(),
+                guardian,
+                agents: left.agents,
+                processes: HashMap::new(),
+                next_key: left.next_key,
+                redactor: Rc::new(Redactor::new(std::env::vars_os())),
+                news: news.clone(),
+            };
+            match host
+                .look_after(&mut wishes, notices, &mut news_of_processes)
+                .await
+            {
+                Some(lost) => left = lost,
+                None => return,
+            }
         }
     });
 }
 
+/// What a guardian that was lost leaves: agents without processes, which can be talked to again under another one.
+struct Left {
+    agents: HashMap<String, Agent>,
+    /// Late news of a process that is gone must not be taken for news of another.
+    next_key: u64,
+}
+
 struct Host {
     project: PathBuf,
+    settings: AgentSettings,
     guardian: Guardian,
     agents: HashMap<String, Agent>,
     /// Whose process it is, and what tells its pumps that it is gone.
     processes: HashMap<u64, (String, watch::Sender<Option<Exit>>)>,
     next_key: u64,
     redactor: Rc<Redactor>,
-}
-
-struct Agent {
-    adapter: Rc<dyn Adapter>,
-    ear: Rc<Ear>,
-    folder: PathBuf,
-    home: PathBuf,
-    worktree: Option<Worktree>,
-    /// The id that a conversation gets, and the one that it has.
-    fresh: String,
-    known: Option<String>,
-    turns: u32,
-    unsaid: VecDeque<String>,
-    process: Option<u64>,
-    status: watch::Sender<Status>,
-    closing: Option<(Status, oneshot::Sender<Option<Closed>>)>,
+    news: UnboundedSender<ProcessNews>,
 }
 
 impl Host {
-    fn new(root: &Root, guardian: Guardian) -> Self {
-        Self {
-            project: root.path().to_owned(),
-            guardian,
-            agents: HashMap::new(),
-            processes: HashMap::new(),
-            next_key: 1,
-            redactor: Rc::new(Redactor::new(std::env::vars_os())),
-        }
-    }
-
+    /// Until nobody wishes anything any more, or until the guardian is lost.
     async fn look_after(
         mut self,
-        mut wishes: UnboundedReceiver<Wish>,
+        wishes: &mut UnboundedReceiver<Wish>,
         mut notices: UnboundedReceiver<Notice>,
-    ) {
-        let (ended_out, mut ended) = unbounded_channel();
+        news: &mut UnboundedReceiver<ProcessNews>,
+    ) -> Option<Left> {
+        let mut ticks = tokio::time::interval(TICK);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             tokio::select! {
+                biased;
                 Some(notice) = notices.recv() => match notice {
                     Notice::Spawned { .. } => {}
                     Notice::SpawnFailed { key, error } => self.failed(key, error.to_string()),
@@ -90,24 +103,55 @@ impl Host {
                             let _ = exited.send(Some(status));
                         }
                     }
-                    Notice::GuardianLost => return,
+                    Notice::GuardianLost => return Some(self.lost()),
                 },
-                Some(end) = ended.recv() => self.ended(&end, &ended_out),
+                Some(news) = news.recv() => match news {
+                    ProcessNews::TurnOver { key } => self.turn_over(key),
+                    ProcessNews::Ended { key, exit } => self.ended(key, exit),
+                },
                 wish = wishes.recv() => match wish {
-                    Some(wish) => self.grant(wish, &ended_out),
+                    Some(wish) => self.grant(wish),
                     None => break,
                 },
+                _ = ticks.tick() => {
+                    for agent in self.agents.values_mut() {
+                        agent.look(&self.guardian);
+                    }
+                }
             }
         }
         self.guardian.shutdown().await;
         for agent in self.agents.values() {
-            agent.ear.finish();
+            agent.output.finish();
             // What has changes stays, and whoever looks finds it in `git worktree list`.
             let _ = agent.worktree.as_ref().map(Worktree::settle);
         }
+        None
     }
 
-    fn grant(&mut self, wish: Wish, ended: &UnboundedSender<Ended>) {
+    /// All processes are gone with the guardian; the conversations can be gone on with.
+    fn lost(mut self) -> Left {
+        let ids: Vec<String> = self.agents.keys().cloned().collect();
+        for id in ids {
+            let Some(agent) = self.agents.get_mut(&id) else {
+                continue;
+            };
+            let was_working = matches!(agent.doing, Doing::Working(_));
+            agent.unsaid.clear();
+            agent.ended(Exit::Signal(rustix::process::Signal::KILL.as_raw()));
+            if was_working {
+                let why = "its turn was lost: the process that guards agents was killed; say it again with send_input";
+                agent.status.send_replace(Status::Errored(why.to_owned()));
+            }
+            self.closed_if_gone(&id);
+        }
+        Left {
+            agents: self.agents,
+            next_key: self.next_key,
+        }
+    }
+
+    fn grant(&mut self, wish: Wish) {
         // Whoever does not wait for an answer any more does not need one.
         match wish {
             Wish::Spawn {
@@ -120,7 +164,6 @@ impl Host {
                 let made = self.add(&agent, folder, isolation);
                 if let Ok(id) = &made {
                     self.say(id, message);
-                    self.go_on(id, ended);
                 }
                 let _ = answer.send(made);
             }
@@ -130,14 +173,13 @@ impl Host {
                 interrupt,
                 answer,
             } => {
-                let known = self.agents.get(&id).filter(|agent| agent.closing.is_none());
+                let known = self.agents.get_mut(&id).filter(|agent| agent.closing.is_none());
                 let result = match known {
                     Some(agent) => {
-                        if let Some(key) = agent.process.filter(|_| interrupt) {
-                            self.guardian.close(key, GRACE);
+                        if interrupt {
+                            agent.cut_short(&self.guardian);
                         }
                         self.say(&id, message);
-                        self.go_on(&id, ended);
                         Ok(())
                     }
                     None => Err(format!("there is no agent {id}")),
@@ -158,8 +200,7 @@ impl Host {
         if isolation == Isolation::Worktree {
             Worktree::possible(&folder).map_err(|error| error.to_string())?;
         }
-        let token = Token::random().map_err(|error| error.to_string())?;
-        let id = uuid(token.as_str());
+        let id = conversation_id().map_err(|error| error.to_string())?;
         let home = home(&self.project).map_err(failed)?.join(&id);
         fs::create_dir(&home).map_err(failed)?;
         let worktree = match isolation {
@@ -171,20 +212,22 @@ impl Host {
             }
         };
         let agent = Agent {
-            ear: Rc::new(Ear::new(
+            output: Rc::new(Output::new(
                 home.join("log.txt"),
-                &*adapter,
+                LOG_BYTES,
+                adapter.listener(Usage::NONE),
                 Rc::clone(&self.redactor),
             )),
             adapter,
+            settings: self.settings.of(name),
             folder: worktree.as_ref().map_or(folder, Worktree::folder),
             home,
             worktree,
-            fresh: id.clone(),
-            known: None,
+            talk: Talk::new(id.clone(), None),
             turns: 0,
             unsaid: VecDeque::new(),
-            process: None,
+            doing: Doing::Nothing,
+            last_call: None,
             status: watch::Sender::new(Status::Running),
             closing: None,
         };
@@ -197,49 +240,17 @@ impl Host {
             agent.unsaid.push_back(message);
             agent.status.send_replace(Status::Running);
         }
+        self.go_on(id);
     }
 
-    /// Starts the next turn if there is something to say and nobody speaks.
-    fn go_on(&mut self, id: &str, ended: &UnboundedSender<Ended>) {
-        let Some(agent) = self.agents.get_mut(id).filter(|agent| agent.process.is_none()) else {
+    fn go_on(&mut self, id: &str) {
+        let Some(agent) = self.agents.get_mut(id) else {
             return;
         };
-        let Some(message) = agent.unsaid.pop_front() else {
-            return;
-        };
-        agent.turns += 1;
-        if agent.turns > 1 {
-            agent.ear.new_turn();
-        }
-        let key = self.next_key;
-        self.next_key += 1;
-        let turn = Turn {
-            agent: &*agent.adapter,
-            message: &message,
-            conversation: match &agent.known {
-                Some(id) => Conversation::Resume { id },
-                None => Conversation::New { id: &agent.fresh },
-            },
-            folder: &agent.folder,
-            project: &self.project,
-            home: &agent.home,
-            number: agent.turns,
-        };
-        let started = turn
-            .prepare(key, &agent.ear, ended.clone())
-            .map_err(|error| error.to_string())
-            .and_then(|(spawn, exited)| {
-                self.guardian
-                    .spawn(key, spawn)
-                    .map_err(|error| error.to_string())?;
-                Ok(exited)
-            });
-        match started {
-            Ok(exited) => {
-                agent.process = Some(key);
-                self.processes.insert(key, (id.to_owned(), exited));
-            }
-            Err(error) => drop(agent.status.send_replace(Status::Errored(error))),
+        let starter = (self.next_key, &self.guardian, self.news.clone());
+        if let Some(exited) = agent.go_on(&self.project, starter) {
+            self.processes.insert(self.next_key, (id.to_owned(), exited));
+            self.next_key += 1;
         }
     }
 
@@ -248,34 +259,37 @@ impl Host {
             return;
         };
         if let Some(agent) = self.agents.get_mut(&id) {
-            agent.process = None;
+            agent.output.hang_up();
+            agent.doing = Doing::Nothing;
             agent.status.send_replace(Status::Errored(error));
         }
         self.closed_if_gone(&id);
     }
 
-    fn ended(&mut self, end: &Ended, ended: &UnboundedSender<Ended>) {
-        let Some((id, _)) = self.processes.remove(&end.key) else {
+    /// A process that is spoken to waits for the next message.
+    fn turn_over(&mut self, key: u64) {
+        let Some((id, _)) = self.processes.get(&key) else {
             return;
         };
-        let Some(agent) = self.agents.get_mut(&id) else {
-            return;
-        };
-        agent.process = None;
-        let said = agent.ear.end_turn(end.exit);
-        agent.known = match (agent.ear.conversation(), agent.adapter.memory()) {
-            (_, Memory::None) => None,
-            (Some(told), _) => Some(told),
-            (None, Memory::Named) => Some(agent.fresh.clone()),
-            (None, Memory::Own) => agent.known.take(),
-        };
-        if agent.unsaid.is_empty() {
-            agent.status.send_replace(match said {
-                Ok(text) => Status::Completed(text),
-                Err(text) => Status::Errored(text),
-            });
+        let id = id.clone();
+        if let Some(agent) = self.agents.get_mut(&id) {
+            agent.turn_over(Exit::Code(0));
+            agent.doing = Doing::Listening(key);
+            if agent.closing.is_some() {
+                agent.leave(&self.guardian);
+            }
         }
-        self.go_on(&id, ended);
+        self.go_on(&id);
+    }
+
+    fn ended(&mut self, key: u64, exit: Exit) {
+        let Some((id, _)) = self.processes.remove(&key) else {
+            return;
+        };
+        if let Some(agent) = self.agents.get_mut(&id) {
+            agent.ended(exit);
+        }
+        self.go_on(&id);
         self.closed_if_gone(&id);
     }
 
@@ -287,21 +301,19 @@ impl Host {
         agent.unsaid.clear();
         let status = agent.status.borrow().clone();
         agent.closing = Some((status, answer));
-        if let Some(key) = agent.process {
-            self.guardian.close(key, GRACE);
-        }
+        agent.leave(&self.guardian);
         self.closed_if_gone(id);
     }
 
     fn closed_if_gone(&mut self, id: &str) {
-        let gone = |agent: &Agent| agent.process.is_none() && agent.closing.is_some();
+        let gone = |agent: &Agent| agent.doing == Doing::Nothing && agent.closing.is_some();
         if !self.agents.get(id).is_some_and(gone) {
             return;
         }
         let Some(mut agent) = self.agents.remove(id) else {
             return;
         };
-        agent.ear.finish();
+        agent.output.finish();
         let _ = fs::remove_dir_all(agent.home.join("scratch"));
         agent.status.send_replace(Status::Shutdown);
         let kept = agent.worktree.as_ref().map_or(Ok(None), Worktree::settle);
@@ -326,16 +338,4 @@ fn home(project: &Path) -> io::Result<PathBuf> {
     } else {
         Err(io::Error::other(".workflow leads out of the project"))
     }
-}
-
-/// 32 random hexadecimal digits in the form of a UUID, which agents take as the id of a conversation.
-fn uuid(hex: &str) -> String {
-    format!(
-        "{}-{}-4{}-a{}-{}",
-        &hex[..8],
-        &hex[8..12],
-        &hex[13..16],
-        &hex[17..20],
-        &hex[20..32]
-    )
 }

@@ -1,7 +1,7 @@
 //! Conversations with agents of any vendor, which a client holds by id. A thread of its own looks after them; all of
 //! them end with it, and it ends with the server.
 
-mod hear;
+mod agent;
 mod host;
 mod turn;
 
@@ -14,6 +14,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::{oneshot, watch};
+use wavecrew_run::agent::AgentSettings;
 use wavecrew_run::cassette::PREFIX;
 use wavecrew_run::guardian::GuardianCommand;
 
@@ -90,6 +91,7 @@ struct Closed {
 pub(crate) struct Agents {
     root: Root,
     guardian: GuardianCommand,
+    settings: AgentSettings,
     host: OnceLock<Host>,
 }
 
@@ -99,10 +101,11 @@ struct Host {
 }
 
 impl Agents {
-    pub fn new(root: Root, guardian: GuardianCommand) -> Self {
+    pub fn new(root: Root, guardian: GuardianCommand, settings: AgentSettings) -> Self {
         Self {
             root,
             guardian,
+            settings,
             host: OnceLock::new(),
         }
     }
@@ -197,9 +200,12 @@ impl Agents {
     fn start(&self) -> Host {
         let (wishes, waiting) = unbounded_channel();
         let (root, guardian) = (self.root.clone(), self.guardian.clone());
+        let settings = self.settings.clone();
         Host {
             wishes: Some(wishes),
-            thread: Some(std::thread::spawn(move || host::run(&root, guardian, waiting))),
+            thread: Some(std::thread::spawn(move || {
+                host::run(&root, &guardian, &settings, waiting)
+            })),
         }
     }
 }

@@ -27,7 +27,7 @@ pub fn create(
     }
     by_name(agent).map_err(|error| error.to_string())?;
     let (concurrency, runtime_seconds) = (call.concurrency(ceiling)?, call.runtime_seconds()?);
-    let result_schema = call.result_schema()?;
+    let (result_schema, limits) = (call.result_schema()?, call.limits()?);
     if call
         .verify
         .as_deref()
@@ -100,6 +100,7 @@ pub fn create(
         allow_stop,
         verify: call.verify.clone(),
         isolation: call.isolation,
+        limits,
     };
     let text = serde_json::to_vec_pretty(&spec).expect("plain data");
     let store = |error: wavecrew_store::StoreError| error.to_string();

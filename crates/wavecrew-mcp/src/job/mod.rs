@@ -35,10 +35,18 @@ pub fn complaints_file(dir: &SessionDir) -> PathBuf {
     dir.run_folder().join("job-stderr.txt")
 }
 
+/// What a program complained about, as one text for the model; `None` if it did not.
+pub fn complained(stderr: &[u8]) -> Option<String> {
+    let text = wavecrew_store::sanitise(stderr);
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let text = lines.collect::<Vec<_>>().join("\n");
+    let text = text.trim_start_matches("x ").trim_start_matches("× ");
+    Some(text.to_owned()).filter(|text| !text.is_empty())
+}
+
 /// What the process of the job complained about, if it did.
-pub fn complaint(dir: &SessionDir) -> Option<String> {
-    let text = std::fs::read_to_string(complaints_file(dir)).ok()?;
-    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+fn complaint(dir: &SessionDir) -> Option<String> {
+    complained(&std::fs::read(complaints_file(dir)).ok()?)
 }
 
 /// Whether a session was made for a job.

@@ -7,18 +7,20 @@ use super::status::{JobState, JobStatus};
 use super::table::InputTable;
 use super::trees::Trees;
 use super::{input_file, lock_file, spec_file};
-use wavecrew_run::worktree::Isolation;
+use crate::limits;
 use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use wavecrew_core::budget::Budget;
 use wavecrew_core::engine::{AgentChoice, Engine, Ledger, Notice, Options};
-use wavecrew_core::event::{Ending, Event, Spent};
+use wavecrew_core::event::{Ending, Event};
 use wavecrew_run::agent::{AgentSettings, Pools};
 use wavecrew_run::driver::{Driver, OpenSession, Reporter, Running, Surface, Verify};
 use wavecrew_run::guardian::GuardianCommand;
+use wavecrew_run::process::{end_with_stdin, signal_self};
+use wavecrew_run::worktree::Isolation;
 use wavecrew_store::{Holder, SessionDir, SessionLock, SessionState, StoreError, atomic};
 
 /// A file of a job is refreshed so often, and in no more than a twentieth of the time.
@@ -29,6 +31,12 @@ const SHARE: u32 = 20;
 pub struct Place {
     pub guardian: GuardianCommand,
     pub worker_tools: Option<Vec<String>>,
+    /// What the project sets for every run: budgets, prices, clocks.
+    pub options: Options,
+    /// Accounts that the project names, by agent.
+    pub pools: BTreeMap<String, String>,
+    /// Limits in place of those that the job had.
+    pub limits: Budget,
     /// What the project sets for single agents.
     pub agent_settings: AgentSettings,
     pub holder: Holder,
@@ -52,14 +60,7 @@ pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
     session.info.state = SessionState::Running;
     let mut status = JobStatus::starting(id, &spec.output_csv, input.items.len());
     status.status = JobState::Running;
-    let pools = Pools::find([spec.agent.as_str()], &BTreeMap::new(), |name| {
-        std::env::var_os(name)
-    });
-    let mut spent = Spent::default();
-    for task in ledger.plan().tasks() {
-        spent += ledger.task(task).spent;
-    }
-    status.cost = spent.cost;
+    let pools = Pools::find([spec.agent.as_str()], &place.pools, |name| std::env::var_os(name));
     let limit = Duration::from_secs(spec.runtime_seconds);
     session.verify = spec.verify.clone().map(|command| Verify { command, limit });
     let trees = match spec.isolation {
@@ -77,7 +78,13 @@ pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
         },
         one_shot: Some(limit),
         check_all: spec.verify.is_some(),
-        ..Options::default()
+        // Limits stay in force until another one is given.
+        budget: place
+            .limits
+            .or(ledger.budget)
+            .or(spec.limits)
+            .or(place.options.budget),
+        ..place.options
     };
     let mut keeper = Keeper {
         dir,
@@ -95,6 +102,8 @@ pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
         asker: None,
         instruction: None,
         worker_tools: place.worker_tools,
+        // The rows of a job are examined by nobody but its own check.
+        examiner: Vec::new(),
         pools,
         agent_settings: place.agent_settings,
     };
@@ -118,19 +127,6 @@ fn read(dir: &SessionDir) -> Result<(JobSpec, InputTable), String> {
     let bytes = fs::read(input_file(dir)).map_err(|error| error.to_string())?;
     let input = InputTable::read(&bytes, spec.id_column.as_deref())?;
     Ok((spec, input))
-}
-
-/// When the other end of stdin is gone, so is whoever wanted the result: stop as if told to.
-fn end_with_stdin() {
-    std::thread::spawn(|| {
-        let _ = std::io::stdin().lock().read_to_end(&mut Vec::new());
-        signal_self(Signal::TERM);
-    });
-}
-
-fn signal_self(signal: Signal) {
-    // Nobody but the kernel is asked, and it knows this process.
-    let _ = rustix::process::kill_process(rustix::process::getpid(), signal);
 }
 
 /// Keeps the output table and the status current while the job runs.
@@ -203,7 +199,15 @@ impl Keeper {
                 ),
             },
             Ending::Stalled { chain } => (JobState::Failed, Some(format!("stalled: {chain}"))),
-            Ending::LimitReached { why, .. } => (
+            Ending::LimitReached { why, go_on } => {
+                let more = limits::arguments(go_on);
+                let why = format!(
+                    "stopped at a limit: {why}; go on with resume_job_id {}{more}",
+                    self.dir.id()
+                );
+                (JobState::Stopped, Some(why))
+            }
+            Ending::Blocked { why, .. } => (
                 JobState::Stopped,
                 Some(format!("{why}; go on with resume_job_id {}", self.dir.id())),
             ),
@@ -240,11 +244,6 @@ impl Reporter for Keeper {
     fn event(&mut self, event: &Event, ledger: &Ledger) {
         self.status_due.changed = true;
         self.table_due.changed = true;
-        if let Event::Usage { spent, .. } = event
-            && let Some(cost) = spent.cost
-        {
-            *self.status.cost.get_or_insert(0.0) += cost;
-        }
         if let Event::Finished { task, .. } = event
             && self.spec.allow_stop
             && let Some(found) = ledger.plan().find(task)
@@ -254,7 +253,12 @@ impl Reporter for Keeper {
         }
     }
 
-    fn notice(&mut self, _: &Notice) {}
+    fn notice(&mut self, notice: &Notice) {
+        if let Notice::Note(text) = notice {
+            self.status.note(text);
+            self.status_due.changed = true;
+        }
+    }
 
     fn tick(&mut self, running: &[Running], ledger: &Ledger) {
         if let Some(trees) = self.trees.as_mut().filter(|_| self.table_due.changed) {

@@ -1,10 +1,12 @@
 //! What a caller wants done with a table: the arguments of the tool, checked, and kept with the session.
 
+use crate::limits;
 use crate::paths::Root;
 use wavecrew_run::worktree::Isolation;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use wavecrew_core::budget::Budget;
 use wavecrew_core::team::{Column, ColumnKind, ColumnType, JsonSchemaText, Team};
 
 pub const DEFAULT_CONCURRENCY: usize = 16;
@@ -33,9 +35,17 @@ pub struct SpawnOnCsv {
     pub verify: Option<String>,
     #[serde(default)]
     pub isolation: Isolation,
+    pub max_cost: Option<f64>,
+    pub max_tokens: Option<u64>,
+    pub max_time_seconds: Option<u64>,
 }
 
 impl SpawnOnCsv {
+    /// What all workers together may use.
+    pub fn limits(&self) -> Result<Budget, String> {
+        limits::budget(self.max_cost, self.max_tokens, self.max_time_seconds)
+    }
+
     /// What is asked for, as far as the server's ceiling allows.
     pub fn concurrency(&self, ceiling: Option<usize>) -> Result<usize, String> {
         let wanted = match self.max_concurrency.or(self.max_workers) {
@@ -92,6 +102,9 @@ pub struct JobSpec {
     pub verify: Option<String>,
     #[serde(default)]
     pub isolation: Isolation,
+    /// What the call that began it allows all workers together to use.
+    #[serde(default)]
+    pub limits: Budget,
 }
 
 impl JobSpec {

@@ -11,6 +11,8 @@ use wavecrew_store::{SessionDir, StoreError, atomic, lock};
 
 /// Failed items that an answer names.
 const SHOWN_ERRORS: usize = 5;
+/// Notes that it has.
+const SHOWN_NOTES: usize = 5;
 /// A process that was started takes its session within this time.
 const START: Duration = Duration::from_secs(10);
 
@@ -26,9 +28,12 @@ pub struct JobStatus {
     pub failed_item_errors: Vec<ItemError>,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub running_items: usize,
-    /// In dollars, of agents that tell it.
+    /// In dollars, of agents that tell it, or whose price is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
+    /// What the caller should know besides, such as a limit that cannot be kept to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 #[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
@@ -79,6 +84,14 @@ impl JobStatus {
             failed_item_errors: Vec::new(),
             running_items: 0,
             cost: None,
+            notes: Vec::new(),
+        }
+    }
+
+    /// Notes something for the caller, once.
+    pub fn note(&mut self, text: &str) {
+        if self.notes.len() < SHOWN_NOTES && !self.notes.iter().any(|noted| noted == text) {
+            self.notes.push(text.to_owned());
         }
     }
 
@@ -89,6 +102,7 @@ impl JobStatus {
         self.completed_items = counts.completed;
         self.failed_items = counts.failed;
         self.running_items = counts.running;
+        self.cost = ledger.totals.spent.cost;
         if !news {
             return;
         }

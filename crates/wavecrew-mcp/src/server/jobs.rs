@@ -2,31 +2,44 @@
 
 use super::Setup;
 use super::choice::choose;
+use super::job_process::JobProcess;
 use super::progress::{Progress, Standing};
 use crate::job::{self, JobState, JobStatus, SpawnOnCsv};
 use crate::paths::Root;
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
-use std::fs::File;
+use std::collections::HashMap;
 use std::process::Stdio;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 use tokio::time::{Instant, sleep};
+use wavecrew_core::budget::Budget;
 use wavecrew_store::{SessionDir, atomic};
 
 const POLL: Duration = Duration::from_millis(100);
+/// How often a job in the background is looked at when nobody asks.
+const GLANCE: Duration = Duration::from_secs(1);
 /// A job that was told to end takes at most this long: its workers have a few seconds.
 const CANCEL: Duration = Duration::from_secs(20);
+
+/// How jobs in the background stand that this server started, as long as they run, and how those ended whose folder is gone.
+type Watched = Arc<Mutex<HashMap<String, JobStatus>>>;
 
 pub(super) struct Jobs {
     root: Root,
     setup: Setup,
+    watched: Watched,
 }
 
 impl Jobs {
     pub fn new(root: Root, setup: Setup) -> Self {
-        Self { root, setup }
+        Self {
+            root,
+            setup,
+            watched: Watched::default(),
+        }
     }
 
     pub async fn spawn(
@@ -34,20 +47,18 @@ impl Jobs {
         call: SpawnOnCsv,
         context: &RequestContext<RoleServer>,
     ) -> Result<Value, String> {
-        let background = call.background;
+        let (background, limits) = (call.background, call.limits()?);
         let dir = if let Some(id) = call.resume_job_id.as_deref() {
             self.to_resume(id)?
         } else {
             let agent = choose(call.agent.as_deref(), self.setup.agent.as_deref(), context)?;
             self.create(call, agent).await?
         };
-        let child = self.start(&dir, background)?;
+        let process = self.start(&dir, background, &limits)?;
         if !background {
-            return attend(child, &dir, context).await;
+            return attend(process, &dir, context).await;
         }
-        let mut child = child;
-        // Only so that it does not stay a zombie; it goes on without us.
-        tokio::spawn(async move { child.wait().await });
+        tokio::spawn(watch(process, dir.clone(), Arc::clone(&self.watched)));
         Ok(json!(JobStatus::read(&dir)?))
     }
 
@@ -76,20 +87,23 @@ impl Jobs {
     }
 
     /// Starts the process of a job. One that is attached ends when we drop its stdin, or end ourselves.
-    fn start(&self, dir: &SessionDir, background: bool) -> Result<Child, String> {
-        let failed = |error: std::io::Error| format!("the job could not be started: {error}");
-        let complaints = File::create(job::complaints_file(dir)).map_err(failed)?;
+    fn start(&self, dir: &SessionDir, background: bool, limits: &Budget) -> Result<JobProcess, String> {
         let mut command = Command::new(&self.setup.program);
         command
             .args(["mcp", "--job", dir.id()])
+            .arg(format!("--limits={}", json!(limits)))
             .current_dir(self.root.path())
-            .stdout(Stdio::null())
-            .stderr(complaints)
             .stdin(if background { Stdio::null() } else { Stdio::piped() });
         if !background {
             command.arg("--attached");
         }
-        command.spawn().map_err(failed)
+        JobProcess::start(command, dir)
+    }
+
+    /// How a job stands, also one that lost its folder while this server looked after it.
+    fn status(&self, id: &str) -> Result<JobStatus, String> {
+        let read = self.find(id).and_then(|dir| JobStatus::read(&dir));
+        read.or_else(|why| locked(&self.watched).get(id).cloned().ok_or(why))
     }
 
     pub async fn wait(
@@ -98,11 +112,10 @@ impl Jobs {
         patience: Duration,
         context: &RequestContext<RoleServer>,
     ) -> Result<Value, String> {
-        let dir = self.find(id)?;
         let until = Instant::now() + patience;
         let mut progress = Progress::of(context);
         loop {
-            let status = JobStatus::read(&dir)?;
+            let status = self.status(id)?;
             progress.tell(standing(&status), context).await;
             let timed_out = !status.status.is_over();
             if !timed_out || Instant::now() >= until || context.ct.is_cancelled() {
@@ -115,17 +128,19 @@ impl Jobs {
     }
 
     pub async fn cancel(&self, id: &str) -> Result<Value, String> {
-        let dir = self.find(id)?;
         let until = Instant::now() + CANCEL;
-        let word = dir.run_folder().join("control");
         let mut asked = false;
         loop {
-            let status = JobStatus::read(&dir)?;
+            let status = self.status(id)?;
             if status.status.is_over() || Instant::now() >= until {
                 return Ok(json!(status));
             }
-            if !asked && job::held(&dir)? {
+            if let Ok(dir) = self.find(id)
+                && !asked
+                && job::held(&dir)?
+            {
                 asked = true;
+                let word = dir.run_folder().join("control");
                 atomic::write_volatile(&word, b"cancel").map_err(|error| error.to_string())?;
             }
             sleep(POLL).await;
@@ -135,37 +150,53 @@ impl Jobs {
 
 /// Stays with a job until it ends; the job ends when the call is taken back.
 async fn attend(
-    mut child: Child,
+    mut process: JobProcess,
     dir: &SessionDir,
     context: &RequestContext<RoleServer>,
 ) -> Result<Value, String> {
     let mut progress = Progress::of(context);
-    // Out of the child's hands: waiting for it would close its stdin.
-    let mut lifeline = child.stdin.take();
+    let mut lifeline = process.lifeline();
     loop {
         tokio::select! {
-            ended = child.wait() => {
-                let code = ended.map_err(|error| error.to_string())?;
-                let mut status = JobStatus::read(dir)?;
-                if !code.success() && let Some(why) = job::complaint(dir) {
-                    status.status = JobState::Failed;
-                    status.job_error = Some(why);
-                }
+            ended = process.wait() => {
+                let status = process.outcome(ended.map_err(|error| error.to_string())?);
                 progress.tell(standing(&status), context).await;
                 return Ok(json!(status));
             }
             () = context.ct.cancelled() => {
                 drop(lifeline.take());
-                let _ = child.wait().await;
+                let _ = process.wait().await;
                 return Err(format!("the call was taken back; go on with resume_job_id {}", dir.id()));
             }
-            () = sleep(POLL) => {
-                if let Ok(status) = JobStatus::read(dir) {
-                    progress.tell(standing(&status), context).await;
-                }
-            }
+            () = sleep(POLL) => progress.tell(standing(process.look()), context).await,
         }
     }
+}
+
+/// Stays with a job in the background, which goes on without us, to know how it stands if its folder does not tell.
+async fn watch(mut process: JobProcess, dir: SessionDir, watched: Watched) {
+    let id = dir.id().to_owned();
+    loop {
+        let status = process.look().clone();
+        locked(&watched).insert(id.clone(), status);
+        tokio::select! {
+            ended = process.wait() => {
+                let outcome = ended.ok().map(|code| process.outcome(code));
+                let mut watched = locked(&watched);
+                match outcome.filter(|_| JobStatus::read(&dir).is_err()) {
+                    Some(status) => watched.insert(id, status),
+                    None => watched.remove(&id),
+                };
+                return;
+            }
+            () = sleep(GLANCE) => {}
+        }
+    }
+}
+
+fn locked(watched: &Watched) -> MutexGuard<'_, HashMap<String, JobStatus>> {
+    // Nothing in it is ever half done.
+    watched.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn standing(status: &JobStatus) -> Standing {

@@ -3,6 +3,7 @@
 
 mod calls;
 mod choice;
+mod job_process;
 mod jobs;
 mod library;
 mod progress;
@@ -27,6 +28,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use std::io;
 use std::path::{Path, PathBuf};
 use teams::Teams;
+use wavecrew_run::agent::AgentSettings;
 use wavecrew_run::guardian::GuardianCommand;
 
 /// How a server is started.
@@ -39,13 +41,15 @@ pub struct Setup {
     pub guardian: GuardianCommand,
     /// Workers of one call at the same time, whatever it asks for.
     pub max_workers: Option<usize>,
+    /// What the project sets for single agents.
+    pub agent_settings: AgentSettings,
 }
 
 /// Serves the project in `folder` until the client goes away.
 pub fn serve(folder: &Path, setup: Setup) -> io::Result<()> {
     let root = Root::new(folder)?;
     crate::serve(Server {
-        agents: Agents::new(root.clone(), setup.guardian.clone()),
+        agents: Agents::new(root.clone(), setup.guardian.clone(), setup.agent_settings.clone()),
         agent: setup.agent.clone(),
         teams: Teams {
             root: root.clone(),

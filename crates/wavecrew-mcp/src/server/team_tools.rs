@@ -1,17 +1,22 @@
 //! Names, words and arguments of the tools for teams.
 
 use crate::answer::tool;
+use crate::limits;
 use rmcp::model::Tool;
 use serde_json::{Value, json};
 
 pub(super) fn all() -> Vec<Tool> {
     let session = json!({"type": "string", "description": "as team_run or spawn_agents_on_csv gave it"});
-    let run = json!({
+    let mut run = json!({
         "agent": {"type": "string", "description": "who does the tasks; default: the server's"},
         "max_workers": {"type": "integer", "minimum": 1, "description": "workers at the same time (3)"},
         "background": {"type": "boolean", "description": "return at once; ask with team_status"},
         "ask": {"type": "boolean", "description": "put the run's questions to you, by elicitation or in team_status; default: whether you have elicitation. Otherwise they get their default answer"},
     });
+    for (name, schema) in limits::properties() {
+        run[name] = schema;
+    }
+    let again = |name: &str| run[name].clone();
     vec![
         tool(
             "team_plan",
@@ -21,7 +26,8 @@ pub(super) fn all() -> Vec<Tool> {
         tool(
             "team_run",
             "Have a team do what is requested, wave by wave. Blocks until it is done and returns its counts; with background \
-             it returns the session at once.",
+             it returns the session at once. A run that stopped at max_cost, max_tokens or max_time_seconds says so in ending, and \
+             goes on with team_continue and a higher limit.",
             object(merged(planned(), &run), &["team"]),
         ),
         tool(
@@ -40,7 +46,9 @@ pub(super) fn all() -> Vec<Tool> {
                 json!({
                     "session": session,
                     "retry": {"type": "boolean", "description": "run what failed once more"},
-                    "agent": run["agent"], "background": run["background"], "ask": run["ask"],
+                    "agent": again("agent"), "background": again("background"), "ask": again("ask"),
+                    "max_cost": again("max_cost"), "max_tokens": again("max_tokens"),
+                    "max_time_seconds": again("max_time_seconds"),
                 }),
                 &["session"],
             ),

@@ -1,5 +1,6 @@
 //! Arguments of the team tools, and the words of the command line that they stand for. No argument becomes a flag.
 
+use crate::limits;
 use crate::paths::Root;
 use serde::Deserialize;
 
@@ -26,10 +27,39 @@ pub(super) struct Run {
     #[serde(default)]
     pub background: bool,
     pub ask: Option<bool>,
+    #[serde(flatten)]
+    pub limits: Limits,
+    #[serde(flatten)]
+    pub other: Others,
+}
+
+/// What all workers together may use.
+#[derive(Deserialize, Debug)]
+#[expect(clippy::struct_field_names, reason = "the names of the arguments")]
+pub(super) struct Limits {
+    max_cost: Option<f64>,
+    max_tokens: Option<u64>,
+    max_time_seconds: Option<u64>,
+}
+
+/// Arguments that the tool does not have: a limit that is misspelt must not be none.
+pub(super) type Others = serde_json::Map<String, serde_json::Value>;
+
+pub(super) fn refuse(others: &Others) -> Result<(), String> {
+    match others.keys().next() {
+        Some(name) => Err(format!("unknown field `{name}`")),
+        None => Ok(()),
+    }
+}
+
+impl Limits {
+    pub fn words(&self) -> Result<Vec<String>, String> {
+        let budget = limits::budget(self.max_cost, self.max_tokens, self.max_time_seconds)?;
+        Ok(limits::flags(&budget))
+    }
 }
 
 #[derive(Deserialize, Debug)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Continue {
     pub session: String,
     /// Run what failed once more.
@@ -39,6 +69,10 @@ pub(super) struct Continue {
     #[serde(default)]
     pub background: bool,
     pub ask: Option<bool>,
+    #[serde(flatten)]
+    pub limits: Limits,
+    #[serde(flatten)]
+    pub other: Others,
 }
 
 impl Planned {

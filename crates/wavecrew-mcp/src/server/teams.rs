@@ -3,7 +3,9 @@
 use super::choice::choose;
 use super::progress::{Progress, Standing};
 use super::questions::put;
-use super::team_words::{Continue, Planned, Run};
+use super::team_words::{Continue, Planned, Run, refuse};
+use crate::job::complained;
+use crate::limits;
 use crate::paths::Root;
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
@@ -13,7 +15,9 @@ use std::process::{Output, Stdio};
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
+use wavecrew_run::process::{Apart, start_apart};
 use wavecrew_run::questions;
 use wavecrew_store::SessionDir;
 
@@ -33,14 +37,17 @@ impl Teams {
     }
 
     pub async fn run(&self, call: &Run, context: &RequestContext<RoleServer>) -> Result<Value, String> {
+        refuse(&call.other)?;
         let asks = call.ask.unwrap_or_else(|| super::questions::can_be_put(context));
         let agent = choose(call.agent.as_deref(), self.agent.as_deref(), context)?;
         let mut words = vec!["run".to_owned(), "--json".to_owned(), "-y".to_owned()];
         words.push(format!("--agent={agent}"));
         words.extend(call.max_workers.map(|count| format!("--concurrency={count}")));
         words.extend(asks.then(|| "--ask-in-folder".to_owned()));
+        words.extend(call.limits.words()?);
         words.extend(call.planned.words(&self.root)?);
-        self.start(&words, call.background, context).await
+        self.start(&words, call.background, Standing::default(), context)
+            .await
     }
 
     pub async fn go_on(
@@ -48,6 +55,7 @@ impl Teams {
         call: &Continue,
         context: &RequestContext<RoleServer>,
     ) -> Result<Value, String> {
+        refuse(&call.other)?;
         let dir = self.find(&call.session)?;
         let asks = call.ask.unwrap_or_else(|| super::questions::can_be_put(context));
         let mut words = if call.retry {
@@ -58,7 +66,10 @@ impl Teams {
         words.extend(["--json".to_owned(), "-y".to_owned()]);
         words.extend(call.agent.as_ref().map(|agent| format!("--agent={agent}")));
         words.extend(asks.then(|| "--ask-in-folder".to_owned()));
-        self.start(&words, call.background, context).await
+        words.extend(call.limits.words()?);
+        let status = ["status", "--json", dir.id()].map(str::to_owned);
+        let standing = kept(&self.ask_program(&status).await?, call.retry);
+        self.start(&words, call.background, standing, context).await
     }
 
     /// Where a session stands, after at most `patience` if it runs. A question of it is put to the client on the way.
@@ -117,7 +128,6 @@ impl Teams {
         command
             .args(words)
             .current_dir(self.root.path())
-            .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             // What ends the client's terminal is not meant for it.
@@ -127,17 +137,17 @@ impl Teams {
 
     /// One JSON document of a command that does not take long.
     async fn ask_program(&self, words: &[String]) -> Result<Value, String> {
+        let (child, _apart) = apart(self.command(words).stdin(Stdio::null()))?;
         let Output {
             status,
             stdout,
             stderr,
-        } = self
-            .command(words)
-            .output()
+        } = child
+            .wait_with_output()
             .await
             .map_err(|error| error.to_string())?;
         if !status.success() {
-            return Err(complaint(&stderr));
+            return Err(complained(&stderr).unwrap_or_default());
         }
         serde_json::from_slice(&stdout).map_err(|error| error.to_string())
     }
@@ -146,29 +156,46 @@ impl Teams {
         &self,
         words: &[String],
         background: bool,
+        standing: Standing,
         context: &RequestContext<RoleServer>,
     ) -> Result<Value, String> {
-        let mut child = self.command(words).spawn().map_err(|error| error.to_string())?;
+        let mut words = words.to_vec();
+        if !background {
+            // It ends when we do, however we do.
+            words.insert(1, "--attached".to_owned());
+        }
+        let mut command = self.command(&words);
+        command.stdin(if background { Stdio::null() } else { Stdio::piped() });
+        let (mut child, apart) = apart(&mut command)?;
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let (Some(stdout), Some(mut stderr)) = (stdout, stderr) else {
             unreachable!("both are piped")
         };
-        let mut run = Attached(Some(child));
+        let mut run = Attached {
+            child: Some(child),
+            _apart: apart,
+        };
         let mut lines = BufReader::new(stdout).lines();
         // It says first of all which session it is.
         let Some(first) = next(&mut lines).await else {
             let mut said = Vec::new();
             let _ = stderr.read_to_end(&mut said).await;
-            return Err(complaint(&said));
+            return Err(complained(&said).unwrap_or_default());
         };
         // Read to its end, so that it never waits for us.
-        tokio::spawn(async move { stderr.read_to_end(&mut Vec::new()).await });
+        let complaints = tokio::spawn(async move {
+            let mut said = Vec::new();
+            let _ = stderr.read_to_end(&mut said).await;
+            said
+        });
         let dir = self.find(first["session"].as_str().unwrap_or_default())?;
         if !background {
-            return attend(run, lines, &dir, context).await;
+            return attend(run, (lines, complaints), &dir, standing, context).await;
         }
-        let child = run.0.take();
+        let child = run.child.take();
         tokio::spawn(async move {
+            // As long as it runs, it is apart.
+            let _run = run;
             while next(&mut lines).await.is_some() {}
             if let Some(mut child) = child {
                 let _ = child.wait().await;
@@ -178,12 +205,20 @@ impl Teams {
     }
 }
 
+/// Starts a process that does not end with the agents that are talked to.
+pub(super) fn apart(command: &mut Command) -> Result<(Child, Option<Apart>), String> {
+    start_apart(|| command.spawn(), Child::id).map_err(|error| error.to_string())
+}
+
 /// A run that ends with the call it was started by.
-struct Attached(Option<Child>);
+struct Attached {
+    child: Option<Child>,
+    _apart: Option<Apart>,
+}
 
 impl Attached {
     fn stop(&self) {
-        let pid = self.0.as_ref().and_then(Child::id);
+        let pid = self.child.as_ref().and_then(Child::id);
         let pid = pid.and_then(|id| rustix::process::Pid::from_raw(id.cast_signed()));
         if let Some(pid) = pid {
             // One that is gone already needs no word.
@@ -201,27 +236,34 @@ impl Drop for Attached {
 /// Stays with a run until it ends.
 async fn attend(
     run: Attached,
-    mut lines: Lines<BufReader<ChildStdout>>,
+    (mut lines, complaints): (Lines<BufReader<ChildStdout>>, JoinHandle<Vec<u8>>),
     dir: &SessionDir,
+    mut standing: Standing,
     context: &RequestContext<RoleServer>,
 ) -> Result<Value, String> {
     let mut progress = Progress::of(context);
-    let mut standing = Standing {
-        total: rows(dir),
-        ..Standing::default()
-    };
+    standing.total = rows(dir);
     loop {
         tokio::select! {
             line = next(&mut lines) => match line {
                 Some(mut line) if line["event"] == "end" => {
+                    progress.tell(standing, context).await;
                     line["session"] = dir.id().into();
+                    if let Some(flags) = line["ending"]["go_on"].as_str() {
+                        let more = limits::arguments(flags);
+                        line["ending"]["go_on"] = format!("team_continue with session {}{more}", dir.id()).into();
+                    }
                     if let Some(fields) = line.as_object_mut() {
                         fields.remove("event");
                     }
                     return Ok(line);
                 }
                 Some(line) => count(&mut standing, &line),
-                None => return Err(format!("the run ended without a word; look with team_status {}", dir.id())),
+                None => {
+                    let said = complaints.await.unwrap_or_default();
+                    let silent = || format!("the run ended without a word; look with team_status {}", dir.id());
+                    return Err(complained(&said).unwrap_or_else(silent));
+                }
             },
             () = context.ct.cancelled() => {
                 run.stop();
@@ -267,24 +309,25 @@ fn count(standing: &mut Standing, event: &Value) {
     }
 }
 
+/// What is left of a session's results when it is gone on with; `retry` runs again what failed.
+fn kept(status: &Value, retry: bool) -> Standing {
+    let count = |name: &str| {
+        let found = status["counts"][name].as_u64().unwrap_or(0);
+        usize::try_from(found).unwrap_or(usize::MAX)
+    };
+    let failed = if retry { 0 } else { count("failed") };
+    let skipped = if retry { 0 } else { count("skipped") };
+    Standing {
+        done: count("completed") + failed + skipped,
+        failed,
+        cost: status["usage"]["cost_usd"].as_f64(),
+        ..Standing::default()
+    }
+}
+
 fn rows(dir: &SessionDir) -> usize {
     let reader = csv::ReaderBuilder::new()
         .flexible(true)
         .from_path(dir.tasks_csv());
     reader.map_or(0, |mut reader| reader.byte_records().count())
-}
-
-/// What the program complained about, as one text for the model.
-fn complaint(stderr: &[u8]) -> String {
-    let text = wavecrew_store::sanitise(stderr);
-    let lines: Vec<&str> = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .collect();
-    lines
-        .join("\n")
-        .trim_start_matches("x ")
-        .trim_start_matches("× ")
-        .to_owned()
 }

@@ -23,7 +23,7 @@ pub(super) fn remove_scratch(session: &SessionDir, id: &str, attempt: u32) {
 }
 
 /// Files that only the user may read: some hold the worker's token.
-pub(super) fn write_files(scratch: &Path, files: &[(PathBuf, String)]) -> Result<(), StoreError> {
+pub fn write_files(scratch: &Path, files: &[(PathBuf, String)]) -> Result<(), StoreError> {
     if files.is_empty() {
         return Ok(());
     }
@@ -55,7 +55,7 @@ pub(super) fn write_files(scratch: &Path, files: &[(PathBuf, String)]) -> Result
 
 /// The prompt as a file that is also the worker's stdin: nothing has to be pumped, and one that does not read it is
 /// no error.
-pub(super) fn write_prompt(path: &Path, message: &str) -> Result<OwnedFd, StoreError> {
+pub fn write_prompt(path: &Path, message: &str) -> Result<OwnedFd, StoreError> {
     let write = || -> io::Result<File> {
         let mut file = File::options()
             .read(true)

@@ -51,7 +51,9 @@ impl Driver<'_> {
         self.session.info.state = match ending {
             Ending::Completed => SessionState::Completed,
             Ending::Failed => SessionState::Failed,
-            Ending::Interrupted | Ending::LimitReached { .. } => SessionState::Stopped,
+            Ending::Interrupted | Ending::LimitReached { .. } | Ending::Blocked { .. } => {
+                SessionState::Stopped
+            }
             Ending::Cancelled => SessionState::Cancelled,
             Ending::Stalled { .. } => SessionState::Stalled,
         };

@@ -3,9 +3,10 @@
 
 use super::Driver;
 use super::worker::Worker;
+use rustix::time::{ClockId, clock_gettime};
 use std::fs;
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use wavecrew_core::engine::Input;
 
 /// Folders whose files nobody writes by hand.
@@ -48,9 +49,18 @@ impl Driver<'_> {
     /// A worker came or went: if one is left, what changes from now on is its work.
     pub(super) fn count_workers(&mut self) {
         if self.workers.len() == 1 {
-            self.alone_since = SystemTime::now();
+            self.alone_since = file_time();
         }
     }
+}
+
+/// The time that a file written now would bear. It moves in ticks, so a finer clock would be ahead of files that are
+/// written after it was read.
+fn file_time() -> SystemTime {
+    let now = clock_gettime(ClockId::RealtimeCoarse);
+    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
+    let nanos = u32::try_from(now.tv_nsec).unwrap_or(0);
+    UNIX_EPOCH + Duration::new(seconds, nanos)
 }
 
 /// Adds the files below a folder that were written after a time, as paths from there.
@@ -87,7 +97,6 @@ fn written_after(entry: &fs::DirEntry, since: SystemTime) -> bool {
 mod tests {
     use super::*;
     use std::fs::File;
-    use std::time::Duration;
 
     #[test]
     fn only_what_was_written_later_is_found() {
@@ -113,5 +122,17 @@ mod tests {
         let mut files = Vec::new();
         changed_since(root.path(), report, &mut files);
         assert_eq!(files, ["src/b.rs"]);
+    }
+
+    #[test]
+    fn a_file_written_next_is_not_older_than_now() {
+        let folder = tempfile::tempdir().unwrap();
+        let now = file_time();
+        fs::write(folder.path().join("next"), "").unwrap();
+        let written = fs::metadata(folder.path().join("next"))
+            .unwrap()
+            .modified()
+            .unwrap();
+        assert!(written >= now, "{written:?} {now:?}");
     }
 }

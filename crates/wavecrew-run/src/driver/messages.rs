@@ -2,7 +2,7 @@
 //! stops nothing.
 
 use super::Driver;
-use wavecrew_core::event::{Event, Status};
+use wavecrew_core::event::{Event, Outcome, Status};
 use wavecrew_store::Message;
 use wavecrew_store::bus::COORDINATOR;
 
@@ -20,6 +20,15 @@ impl Driver<'_> {
             }
             Event::Finished { task, result, .. } if result.status == Status::Failed => {
                 ("error", format!("{task} failed: {}", result.error))
+            }
+            Event::Judged { judgement, .. } => {
+                let kind = match judgement.outcome {
+                    Outcome::Revise if judgement.by.starts_with("loop ") => "gc_loop_trigger",
+                    _ if judgement.by.starts_with("checkpoint ") => "checkpoint_verdict",
+                    _ => "quality_gate",
+                };
+                let (task, outcome) = (&judgement.task, judgement.outcome.as_str());
+                (kind, format!("{task}: {outcome}: {}", judgement.why))
             }
             Event::RunEnded { ending, .. } => ("shutdown", format!("the run ended: {ending}")),
             _ => return,

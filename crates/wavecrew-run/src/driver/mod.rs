@@ -3,6 +3,8 @@
 mod briefing;
 pub mod claims;
 mod edits;
+mod examine;
+mod expand;
 mod files;
 mod finish;
 mod late_edits;
@@ -21,6 +23,14 @@ mod verify;
 mod worker;
 
 pub use edits::{Edit, Moment, follow_edit, read_edit};
+/// Turns of one process or of many, for conversations outside of a run.
+pub mod talk {
+    pub use super::files::{write_files, write_prompt};
+    pub use super::output::Output;
+    pub use super::session::resolve;
+    pub use super::turn::{conversation_id, failure_words, last_message};
+    pub use super::worker::{ProcessNews, Streams, Talk, open_streams};
+}
 pub use reporter::{Reporter, Running};
 pub use session::{Folders, NewSession, OpenSession, SessionError, replay};
 pub use verify::Verify;
@@ -73,6 +83,8 @@ pub struct Surface<'a> {
     pub instruction: Option<String>,
     /// The words of the command that gives workers their tools over MCP.
     pub worker_tools: Option<Vec<String>>,
+    /// The words of the command that examines claims.
+    pub examiner: Vec<String>,
     /// Whose services are shared with other runs.
     pub pools: Pools,
     /// What the project sets for single agents.
@@ -228,6 +240,8 @@ impl<'a> Driver<'a> {
             news,
         };
         let outcome = driver.look_after(channels).await;
+        // Whatever failed first, this is why.
+        let outcome = outcome.map_err(|error| driver.look_for_the_session().err().unwrap_or(error));
         driver.wind_up(outcome).await
     }
 
@@ -347,7 +361,17 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
+    /// Without its folder a run has nothing to write to, and its workers nowhere to report.
+    fn look_for_the_session(&self) -> Result<(), DriveError> {
+        if self.session.journal.is_in_place() {
+            return Ok(());
+        }
+        let path = self.session.dir.path().to_owned();
+        Err(StoreError::Gone { path }.into())
+    }
+
     fn tick(&mut self) -> Result<(), DriveError> {
+        self.look_for_the_session()?;
         self.look_for_reports()?;
         self.note_conversations();
         self.look_at_last_calls();
@@ -422,8 +446,14 @@ impl<'a> Driver<'a> {
                     | Event::Skipped { .. }
                     | Event::Reset { .. }
                     | Event::TreeRefused { .. }
+                    | Event::Judged { .. }
+                    | Event::Reworked { .. }
+                    | Event::RolledBack { .. }
             ) {
                 self.table.mark_dirty();
+            }
+            if let Event::Judged { .. } = event {
+                self.write_loop_state()?;
             }
             self.announce(&event);
             self.tape_event(&event);

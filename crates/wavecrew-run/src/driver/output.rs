@@ -18,7 +18,7 @@ const LAST_WORDS: usize = 300;
 const SHORT_TAIL: usize = 4 << 10;
 
 /// The output of one worker, written by the pumps of its processes.
-pub(super) struct Output {
+pub struct Output {
     log: RefCell<Option<BoundedLog>>,
     stdout: RefCell<Tail>,
     stderr: RefCell<Tail>,
@@ -69,13 +69,7 @@ impl Tail {
 }
 
 impl Output {
-    pub fn new(
-        log: PathBuf,
-        limit: u64,
-        listener: Option<Listener>,
-        redactor: Rc<Redactor>,
-        tape: Option<Tape>,
-    ) -> Self {
+    pub fn new(log: PathBuf, limit: u64, listener: Option<Listener>, redactor: Rc<Redactor>) -> Self {
         // A report that ends the output is looked for only where no listener knows better.
         let tail = if listener.is_some() {
             SHORT_TAIL
@@ -90,7 +84,15 @@ impl Output {
             redactor,
             active: Cell::new(false),
             line: RefCell::new(None),
+            tape: None,
+        }
+    }
+
+    /// With a tape that all of it goes to, if the run is recorded.
+    pub(super) fn taped(self, tape: Option<Tape>) -> Self {
+        Self {
             tape: tape.map(RefCell::new),
+            ..self
         }
     }
 
@@ -101,7 +103,7 @@ impl Output {
         }
     }
 
-    pub fn take_in(&self, stream: Stream, chunk: &[u8]) {
+    pub(super) fn take_in(&self, stream: Stream, chunk: &[u8]) {
         let mut tail = self.tail(stream).borrow_mut();
         tail.push(chunk);
         self.log(&mut tail.held, chunk);
@@ -271,7 +273,7 @@ impl Output {
     }
 
     /// What was printed since this was asked last; nothing when the run is not recorded.
-    pub fn take_tape(&self) -> Tape {
+    pub(super) fn take_tape(&self) -> Tape {
         self.tape.as_ref().map(RefCell::take).unwrap_or_default()
     }
 
@@ -284,7 +286,7 @@ impl Output {
     }
 
     /// Whether there was a sign of life since the last look, or a tool is at work, which may take its time.
-    pub fn was_active(&self) -> Activity {
+    pub(super) fn was_active(&self) -> Activity {
         if self.active.replace(false) {
             return Activity::Output;
         }
@@ -305,6 +307,18 @@ impl Output {
             final_object(&String::from_utf8_lossy(&stdout.bytes)).map(str::to_owned)
         };
         answer.map(|text| self.redactor.text(&text))
+    }
+
+    /// All that the agent said at the end of its turn; for programs, what they printed.
+    pub fn message(&self) -> Option<String> {
+        let text = if let Some(listener) = &self.listener {
+            let listener = listener.borrow();
+            let (text, _) = listener.tally().answer.as_ref()?;
+            text.trim().to_owned()
+        } else {
+            sanitise(&self.stdout.borrow().bytes).trim().to_owned()
+        };
+        Some(self.redactor.text(&text))
     }
 
     /// The conversation, the model and the version, once the agent has named the conversation.
@@ -410,7 +424,7 @@ mod tests {
         for size in 1..text.len() {
             let path = folder.path().join(format!("{size}.log"));
             let redactor = Redactor::new([("MY_TOKEN".into(), secret.into())]);
-            let output = Output::new(path.clone(), 1 << 20, None, Rc::new(redactor), None);
+            let output = Output::new(path.clone(), 1 << 20, None, Rc::new(redactor));
             for chunk in text.as_bytes().chunks(size) {
                 output.take_in(Stream::Stderr, chunk);
             }

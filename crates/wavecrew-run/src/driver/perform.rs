@@ -1,5 +1,6 @@
 //! Performs the engine's actions, in order.
 
+use super::examine::Stage;
 use super::files::remove_scratch;
 use super::output::{Activity, Output};
 use super::turn::{CUT_SHORT, conversation_id};
@@ -13,7 +14,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use wavecrew_core::engine::{Action, Assignment, Input, Notice, Resume, SpawnError, Verdict, WorkerId};
-use wavecrew_core::prompt::{Briefing, first_message, resumed_message};
+use wavecrew_core::prompt::{Briefing, Revision, first_message, resumed_message};
 use wavecrew_store::{StoreError, Token, atomic};
 
 /// A worker younger than this has hardly reported by command yet.
@@ -56,13 +57,23 @@ impl Driver<'_> {
                     task,
                     &outputs,
                 );
+                let examined = ledger
+                    .team
+                    .role(ledger.plan().role(task))
+                    .and_then(|role| role.examined);
                 match verdict {
+                    Verdict::Holds { .. } if examined.is_some() => {
+                        self.examine(worker, task, Stage::After(&outputs))?;
+                    }
                     Verdict::Holds { .. } if self.session.verify.is_some() => {
                         self.start_check(worker, task, &outputs)?;
                     }
                     verdict => self.inputs.push_back(Input::ClaimChecked { worker, verdict }),
                 }
             }
+            Action::Examine { worker, task, .. } => self.examine(worker, task, Stage::Before)?,
+            Action::Restore { task, attempt } => self.restore(task, attempt)?,
+            Action::Expand { task } => self.expand(task),
             Action::Close { worker, grace } => self.close(worker, grace)?,
             Action::KeepFindings { task, text, .. } => {
                 let id = self.engine.ledger().plan().id(task);
@@ -153,27 +164,7 @@ impl Driver<'_> {
                 return Ok(());
             }
         };
-        let ledger = self.engine.ledger();
-        self.surroundings
-            .refresh(&self.session.dir, &ledger.team, ledger, &self.redactor);
-        let message = first_message(&Briefing {
-            team: &ledger.team,
-            plan: ledger.plan(),
-            task: assignment.task,
-            request: &self.session.info.request,
-            session_dir: &self.session.dir.path().to_string_lossy(),
-            extra_instruction: self.surface.instruction.as_deref(),
-            prev_context: &assignment.prev_context,
-            discoveries: &self.surroundings.discoveries,
-            wisdom: &self.surroundings.wisdom,
-            artifacts_complete: assignment.attempt > 1
-                && super::claims::artifacts_complete(
-                    self.session.dir.path(),
-                    &ledger.team,
-                    ledger.plan(),
-                    assignment.task,
-                ),
-        });
+        let message = self.first_message_of(&assignment);
         let (id, attempt) = (assignment.id.as_str(), assignment.attempt);
         let memory = agent.memory();
         let resume = assignment.resume.clone().filter(|_| memory != Memory::None);
@@ -191,16 +182,18 @@ impl Driver<'_> {
         let limit = self
             .session
             .log_bytes
-            .unwrap_or(ledger.team.limits_for(&assignment.role).log_bytes);
+            .unwrap_or(self.engine.ledger().team.limits_for(&assignment.role).log_bytes);
         let now = Instant::now();
         let state = Worker {
-            output: Rc::new(Output::new(
-                self.session.dir.log_file(id, attempt),
-                limit,
-                agent.listener(before),
-                Rc::clone(&self.redactor),
-                self.session.recorder.as_ref().map(|_| Tape::default()),
-            )),
+            output: Rc::new(
+                Output::new(
+                    self.session.dir.log_file(id, attempt),
+                    limit,
+                    agent.listener(before),
+                    Rc::clone(&self.redactor),
+                )
+                .taped(self.session.recorder.as_ref().map(|_| Tape::default())),
+            ),
             talk: Talk::new(fresh, resume.map(|resume| resume.conversation)),
             agent,
             folder,
@@ -219,6 +212,40 @@ impl Driver<'_> {
         self.workers.insert(worker, state);
         self.count_workers();
         self.start_turn(worker, 1, &message)
+    }
+
+    fn first_message_of(&mut self, assignment: &Assignment) -> String {
+        let ledger = self.engine.ledger();
+        self.surroundings
+            .refresh(&self.session.dir, &ledger.team, ledger, &self.redactor);
+        let brief = assignment.rework.as_ref().map(|rework| self.brief_of(rework));
+        let revision = assignment.rework.as_ref().map(|rework| Revision {
+            round: rework.round,
+            by: &rework.by,
+            why: &rework.why,
+            brief: brief.as_deref().unwrap_or_default(),
+        });
+        first_message(&Briefing {
+            team: &ledger.team,
+            plan: ledger.plan(),
+            task: assignment.task,
+            request: &self.session.info.request,
+            session_dir: &self.session.dir.path().to_string_lossy(),
+            extra_instruction: self.surface.instruction.as_deref(),
+            prev_context: &assignment.prev_context,
+            discoveries: &self.surroundings.discoveries,
+            wisdom: &self.surroundings.wisdom,
+            revision,
+            found: assignment.found.as_deref(),
+            artifacts_complete: assignment.attempt > 1
+                && assignment.rework.is_none()
+                && super::claims::artifacts_complete(
+                    self.session.dir.path(),
+                    &ledger.team,
+                    ledger.plan(),
+                    assignment.task,
+                ),
+        })
     }
 
     /// There is no worker, and another try would not make one.
@@ -286,6 +313,9 @@ impl Driver<'_> {
 
     fn close(&mut self, worker: WorkerId, grace: Duration) -> Result<(), DriveError> {
         let Some(state) = self.workers.get_mut(&worker) else {
+            // There was only an examination, or not even that.
+            self.close_checks(worker);
+            self.inputs.push_back(Input::Closed { worker });
             return Ok(());
         };
         let (id, attempt) = (&state.assignment.id, state.assignment.attempt);

@@ -201,14 +201,8 @@ impl OpenSession {
         }
     }
 
-    /// A relative path is seen from the project; a bare name is looked up on PATH.
     pub(super) fn resolve(&self, program: &OsStr) -> OsString {
-        let path = Path::new(program);
-        if path.is_relative() && path.components().count() > 1 {
-            self.project.join(path).into_os_string()
-        } else {
-            program.to_owned()
-        }
+        resolve(&self.project, program)
     }
 
     /// What reports say about the session.
@@ -383,4 +377,14 @@ fn processes_of_last_run(events: &[Event]) -> Vec<ProcessId> {
         }
     }
     recent.into_iter().cloned().collect()
+}
+
+/// A relative path is seen from the project; a bare name is looked up on PATH.
+pub fn resolve(project: &Path, program: &OsStr) -> OsString {
+    let path = Path::new(program);
+    if path.is_relative() && path.components().count() > 1 {
+        project.join(path).into_os_string()
+    } else {
+        program.to_owned()
+    }
 }

@@ -2,10 +2,10 @@
 
 use super::files::{read_result_file, scratch_folder, write_files, write_prompt};
 use super::output::Output;
-use super::worker::{Unsaid, open_line, open_streams};
+use super::worker::{Unsaid, open_streams};
 use super::{DriveError, Driver, usage};
 use crate::agent::launch::{McpServer, Request, Stdin};
-use crate::agent::stream::{End, Expects, FailKind, Outcome, Stopped};
+use crate::agent::stream::{End, Expects, FailKind, Failure, Outcome, Stopped};
 use crate::agent::{Adapter, Memory, Replayed};
 use crate::process::{Exit as ProcessExit, Spawn};
 use std::ffi::OsString;
@@ -108,17 +108,10 @@ impl Driver<'_> {
         env.extend(launch.env.iter().map(|(name, value)| variable(name, value)));
         let key = self.next_key;
         self.next_key += 1;
-        let opened = open_streams(key, &state.output, self.process_news.clone()).and_then(|streams| {
-            let Some(dialogue) = dialogue else {
-                return Ok((streams, prompt));
-            };
-            let (stdin, line) = open_line()?;
-            state.output.converse(dialogue, line);
-            state.output.say(message);
-            Ok((streams, stdin))
-        });
-        let (streams, stdin) = match opened {
-            Ok(opened) => opened,
+        let spoken = dialogue.map(|dialogue| (dialogue, message));
+        let opened = open_streams(key, &state.output, self.process_news.clone(), prompt, spoken);
+        let streams = match opened {
+            Ok(streams) => streams,
             Err(error) => {
                 let error = SpawnError::Shortage(error.to_string());
                 self.inputs.push_back(Input::SpawnFailed { worker, error });
@@ -137,7 +130,7 @@ impl Driver<'_> {
             cwd,
             env_set: env,
             env_remove: Vec::new(),
-            stdin,
+            stdin: streams.stdin,
             stdout: streams.stdout,
             stderr: streams.stderr,
         };
@@ -365,18 +358,47 @@ fn turn_end(
         exit,
         reports,
         last_words: match &failure {
-            Some(failure) => {
-                let words = output.shown(failure.message.as_bytes());
-                match agent.advice(failure.kind) {
-                    Some(advice) => format!("{words} (help: {advice})"),
-                    None => words,
-                }
-            }
+            Some(failure) => failure_words(agent, output, failure),
             None => output.last_words(),
         },
         spent,
         model: output.model(),
         retry_after: failure.and_then(|failure| failure.wait(now)),
+    }
+}
+
+/// What is told of a failure, and what a person can do about it.
+pub fn failure_words(agent: &dyn Adapter, output: &Output, failure: &Failure) -> String {
+    let words = output.shown(failure.message.as_bytes());
+    match agent.advice(failure.kind) {
+        Some(advice) => format!("{words} (help: {advice})"),
+        None => words,
+    }
+}
+
+/// What an agent said at the end of a turn of which no report is expected, or what went wrong.
+pub fn last_message(agent: &dyn Adapter, output: &Output, exit: ProcessExit) -> Result<String, String> {
+    let failed = match output.outcome(end_of(exit), Expects::Nothing) {
+        None => (!exit.is_success()).then(|| output.last_words()),
+        Some(outcome) => outcome
+            .failure
+            .map(|failure| failure_words(agent, output, &failure)),
+    };
+    match failed {
+        None => Ok(output.message().unwrap_or_default()),
+        // An agent that tells what went wrong need not tell how it ended.
+        Some(words) if output.voice() == Voice::Telling && !words.is_empty() => Err(words),
+        Some(words) => {
+            let how = match exit {
+                ProcessExit::Code(code) => format!("The agent exited with code {code}"),
+                ProcessExit::Signal(signal) => format!("The agent was ended by signal {signal}"),
+            };
+            Err(if words.is_empty() {
+                how
+            } else {
+                format!("{how}: {words}")
+            })
+        }
     }
 }
 
@@ -415,7 +437,7 @@ fn tools(words: &[String], env: &[(OsString, OsString)]) -> McpServer {
 }
 
 /// An id for a conversation: random, in the form of a UUID.
-pub(super) fn conversation_id() -> Result<String, StoreError> {
+pub fn conversation_id() -> Result<String, StoreError> {
     let random = Token::random()?;
     let hex = random.as_str();
     Ok(format!(

@@ -5,6 +5,7 @@ use super::{DriveError, Driver};
 use crate::process::{Exit, Spawn, no_input, output_pipe, pump};
 use std::cell::RefCell;
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -33,7 +34,12 @@ pub(super) struct Check {
     until: Instant,
     ended: watch::Sender<Option<Exit>>,
     printed: Rc<RefCell<Vec<u8>>>,
+    /// How its end is read.
+    settle: Settle,
 }
+
+/// How the end of a check becomes a verdict.
+pub(super) type Settle = fn(Exit, &[u8]) -> Verdict;
 
 impl Driver<'_> {
     /// Starts the check of a claim; its verdict follows.
@@ -44,7 +50,8 @@ impl Driver<'_> {
         outputs: &[(String, String)],
     ) -> Result<(), DriveError> {
         let (Some(verify), Some(state)) = (self.session.verify.clone(), self.workers.get(&worker)) else {
-            self.settle_check(worker, Exit::Code(0), &[]);
+            let verdict = settle(Exit::Code(0), &[]);
+            self.inputs.push_back(Input::ClaimChecked { worker, verdict });
             return Ok(());
         };
         let plan = self.engine.ledger().plan();
@@ -56,6 +63,20 @@ impl Driver<'_> {
             text("WAVECREW_RESULT", result.map_or("", |(_, value)| value)),
         ];
         let cwd = state.folder.clone();
+        let words = vec!["sh".to_owned(), "-c".to_owned(), verify.command];
+        self.run_check(worker, words, cwd, env_set, verify.limit, settle)
+    }
+
+    /// Runs a program under the guardian whose end becomes the verdict on a worker's claim.
+    pub(super) fn run_check(
+        &mut self,
+        worker: WorkerId,
+        words: Vec<String>,
+        cwd: PathBuf,
+        env_set: Vec<(OsString, OsString)>,
+        limit: Duration,
+        settle: Settle,
+    ) -> Result<(), DriveError> {
         let printed = Rc::new(RefCell::new(Vec::new()));
         let opened = output_pipe().and_then(|ends| Ok((ends, no_input()?)));
         let ((from, into), stdin) = match opened {
@@ -68,7 +89,10 @@ impl Driver<'_> {
         };
         let stdout = into.try_clone();
         let (Ok(stdout), stderr) = (stdout, into) else {
-            self.settle_check(worker, Exit::Code(1), b"no more files can be opened");
+            let verdict = Verdict::Contradicted(
+                "The check could not be started: no more files can be opened".to_owned(),
+            );
+            self.inputs.push_back(Input::ClaimChecked { worker, verdict });
             return Ok(());
         };
         let key = self.next_key;
@@ -92,7 +116,7 @@ impl Driver<'_> {
                 let _ = checks.send((key, exit));
             }
         });
-        let until = Instant::now() + verify.limit;
+        let until = Instant::now() + limit;
         self.checks.insert(
             key,
             Check {
@@ -100,11 +124,14 @@ impl Driver<'_> {
                 until,
                 ended,
                 printed,
+                settle,
             },
         );
+        let mut words = words.into_iter();
+        let program = words.next().unwrap_or_default().into();
         let spec = Spawn {
-            program: "sh".into(),
-            args: vec!["-c".into(), verify.command.into()],
+            program,
+            args: words.map(OsString::from).collect(),
             cwd,
             env_set,
             env_remove: Vec::new(),
@@ -129,7 +156,7 @@ impl Driver<'_> {
     pub(super) fn check_ended(&mut self, key: u64, exit: Exit) {
         if let Some(check) = self.checks.remove(&key) {
             let printed = check.printed.take();
-            self.settle_check(check.worker, exit, &printed);
+            self.settle_check(&check, exit, &printed);
         }
     }
 
@@ -138,7 +165,7 @@ impl Driver<'_> {
         let Some(check) = self.checks.remove(&key) else {
             return false;
         };
-        self.settle_check(check.worker, Exit::Code(127), error.as_bytes());
+        self.settle_check(&check, Exit::Code(127), error.as_bytes());
         true
     }
 
@@ -167,20 +194,25 @@ impl Driver<'_> {
         }
     }
 
-    fn settle_check(&mut self, worker: WorkerId, exit: Exit, printed: &[u8]) {
-        let verdict = if exit.is_success() {
-            Verdict::Holds {
-                checked: Checked::Verified,
-                measured: Vec::new(),
-            }
-        } else {
-            Verdict::Mend(complaint(exit, &self.redactor.bytes(printed)))
-        };
+    fn settle_check(&mut self, check: &Check, exit: Exit, printed: &[u8]) {
+        let verdict = (check.settle)(exit, &self.redactor.bytes(printed));
+        let worker = check.worker;
         self.inputs.push_back(Input::ClaimChecked { worker, verdict });
     }
 }
 
-fn complaint(exit: Exit, printed: &[u8]) -> String {
+fn settle(exit: Exit, printed: &[u8]) -> Verdict {
+    if exit.is_success() {
+        Verdict::Holds {
+            checked: Checked::Verified,
+            measured: Vec::new(),
+        }
+    } else {
+        Verdict::Mend(complaint(exit, printed))
+    }
+}
+
+pub(super) fn complaint(exit: Exit, printed: &[u8]) -> String {
     let text = sanitise(printed);
     let text = text.trim();
     let from = text.len().saturating_sub(TOLD);

@@ -2,7 +2,7 @@
 
 use super::output::{Output, Stream};
 use crate::agent::launch::Conversation;
-use crate::agent::{Adapter, Memory};
+use crate::agent::{Adapter, Dialogue, Memory};
 use crate::process::{Exit, input_pipe, output_pipe, pump};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -16,7 +16,7 @@ use wavecrew_core::engine::Assignment;
 use wavecrew_store::{Closed, Token};
 
 /// Something happened to a process of a worker, and everything that it had printed by then was taken in.
-pub(super) enum ProcessNews {
+pub enum ProcessNews {
     /// A turn of its conversation is over; it waits to be spoken to.
     TurnOver {
         key: u64,
@@ -61,7 +61,7 @@ pub(super) struct Unsaid {
 }
 
 /// The worker's conversation with its agent.
-pub(super) struct Talk {
+pub struct Talk {
     /// For a conversation that is yet to begin.
     fresh: String,
     /// The one to go on with.
@@ -104,23 +104,27 @@ impl Talk {
     }
 }
 
-/// The ends of a new process's output, and what tells its pumps that it is gone.
-pub(super) struct Streams {
+/// The ends of a new process's streams, and what tells its pumps that it is gone.
+pub struct Streams {
+    pub stdin: OwnedFd,
     pub stdout: OwnedFd,
     pub stderr: OwnedFd,
     pub exited: watch::Sender<Option<Exit>>,
 }
 
-/// Opens pipes and starts the pumps that take in what comes through them, until the process is gone.
-pub(super) fn open_streams(
+/// Opens pipes and starts the pumps that take in what comes through them, until the process is gone. It reads `prompt`, or
+/// is spoken to: then it is told the message.
+pub fn open_streams(
     key: u64,
     output: &Rc<Output>,
     news: UnboundedSender<ProcessNews>,
+    prompt: OwnedFd,
+    spoken: Option<(Box<dyn Dialogue>, &str)>,
 ) -> io::Result<Streams> {
     let (out_from, stdout) = output_pipe()?;
     let (err_from, stderr) = output_pipe()?;
     let (exited, exit) = watch::channel(None::<Exit>);
-    let output = Rc::clone(output);
+    let (speaker, output) = (output, Rc::clone(output));
     tokio::task::spawn_local(async move {
         let gone = |mut exit: watch::Receiver<Option<Exit>>| async move {
             // The driver drops its end when nothing was started.
@@ -143,7 +147,17 @@ pub(super) fn open_streams(
             let _ = news.send(ProcessNews::Ended { key, exit });
         }
     });
+    let stdin = match spoken {
+        None => prompt,
+        Some((dialogue, message)) => {
+            let (stdin, line) = open_line()?;
+            speaker.converse(dialogue, line);
+            speaker.say(message);
+            stdin
+        }
+    };
     Ok(Streams {
+        stdin,
         stdout,
         stderr,
         exited,
@@ -151,7 +165,7 @@ pub(super) fn open_streams(
 }
 
 /// A stdin that stays open, and the way into it: what is sent there is written in order, until the sender is dropped.
-pub(super) fn open_line() -> io::Result<(OwnedFd, UnboundedSender<String>)> {
+fn open_line() -> io::Result<(OwnedFd, UnboundedSender<String>)> {
     let (stdin, mut into) = input_pipe()?;
     let (line, mut texts) = unbounded_channel::<String>();
     tokio::task::spawn_local(async move {

@@ -1,6 +1,7 @@
 //! What the driver says about child processes: how to start one, what became of it, which one it was.
 //! Starts nothing itself: every worker is a child of the [guardian](crate::guardian).
 
+mod attached;
 mod environment;
 mod identity;
 mod limits;
@@ -13,13 +14,14 @@ use std::path::PathBuf;
 
 use rustix::io::Errno;
 
+pub use attached::{end_with_stdin, signal_self};
 pub use environment::{WORKER_VARIABLE, outer_agent_markers};
 pub(crate) use identity::process_id;
 pub use identity::{Leftovers, current, end_leftovers, is_alive};
 pub use limits::{check_open_files_limit, raise_open_files_limit};
 pub use pipes::{input_pipe, no_input, output_pipe, pump};
 pub use wavecrew_core::event::ProcessId;
-pub use wavecrew_process::end_all_descendants;
+pub use wavecrew_process::{Apart, end_all_descendants, start_apart};
 pub(crate) use wavecrew_process::{KILL_PAUSE, end, freeze_and_kill, signal, table};
 
 /// One program to start. The environment is the coordinator's own, without the markers of an outer agent.

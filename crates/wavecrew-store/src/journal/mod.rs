@@ -10,9 +10,10 @@ use crate::error::{At, StoreError};
 use rustix::io::Errno;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::marker::PhantomData;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -110,6 +111,16 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
 
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether what is written here can be found again: the file is still where it was opened.
+    pub fn is_in_place(&self) -> bool {
+        let name = |found: fs::Metadata| (found.dev(), found.ino());
+        match (self.file.metadata(), fs::metadata(&self.path)) {
+            (Ok(ours), Ok(there)) => name(ours) == name(there),
+            (_, Err(error)) => error.kind() != io::ErrorKind::NotFound,
+            (Err(_), Ok(_)) => true,
+        }
     }
 
     /// Bytes of whole lines in the file.

@@ -100,6 +100,7 @@ impl Args {
         let mut options = self.flags.options(global, config, chosen);
         options.isolation =
             isolation::settle(project, &target.team, self.flags.isolation, global.quiet)?;
+        options.pipeline.clone_from(&target.pipeline);
         let date = jiff::Timestamp::now().strftime("%Y%m%d").to_string();
         let name = match &target.file {
             Some(file) => file
@@ -290,6 +291,7 @@ pub fn resume(
         launch::record::begin(file, &mut session)?;
     }
     let mut options = flags.options(global, config, chosen);
+    options.pipeline.clone_from(&info.pipeline);
     if flags.concurrency.is_none() {
         options.concurrency = info.concurrency;
     }

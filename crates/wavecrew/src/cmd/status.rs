@@ -93,6 +93,9 @@ fn print(view: &SessionView, width: usize, out: &mut impl Write) -> std::io::Res
     if let Some(Ending::LimitReached { why, .. }) = &view.ledger.ending {
         writeln!(out, "Stopped at a limit: {}", one_line(why))?;
     }
+    if let Some(Ending::Blocked { by, why }) = &view.ledger.ending {
+        writeln!(out, "Stopped at {by}: {}", one_line(why))?;
+    }
     let plan = view.ledger.plan();
     let widest =
         |most: usize, text: &dyn Fn(TaskIx) -> usize| plan.tasks().map(text).max().unwrap_or(0).min(most);

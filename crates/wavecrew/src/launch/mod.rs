@@ -16,12 +16,12 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use wavecrew_core::engine::{About, AgentChoice, Answer, Asking, Engine, Ledger, Options, Question};
-use wavecrew_core::team::Team;
+use wavecrew_core::engine::{AgentChoice, Answer, Asking, Engine, Ledger, Options, Question};
 use wavecrew_run::agent::Pools;
 use wavecrew_run::cassette::PREFIX;
 use wavecrew_run::driver::{Asker, DriveError, Driver, OpenSession, SessionError, Surface};
 use wavecrew_run::guardian::GuardianCommand;
+use wavecrew_run::process::end_with_stdin;
 use wavecrew_run::questions;
 use wavecrew_store::Holder;
 
@@ -53,6 +53,9 @@ pub struct RunFlags {
     /// Leave questions in the session's folder, and wait there for answers
     #[arg(long, hide = true)]
     pub ask_in_folder: bool,
+    /// End with whoever holds the other end of stdin
+    #[arg(long, hide = true)]
+    pub attached: bool,
     /// Write what every worker says and does to a cassette that `--agent replay:FILE` plays
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
@@ -66,37 +69,48 @@ pub struct RunFlags {
 
 impl RunFlags {
     pub fn options(&self, global: &Global, config: &Config, chosen: agents::Chosen) -> Options {
-        let seconds = |seconds: Option<u64>| seconds.map(Duration::from_secs);
-        let defaults = Options::default();
+        let project = project_options(config);
+        let timeout = self.timeout.map(Duration::from_secs);
         let person = self.ask_in_folder || (!self.yes && !global.json && is_terminal());
         let pools = pools(&chosen.choice, config);
         let is_replay = chosen.choice.default.starts_with(PREFIX);
         let mut options = Options {
             pools: pools.by_agent,
-            patience: seconds(config.limits.quota_patience_seconds).unwrap_or(defaults.patience),
-            seed: budget::seed(),
-            budget: self.budget.over(config.spending.budget),
-            expected: config.spending.expected,
-            prices: config.spending.prices(),
-            concurrency: self
-                .concurrency
-                .or(config.concurrency)
-                .map_or(defaults.concurrency, |n| n as usize),
+            budget: self.budget.over(project.budget),
+            concurrency: self.concurrency.map_or(project.concurrency, |n| n as usize),
             asking: if person { Asking::Person } else { Asking::Defaults },
             agents: chosen.choice,
-            max_attempts: self.attempts.or(config.attempts).unwrap_or(defaults.max_attempts),
-            one_shot: seconds(self.timeout.or(config.limits.one_shot_seconds)),
-            interactive: seconds(self.timeout.or(config.limits.interactive_seconds)),
-            end_idle: seconds(config.limits.end_idle_seconds),
-            idle: seconds(config.limits.idle_seconds),
-            kill_grace: seconds(config.limits.kill_grace_seconds).unwrap_or(defaults.kill_grace),
-            ..defaults
+            max_attempts: self.attempts.unwrap_or(project.max_attempts),
+            one_shot: timeout.or(project.one_shot),
+            interactive: timeout.or(project.interactive),
+            ..project
         };
         if is_replay {
             // A recording has nothing to recover from before it is tried again.
             options.backoff = Duration::ZERO;
         }
         options
+    }
+}
+
+/// What the project's settings say about every run; flags, and calls of tools, go before them.
+pub fn project_options(config: &Config) -> Options {
+    let seconds = |seconds: Option<u64>| seconds.map(Duration::from_secs);
+    let (limits, defaults) = (&config.limits, Options::default());
+    Options {
+        patience: seconds(limits.quota_patience_seconds).unwrap_or(defaults.patience),
+        seed: budget::seed(),
+        budget: config.spending.budget,
+        expected: config.spending.expected,
+        prices: config.spending.prices(),
+        concurrency: config.concurrency.map_or(defaults.concurrency, |n| n as usize),
+        max_attempts: config.attempts.unwrap_or(defaults.max_attempts),
+        one_shot: seconds(limits.one_shot_seconds),
+        interactive: seconds(limits.interactive_seconds),
+        end_idle: seconds(limits.end_idle_seconds),
+        idle: seconds(limits.idle_seconds),
+        kill_grace: seconds(limits.kill_grace_seconds).unwrap_or(defaults.kill_grace),
+        ..defaults
     }
 }
 
@@ -134,6 +148,9 @@ pub fn drive(
 ) -> Result<Exit, Failure> {
     let mut screen = report::for_run(global, &session.dir, &session.info);
     let person = !flags.yes && !global.json && is_terminal();
+    if flags.attached {
+        end_with_stdin();
+    }
     let (guardian, worker_tools) = own_commands()?;
     let asker = if flags.ask_in_folder {
         questions::forget(&session.dir);
@@ -147,6 +164,7 @@ pub fn drive(
         asker,
         instruction: flags.instruction.clone(),
         worker_tools: Some(worker_tools),
+        examiner: examiner()?,
         pools: pools(engine.agents(), config),
         agent_settings: config.agents.clone(),
     };
@@ -178,6 +196,15 @@ pub fn own_commands() -> Result<(GuardianCommand, Vec<String>), Failure> {
     Ok((guardian, worker_tools.to_vec()))
 }
 
+/// The words of the command that examines claims.
+fn examiner() -> Result<Vec<String>, Failure> {
+    let program = std::env::current_exe().map_err(Failure::Output)?;
+    Ok(vec![
+        program.to_string_lossy().into_owned(),
+        "__examine".to_owned(),
+    ])
+}
+
 /// PATH for workers, so that `wavecrew report` is found in their shells; behind everything that is there already.
 fn path_with(program: &Path) -> Option<OsString> {
     let folder = program.parent()?.to_owned();
@@ -190,19 +217,15 @@ fn ask(question: &Question) -> Answer {
     // One question at a time: there is one person.
     static ASKING: Mutex<()> = Mutex::new(());
     let _asking = ASKING.lock();
-    let (items, yes, no) = match question.about {
-        About::FailedWave => (["Try them again", "Stop here"], Answer::Retry, Answer::Abort),
-        About::Permission => (["Allow it this time", "Deny it"], Answer::Allow, Answer::Deny),
-    };
+    let choices = question.about.choices();
+    // The cautious one is last.
+    let cautious = choices.len() - 1;
     let choice = dialoguer::Select::new()
         .with_prompt(&question.text)
-        .items(items)
-        .default(1)
+        .items(choices.iter().map(|choice| choice.label))
+        .default(cautious)
         .interact();
-    match choice {
-        Ok(0) => yes,
-        Ok(_) | Err(_) => no,
-    }
+    choices[choice.unwrap_or(cautious)].answer
 }
 
 pub fn session_failure(error: SessionError) -> Failure {
@@ -266,49 +289,5 @@ pub fn introduce(ledger: &Ledger, session: &OpenSession, agent: &str, why: &str,
     }
     if counts.completed > 0 {
         anstream::eprintln!("Kept    {} completed", counts.completed);
-    }
-    let team = &ledger.team;
-    if let Some(parts) = passed_over(team) {
-        anstream::eprintln!(
-            "Note    this version goes past the {parts} of team {}: read the results yourself",
-            team.name
-        );
-    }
-}
-
-/// What a team asks for between its waves.
-fn passed_over(team: &Team) -> Option<String> {
-    let parts = [
-        ("loops", team.loops.is_empty()),
-        ("checkpoints", team.checkpoints.is_empty()),
-        ("gates", team.gates.is_empty()),
-    ];
-    let parts: Vec<&str> = parts
-        .iter()
-        .filter(|(_, none)| !none)
-        .map(|(name, _)| *name)
-        .collect();
-    let (last, before) = parts.split_last()?;
-    Some(if before.is_empty() {
-        (*last).to_owned()
-    } else {
-        format!("{} and {last}", before.join(", "))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_run_goes_past_is_named() {
-        for (team, parts) in [
-            ("generic", None),
-            ("testing", Some("loops and gates")),
-            ("lifecycle", Some("loops, checkpoints and gates")),
-        ] {
-            let team = Team::builtin(team).expect("built in");
-            assert_eq!(passed_over(&team).as_deref(), parts, "{}", team.name);
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use wavecrew_core::engine::{Ledger, Notice};
-use wavecrew_core::event::{Event, Status};
+use wavecrew_core::event::{Event, Judgement, Outcome, Status};
 use wavecrew_core::time::human;
 use wavecrew_core::view::{count, late_edits, one_line, task_line, wait_line};
 
@@ -22,6 +22,24 @@ fn wave_done(ledger: &Ledger, wave: u32) -> String {
         "Wave {wave} done: {} completed, {} failed, {} skipped",
         counts.completed, counts.failed, counts.skipped
     )
+}
+
+fn edited_late(task: &str, ledger: &Ledger) -> Option<(Weight, String)> {
+    let state = ledger.task(ledger.plan().find(task)?);
+    let files = late_edits(state)?;
+    Some((
+        Weight::Trouble,
+        format!("{task} went on after its report and changed {files}"),
+    ))
+}
+
+fn judged(judgement: &Judgement) -> (Weight, String) {
+    let weight = match judgement.outcome {
+        Outcome::Pass | Outcome::Approved | Outcome::Overridden | Outcome::Revise => Weight::Detail,
+        Outcome::Warn | Outcome::Accepted | Outcome::Failed | Outcome::Stop => Weight::Trouble,
+    };
+    let (task, outcome) = (&judgement.task, judgement.outcome.as_str());
+    (weight, format!("{task}: {outcome}: {}", one_line(&judgement.why)))
 }
 
 /// The line of an event that people should see.
@@ -78,16 +96,23 @@ pub fn event(event: &Event, ledger: &Ledger) -> Option<(Weight, String)> {
             Weight::Milestone,
             format!("{} is not waited for any more", one_line(pool)),
         ),
-        Event::EditedAfterReport { task, .. } => {
-            let state = ledger.task(ledger.plan().find(task)?);
-            let files = late_edits(state)?;
-            (
-                Weight::Trouble,
-                format!("{task} went on after its report and changed {files}"),
-            )
-        }
+        Event::EditedAfterReport { task, .. } => edited_late(task, ledger)?,
         Event::Interrupted { task, .. } => (Weight::Detail, format!("{task} was cut off and will run again")),
         Event::Reset { task, why } => (Weight::Milestone, format!("{task} runs again: {}", one_line(why))),
+        Event::Judged { judgement, .. } => judged(judgement),
+        Event::Reworked { task, rework } => (
+            Weight::Milestone,
+            format!(
+                "{task} runs again, round {}, because of {}: {}",
+                rework.round,
+                rework.by,
+                one_line(&rework.why)
+            ),
+        ),
+        Event::RolledBack { task, why } => (
+            Weight::Trouble,
+            format!("{task} is what it was before: {}", one_line(why)),
+        ),
         Event::MarkedDone { task } => (Weight::Milestone, format!("{task} was marked as done by hand")),
         Event::WaveStarted { wave } => {
             let tasks = ledger.plan().wave_tasks(*wave).len();

@@ -172,11 +172,6 @@ impl Lab {
         }
     }
 
-    /// A command that came with the agents.
-    pub fn bin(&self, name: &str) -> PathBuf {
-        self.bin.join(name)
-    }
-
     pub fn home(&self) -> PathBuf {
         self.root.path().join("home")
     }

@@ -4,6 +4,9 @@
 
 mod lab;
 mod mcp;
+#[path = "../mcp/rpc.rs"]
+#[allow(dead_code, reason = "the tests of the servers use the rest")]
+mod rpc;
 
 use std::fs;
 use std::io::{BufRead, BufReader};

@@ -2,10 +2,10 @@
 //! kind do the rows.
 
 use crate::lab::Lab;
+use crate::rpc::{Client, VERSION};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -173,42 +173,35 @@ fn converses(agent: &'static str) {
     let Some(lab) = Lab::new(agent) else { return };
     let base = lab.model.base("ok");
     let mut command = lab.wavecrew("project", &base);
-    let mut server = command
-        .args(["mcp", "--agent", agent])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = server.stdin.take().unwrap();
-    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
-    let mut ask = |method: &str, params: Value| -> Value {
-        let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-        writeln!(stdin, "{message}").unwrap();
-        let answer: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
-        answer["result"].clone()
+    command.args(["mcp", "--agent", lab.name()]);
+    let mut client = Client::by(command);
+    client.introduce(VERSION);
+    let script = "@@shell echo hi > made.txt\n@@final First.\n@@next\n@@final Second.\n@@next\n\
+                  @@shell test -e begun || { touch begun; sleep 600; }\n@@final Third.\n@@next\n@@final Fourth.";
+    let answer = client.call("spawn_agent", json!({"message": script}));
+    let id = answer["agent_id"].as_str().unwrap();
+    let wait = |client: &mut Client| {
+        loop {
+            let answer = client.call("wait", json!({"ids": [id], "timeout_ms": 60_000}));
+            if answer["timed_out"] == false {
+                return answer["status"][id].clone();
+            }
+        }
     };
-    let client = json!({"name": "test", "version": "0"});
-    ask(
-        "initialize",
-        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}),
-    );
-    let mut call = |name: &str, arguments: Value| -> Value {
-        let result = ask("tools/call", json!({"name": name, "arguments": arguments}));
-        assert_ne!(result["isError"], true, "{result}");
-        result["structuredContent"].clone()
-    };
-    let script = "@@shell echo hi > made.txt\n@@final First.\n@@next\n@@final Second.";
-    let id = call("spawn_agent", json!({"message": script}))["agent_id"].clone();
-    let key = id.as_str().unwrap();
-    let first = call("wait", json!({"ids": [key], "timeout_ms": 200_000}));
-    assert_eq!(first["status"][key], json!({"completed": "First."}));
+    assert_eq!(wait(&mut client), json!({"completed": "First."}));
     assert!(lab.project("project").join("made.txt").exists());
-    // The second answer is in the script of the first message: only one who remembers it can give it.
-    call("send_input", json!({"id": key, "message": "Go on."}));
-    let second = call("wait", json!({"ids": [key], "timeout_ms": 200_000}));
-    assert_eq!(second["status"][key], json!({"completed": "Second."}));
-    drop(stdin);
-    assert!(server.wait().unwrap().success());
+    // The further answers are in the script of the first message: only one who remembers it can give them.
+    client.call("send_input", json!({"id": id, "message": "Go on."}));
+    assert_eq!(wait(&mut client), json!({"completed": "Second."}));
+    client.call("send_input", json!({"id": id, "message": "Take your time."}));
+    lab.until("the tool runs", || lab.project("project").join("begun").exists());
+    let stop = json!({"id": id, "message": "Enough.", "interrupt": true});
+    client.call("send_input", stop);
+    let said = wait(&mut client);
+    assert!(said["completed"].is_string(), "{said}");
+    let closed = client.call("close_agent", json!({"id": id}));
+    assert_eq!(closed["status"], said);
+    assert_eq!(client.hang_up(), 0);
     lab.nothing_runs();
 }
 
@@ -222,62 +215,17 @@ fn claude_is_talked_to() {
     converses("claude");
 }
 
-/// The protocol's own inspector, run by the node that comes with the agents.
 #[test]
-fn the_inspector_runs_a_table() {
-    let Some(lab) = Lab::new("codex") else { return };
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/install-mcp-inspector.sh");
-    let installed = Command::new(script).output().unwrap();
-    assert!(
-        installed.status.success(),
-        "{}",
-        String::from_utf8_lossy(&installed.stderr)
-    );
-    let entry = String::from_utf8(installed.stdout).unwrap();
-    if entry.trim().is_empty() {
-        eprintln!("passed over: WAVECREW_SKIP_MCP_CLIENT is set");
-        return;
-    }
-    let base = lab.model.base("ok");
-    fs::write(lab.project("project").join("in.csv"), "path\na\nb\n").unwrap();
-    let inspect = |words: &[&str]| -> Value {
-        let mut command = lab.start(&lab.bin("node"), "project", &base);
-        command
-            .args([entry.trim(), "--cli", env!("CARGO_BIN_EXE_wavecrew"), "mcp"])
-            .args(["--agent", "command:echo '{\"n\":4}'"])
-            .args(words);
-        let output = command.output().unwrap();
-        let text = String::from_utf8_lossy(&output.stdout);
-        serde_json::from_str(&text)
-            .unwrap_or_else(|_| panic!("{text}{}", String::from_utf8_lossy(&output.stderr)))
-    };
-    let listed = inspect(&["--method", "tools/list"]);
-    let names: Vec<&str> = listed["tools"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|tool| tool["name"].as_str().unwrap())
-        .collect();
-    assert!(
-        names.contains(&"spawn_agents_on_csv") && names.contains(&"team_answer"),
-        "{names:?}"
-    );
-    let call = ["--method", "tools/call", "--tool-name", "spawn_agents_on_csv"];
-    let arguments = [
-        "--tool-arg",
-        "csv_path=in.csv",
-        "--tool-arg",
-        "instruction=Count {path}",
-    ];
-    let done = inspect(&[&call[..], &arguments].concat());
-    assert_eq!(done["structuredContent"]["completed_items"], 2, "{done}");
-    let prompts = inspect(&["--method", "prompts/list"]);
-    assert_eq!(prompts["prompts"][0]["name"], "testing");
-    let resources = inspect(&["--method", "resources/list"]);
-    assert!(
-        resources["resources"][0]["uri"]
-            .as_str()
-            .unwrap()
-            .starts_with("wavecrew://sessions/run-in-")
-    );
+fn gemini_is_talked_to_over_acp() {
+    converses("acp_gemini");
+}
+
+#[test]
+fn qwen_is_talked_to_over_acp() {
+    converses("acp_qwen");
+}
+
+#[test]
+fn opencode_is_talked_to_over_acp() {
+    converses("acp_opencode");
 }

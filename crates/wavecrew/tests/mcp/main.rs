@@ -5,10 +5,13 @@
 
 mod agents;
 mod checks;
+mod endings;
 mod install;
 mod jobs;
-mod python;
+mod limits;
+mod makes;
 mod refusals;
 mod rpc;
+mod spoken;
 mod teams;
 mod worker;

@@ -30,11 +30,17 @@ impl Client {
         for name in ["WAVECREW_SESSION_DIR", "WAVECREW_TASK", "WAVECREW_TOKEN"] {
             command.env_remove(name);
         }
-        let mut child = command
+        command
             .arg("mcp")
             .args(args)
             .current_dir(folder)
-            .envs(env.iter().copied())
+            .envs(env.iter().copied());
+        Self::by(command)
+    }
+
+    /// Starts a server by this command.
+    pub fn by(mut command: Command) -> Self {
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -136,6 +142,17 @@ impl Client {
         let result = self.raw_call(tool, arguments);
         assert_eq!(result["isError"], true, "{result}");
         result["content"][0]["text"].as_str().unwrap().to_owned()
+    }
+
+    /// The process of the server.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Kills the server without a warning.
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
     }
 
     /// Hangs up and waits for the server's end.

@@ -63,7 +63,7 @@ fn a_report_for_another_task_does_not_count_for_either() {
 fn what_changes_after_a_report_is_flagged() {
     let sandbox = Sandbox::new()
         .tasks("id\na")
-        .agent("a", "write=early.txt report-command write=late.txt silent");
+        .agent("a", "write=early.txt report-command tick write=late.txt silent");
     sandbox
         .run()
         .expect_exit(0)

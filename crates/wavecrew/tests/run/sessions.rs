@@ -140,3 +140,23 @@ fn copy(from: &std::path::Path, to: &std::path::Path) -> std::io::Result<()> {
         .then_some(())
         .ok_or_else(|| std::io::Error::other("cp failed"))
 }
+
+#[test]
+fn a_run_ends_when_its_folder_is_taken_away_and_goes_on_when_it_is_back() {
+    let sandbox = Sandbox::new().tasks("id\na\nb").agent("a", "write=up wait=go");
+    let going = sandbox.start();
+    wait_until("the worker", || sandbox.path("up").exists());
+    let (folder, away) = (sandbox.session(), sandbox.path("away"));
+    fs::rename(&folder, &away).expect("the folder is moved");
+    going
+        .wait()
+        .expect_exit(5)
+        .expect_says("was deleted or moved while its run was going")
+        .expect_says("if it was moved, move it back");
+    sandbox.expect_nothing_alive();
+    assert!(!folder.exists(), "nothing may be made in its place");
+    fs::rename(&away, &folder).expect("the folder is moved back");
+    fs::write(sandbox.path("go"), "").expect("the sign is written");
+    sandbox.go_on().expect_exit(0);
+    assert_eq!(sandbox.statuses(), "a completed, b completed");
+}

@@ -127,6 +127,7 @@ impl Sandbox {
                 assert_ne!(checked, Checked::Contradicted);
                 checked.as_str().to_owned()
             }
+            Verdict::Examined(examined) => format!("{examined:?}"),
             Verdict::Mend(text) => format!("mend: {text}"),
             Verdict::Contradicted(text) => format!("no: {text}"),
         }

@@ -29,6 +29,15 @@ pub struct Args {
     /// Run the job that a server has prepared
     #[arg(long, value_name = "JOB", hide = true, conflicts_with_all = ["worker", "agent"])]
     job: Option<String>,
+    /// With --job: limits in place of those that were
+    #[arg(
+        long,
+        value_name = "JSON",
+        hide = true,
+        requires = "job",
+        default_value = "{}"
+    )]
+    limits: String,
     /// With --job: end when stdin does
     #[arg(long, hide = true, requires = "job")]
     attached: bool,
@@ -67,14 +76,12 @@ impl Args {
             wavecrew_mcp::serve_nothing()?;
             return Ok(Exit::Done);
         }
-        let agent = match &self.agent {
-            Some(name) => Some(name.clone()),
-            None => Config::load(&project)?.agent,
-        };
+        let config = Config::load(&project)?;
         let (guardian, _) = launch::own_commands()?;
         let setup = Setup {
             program: std::env::current_exe().map_err(Failure::Output)?,
-            agent,
+            agent: self.agent.clone().or(config.agent),
+            agent_settings: config.agents,
             guardian,
             max_workers: self.max_workers.map(|count| count as usize),
         };
@@ -84,8 +91,14 @@ impl Args {
 
     fn run_job(&self, project: &Path, job: &str) -> Result<Exit, Failure> {
         let (guardian, worker_tools) = launch::own_commands()?;
+        let config = Config::load(project)?;
+        let limits = serde_json::from_str(&self.limits)
+            .map_err(|error| Failure::input(format!("--limits is not readable: {error}")))?;
         let place = Place {
-            agent_settings: Config::load(project)?.agents,
+            options: launch::project_options(&config),
+            pools: config.pools,
+            limits,
+            agent_settings: config.agents,
             guardian,
             worker_tools: Some(worker_tools),
             holder: launch::holder(),

@@ -48,6 +48,7 @@ impl Check<'_, '_, '_> {
                 inner,
                 on_limit: _,
                 state_file: _,
+                brief: _,
             } => {
                 self.known_role(at!["loops", l, "generator"], generator, "the loop");
                 self.known_role(at!["loops", l, "critic"], critic, "the loop");

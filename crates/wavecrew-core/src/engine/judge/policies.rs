@@ -1,0 +1,282 @@
+//! What checkpoints and gates make of a result.
+
+use super::score::gates_after;
+use super::{Decision, Judged, Revision};
+use crate::engine::Engine;
+use crate::event::{Outcome, TaskResult};
+use crate::id::TaskIx;
+use crate::team::{Checkpoint, Expansion, GateKind, Verdict};
+use std::collections::BTreeSet;
+
+impl Engine {
+    /// What the team's policies make of a result; `None` when no policy looks at it.
+    pub(super) fn opinion(&self, task: TaskIx) -> Option<Judged> {
+        let (team, plan) = (&self.ledger.team, self.ledger.plan());
+        let result = &self.ledger.task(task).result;
+        if let Some(checkpoint) = team.checkpoint(plan.role(task)) {
+            return Some(self.at_checkpoint(task, checkpoint, result));
+        }
+        if let Some(gate) = gates_after(team, plan.id(task)).next() {
+            return Some(self.at_gate(task, gate, result));
+        }
+        if let Some(judged) = self.round(task) {
+            return Some(judged);
+        }
+        let expands = |expansion: &Expansion| match expansion {
+            Expansion::PerPlanTask { after, .. } => after == plan.id(task),
+            // Plans that touch the same files keep their implementations apart.
+            Expansion::PerIssue {
+                chain,
+                plan: solution,
+                ..
+            } => {
+                let id = plan.id(task);
+                solution.is_some() && id.strip_prefix(chain).is_none_or(|rest| !rest.starts_with('-'))
+            }
+        };
+        team.expansion.iter().any(expands).then(|| Judged {
+            by: format!("expansion of {}", plan.id(task)),
+            score: None,
+            why: String::new(),
+            measured: Vec::new(),
+            restore: None,
+            decision: Decision::Expand,
+        })
+    }
+
+    /// How often work was sent back by this policy.
+    pub(super) fn rounds_of(&self, by: &str) -> u32 {
+        let sent_back = self.ledger.judgements.iter();
+        let sent_back = sent_back.filter(|known| known.by == by && known.outcome == Outcome::Revise);
+        u32::try_from(sent_back.count()).unwrap_or(u32::MAX)
+    }
+
+    fn at_checkpoint(&self, task: TaskIx, checkpoint: &Checkpoint, result: &TaskResult) -> Judged {
+        let id = self.ledger.plan().id(task);
+        let by = format!("checkpoint {id}");
+        let score = number(result, "score");
+        let verdict = score.map_or(Verdict::Block, |score| checkpoint.verdict(score));
+        let rounds = self.rounds_of(&by);
+        let points = score.unwrap_or_default();
+        let (why, decision) = match verdict {
+            Verdict::Pass => (format!("passed with {points}"), Decision::Settle(Outcome::Pass)),
+            Verdict::Warn => (
+                format!("passed with a warning, {points}"),
+                Decision::Settle(Outcome::Warn),
+            ),
+            Verdict::Block => {
+                let revision = self.revision(task, self.upstream_of(task, result));
+                let otherwise = if rounds < checkpoint.unattended_revisions {
+                    Decision::Revise(revision.clone())
+                } else {
+                    Decision::Stop
+                };
+                let why = format!("blocked with {points}, below {}", checkpoint.warn);
+                let question = format!(
+                    "{id} {why}{}. Go on all the same, have the work revised, or stop here?",
+                    after_rounds(rounds)
+                );
+                let ask = Decision::Ask {
+                    question,
+                    revision: (rounds < checkpoint.max_revisions).then_some(revision),
+                    yes: Outcome::Overridden,
+                    otherwise: Box::new(otherwise),
+                };
+                (why, ask)
+            }
+        };
+        judged(by, score, why, decision)
+    }
+
+    fn at_gate(&self, task: TaskIx, gate: &GateKind, result: &TaskResult) -> Judged {
+        let id = self.ledger.plan().id(task);
+        let by = format!("gate {} of {id}", gate.name());
+        let rounds = self.rounds_of(&by);
+        match gate {
+            GateKind::Score { .. } => self.at_score_gate(task, gate, result, by, rounds),
+            GateKind::Verdict {
+                pass,
+                warn,
+                back_to,
+                max_revisions,
+                ..
+            } => {
+                let word = result.value("verdict").unwrap_or_default().to_owned();
+                let revision = self.revision(task, self.upstream_with_role(task, back_to));
+                let decision = if pass.contains(&word) {
+                    Decision::Settle(Outcome::Pass)
+                } else if warn.contains(&word) {
+                    Decision::Settle(Outcome::Warn)
+                } else {
+                    let may_revise = rounds < *max_revisions;
+                    let otherwise = if may_revise {
+                        Decision::Revise(revision.clone())
+                    } else {
+                        Decision::Stop
+                    };
+                    Decision::Ask {
+                        question: format!(
+                            "{id} says {word}{}. Go on all the same, have it fixed, or stop here?",
+                            after_rounds(rounds)
+                        ),
+                        revision: may_revise.then_some(revision),
+                        yes: Outcome::Overridden,
+                        otherwise: Box::new(otherwise),
+                    }
+                };
+                judged(by, None, format!("says {word}"), decision)
+            }
+            GateKind::Rating { .. } => {
+                let score = number(result, "score");
+                let why = score.map_or("not rated".to_owned(), |score| format!("rated {score} of 100"));
+                judged(by, score, why, Decision::Settle(Outcome::Pass))
+            }
+            GateKind::Approval { question, .. } => {
+                let decision = Decision::Ask {
+                    question: question.clone(),
+                    revision: None,
+                    yes: Outcome::Approved,
+                    otherwise: Box::new(Decision::Settle(Outcome::Approved)),
+                };
+                judged(by, None, "approval".to_owned(), decision)
+            }
+        }
+    }
+
+    fn at_score_gate(
+        &self,
+        task: TaskIx,
+        gate: &GateKind,
+        result: &TaskResult,
+        by: String,
+        rounds: u32,
+    ) -> Judged {
+        let GateKind::Score {
+            pass,
+            revise,
+            back_to,
+            max_revisions,
+            approval_in,
+            ..
+        } = gate
+        else {
+            unreachable!("called for gates with a score");
+        };
+        let id = self.ledger.plan().id(task);
+        let score = number(result, "score").unwrap_or_default();
+        let revision = self.revision(task, self.upstream_with_role(task, back_to));
+        let may_revise = rounds < *max_revisions;
+        let approval = self
+            .options
+            .pipeline
+            .as_ref()
+            .is_some_and(|p| approval_in.contains(p));
+        let after = after_rounds(rounds);
+        let (why, decision) = if score >= *pass && approval {
+            let why = format!("scored {score} of 100");
+            let decision = Decision::Ask {
+                question: format!("{id} {why}. Approve, so that the next phase begins?"),
+                revision: None,
+                yes: Outcome::Approved,
+                otherwise: Box::new(Decision::Settle(Outcome::Approved)),
+            };
+            (why, decision)
+        } else if score >= *pass {
+            (format!("scored {score} of 100"), Decision::Settle(Outcome::Pass))
+        } else if score >= *revise {
+            let why = format!("scored {score} of 100, below {pass}");
+            let decision = Decision::Ask {
+                question: format!(
+                    "{id} {why}{after}. Go on all the same, have the work revised, or stop here?"
+                ),
+                revision: may_revise.then_some(revision),
+                yes: Outcome::Overridden,
+                otherwise: Box::new(Decision::Settle(Outcome::Warn)),
+            };
+            (why, decision)
+        } else {
+            let why = format!("scored {score} of 100, below {revise}{after}");
+            let decision = if may_revise {
+                Decision::Revise(revision)
+            } else {
+                Decision::Stop
+            };
+            (why, decision)
+        };
+        judged(by, Some(score), why, decision)
+    }
+
+    fn revision(&self, by: TaskIx, tasks: Vec<TaskIx>) -> Revision {
+        let plan = self.ledger.plan();
+        let role = self.ledger.team.role(plan.role(by));
+        let owed = role.and_then(|role| role.owes_for(|column| plan.cell(by, column)).next());
+        Revision {
+            tasks,
+            brief: owed.map(|owed| self.path_for(by, &owed.path)),
+        }
+    }
+
+    /// The path that a row's columns make of a template.
+    pub(super) fn path_for(&self, task: TaskIx, template: &str) -> String {
+        let plan = self.ledger.plan();
+        crate::prompt::fill(template, |column| {
+            let known = plan.header().iter().any(|name| name == column);
+            known.then(|| plan.cell(task, column))
+        })
+    }
+
+    /// Whose work a checkpoint sends back: the task it names, else those it stands on.
+    fn upstream_of(&self, task: TaskIx, result: &TaskResult) -> Vec<TaskIx> {
+        let (plan, team) = (self.ledger.plan(), &self.ledger.team);
+        let judges = |task: TaskIx| team.checkpoint(plan.role(task)).is_some();
+        let named = result.value("revise").and_then(|id| plan.find(id.trim()));
+        let seen = plan.context(task).iter().chain(plan.deps(task));
+        if let Some(named) = named.filter(|named| seen.clone().any(|known| known == named) && !judges(*named))
+        {
+            return vec![named];
+        }
+        plan.deps(task)
+            .iter()
+            .copied()
+            .filter(|&dep| !judges(dep))
+            .collect()
+    }
+
+    /// The tasks of a role that this one builds on, directly or not.
+    pub(super) fn upstream_with_role(&self, task: TaskIx, role: &str) -> Vec<TaskIx> {
+        let plan = self.ledger.plan();
+        let mut seen = BTreeSet::new();
+        let mut open = vec![task];
+        while let Some(next) = open.pop() {
+            for &dep in plan.deps(next) {
+                if seen.insert(dep) {
+                    open.push(dep);
+                }
+            }
+        }
+        seen.into_iter().filter(|&dep| plan.role(dep) == role).collect()
+    }
+}
+
+fn judged(by: String, score: Option<f64>, why: String, decision: Decision) -> Judged {
+    Judged {
+        by,
+        score,
+        why,
+        measured: Vec::new(),
+        restore: None,
+        decision,
+    }
+}
+
+fn number(result: &TaskResult, name: &str) -> Option<f64> {
+    result.value(name)?.trim().parse().ok()
+}
+
+fn after_rounds(rounds: u32) -> String {
+    match rounds {
+        0 => String::new(),
+        1 => " after one revision".to_owned(),
+        more => format!(" after {more} revisions"),
+    }
+}

@@ -1,0 +1,46 @@
+//! The state of generator-critic loops, for the file that people and agents read.
+
+use crate::engine::Ledger;
+use crate::event::Outcome;
+use crate::team::LoopKind;
+use serde_json::{Map, Value, json};
+
+/// The file of the team's loop and what stands in it; `None` when no loop has one.
+pub fn loop_state(ledger: &Ledger) -> Option<(&str, Value)> {
+    let (file, most) = ledger.team.loops.iter().find_map(|kind| match kind {
+        LoopKind::GeneratorCritic {
+            state_file: Some(file),
+            max_rounds,
+            ..
+        } => Some((file.as_str(), *max_rounds)),
+        LoopKind::GeneratorCritic { .. } | LoopKind::FixVerify { .. } => None,
+    })?;
+    let mut rounds = Map::new();
+    let mut history = Vec::new();
+    for judgement in &ledger.judgements {
+        let Some(line) = judgement.by.strip_prefix("loop ") else {
+            continue;
+        };
+        let sent_back = judgement.round + u32::from(judgement.outcome == Outcome::Revise);
+        rounds.insert(line.to_owned(), json!(sent_back));
+        let mut entry = json!({
+            "layer": line,
+            "round": judgement.round,
+            "task": judgement.task,
+            "attempt": judgement.attempt,
+            "outcome": judgement.outcome.as_str(),
+            "why": judgement.why,
+            "rolled_back": !judgement.outputs.is_empty(),
+        });
+        for (name, value) in &judgement.measured {
+            entry[name] = value
+                .parse::<f64>()
+                .map_or_else(|_| json!(value), |number| json!(number));
+        }
+        history.push(entry);
+    }
+    Some((
+        file,
+        json!({ "rounds": rounds, "coverage_history": history, "max_rounds_per_layer": most }),
+    ))
+}

@@ -1,0 +1,172 @@
+//! One agent that is talked to: what it does right now, what it was not told yet, how it stands.
+
+use super::turn::{Turn, prompt_file};
+use super::{Closed, Status};
+use wavecrew_run::worktree::Worktree;
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::{oneshot, watch};
+use wavecrew_core::engine::Permission;
+use wavecrew_run::agent::{Adapter, AgentSetting};
+use wavecrew_run::driver::talk::{Output, ProcessNews, Talk, last_message, write_prompt};
+use wavecrew_run::guardian::Guardian;
+use wavecrew_run::process::Exit;
+
+/// How long an agent that is to end may take to do so, and one that is to end its turn before that.
+pub(super) const GRACE: Duration = Duration::from_secs(3);
+
+pub(super) struct Agent {
+    pub adapter: Rc<dyn Adapter>,
+    pub settings: AgentSetting,
+    pub output: Rc<Output>,
+    pub folder: PathBuf,
+    pub home: PathBuf,
+    pub worktree: Option<Worktree>,
+    pub talk: Talk,
+    pub turns: u32,
+    pub unsaid: VecDeque<String>,
+    pub doing: Doing,
+    /// Its turn was asked to end; until when it may take.
+    pub last_call: Option<Instant>,
+    pub status: watch::Sender<Status>,
+    pub closing: Option<(Status, oneshot::Sender<Option<Closed>>)>,
+}
+
+/// What an agent does, with the key of its process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Doing {
+    /// It has no process.
+    Nothing,
+    /// Its process waits to be spoken to.
+    Listening(u64),
+    Working(u64),
+}
+
+impl Doing {
+    pub fn process(self) -> Option<u64> {
+        match self {
+            Self::Nothing => None,
+            Self::Listening(key) | Self::Working(key) => Some(key),
+        }
+    }
+}
+
+/// A process that is to look after a turn.
+pub(super) type Starter<'a> = (u64, &'a Guardian, UnboundedSender<ProcessNews>);
+
+impl Agent {
+    /// Begins the next turn if there is something to say and nobody speaks. What tells the pumps of a new process that it is
+    /// gone, if one is started.
+    pub fn go_on(
+        &mut self,
+        project: &Path,
+        (key, guardian, news): Starter<'_>,
+    ) -> Option<watch::Sender<Option<Exit>>> {
+        if matches!(self.doing, Doing::Working(_)) || self.closing.is_some() {
+            return None;
+        }
+        let message = self.unsaid.pop_front()?;
+        self.turns += 1;
+        if self.turns > 1 {
+            self.output.new_turn();
+        }
+        if let Doing::Listening(key) = self.doing {
+            // Kept for whoever looks; the process is told it directly.
+            let _ = write_prompt(&prompt_file(&self.home, self.turns), &message);
+            self.output.say(&message);
+            self.doing = Doing::Working(key);
+            return None;
+        }
+        let turn = Turn {
+            agent: &*self.adapter,
+            settings: &self.settings,
+            message: &message,
+            conversation: self.talk.next_turn(),
+            folder: &self.folder,
+            project,
+            home: &self.home,
+            number: self.turns,
+        };
+        let started = turn.prepare(key, &self.output, news).and_then(|(spawn, exited)| {
+            guardian.spawn(key, spawn).map_err(|error| error.to_string())?;
+            Ok(exited)
+        });
+        match started {
+            Ok(exited) => {
+                self.doing = Doing::Working(key);
+                Some(exited)
+            }
+            Err(error) => {
+                self.output.hang_up();
+                self.status.send_replace(Status::Errored(error));
+                None
+            }
+        }
+    }
+
+    /// Its turn is over, by itself or with its process.
+    pub fn turn_over(&mut self, exit: Exit) {
+        self.last_call = None;
+        let told = self.output.conversation().map(|(id, _, _)| id);
+        self.talk.begun(self.adapter.memory(), told.as_deref());
+        if self.unsaid.is_empty() {
+            self.status
+                .send_replace(match last_message(&*self.adapter, &self.output, exit) {
+                    Ok(text) => Status::Completed(text),
+                    Err(text) => Status::Errored(text),
+                });
+        }
+    }
+
+    /// It has no process any more.
+    pub fn ended(&mut self, exit: Exit) {
+        self.output.end_turn();
+        // One that waited to be spoken to has told what it had to tell.
+        if matches!(self.doing, Doing::Working(_)) {
+            self.turn_over(exit);
+        }
+        self.output.hang_up();
+        self.doing = Doing::Nothing;
+    }
+
+    /// Asks for the end of its turn, or of its process where that is the same.
+    pub fn cut_short(&mut self, guardian: &Guardian) {
+        if let Doing::Working(key) = self.doing {
+            if self.output.converses() {
+                self.output.cut_short();
+                self.last_call = Some(Instant::now() + GRACE);
+            } else {
+                guardian.close(key, GRACE);
+            }
+        }
+    }
+
+    /// Ends its process, after its turn if there is one.
+    pub fn leave(&mut self, guardian: &Guardian) {
+        match self.doing {
+            Doing::Nothing => {}
+            Doing::Working(_) => self.cut_short(guardian),
+            Doing::Listening(key) => {
+                self.output.hang_up();
+                guardian.close(key, GRACE);
+            }
+        }
+    }
+
+    /// Looks at what only time brings: questions that nobody but we can answer, and a turn that does not end.
+    pub fn look(&mut self, guardian: &Guardian) {
+        for (question, _) in self.output.take_questions() {
+            // What it may do by itself is not asked.
+            self.output.reply(&question, Permission::Denied);
+        }
+        if self.last_call.is_some_and(|until| Instant::now() >= until)
+            && let Some(key) = self.doing.process()
+        {
+            self.last_call = None;
+            guardian.close(key, GRACE);
+        }
+    }
+}
