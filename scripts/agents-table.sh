@@ -47,6 +47,8 @@ table() {
     row 'goes on after the coordinator was killed' resume
     row 'stopped with SIGTERM or Ctrl-C: nothing left behind' stopped
     row 'recorded, and played back without it' replay
+    row 'asks before it does what its role may not' asks
+    row 'ended within its turn at the limit of its task' 'limit within a turn'
     row 'service answers 400' 400
     row 'service answers 401' 401
     row 'service answers 429 once' '429 once'

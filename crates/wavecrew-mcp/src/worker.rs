@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::io;
 use wavecrew_core::team::Team;
-use wavecrew_run::worker_side::{Refused, WorkerSide};
+use wavecrew_run::worker_side::{LOOK, Refused, WorkerSide};
 
 /// Serves the tools of this worker until its agent goes away.
 pub fn serve(worker: WorkerSide) -> io::Result<()> {
@@ -52,6 +52,14 @@ struct Say {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct AskPerson {
+    question: String,
+    #[serde(default)]
+    options: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Wisdom {
     file: String,
     text: String,
@@ -87,6 +95,23 @@ impl WorkerServer {
             other => return Err(no_such_tool(other)),
         };
         Ok(answer.unwrap_or_else(|problem| failure(format!("{name}: {problem}"))))
+    }
+}
+
+/// Asks, and lets other calls through until the answer is there.
+async fn ask(worker: &WorkerSide, given: Option<JsonObject>) -> CallToolResponse {
+    let asked = arguments(given).map(|AskPerson { question, options }| worker.ask(&question, options));
+    let waiting = match asked {
+        Ok(Ok(waiting)) => waiting,
+        Ok(Err(error)) => return failure(error.to_string()),
+        Err(problem) => return failure(format!("ask: {problem}")),
+    };
+    loop {
+        match waiting.look() {
+            Ok(Some(answer)) => return structured(json!({"answer": answer})),
+            Ok(None) => tokio::time::sleep(LOOK).await,
+            Err(error) => return failure(format!("{error}; {}", error.help())),
+        }
     }
 }
 
@@ -145,7 +170,10 @@ impl ServerHandler for WorkerServer {
         request: CallToolRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        self.call(&request.name, request.arguments)
+        match request.name.as_ref() {
+            "ask" => Ok(ask(&self.worker, request.arguments).await),
+            name => self.call(name, request.arguments),
+        }
     }
 }
 
@@ -196,6 +224,19 @@ fn tools(team: &Team, task: &str) -> Vec<Tool> {
                 "type": "object",
                 "properties": {"type": text, "summary": text, "data": {}, "to": text},
                 "required": ["type", "summary"],
+            }),
+        ),
+        tool(
+            "ask",
+            "Ask the person behind this run when a decision is not yours to make, and wait for the answer, for up to two \
+             minutes. When nobody is there the answer says so: decide then, and say so in your findings.",
+            json!({
+                "type": "object",
+                "properties": {
+                    "question": text,
+                    "options": {"type": "array", "items": text, "description": "answers to choose from, if there are any"},
+                },
+                "required": ["question"],
             }),
         ),
         tool(

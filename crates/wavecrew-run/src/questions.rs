@@ -1,11 +1,12 @@
 //! Questions of a run that nobody at a terminal answers: they lie in the session's folder until somebody leaves an answer
-//! there. One at a time, for a run asks one at a time.
+//! there. One at a time; others wait for their turn.
 
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::PathBuf;
-use std::time::Duration;
-use wavecrew_core::engine::{Answer, Question};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+use wavecrew_core::engine::{About, Answer, Question};
 use wavecrew_store::{SessionDir, StoreError, atomic};
 
 const POLL: Duration = Duration::from_millis(100);
@@ -16,6 +17,23 @@ pub struct Asked {
     pub id: u32,
     pub question: String,
     pub options: Vec<String>,
+    /// Other words are an answer as well; none at all leave it to whoever asked.
+    #[serde(default)]
+    pub open: bool,
+}
+
+impl Asked {
+    pub fn takes(&self, answer: &str) -> bool {
+        self.open || self.options.iter().any(|option| option == answer)
+    }
+
+    /// The answer of somebody who does not want to answer.
+    pub fn cautious(&self) -> &str {
+        self.options
+            .last()
+            .filter(|_| !self.open)
+            .map_or("", String::as_str)
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -24,36 +42,59 @@ struct Answered {
     answer: String,
 }
 
-/// Puts the question and waits for its answer, for as long as it takes.
-pub fn ask(dir: &SessionDir, question: &Question) -> Answer {
+fn asked(question: &Question) -> Asked {
     let choices = question.about.choices();
-    let asked = Asked {
+    let words = || choices.iter().map(|choice| choice.word.to_owned()).collect();
+    let (options, open) = match &question.about {
+        About::Advice { options } => (options.clone(), true),
+        About::FailedWave | About::Permission | About::Judgement { .. } | About::Approval => (words(), false),
+    };
+    Asked {
         id: question.id,
         question: question.text.clone(),
-        options: choices.iter().map(|choice| choice.word.to_owned()).collect(),
-    };
-    let text = serde_json::to_vec(&asked).expect("plain data");
-    if atomic::write_volatile(&question_file(dir), &text).is_err() {
-        // A question that nobody can see is not answered.
-        return choices[choices.len() - 1].answer;
+        options,
+        open,
     }
-    loop {
-        if let Some(word) = answer_to(dir, question.id)
-            && let Some(choice) = choices.iter().find(|choice| choice.word == word)
-        {
-            for file in [question_file(dir), answer_file(dir)] {
-                let _ = fs::remove_file(file);
-            }
-            return choice.answer;
+}
+
+fn meant(about: &About, word: &str) -> Answer {
+    let in_words = matches!(about, About::Advice { .. }) && !word.trim().is_empty();
+    let chosen = about.choices().into_iter().find(|choice| choice.word == word);
+    match chosen {
+        Some(choice) => choice.answer,
+        None if in_words => Answer::Words(word.to_owned()),
+        None => about.unanswered(),
+    }
+}
+
+/// Puts the question and waits for its answer, for as long as one counts.
+pub fn ask(dir: &SessionDir, question: &Question) -> Answer {
+    static ASKING: Mutex<()> = Mutex::new(());
+    let since = Instant::now();
+    let _asking = ASKING.lock();
+    let asked = asked(question);
+    let text = serde_json::to_vec(&asked).expect("plain data");
+    let mut put = false;
+    while since.elapsed() < question.within {
+        if !put && atomic::write_volatile(&question_file(dir), &text).is_err() {
+            // A question that nobody can see is not answered.
+            break;
+        }
+        put = true;
+        if let Some(word) = answer_to(dir, question.id).filter(|word| asked.takes(word)) {
+            forget(dir);
+            return meant(&question.about, &word);
         }
         std::thread::sleep(POLL);
     }
+    forget(dir);
+    question.about.unanswered()
 }
 
 /// The question that is open, if there is one.
 pub fn open(dir: &SessionDir) -> Option<Asked> {
     let asked: Asked = serde_json::from_slice(&fs::read(question_file(dir)).ok()?).ok()?;
-    let answered = answer_to(dir, asked.id).is_some_and(|word| asked.options.contains(&word));
+    let answered = answer_to(dir, asked.id).is_some_and(|word| asked.takes(&word));
     (!answered).then_some(asked)
 }
 
@@ -99,6 +140,7 @@ mod tests {
             id: 7,
             about: wavecrew_core::engine::About::FailedWave,
             text: "All failed. Again?".into(),
+            within: Duration::from_mins(1),
         };
         assert_eq!(open(&dir), None);
         let answered = std::thread::scope(|scope| {
@@ -125,5 +167,37 @@ mod tests {
         });
         assert_eq!(answered, Answer::Retry);
         assert_eq!(open(&dir), None);
+    }
+
+    #[test]
+    fn a_question_that_is_too_old_is_not_put() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = SessionDir::create(root.path(), "run-x-20260308", &[]).unwrap();
+        let about = About::Advice { options: Vec::new() };
+        let question = Question {
+            id: 7,
+            about,
+            text: "Which?".into(),
+            within: Duration::ZERO,
+        };
+        assert_eq!(ask(&dir, &question), Answer::Deny);
+        assert_eq!(open(&dir), None);
+    }
+
+    #[test]
+    fn words_mean_what_the_question_is_about() {
+        let advice = About::Advice {
+            options: vec!["this".into()],
+        };
+        for (about, word, answer) in [
+            (&About::FailedWave, "retry", Answer::Retry),
+            (&About::FailedWave, "abort", Answer::Abort),
+            (&About::Permission, "allow", Answer::Allow),
+            (&About::Permission, "retry", Answer::Deny),
+            (&advice, "allow", Answer::Words("allow".into())),
+            (&advice, " ", Answer::Deny),
+        ] {
+            assert_eq!(meant(about, word), answer, "{about:?} {word}");
+        }
     }
 }

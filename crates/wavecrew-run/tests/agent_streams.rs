@@ -291,6 +291,7 @@ fn story(cli: Cli, name: &str) -> Vec<String> {
         AgentEvent::PermissionDenied { tool } => Some(format!("denied {tool}")),
         AgentEvent::Unknown { kind } => Some(format!("unknown {kind}")),
         AgentEvent::Usage(_)
+        | AgentEvent::UsedSoFar(_)
         | AgentEvent::Retrying(_)
         | AgentEvent::Failed(_)
         | AgentEvent::Question { .. } => None,

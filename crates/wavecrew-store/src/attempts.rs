@@ -110,18 +110,12 @@ pub fn submit(
     if json.len() > MAX_REPORT {
         return refused(Refusal::TooLarge { size: json.len() });
     }
-    // The id comes from outside and becomes a path.
-    if check_task_id(task).is_err() {
-        return refused(Refusal::NotOpen);
-    }
     let attempts = session.attempts();
     let path = attempts.token_path(task, attempt);
-    let Some(mut open) = open_if_there(&path)? else {
-        return refused(Refusal::NotOpen);
+    let mut open = match attempts.admit(task, attempt, token)? {
+        Ok(open) => open,
+        Err(refusal) => return refused(refusal),
     };
-    if !token.matches(&read_all(&mut open, &path)?) {
-        return refused(Refusal::WrongToken);
-    }
     let report = attempts.report_path(task, attempt);
     if let Some(taken) = taken(&report)? {
         return refused(taken);
@@ -148,6 +142,28 @@ pub fn submit(
 impl Attempts {
     pub(crate) fn in_folder(folder: PathBuf) -> Self {
         Self { folder }
+    }
+
+    /// Whether the holder of `token` may speak for this attempt, or why not.
+    pub fn check(&self, task: &str, attempt: u32, token: &Token) -> Result<Option<Refusal>, StoreError> {
+        Ok(self.admit(task, attempt, token)?.err())
+    }
+
+    /// The file of the token, if it is the right one.
+    fn admit(&self, task: &str, attempt: u32, token: &Token) -> Result<Result<File, Refusal>, StoreError> {
+        // The id comes from outside and becomes a path.
+        if check_task_id(task).is_err() {
+            return Ok(Err(Refusal::NotOpen));
+        }
+        let path = self.token_path(task, attempt);
+        let Some(mut open) = open_if_there(&path)? else {
+            return Ok(Err(Refusal::NotOpen));
+        };
+        if token.matches(&read_all(&mut open, &path)?) {
+            Ok(Ok(open))
+        } else {
+            Ok(Err(Refusal::WrongToken))
+        }
     }
 
     /// Lets the holder of `token` report. One small file, not synced: a power cut ends the attempt anyway.

@@ -10,6 +10,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 #[derive(Debug)]
 pub struct BoundedLog {
@@ -45,6 +46,10 @@ impl Ring {
     /// Bytes that went into it so far.
     pub fn written(&self) -> io::Result<u64> {
         number(&self.file, 8)
+    }
+
+    pub fn written_at(&self) -> io::Result<SystemTime> {
+        self.file.metadata()?.modified()
     }
 
     /// Bytes from `at` on, as far as they lie in one piece.

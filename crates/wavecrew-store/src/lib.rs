@@ -5,6 +5,7 @@
 //! when, this crate decides how it reaches the disk so that a kill at any instant leaves files that can be
 //! continued.
 
+pub mod asks;
 pub mod atomic;
 pub mod attempts;
 pub mod board;
@@ -23,6 +24,7 @@ pub mod shared_state;
 pub mod table_file;
 pub mod wisdom;
 
+pub use asks::{Ask, Asks};
 pub use attempts::{Attempts, Closed, Found, Refusal, Submitted, Token, submit};
 pub use board::{Discoveries, Discovery, DiscoveryBoard};
 pub use bounded_log::{BoundedLog, LogSummary};
@@ -31,7 +33,7 @@ pub use error::StoreError;
 pub use issues::{BadLine, IssueFile, IssueStore};
 pub use journal::{Journal, Recovery, Syncer};
 pub use lock::{Holder, SessionLock};
-pub use log_reader::LogReader;
+pub use log_reader::{LogReader, end_of_log};
 pub use pool_file::{PoolFile, SharedPool};
 pub use sanitise::sanitise;
 pub use session::{Listed, SESSION_FORMAT, SessionDir, SessionInfo, SessionState, list, session_id};

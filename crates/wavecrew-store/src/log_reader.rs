@@ -1,10 +1,12 @@
-//! Reads a worker's log from its beginning to wherever it has got, again and again while it grows. Knows both halves of
-//! a [`BoundedLog`](crate::BoundedLog): the file, and the ring beside it that holds the end while the worker runs.
+//! Reads a worker's log from its beginning to wherever it has got, again and again while it grows, or its end alone. Knows
+//! both halves of a [`BoundedLog`](crate::BoundedLog): the file, and the ring beside it that holds the end while the worker
+//! runs.
 
 use crate::bounded_log::{Ring, left_out, tail_path};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 const CHUNK: u64 = 64 << 10;
 /// Longer than the line that says what is missing.
@@ -115,6 +117,31 @@ impl LogReader {
     }
 }
 
+/// The end of a log, at most so many bytes of it, and when it was written to last.
+pub fn end_of_log(path: &Path, most: u64) -> io::Result<(Vec<u8>, SystemTime)> {
+    let mut file = File::open(path)?;
+    let (length, mut written_at) = (file.metadata()?.len(), file.metadata()?.modified()?);
+    let (mut ringed, mut room) = (Vec::new(), most);
+    // Before there is one, and after the worker has ended, the file has everything.
+    if let Ok(ring) = Ring::open(&tail_path(path)) {
+        let end = ring.written()?;
+        let mut at = end - end.min(ring.half()).min(most);
+        // What the ring has lost lies between it and the file.
+        room = if at > 0 { 0 } else { most - end };
+        while at < end {
+            let piece = ring.read(at, end - at)?;
+            at += piece.len() as u64;
+            ringed.extend(piece);
+        }
+        written_at = ring.written_at()?;
+    }
+    file.seek(SeekFrom::Start(length.saturating_sub(room)))?;
+    let mut bytes = Vec::new();
+    file.take(room).read_to_end(&mut bytes)?;
+    bytes.extend(ringed);
+    Ok((bytes, written_at))
+}
+
 fn note_of(missing: u64) -> String {
     format!("\n[{missing} bytes left out here]\n")
 }
@@ -158,6 +185,25 @@ mod tests {
         assert_eq!(more(&mut reader), b"");
         let mut late = LogReader::new(path);
         assert_eq!(more(&mut late), b"abcd\n[18 bytes left out here]\nwxyz");
+    }
+
+    #[test]
+    fn the_end_is_where_the_worker_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.log");
+        let mut log = BoundedLog::create(&path, 20);
+        let mut all = String::new();
+        for word in ["abcdefgh", "ijk", "lmnopqrst", "uvw", "xyzabcdefghijklm"] {
+            log.write(word.as_bytes()).unwrap();
+            all.push_str(word);
+            for most in 1..8 {
+                let (end, _) = end_of_log(&path, most as u64).unwrap();
+                let expected = &all[all.len().saturating_sub(most)..];
+                assert_eq!(String::from_utf8(end).unwrap(), expected, "{most} of {all}");
+            }
+        }
+        log.finish().unwrap();
+        assert_eq!(end_of_log(&path, 3).unwrap().0, b"klm");
     }
 
     proptest! {

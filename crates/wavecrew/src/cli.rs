@@ -1,8 +1,8 @@
 //! The command line: flags that every command has, and the way to each verb.
 
 use crate::cmd::{
-    agents, archive, cancel, completions, discover, init, issues, list, logs, mcp, measure, msg, plan, planex,
-    report, resume, retry, run, show, skills, status, teams, validate, watch, wisdom,
+    agents, archive, ask, cancel, completions, discover, init, issues, list, logs, mcp, measure, msg, plan,
+    planex, report, resume, retry, run, show, skills, status, teams, validate, watch, wisdom,
 };
 use crate::exit::{Exit, Failure};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -92,6 +92,7 @@ enum Command {
     Discover(discover::Args),
     Msg(msg::Args),
     Wisdom(wisdom::Args),
+    Ask(ask::Args),
 }
 
 impl Cli {
@@ -127,6 +128,7 @@ impl Cli {
             Command::Discover(args) => args.run(&self.global),
             Command::Msg(args) => args.run(&self.global),
             Command::Wisdom(args) => args.run(&self.global),
+            Command::Ask(args) => args.run(&self.global),
         }
     }
 }

@@ -27,6 +27,11 @@ case $WAVECREW_TASK in
   file) echo '{"id": "file", "status": "completed", "findings": "by file"}' > "$WAVECREW_RESULT_FILE" ;;
   signal) kill -9 $$ ;;
   code) exit 3 ;;
+  waits) echo attempt "$WAVECREW_ATTEMPT" >> waited.txt
+    if [ "$WAVECREW_ATTEMPT" = 1 ]; then
+      echo '{"output": 40, "stop": "rate_limited", "retry_after": 0.01}' > "$WAVECREW_USAGE_FILE"; exit 1
+    else echo '{"output": 5}' > "$WAVECREW_USAGE_FILE"
+      echo '{"id": "waits", "status": "completed", "findings": "served"}'; fi ;;
   slow) sleep 1000 ;;
   nudged) if [ "$WAVECREW_TURN" = 1 ]; then sleep 1000
     else echo '{"id": "nudged", "status": "completed", "findings": "in time"}'; fi ;;
@@ -167,6 +172,36 @@ fn what_was_recorded_comes_back() {
             assert!(!text.contains(SECRET), "{file}: {text}");
         }
     }
+}
+
+#[test]
+fn a_service_that_was_waited_for_costs_no_attempt_in_the_replay_either() {
+    let project = Project::new("id,description\nwaits,d\n");
+    let seen = |project: &Project| {
+        let of = |kind: &str| {
+            let events = project.events();
+            let found: Vec<Value> = events.into_iter().filter(|event| event["e"] == kind).collect();
+            found
+        };
+        let stops: Vec<Value> = of("postponed")
+            .iter()
+            .map(|event| event["stop"].clone())
+            .collect();
+        let used: Vec<Value> = of("usage").iter().map(|event| event["output"].clone()).collect();
+        assert_eq!(stops, ["rate_limited"]);
+        assert_eq!(used, [40, 5]);
+        assert_eq!(project.results()["waits"], row("ok", "completed", "served"));
+        assert_eq!(project.read("waited.txt"), "attempt 1\nattempt 2\n");
+    };
+    project.run(&["--agent", "command:./agent.sh", "--record", "tape.jsonl"]);
+    seen(&project);
+    fs::remove_dir_all(project.path(".workflow")).unwrap();
+    for name in ["agent.sh", "waited.txt"] {
+        fs::remove_file(project.path(name)).unwrap();
+    }
+    let said = project.run(&["--agent", "replay:tape.jsonl"]);
+    assert!(said.contains("1 completed"), "{said}");
+    seen(&project);
 }
 
 #[test]

@@ -83,7 +83,7 @@ pub enum Action {
     Reply {
         worker: WorkerId,
         key: String,
-        permission: Permission,
+        reply: Reply,
     },
     /// Put a question to the person.
     Ask(Question),
@@ -130,15 +130,24 @@ pub enum Permission {
     Denied,
 }
 
+/// What a worker is told that asked something.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Reply {
+    Permission(Permission),
+    Words(String),
+}
+
 #[derive(Clone, Debug)]
 pub struct Question {
     pub id: u32,
     pub text: String,
     pub about: About,
+    /// After this an answer comes too late.
+    pub within: Duration,
 }
 
 /// What a question is about, and with it what can be answered.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum About {
     /// All tasks of a wave failed: retry or abort.
     FailedWave,
@@ -148,10 +157,12 @@ pub enum About {
     Judgement { may_revise: bool },
     /// A person has to approve before the run goes on: approve or abort.
     Approval,
+    /// A worker wants to know something: one of these if there are any, or other words.
+    Advice { options: Vec<String> },
 }
 
 /// One way to answer a question.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Choice {
     /// For programs.
     pub word: &'static str,
@@ -161,34 +172,35 @@ pub struct Choice {
 }
 
 impl About {
-    /// What may be answered, the cautious answer last.
-    pub fn choices(self) -> &'static [Choice] {
-        const fn choice(word: &'static str, label: &'static str, answer: Answer) -> Choice {
-            Choice { word, label, answer }
-        }
-        const STOP: Choice = choice("abort", "Stop here", Answer::Abort);
-        const GO_ON: Choice = choice("go-on", "Go on all the same", Answer::GoOn);
+    /// What may be answered, the cautious answer last. Advice is given in other words, too.
+    pub fn choices(&self) -> Vec<Choice> {
+        let choice = |word, label, answer| Choice { word, label, answer };
+        let stop = choice("abort", "Stop here", Answer::Abort);
+        let go_on = choice("go-on", "Go on all the same", Answer::GoOn);
         match self {
-            Self::FailedWave => &const { [choice("retry", "Try them again", Answer::Retry), STOP] },
-            Self::Permission => {
-                &const {
-                    [
-                        choice("allow", "Allow it this time", Answer::Allow),
-                        choice("deny", "Deny it", Answer::Deny),
-                    ]
-                }
-            }
+            Self::FailedWave => vec![choice("retry", "Try them again", Answer::Retry), stop],
+            Self::Permission => vec![
+                choice("allow", "Allow it this time", Answer::Allow),
+                choice("deny", "Deny it", Answer::Deny),
+            ],
             Self::Judgement { may_revise: true } => {
-                &const {
-                    [
-                        GO_ON,
-                        choice("revise", "Have the work revised", Answer::Revise),
-                        STOP,
-                    ]
-                }
+                vec![
+                    go_on,
+                    choice("revise", "Have the work revised", Answer::Revise),
+                    stop,
+                ]
             }
-            Self::Judgement { may_revise: false } => &const { [GO_ON, STOP] },
-            Self::Approval => &const { [choice("approve", "Approve", Answer::GoOn), STOP] },
+            Self::Judgement { may_revise: false } => vec![go_on, stop],
+            Self::Approval => vec![choice("approve", "Approve", Answer::GoOn), stop],
+            Self::Advice { .. } => Vec::new(),
+        }
+    }
+
+    /// What counts when nobody answers.
+    pub fn unanswered(&self) -> Answer {
+        match self {
+            Self::FailedWave | Self::Judgement { .. } | Self::Approval => Answer::Abort,
+            Self::Permission | Self::Advice { .. } => Answer::Deny,
         }
     }
 }

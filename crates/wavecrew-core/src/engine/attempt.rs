@@ -8,7 +8,7 @@ use super::ledger::set;
 use super::report::Report;
 use super::{Engine, judge};
 use crate::claim;
-use crate::event::{Checked, Event, ProcessId, Status, StopReason, TaskResult};
+use crate::event::{Checked, Event, ProcessId, Spent, Status, StopReason, TaskResult};
 use crate::id::{ExecMode, TaskIx};
 use crate::team::{Examination, Limits};
 use crate::time::{Timestamp, human};
@@ -33,7 +33,7 @@ pub(super) struct Attempt {
     iterations: u32,
     checking_since: Timestamp,
     pub started: Timestamp,
-    last_activity: Timestamp,
+    pub last_activity: Timestamp,
     /// Until when the turn must have given a sign of life, for workers that do from the start.
     first_word_by: Option<Timestamp>,
     stall_shown: bool,
@@ -262,7 +262,10 @@ impl Engine {
             Stage::Examining { .. } | Stage::Checking { .. } | Stage::Recorded => return,
             Stage::Expired { stop, error } => {
                 // It ran out of time for a reason of its own, such as a service that it could not reach.
-                if let Exit::Reason(known) = end.exit {
+                let by_clock = matches!(stop, StopReason::Timeout | StopReason::Idle);
+                if let Exit::Reason(known) = end.exit
+                    && by_clock
+                {
                     *stop = known;
                     *error = with_last_words(std::mem::take(error), &end.last_words);
                 }
@@ -398,7 +401,7 @@ impl Engine {
         for worker in workers {
             self.look_at_clocks(worker);
         }
-        self.look_at_permissions();
+        self.look_at_worker_questions();
         self.look_at_question();
     }
 
@@ -606,6 +609,23 @@ impl Engine {
             self.live.remove(&worker);
         } else {
             self.close(worker);
+        }
+    }
+
+    /// What the turn has used so far: a worker that passes the limit of its task is ended, unless it has reported.
+    pub(super) fn using(&mut self, worker: WorkerId, spent: Spent, model: Option<&str>) {
+        let Some(attempt) = self.live.get(&worker) else {
+            return;
+        };
+        if !matches!(attempt.stage, Stage::Working) {
+            return;
+        }
+        if let Some(why) = self.task_would_reach(attempt.task, spent, model) {
+            self.expire(
+                worker,
+                StopReason::Budget,
+                format!("Ended within its turn: {why}"),
+            );
         }
     }
 

@@ -43,11 +43,17 @@ pub enum Input {
         worker: WorkerId,
         body: String,
     },
-    /// The agent waits for an answer to this before it does what its role's access does not cover.
+    /// The worker waits for an answer to this.
     Asks {
         worker: WorkerId,
         key: String,
-        text: String,
+        wish: Wish,
+    },
+    /// What the turn under way has used so far.
+    Using {
+        worker: WorkerId,
+        spent: Spent,
+        model: Option<String>,
     },
     /// The worker has a working copy of its own.
     TreeMade {
@@ -108,6 +114,15 @@ pub enum Input {
     Stop(StopKind),
     Pause,
     Resume,
+}
+
+/// What a worker waits for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Wish {
+    /// To be let do what the access of its role does not cover.
+    Leave(String),
+    /// To be told something; `options` are the answers that it can think of.
+    Advice { question: String, options: Vec<String> },
 }
 
 /// What the silence of a worker that has just been started means.
@@ -205,7 +220,7 @@ pub enum StopKind {
     Cancel,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
     Retry,
     Abort,
@@ -215,4 +230,6 @@ pub enum Answer {
     GoOn,
     /// Of a judgement: have the work revised.
     Revise,
+    /// In a person's own words, or those of an option.
+    Words(String),
 }

@@ -246,11 +246,12 @@ impl Engine {
             id: question,
             text,
             about,
+            within: self.ledger.team.limits.person,
         }));
     }
 
     /// A person has decided, or did not in time.
-    pub(super) fn judgement_answered(&mut self, question: u32, answer: Answer) -> bool {
+    pub(super) fn judgement_answered(&mut self, question: u32, answer: &Answer) -> bool {
         let Some(undecided) = self.undecided.take() else {
             return false;
         };
@@ -262,7 +263,7 @@ impl Engine {
         let said = match (answer, &revision) {
             (Answer::GoOn | Answer::Allow, _) => "go on",
             (Answer::Revise | Answer::Retry, Some(_)) => "revise",
-            (Answer::Revise | Answer::Retry | Answer::Abort | Answer::Deny, _) => "abort",
+            (Answer::Revise | Answer::Retry | Answer::Abort | Answer::Deny | Answer::Words(_), _) => "abort",
         };
         self.record(Event::Answered {
             question,

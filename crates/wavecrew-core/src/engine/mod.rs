@@ -12,22 +12,23 @@ mod input;
 mod judge;
 mod landing;
 mod ledger;
-mod permission;
 mod report;
 mod resume;
 mod run_time;
 mod spending;
 mod wave;
+mod worker_questions;
 
-pub use action::{About, Action, Assignment, Choice, Notice, Permission, Question, Resume};
+pub use action::{About, Action, Assignment, Choice, Notice, Permission, Question, Reply, Resume};
 pub use fingerprint::{Fingerprinter, is_engine_column};
 pub use input::{
-    Answer, Examined, Exit, Input, Landing, RecoveredReport, SpawnError, StopKind, TurnEnd, Verdict, Voice,
+    Answer, Examined, Exit, Input, Landing, RecoveredReport, SpawnError, StopKind, TurnEnd, Verdict, Voice, Wish,
     WorkerId,
 };
 pub use ledger::{Counts, Ledger, Progress, Talk, TaskState, TaskTree, TreeState};
 pub use report::{MAX_REPORT_BYTES, Report, ReportReader, final_object};
 pub use resume::{Stale, Standing};
+pub use worker_questions::UNATTENDED;
 
 use crate::budget::{Budget, Expected, Prices};
 use crate::event::Event;
@@ -166,7 +167,7 @@ pub struct Engine {
     gates: Gates,
     /// Models that were said to have no price.
     unpriced: BTreeSet<String>,
-    asked: Vec<permission::Asked>,
+    asked: Vec<worker_questions::Asked>,
     /// Tasks whose work is being merged.
     landing: BTreeSet<String>,
     /// The team has policies that look at results.
@@ -239,9 +240,10 @@ impl Engine {
                 version,
             } => self.conversing(worker, conversation, model, version),
             Input::Reported { worker, body } => self.reported(worker, &body),
-            Input::Asks { worker, key, text } => self.asks(worker, key, &text),
             Input::TreeMade { worker, tree } => self.tree_made(worker, tree),
             Input::Landed { task, landing } => self.landed(task, landing),
+            Input::Asks { worker, key, wish } => self.asks(worker, key, wish),
+            Input::Using { worker, spent, model } => self.using(worker, spent, model.as_deref()),
             Input::TurnEnded { worker, end } => self.turn_ended(worker, &end),
             Input::EditedAfterReport { worker, files } => self.edited_after_report(worker, files),
             Input::ClaimChecked { worker, verdict } => self.claim_checked(worker, verdict),

@@ -6,7 +6,7 @@ use super::action::{Action, Notice};
 use super::attempt::failed;
 use super::input::{TurnEnd, WorkerId};
 use crate::budget::{Budget, Reached, Used};
-use crate::event::{Event, StopReason};
+use crate::event::{Event, Spent, StopReason};
 use crate::id::{ExecMode, TaskIx};
 
 impl Engine {
@@ -80,6 +80,14 @@ impl Engine {
     /// Why the task may use no more.
     pub(super) fn task_limit_reached(&self, task: TaskIx) -> Option<String> {
         self.options.budget.task_reached(&self.ledger.task(task).spent)
+    }
+
+    /// The same with what is used right now.
+    pub(super) fn task_would_reach(&self, task: TaskIx, more: Spent, model: Option<&str>) -> Option<String> {
+        let agent = self.ledger.agent_of(task, &self.options.agents);
+        let mut spent = self.ledger.task(task).spent;
+        spent += self.options.prices.with_cost(more, model, agent);
+        self.options.budget.task_reached(&spent)
     }
 
     /// Ends a task that has used what it may without another worker.

@@ -11,6 +11,7 @@ mod agents;
 mod claims;
 mod judgements;
 mod landing;
+mod questions;
 mod spending;
 mod waiting;
 
@@ -76,7 +77,7 @@ impl Rig {
                 }
                 Action::Merged { wave } => self.log.push(format!("merged {wave}")),
                 Action::Ask(question) => self.log.push(format!("ask {}", question.id)),
-                Action::Reply { key, permission, .. } => self.log.push(format!("reply {key} {permission:?}")),
+                Action::Reply { key, reply, .. } => self.log.push(format!("reply {key} {reply:?}")),
                 Action::Tell(Notice::Stalled { task, .. }) => self.log.push(format!("stalled {task}")),
                 Action::RefuseReport { .. } => self.log.push("refused".to_owned()),
                 Action::Finish(ending) => self.log.push(format!("finish {ending}")),
@@ -417,50 +418,6 @@ fn a_question_that_nobody_answers_gets_its_default() {
     assert!(!rig.said().contains("finish"));
     rig.pass(1);
     assert!(rig.said().ends_with("finish failed"));
-}
-
-/// A worker that wants to do more than it may.
-fn asks(rig: &mut Rig, key: &str) {
-    rig.put(Input::Asks {
-        worker: WorkerId(1),
-        key: key.to_owned(),
-        text: "edit /etc/passwd".to_owned(),
-    });
-}
-
-#[test]
-fn without_a_person_what_a_worker_asks_for_is_denied() {
-    let mut rig = Rig::new(CHAIN);
-    rig.spawned(1);
-    asks(&mut rig, "q");
-    assert!(rig.said().ends_with("reply q Denied"));
-}
-
-#[test]
-fn a_person_may_allow_it_until_the_clock_runs_out() {
-    let options = Options {
-        asking: Asking::Person,
-        ..Options::default()
-    };
-    let mut rig = Rig::with(CHAIN, options);
-    rig.spawned(1);
-    asks(&mut rig, "first");
-    asks(&mut rig, "second");
-    rig.put(Input::Answered {
-        question: 0,
-        answer: Answer::Allow,
-    });
-    assert!(rig.said().ends_with("ask 0, ask 1, reply first Granted"));
-    rig.pass(119);
-    assert_eq!(rig.said(), "");
-    rig.pass(1);
-    assert_eq!(rig.said(), "reply second Denied");
-    // Too late.
-    rig.put(Input::Answered {
-        question: 1,
-        answer: Answer::Allow,
-    });
-    assert_eq!(rig.said(), "");
 }
 
 fn replay(csv: &str, events: &[Event]) -> Ledger {

@@ -253,6 +253,7 @@ impl Engine {
                 id: question,
                 text,
                 about,
+                within: self.ledger.team.limits.person,
             }));
             return;
         }
@@ -279,14 +280,14 @@ impl Engine {
     }
 
     pub(super) fn answered(&mut self, question: u32, answer: Answer) {
-        if self.permission_answered(question, answer) {
+        let Some(answer) = self.worker_answered(question, answer) else {
             return;
-        }
+        };
         if !matches!(self.mode, Mode::Asking { question: asked, .. } if asked == question) {
             return;
         }
         self.mode = Mode::Running;
-        if self.judgement_answered(question, answer) {
+        if self.judgement_answered(question, &answer) {
             return;
         }
         let again = matches!(answer, Answer::Retry | Answer::Revise);

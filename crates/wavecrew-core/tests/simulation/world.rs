@@ -416,7 +416,7 @@ impl World {
             }
             Action::Ask(question) => {
                 let choices = question.about.choices();
-                let answer: Answer = self.rng.pick(choices).answer;
+                let answer: Answer = self.rng.pick(&choices).answer.clone();
                 return self.step(Input::Answered {
                     question: question.id,
                     answer,

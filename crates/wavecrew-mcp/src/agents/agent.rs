@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{oneshot, watch};
-use wavecrew_core::engine::Permission;
+use wavecrew_core::engine::{Permission, Reply, UNATTENDED, Wish};
 use wavecrew_run::agent::{Adapter, AgentSetting};
 use wavecrew_run::driver::talk::{Output, ProcessNews, Talk, last_message, write_prompt};
 use wavecrew_run::guardian::Guardian;
@@ -158,9 +158,13 @@ impl Agent {
 
     /// Looks at what only time brings: questions that nobody but we can answer, and a turn that does not end.
     pub fn look(&mut self, guardian: &Guardian) {
-        for (question, _) in self.output.take_questions() {
-            // What it may do by itself is not asked.
-            self.output.reply(&question, Permission::Denied);
+        for (question, wish) in self.output.take_questions() {
+            let reply = match wish {
+                // What it may do by itself is not asked.
+                Wish::Leave(_) => Reply::Permission(Permission::Denied),
+                Wish::Advice { .. } => Reply::Words(UNATTENDED.to_owned()),
+            };
+            self.output.reply(&question, &reply);
         }
         if self.last_call.is_some_and(|until| Instant::now() >= until)
             && let Some(key) = self.doing.process()

@@ -204,7 +204,7 @@ impl Agents {
         Host {
             wishes: Some(wishes),
             thread: Some(std::thread::spawn(move || {
-                host::run(&root, &guardian, &settings, waiting)
+                host::run(&root, &guardian, &settings, waiting);
             })),
         }
     }

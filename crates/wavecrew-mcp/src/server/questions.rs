@@ -24,11 +24,12 @@ pub(super) async fn put(
     asked: &Asked,
     context: &RequestContext<RoleServer>,
 ) -> Result<(), String> {
-    let schema = json!({
-        "type": "object",
-        "properties": {"answer": {"type": "string", "enum": asked.options}},
-        "required": ["answer"],
-    });
+    let words = if asked.open {
+        json!({"type": "string", "description": asked.options.join(", ")})
+    } else {
+        json!({"type": "string", "enum": asked.options})
+    };
+    let schema = json!({"type": "object", "properties": {"answer": words}, "required": ["answer"]});
     let params = ElicitRequestParams::FormElicitationParams {
         meta: None,
         message: asked.question.clone(),
@@ -39,9 +40,6 @@ pub(super) async fn put(
         .ok()
         .filter(|result| result.action == ElicitationAction::Accept);
     let word = said.and_then(|result| Some(result.content?.get("answer")?.as_str()?.to_owned()));
-    let word = word.filter(|word| asked.options.contains(word));
-    let Some(word) = word.or_else(|| asked.options.last().cloned()) else {
-        return Err("the question has no answers".to_owned());
-    };
-    answer(dir, asked, &word).map_err(|error| error.to_string())
+    let word = word.filter(|word| asked.takes(word));
+    answer(dir, asked, word.as_deref().unwrap_or(asked.cautious())).map_err(|error| error.to_string())
 }

@@ -109,7 +109,7 @@ impl Teams {
         let Some(asked) = questions::open(&dir) else {
             return Err(format!("session {session} has no open question"));
         };
-        if !asked.options.iter().any(|option| option == answer) {
+        if !asked.takes(answer) {
             return Err(format!(
                 "`{answer}` is no answer; there are: {}",
                 asked.options.join(", ")

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use wavecrew_core::engine::Permission;
+use wavecrew_core::engine::{Reply, Wish};
 
 use super::stream::AgentEvent;
 
@@ -18,9 +18,9 @@ pub trait Dialogue: fmt::Debug {
     #[must_use]
     fn hear(&mut self, line: &str) -> Heard;
 
-    /// Answers a [`Question`](AgentEvent::Question) of the agent. What is to be written.
+    /// Answers a question of the agent, by its id. What is to be written.
     #[must_use]
-    fn answer(&mut self, question: &str, permission: Permission) -> String;
+    fn answer(&mut self, question: &str, reply: &Reply) -> String;
 
     /// Asks the agent to end its turn now; that it is over is heard like any other end. What is to be written.
     #[must_use]
@@ -32,4 +32,6 @@ pub trait Dialogue: fmt::Debug {
 pub struct Heard {
     pub events: Vec<AgentEvent>,
     pub reply: String,
+    /// What the agent waits to be told, each under an id.
+    pub questions: Vec<(String, Wish)>,
 }

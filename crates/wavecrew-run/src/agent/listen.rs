@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use memchr::{memchr, memrchr};
-use wavecrew_core::engine::{Permission, final_object};
+use wavecrew_core::engine::{Reply, Wish, final_object};
 use wavecrew_core::event::Spent;
 
 use super::Cli;
@@ -27,8 +27,8 @@ pub struct Listener {
     tally: Tally,
     meter: Meter,
     latest: String,
-    /// What the agent waits to be told: the question's id, and what it is about.
-    questions: Vec<(String, String)>,
+    /// What the agent waits to be told, each under the question's id.
+    questions: Vec<(String, Wish)>,
     /// Files that changed after the report, once there is one.
     late: Option<Vec<String>>,
     changed: BTreeSet<String>,
@@ -151,14 +151,14 @@ impl Listener {
     }
 
     /// What the agent asked since this was asked last.
-    pub fn take_questions(&mut self) -> Vec<(String, String)> {
+    pub fn take_questions(&mut self) -> Vec<(String, Wish)> {
         std::mem::take(&mut self.questions)
     }
 
     /// Answers a question of the agent.
-    pub fn reply(&mut self, question: &str, permission: Permission) {
+    pub fn reply(&mut self, question: &str, reply: &Reply) {
         if let Source::Spoken(_, dialogue) = &mut self.source {
-            self.outgoing.push_str(&dialogue.answer(question, permission));
+            self.outgoing.push_str(&dialogue.answer(question, reply));
         }
     }
 
@@ -219,6 +219,11 @@ impl Listener {
         spent(self.meter.take())
     }
 
+    /// What was used since then, as far as the turn under way tells of it, if that has changed.
+    pub fn using(&mut self) -> Option<Spent> {
+        self.meter.news().map(spent)
+    }
+
     /// Why the turn ended.
     pub fn outcome(&self, end: End, expects: Expects, stderr: &str) -> Outcome {
         outcome(self.cli(), &self.tally, end, expects, stderr)
@@ -257,7 +262,11 @@ impl Listener {
 
     fn line(&mut self, line: &[u8]) -> bool {
         let line = String::from_utf8_lossy(line);
-        let Heard { events, reply } = match &mut self.source {
+        let Heard {
+            events,
+            reply,
+            questions,
+        } = match &mut self.source {
             Source::Printed(_, stream) => Heard {
                 events: stream.line(&line),
                 ..Heard::default()
@@ -266,6 +275,7 @@ impl Listener {
             Source::Silent(_) => Heard::default(),
         };
         self.outgoing.push_str(&reply);
+        self.questions.extend(questions);
         for event in &events {
             self.tally.on(event);
             self.meter.on(event);
@@ -278,7 +288,6 @@ impl Listener {
                 AgentEvent::Retrying(failure) | AgentEvent::Failed(failure) => {
                     first_line(&failure.message).clone_into(&mut self.latest);
                 }
-                AgentEvent::Question { id, tool, .. } => self.questions.push((id.clone(), tool.clone())),
                 AgentEvent::FileChange { path } => {
                     if let Some(late) = &mut self.late {
                         late.push(path.clone());
@@ -289,7 +298,9 @@ impl Listener {
                 }
                 AgentEvent::Started { .. }
                 | AgentEvent::ToolEnd { .. }
+                | AgentEvent::Question { .. }
                 | AgentEvent::Usage(_)
+                | AgentEvent::UsedSoFar(_)
                 | AgentEvent::Final { .. }
                 | AgentEvent::PermissionDenied { .. }
                 | AgentEvent::Unknown { .. } => {}
@@ -354,6 +365,28 @@ mod tests {
         listener.end_turn();
         assert_eq!((listener.dropped, listener.tally().unknown), (1, 0));
         assert!(listener.answer().is_some());
+    }
+
+    #[test]
+    fn what_a_turn_uses_is_known_before_its_end_and_counted_once() {
+        let mut listener = Listener::new(Cli::Claude, Usage::NONE);
+        let usage =
+            |output: u64| format!(r#""input_tokens":5,"cache_read_input_tokens":2,"output_tokens":{output}"#);
+        let mut says = |id: &str| {
+            let message = format!(r#"{{"id":"{id}","content":[],"usage":{{{}}}}}"#, usage(1));
+            listener.hear(format!("{{\"type\":\"assistant\",\"message\":{message}}}\n").as_bytes());
+            listener
+                .using()
+                .map(|spent| (spent.input, spent.cached, spent.output))
+        };
+        assert_eq!(says("m-1"), Some((7, 2, 1)));
+        assert_eq!(says("m-1"), None, "the second part of a message");
+        assert_eq!(says("m-2"), Some((14, 4, 2)));
+        let result = format!(r#"{{"type":"result","result":"x","usage":{{{}}}}}"#, usage(60));
+        listener.hear(format!("{result}\n").as_bytes());
+        assert_eq!(listener.using().map(|spent| spent.output), Some(60));
+        assert_eq!(listener.take_spent().output, 60);
+        assert_eq!(listener.using(), None);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod dialogue;
 pub mod launch;
 mod listen;
 pub mod machine;
+mod policy;
 mod pools;
 mod redact;
 mod settings;

@@ -148,7 +148,7 @@ impl Transcript {
                 output,
             } => self.tool_end(&id, ok, exit_code, &output),
             AgentEvent::FileChange { path } => self.row(Tone::Tool, &format!("± {path}")),
-            AgentEvent::Usage(_) => self.meter.on(&event),
+            AgentEvent::Usage(_) | AgentEvent::UsedSoFar(_) => self.meter.on(&event),
             AgentEvent::Final { text, .. } => {
                 if !text.trim().is_empty() && text.trim() != self.last_said.trim() {
                     self.says(&text);

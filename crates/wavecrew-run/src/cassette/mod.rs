@@ -70,7 +70,7 @@ pub struct Turn {
     pub said: Vec<Said>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileChange>,
-    /// For people: a replay counts again what the output tells.
+    /// A replay counts again what the output tells; programs whose output tells nothing leave this.
     #[serde(default, skip_serializing_if = "Spent::is_nothing")]
     pub usage: Spent,
     pub end: End,

@@ -7,13 +7,14 @@ use super::{Content, End, FileChange, Printed, Root, Said, Turn};
 use crate::agent::map_text;
 use crate::worker_side::{Identity, Refused, WorkerSide};
 use rustix::process::{Signal, getpid, kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::env;
 use std::fs::{self, Permissions};
 use std::io::{self, BufRead, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use wavecrew_core::event::StopReason;
 use wavecrew_store::{Discovery, atomic};
 
 /// The exit code of a turn that could not be played.
@@ -58,6 +59,7 @@ fn play(words: &[String]) -> Result<End, String> {
         place,
         worker,
         result_file: variable("WAVECREW_RESULT_FILE").into(),
+        usage_file: env::var_os("WAVECREW_USAGE_FILE").map(PathBuf::from),
     };
     for number in number.. {
         let task = &stage.worker.who.task;
@@ -77,6 +79,8 @@ struct Stage {
     place: Place,
     worker: WorkerSide,
     result_file: PathBuf,
+    /// There for programs whose output tells nothing of what they used.
+    usage_file: Option<PathBuf>,
 }
 
 /// How the output of a turn comes about.
@@ -138,6 +142,10 @@ impl Stage {
     }
 
     fn hand_in(&self, turn: &Turn) -> Result<(), String> {
+        if let (Some(file), Some(told)) = (&self.usage_file, told(turn)) {
+            let left = fs::write(file, told.to_string());
+            left.map_err(|error| format!("the usage cannot be left: {error}"))?;
+        }
         if let Some(body) = &turn.result_file {
             let left = fs::write(&self.result_file, self.place.fill(body));
             left.map_err(|error| format!("the result cannot be left: {error}"))?;
@@ -150,6 +158,17 @@ impl Stage {
         }
         Ok(())
     }
+}
+
+/// What the program said of its turn beside its output.
+fn told(turn: &Turn) -> Option<Value> {
+    let mut told = json!(turn.usage);
+    match turn.stop {
+        Some(stop @ (StopReason::RateLimited | StopReason::Quota)) => told["stop"] = stop.as_str().into(),
+        Some(_) | None if turn.usage.is_nothing() => return None,
+        Some(_) | None => {}
+    }
+    Some(told)
 }
 
 /// Whether a line that was written to us begins a turn: of ACP, or of claude.

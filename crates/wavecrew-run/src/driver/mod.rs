@@ -1,5 +1,6 @@
 //! Does what the engine decides: journal first, then processes, files and questions. Decides nothing itself.
 
+mod asks;
 mod briefing;
 pub mod claims;
 mod edits;
@@ -374,6 +375,8 @@ impl<'a> Driver<'a> {
         self.look_for_the_session()?;
         self.look_for_reports()?;
         self.note_conversations();
+        self.look_for_questions();
+        self.look_at_usage();
         self.look_at_last_calls();
         self.look_at_checks();
         self.look_for_words();

@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
 use tokio::sync::mpsc::UnboundedSender;
-use wavecrew_core::engine::{MAX_REPORT_BYTES, Permission, Voice, final_object};
+use wavecrew_core::engine::{MAX_REPORT_BYTES, Reply, Voice, Wish, final_object};
 use wavecrew_core::event::Spent;
 use wavecrew_store::{BoundedLog, sanitise};
 
@@ -180,17 +180,17 @@ impl Output {
         listener.map_or_else(Vec::new, |listener| listener.borrow().late_changes().to_vec())
     }
 
-    /// What the agent asked since this was asked last: ids and what they are about.
-    pub fn take_questions(&self) -> Vec<(String, String)> {
+    /// What the agent asked since this was asked last, under ids.
+    pub fn take_questions(&self) -> Vec<(String, Wish)> {
         let listener = self.listener.as_ref();
         listener.map_or_else(Vec::new, |listener| listener.borrow_mut().take_questions())
     }
 
     /// Answers a question of the agent.
-    pub fn reply(&self, question: &str, permission: Permission) {
+    pub fn reply(&self, question: &str, reply: &Reply) {
         if let Some(listener) = &self.listener {
             let mut listener = listener.borrow_mut();
-            listener.reply(question, permission);
+            listener.reply(question, reply);
             self.speak(&mut listener);
         }
     }
@@ -346,6 +346,11 @@ impl Output {
     pub fn take_spent(&self) -> Spent {
         let listener = self.listener.as_ref();
         listener.map_or_else(Spent::default, |listener| listener.borrow_mut().take_spent())
+    }
+
+    /// The same while the turn goes on, without taking it, if it has changed.
+    pub fn using(&self) -> Option<Spent> {
+        self.listener.as_ref()?.borrow_mut().using()
     }
 
     /// The last line of complaint, or else of output, made safe to show.

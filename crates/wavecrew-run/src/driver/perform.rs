@@ -88,18 +88,10 @@ impl Driver<'_> {
             }
             Action::Land { tasks } => self.land(&tasks),
             Action::Share { pool, news } => self.share(&pool, news),
-            Action::Reply {
-                worker,
-                key,
-                permission,
-            } => {
-                if let Some(state) = self.workers.get(&worker) {
-                    state.output.reply(&key, permission);
-                }
-            }
+            Action::Reply { worker, key, reply } => self.reply(worker, &key, &reply)?,
             Action::Ask(question) => {
                 let Some(asker) = self.surface.asker.clone() else {
-                    let answer = wavecrew_core::engine::Answer::Abort;
+                    let answer = question.about.unanswered();
                     self.inputs.push_back(Input::Answered {
                         question: question.id,
                         answer,
@@ -204,6 +196,7 @@ impl Driver<'_> {
             last_output: now,
             alive: Vec::new(),
             turn: 1,
+            asks: Vec::new(),
             report_seen: false,
             closing: None,
             last_call: None,
@@ -279,10 +272,6 @@ impl Driver<'_> {
                     self.inputs.push_back(Input::Activity { worker: *worker });
                 }
             }
-            for (key, text) in state.output.take_questions() {
-                let (worker, text) = (*worker, self.redactor.text(&text));
-                self.inputs.push_back(Input::Asks { worker, key, text });
-            }
             if state.report_seen || state.closing.is_some() || state.started.elapsed() < REPORTS_AFTER {
                 continue;
             }
@@ -356,6 +345,9 @@ impl Driver<'_> {
         };
         let state = self.workers.remove(&worker).expect("looked up above");
         state.output.finish();
+        for name in &state.asks {
+            self.session.dir.asks().forget(name);
+        }
         let _ = fs::remove_file(&state.result_file);
         let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
         let _ = fs::remove_file(self.session.dir.usage_file(id, attempt));

@@ -97,6 +97,13 @@ impl Driver<'_> {
                 stop,
                 error,
                 ..
+            }
+            | Event::Postponed {
+                task,
+                attempt,
+                stop,
+                error,
+                ..
             } => (task, attempt, (*stop, error)),
             Event::SentBack { task, attempt, .. } => {
                 if let Some(recorder) = &mut self.session.recorder {

@@ -44,6 +44,8 @@ pub(super) struct Worker {
     pub talk: Talk,
     /// What is to be said once the turn under way is over.
     pub unsaid: Option<Unsaid>,
+    /// Its questions that came as files, by their names.
+    pub asks: Vec<String>,
     /// A report of the channel was handed to the engine and not refused.
     pub report_seen: bool,
     /// The engine wants it ended.

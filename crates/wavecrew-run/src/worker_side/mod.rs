@@ -1,11 +1,13 @@
-//! What a worker may do in its session, whichever way it asks: report, discover, send messages, write down wisdom.
+//! What a worker may do in its session, whichever way it asks: report, discover, send messages, ask, write down wisdom.
 //! Scoped by the environment that the run gave it. Reads no journal and no table, so that it starts fast. Refuses
 //! what is not the worker's: other tasks, other roles' state, talk between workers.
 
+mod ask;
 mod board;
 mod identity;
 mod speech;
 
+pub use ask::{LOOK, Waiting};
 pub use identity::Identity;
 pub use speech::STATE_UPDATE;
 

@@ -10,7 +10,7 @@ use crate::error::{At, StoreError};
 use crate::lock::{Holder, SessionLock};
 use crate::shared_state::SharedState;
 use crate::wisdom::{Wisdom, WisdomFile};
-use crate::{Attempts, DiscoveryBoard};
+use crate::{Asks, Attempts, DiscoveryBoard};
 use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::PermissionsExt;
@@ -209,6 +209,10 @@ impl SessionDir {
 
     pub fn wisdom(&self) -> Wisdom {
         Wisdom::at(self.path.join("wisdom"))
+    }
+
+    pub fn asks(&self) -> Asks {
+        Asks::in_folder(self.run_folder().join("asks"))
     }
 
     pub fn attempts(&self) -> Attempts {

@@ -2,6 +2,7 @@
 
 pub mod agents;
 pub mod archive;
+pub mod ask;
 pub mod cancel;
 pub mod completions;
 pub mod discover;

@@ -5,15 +5,15 @@ use crate::clock;
 use crate::exit::{Exit, Failure};
 use crate::report::{self, Screen};
 use crate::session_view::{SessionView, find, latest, meta, shown_folder};
-use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom, Write, stdout};
+use std::fs;
+use std::io::{Write, stdout};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::{Ending, Event};
 use wavecrew_core::view::{count, one_line, report_terminal};
 use wavecrew_run::driver::Running;
-use wavecrew_store::{Journal, SessionDir, SessionInfo, lock, sanitise};
+use wavecrew_store::{Journal, SessionDir, SessionInfo, end_of_log, lock, sanitise};
 
 const LOOK: Duration = Duration::from_millis(300);
 /// Bytes of a log that are looked at for its last line.
@@ -124,14 +124,8 @@ fn running(dir: &SessionDir, ledger: &Ledger) -> Vec<Running> {
 
 /// How long ago a log was written to, and its last line.
 fn last_words(log: &Path) -> Option<(Duration, String)> {
-    let mut file = File::open(log).ok()?;
-    let meta = file.metadata().ok()?;
-    let silent = SystemTime::now()
-        .duration_since(meta.modified().ok()?)
-        .unwrap_or_default();
-    file.seek(SeekFrom::Start(meta.len().saturating_sub(TAIL))).ok()?;
-    let mut tail = Vec::new();
-    file.take(TAIL).read_to_end(&mut tail).ok()?;
+    let (tail, written) = end_of_log(log, TAIL).ok()?;
+    let silent = SystemTime::now().duration_since(written).unwrap_or_default();
     let text = sanitise(&tail);
     let line = text.lines().rev().find(|line| !line.trim().is_empty());
     Some((silent, one_line(line.unwrap_or_default())))

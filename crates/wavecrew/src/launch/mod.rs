@@ -1,6 +1,7 @@
 //! Starts a run and sees it through: the agent, the session, the screen, the exit code.
 
 pub mod agents;
+mod asking;
 pub mod base;
 pub mod budget;
 pub mod isolation;
@@ -14,9 +15,9 @@ use crate::report;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
-use wavecrew_core::engine::{AgentChoice, Answer, Asking, Engine, Ledger, Options, Question};
+use wavecrew_core::engine::{AgentChoice, Asking, Engine, Ledger, Options, Question};
 use wavecrew_run::agent::Pools;
 use wavecrew_run::cassette::PREFIX;
 use wavecrew_run::driver::{Asker, DriveError, Driver, OpenSession, SessionError, Surface};
@@ -157,7 +158,7 @@ pub fn drive(
         let dir = session.dir.clone();
         Some(Arc::new(move |question: &Question| questions::ask(&dir, question)) as Asker)
     } else {
-        person.then(|| Arc::new(ask) as Asker)
+        person.then(|| Arc::new(asking::ask) as Asker)
     };
     let surface = Surface {
         reporter: screen.as_mut(),
@@ -211,21 +212,6 @@ fn path_with(program: &Path) -> Option<OsString> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).filter(|entry| !entry.as_os_str().is_empty());
     std::env::join_paths(folders.chain([folder])).ok()
-}
-
-fn ask(question: &Question) -> Answer {
-    // One question at a time: there is one person.
-    static ASKING: Mutex<()> = Mutex::new(());
-    let _asking = ASKING.lock();
-    let choices = question.about.choices();
-    // The cautious one is last.
-    let cautious = choices.len() - 1;
-    let choice = dialoguer::Select::new()
-        .with_prompt(&question.text)
-        .items(choices.iter().map(|choice| choice.label))
-        .default(cautious)
-        .interact();
-    choices[choice.unwrap_or(cautious)].answer
 }
 
 pub fn session_failure(error: SessionError) -> Failure {

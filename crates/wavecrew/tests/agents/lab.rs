@@ -123,10 +123,18 @@ impl Lab {
     /// Runs to the end; then nothing may be left of it.
     pub fn finish(&self, project: &str, mut command: Command) -> Ran {
         let output = command.output().unwrap();
+        Ran {
+            said: String::from_utf8_lossy(&output.stderr).into_owned(),
+            ..self.ran(project, output.status.code())
+        }
+    }
+
+    /// What came of a run that is over.
+    pub fn ran(&self, project: &str, code: Option<i32>) -> Ran {
         self.nothing_runs();
         Ran {
-            code: output.status.code(),
-            said: String::from_utf8_lossy(&output.stderr).into_owned(),
+            code,
+            said: String::new(),
             events: self.journal(project),
             session: self.session(project).expect("a session"),
         }
@@ -152,7 +160,7 @@ impl Lab {
             .collect()
     }
 
-    fn session(&self, project: &str) -> Option<PathBuf> {
+    pub fn session(&self, project: &str) -> Option<PathBuf> {
         let sessions = fs::read_dir(self.project(project).join(".workflow/.csv-wave")).ok()?;
         sessions
             .flatten()

@@ -59,6 +59,7 @@ fn a_worker_has_its_own_tools_and_no_others() {
         "discover",
         "read_discoveries",
         "message",
+        "ask",
         "wisdom",
     ];
     assert_eq!(worker.tools(), names);

@@ -1,5 +1,6 @@
 //! `run` and `--continue` through the program itself, with scripted workers.
 
+mod asking;
 mod edits;
 mod hostile;
 mod issues;

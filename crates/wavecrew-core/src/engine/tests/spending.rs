@@ -164,6 +164,46 @@ fn a_task_that_used_what_it_may_is_not_asked_again() {
 }
 
 #[test]
+fn a_worker_that_passes_the_limit_of_its_task_is_ended_within_its_turn() {
+    let budget = Budget {
+        task_tokens: Some(50),
+        ..Budget::default()
+    };
+    let using = |rig: &mut Rig, tokens| {
+        let (worker, spent) = (WorkerId(1), output(tokens));
+        rig.put(Input::Using {
+            worker,
+            spent,
+            model: None,
+        });
+    };
+    let mut rig = rig("id,description\nA,a\n", 1, budget);
+    rig.spawned(1);
+    using(&mut rig, 49);
+    assert!(!rig.said().contains("close"));
+    using(&mut rig, 50);
+    assert_eq!(rig.said(), "close 1");
+    // What it says when it is ended is not the reason.
+    let blocked = Exit::Reason(StopReason::PermissionBlocked);
+    super::agents::ends_with(&mut rig, 1, blocked, 55, None);
+    rig.closed(1);
+    let error = "Ended within its turn: it used 50 of 50 tokens (--max-task-tokens)";
+    assert_eq!(rig.error("A"), error);
+    let ledger = rig.engine.ledger();
+    let task = ledger.task(ledger.plan().find("A").expect("a task"));
+    assert_eq!((task.stop, task.spent.output), (Some(StopReason::Budget), 55));
+
+    let mut rig = self::rig("id,description\nA,a\n", 1, budget);
+    rig.spawned(1).put(Input::Reported {
+        worker: WorkerId(1),
+        body: completed("A"),
+    });
+    using(&mut rig, 60);
+    rig.ends(1, Exit::Code(0), "");
+    assert_eq!(rig.status("A"), Status::Completed, "done is done");
+}
+
+#[test]
 fn a_price_that_nobody_knows_is_said_once() {
     let price = Price {
         input: 0.0,

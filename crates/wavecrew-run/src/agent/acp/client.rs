@@ -4,14 +4,13 @@
 use std::collections::VecDeque;
 
 use serde_json::{Value, json};
-use wavecrew_core::engine::Permission;
+use wavecrew_core::engine::{Permission, Reply, Wish};
 
 use super::super::dialogue::{Dialogue, Heard};
 use super::super::launch::{Conversation, McpServer, Request};
-use super::super::stream::{
-    AgentEvent, FailKind, Failure, SessionUpdates, State, items, owned, paths_of, text,
-};
-use super::policy::{Policy, choice};
+use super::super::policy::Policy;
+use super::super::stream::{AgentEvent, FailKind, Failure, SessionUpdates, State, items, owned, text};
+use super::calls::{choice, deed, wish};
 
 const VERSION: u64 = 1;
 /// Codes of errors.
@@ -37,6 +36,10 @@ pub(super) struct Client {
     out: VecDeque<Value>,
     /// What the agent asked and was not told yet: our name for it, the id of its request, and the request.
     asked: Vec<(String, Value, Value)>,
+    /// What nobody was told yet of that.
+    questions: Vec<(String, Wish)>,
+    /// The name of our own server of tools.
+    tools: Option<String>,
 }
 
 /// How far it has got; with the id of the request that is to be answered next.
@@ -79,6 +82,8 @@ impl Client {
             updates: SessionUpdates::default(),
             out: VecDeque::new(),
             asked: Vec::new(),
+            questions: Vec::new(),
+            tools: request.mcp.map(|server| server.name.clone()),
         }
     }
 
@@ -206,7 +211,8 @@ impl Client {
             }
             (Stage::Prompting(due), Err(error)) if *id == due => {
                 self.stage = Stage::Open;
-                self.state.failed(failure_of(error));
+                let told = self.updates.take_failure();
+                self.state.failed(told.unwrap_or_else(|| failure_of(error)));
             }
             (Stage::Greeting(due), Err(error)) if *id == due => self.fail(failure_of(error)),
             (
@@ -252,14 +258,16 @@ impl Client {
         }
         let call = &params["toolCall"];
         self.updates.tool(call, &mut self.state);
-        match self.policy.judge(call) {
+        match self.policy.judge(&deed(call, self.tools.as_deref())) {
             Permission::Granted => self.permit(id, params, Some(Permission::Granted)),
             // Not by itself: a person may know better.
             Permission::Denied => {
                 self.asked.push((id.to_string(), id.clone(), params.clone()));
+                let tool = wish(call);
+                self.questions.push((id.to_string(), Wish::Leave(tool.clone())));
                 self.state.push(AgentEvent::Question {
                     id: id.to_string(),
-                    tool: wish(call),
+                    tool,
                     input: call["rawInput"].clone(),
                 });
             }
@@ -287,6 +295,11 @@ impl Client {
             // The past, told once more.
             ("session/update", Stage::Opening(_, Manner::Resumed)) => {}
             ("session/update", _) => self.updates.read(&params["update"], &mut self.state),
+            ("_wavecrew/opencode", _) => {
+                if params["properties"]["sessionID"] == self.session {
+                    self.updates.opencode(params, &mut self.state);
+                }
+            }
             (other, _) => self.state.unknown(other),
         }
     }
@@ -325,10 +338,16 @@ impl Dialogue for Client {
         Heard {
             events: self.state.take(),
             reply: self.written(),
+            questions: std::mem::take(&mut self.questions),
         }
     }
 
-    fn answer(&mut self, question: &str, permission: Permission) -> String {
+    fn answer(&mut self, question: &str, reply: &Reply) -> String {
+        let permission = match reply {
+            Reply::Permission(permission) => *permission,
+            // It asks for nothing else.
+            Reply::Words(_) => return String::new(),
+        };
         let asked = self.asked.iter().position(|(key, ..)| key == question);
         if let Some(at) = asked {
             let (_, id, params) = self.asked.swap_remove(at);
@@ -349,17 +368,6 @@ impl Dialogue for Client {
         }
         self.written()
     }
-}
-
-/// What a call is about, for a person.
-fn wish(call: &Value) -> String {
-    let mut wish = call["kind"].as_str().unwrap_or("use a tool").to_owned();
-    for part in [paths_of(call).join(", "), text(call, "title").to_owned()] {
-        if !part.is_empty() {
-            wish = format!("{wish} {part}");
-        }
-    }
-    wish
 }
 
 fn cut_short() -> Failure {

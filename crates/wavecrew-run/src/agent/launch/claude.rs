@@ -1,25 +1,32 @@
-//! claude: `-p` with its event stream, permissions settled by mode and lists so that nothing is left to ask.
+//! claude: `-p` with its event stream. One that is told once has its permissions settled by mode and lists, so that nothing
+//! is left to ask; one that is held open asks us.
 
 use serde_json::json;
 
 use super::super::claude_talk::ClaudeTalk;
 use super::{Conversation, ExecMode, Launch, Request, Stdin, mcp_servers};
 
-/// Tools that start other agents, ask a person, or leave something running behind.
-const NEVER: &str = "Task,AskUserQuestion,EnterPlanMode,EnterWorktree,Workflow,CronCreate,ScheduleWakeup";
+/// Tools that start other agents, wait for a person's word, or leave something running behind.
+const NEVER: &str = "Task,EnterPlanMode,EnterWorktree,Workflow,CronCreate,ScheduleWakeup";
 const WRITERS: &str = "Edit,Write,NotebookEdit";
 
 pub(super) fn prepare(request: &Request, launch: &mut Launch) {
     launch.args(["-p", "--output-format", "stream-json", "--verbose"]);
-    if request.mode == ExecMode::Interactive {
-        launch.args(["--input-format", "stream-json"]);
-        launch.stdin = Stdin::Spoken(Box::new(ClaudeTalk::new()));
+    let asks_us = request.mode == ExecMode::Interactive;
+    if asks_us {
+        launch.args([
+            "--input-format",
+            "stream-json",
+            "--permission-prompt-tool",
+            "stdio",
+        ]);
+        launch.stdin = Stdin::Spoken(Box::new(ClaudeTalk::new(request)));
     }
     match request.conversation {
         Conversation::New { id } => launch.args(["--session-id", id]),
         Conversation::Resume { id } => launch.args(["--resume", id]),
     }
-    // What would be asked is denied, for nobody is there to answer. Bypassing all checks is refused for root.
+    // Bypassing all checks is refused for root.
     let mut allowed: Vec<String> = request
         .mcp
         .iter()
@@ -36,14 +43,17 @@ pub(super) fn prepare(request: &Request, launch: &mut Launch) {
                 .iter()
                 .map(|folder| format!("Edit(/{}/**)", folder.display())),
         );
-        launch.args(["--permission-mode", "dontAsk"]);
+        // What would be asked is denied where nobody can answer.
+        launch.args(["--permission-mode", if asks_us { "default" } else { "dontAsk" }]);
     }
-    let never = if request.writes() {
-        NEVER.to_owned()
-    } else {
-        format!("{NEVER},{WRITERS}")
-    };
-    launch.args(["--disallowedTools", &never]);
+    let mut never = vec![NEVER];
+    if !asks_us {
+        never.push("AskUserQuestion");
+    }
+    if !request.writes() {
+        never.push(WRITERS);
+    }
+    launch.args(["--disallowedTools", &never.join(",")]);
     if !allowed.is_empty() {
         launch.args(["--allowedTools", &allowed.join(",")]);
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Conversation, Launch, McpServer, Request};
+use super::{Conversation, Launch, McpServer, Request, TOOL_PATIENCE};
 
 pub(super) fn prepare(request: &Request, launch: &mut Launch) {
     launch.args(["exec"]);
@@ -54,6 +54,7 @@ fn mcp(server: &McpServer, launch: &mut Launch) {
     // Without these a server that does not start is ignored, and each call of its tools waits for a person.
     option("required", &true.into());
     option("default_tools_approval_mode", &"approve".into());
+    option("tool_timeout_sec", &TOOL_PATIENCE.as_secs().into());
     if !server.env.is_empty() {
         let names: Vec<_> = server.env.iter().map(|(name, _)| name.clone()).collect();
         option("env_vars", &names.into());

@@ -11,6 +11,7 @@ mod outer;
 mod qwen;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use wavecrew_core::id::ExecMode;
@@ -20,6 +21,9 @@ pub use outer::OUTER_MARKERS;
 
 use super::Cli;
 use super::dialogue::Dialogue;
+
+/// How long agents are to wait for a tool of ours: one of them asks people. Where nothing is set, they wait longer.
+const TOOL_PATIENCE: Duration = Duration::from_mins(4);
 
 /// Which conversation a turn belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -262,11 +266,13 @@ mod tests {
     #[test]
     fn claude_is_held_open_for_interactive_work() {
         let launch = with(Cli::Claude, |request| request.mode = ExecMode::Interactive);
-        assert!(
-            has(&launch, &["--input-format", "stream-json"]),
-            "{:?}",
-            launch.args
-        );
+        let words = [
+            "--input-format",
+            "stream-json",
+            "--permission-prompt-tool",
+            "stdio",
+        ];
+        assert!(has(&launch, &words), "{:?}", launch.args);
         assert!(matches!(launch.stdin, Stdin::Spoken(_)));
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Conversation, Launch, Request, environment};
+use super::{Conversation, Launch, Request, TOOL_PATIENCE, environment};
 
 pub(super) fn prepare(request: &Request, launch: &mut Launch) {
     launch.args(["run", "--format", "json", "--auto"]);
@@ -21,7 +21,11 @@ pub(super) fn prepare(request: &Request, launch: &mut Launch) {
     let mut config = json!({ "autoupdate": false, "share": "disabled", "permission": permission });
     if let Some(server) = request.mcp {
         let command: Vec<_> = std::iter::once(&server.command).chain(&server.args).collect();
-        let entry = json!({ "type": "local", "command": command, "environment": environment(server), "enabled": true });
+        let timeout = u64::try_from(TOOL_PATIENCE.as_millis()).unwrap_or(u64::MAX);
+        let entry = json!({
+            "type": "local", "command": command, "environment": environment(server), "enabled": true,
+            "timeout": timeout,
+        });
         config["mcp"] = json!({ &server.name: entry });
     }
     launch.env([

@@ -53,6 +53,8 @@ pub enum AgentEvent {
         path: String,
     },
     Usage(Usage),
+    /// What a request used, as far as it is known while the turn goes on. The turn's [`Usage`](Self::Usage) has it, too.
+    UsedSoFar(Usage),
     /// The turn ended well. `structured` is an answer in the schema that was asked for, or JSON that the text is.
     Final {
         text: String,
@@ -93,6 +95,8 @@ pub(super) struct State {
     /// The agent's latest message, which is its answer if the turn ends now.
     text: String,
     tools: OpenTools,
+    /// The message whose usage was told last.
+    counted: String,
     denied: Vec<String>,
     trouble: Option<String>,
     /// When the account may be used again.

@@ -52,32 +52,39 @@ pub(super) fn read(value: &Value, state: &mut State) {
             }
         }
         "step_finish" => step_finish(part, state),
-        "error" => {
-            let error = &value["error"];
-            let data = &error["data"];
-            let message = data["message"].as_str().unwrap_or_else(|| text(error, "name"));
-            let wait = data["responseHeaders"]["retry-after"]
-                .as_str()
-                .and_then(|s| s.parse().ok());
-            let failure = Failure::new(status(&data["statusCode"]), message);
-            state.failed(failure.after(wait.map(Duration::from_secs)));
-        }
+        "error" => state.failed(failure(&value["error"])),
         kind => state.unknown(kind),
     }
 }
 
-fn step_finish(part: &Value, state: &mut State) {
+/// What its service or it itself failed with.
+pub(super) fn failure(error: &Value) -> Failure {
+    let data = &error["data"];
+    let message = data["message"].as_str().unwrap_or_else(|| text(error, "name"));
+    let wait = data["responseHeaders"]["retry-after"]
+        .as_str()
+        .and_then(|s| s.parse().ok());
+    let failure = Failure::new(status(&data["statusCode"]), message);
+    failure.after(wait.map(Duration::from_secs))
+}
+
+/// What one request used.
+pub(super) fn step_usage(part: &Value) -> Usage {
     let tokens = &part["tokens"];
     let count = |value: &Value| value.as_u64().unwrap_or(0);
     let cached = count(&tokens["cache"]["read"]);
-    state.push(AgentEvent::Usage(Usage {
+    Usage {
         span: Span::Since,
         input: count(&tokens["input"]) + count(&tokens["cache"]["write"]) + cached,
         cached,
         output: count(&tokens["output"]) + count(&tokens["reasoning"]),
         // Models without a price cost 0 here, which is not the same as free.
         cost: part["cost"].as_f64().filter(|cost| *cost > 0.0),
-    }));
+    }
+}
+
+fn step_finish(part: &Value, state: &mut State) {
+    state.push(AgentEvent::Usage(step_usage(part)));
     match text(part, "reason") {
         "tool-calls" => {}
         "stop" => state.answered(None),

@@ -120,7 +120,7 @@ impl Tally {
             AgentEvent::PermissionDenied { tool } => self.denied.push(tool.clone()),
             AgentEvent::Question { tool, .. } => self.question = Some(tool.clone()),
             AgentEvent::Unknown { .. } => self.unknown += 1,
-            AgentEvent::Usage(_) => {}
+            AgentEvent::Usage(_) | AgentEvent::UsedSoFar(_) => {}
         }
     }
 

@@ -73,7 +73,7 @@ pub(super) fn read(dialect: &Dialect, value: &Value, state: &mut State) {
         }
         "rate_limit_event" => rate_limit(&value["rate_limit_info"], state),
         // Partial messages, which come again whole, and the answers to our own requests.
-        "stream_event" | "control_response" => {}
+        "stream_event" | "control_response" | "control_cancel_request" => {}
         kind => state.unknown(kind),
     }
 }
@@ -118,6 +118,7 @@ fn assistant(dialect: &Dialect, value: &Value, state: &mut State) {
     if value["is_api_error_message"] == true {
         return;
     }
+    so_far(&value["message"], state);
     for part in items(&value["message"], "content") {
         match text(part, "type") {
             "text" => state.says(text(part, "text")),
@@ -128,6 +129,29 @@ fn assistant(dialect: &Dialect, value: &Value, state: &mut State) {
             kind => state.unknown(&format!("assistant/{kind}")),
         }
     }
+}
+
+/// Every part of a message comes with the usage of the whole: what went in, and less than came out.
+fn so_far(message: &Value, state: &mut State) {
+    let (id, usage) = (text(message, "id"), &message["usage"]);
+    if !usage.is_object() || state.counted == id {
+        return;
+    }
+    id.clone_into(&mut state.counted);
+    let count = |key: &str| usage[key].as_u64().unwrap_or(0);
+    let (cached, output) = (count("cache_read_input_tokens"), count("output_tokens"));
+    // claude counts apart what came from the cache; qwen does not, and has the sum.
+    let input = match usage["total_tokens"].as_u64() {
+        Some(total) => total.saturating_sub(output),
+        None => count("input_tokens") + count("cache_creation_input_tokens") + cached,
+    };
+    state.push(AgentEvent::UsedSoFar(Usage {
+        span: Span::Since,
+        input,
+        cached,
+        output,
+        cost: None,
+    }));
 }
 
 fn user(value: &Value, state: &mut State) {

@@ -65,12 +65,21 @@ impl Usage {
 pub struct Meter {
     before: Usage,
     now: Usage,
+    /// Of the turn under way, until its end tells it better.
+    so_far: Usage,
+    /// There is something that [`news`](Self::news) did not tell.
+    news: bool,
 }
 
 impl Meter {
     /// `before` is [`Meter::conversation`] of the attempt that this one resumes, or [`Usage::NONE`].
     pub fn new(before: Usage) -> Self {
-        Self { before, now: before }
+        Self {
+            before,
+            now: before,
+            so_far: Usage::NONE,
+            news: false,
+        }
     }
 
     pub fn on(&mut self, event: &AgentEvent) {
@@ -79,21 +88,29 @@ impl Meter {
                 Span::Since => self.now.plus(*usage),
                 Span::Conversation => *usage,
             };
+            (self.so_far, self.news) = (Usage::NONE, true);
+        } else if let AgentEvent::UsedSoFar(usage) = event {
+            (self.so_far, self.news) = (self.so_far.plus(*usage), true);
         }
+    }
+
+    /// What was used since the last [`take`](Self::take), the turn under way included, if that has changed.
+    pub fn news(&mut self) -> Option<Usage> {
+        std::mem::take(&mut self.news).then(|| self.spent())
     }
 
     /// What this attempt used.
     pub fn spent(&self) -> Usage {
         Usage {
             span: Span::Since,
-            ..self.now.minus(self.before)
+            ..self.now.minus(self.before).plus(self.so_far)
         }
     }
 
     /// What was used since this was asked last, or since the start.
     pub fn take(&mut self) -> Usage {
         let spent = self.spent();
-        self.before = self.now;
+        (self.before, self.so_far, self.news) = (self.now, Usage::NONE, false);
         spent
     }
 

@@ -1,0 +1,106 @@
+//! Calls of tools that an agent asks about: what it wants to do, in a word for the policy and in words for a person, and
+//! how it is told.
+
+use serde_json::Value;
+use wavecrew_core::engine::Permission;
+
+use super::super::policy::Deed;
+use super::super::stream::{items, paths_of, text};
+
+/// `tools` is the name of our own server.
+pub(super) fn deed(call: &Value, tools: Option<&str>) -> Deed {
+    match text(call, "kind") {
+        "edit" | "delete" | "move" => Deed::Write(paths_of(call)),
+        "execute" if is_ours(call, tools) => Deed::Other,
+        "execute" => Deed::Run,
+        "switch_mode" => Deed::SwitchMode,
+        _ => Deed::Other,
+    }
+}
+
+/// codex calls tools of MCP servers commands.
+fn is_ours(call: &Value, tools: Option<&str>) -> bool {
+    call["_meta"]["is_mcp_tool_call"] == true
+        && tools.is_some()
+        && call["rawInput"]["server"].as_str() == tools
+}
+
+/// What a call is about, for a person.
+pub(super) fn wish(call: &Value) -> String {
+    let mut wish = call["kind"].as_str().unwrap_or("use a tool").to_owned();
+    for part in [paths_of(call).join(", "), text(call, "title").to_owned()] {
+        if !part.is_empty() {
+            wish = format!("{wish} {part}");
+        }
+    }
+    wish
+}
+
+/// The answer among those that the agent offers.
+pub(super) fn choice(permission: Permission, params: &Value) -> Option<&str> {
+    let wanted = match permission {
+        Permission::Granted => ["allow_once", "allow_always"],
+        Permission::Denied => ["reject_once", "reject_always"],
+    };
+    wanted.iter().find_map(|kind| {
+        let option = items(params, "options")
+            .iter()
+            .find(|option| text(option, "kind") == *kind)?;
+        option["optionId"].as_str()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn calls_are_understood_as_deeds() {
+        let write = |path: &str| Deed::Write(vec![path.to_owned()]);
+        let cases = [
+            (
+                json!({ "kind": "read", "locations": [{ "path": "/etc/hosts" }] }),
+                Deed::Other,
+            ),
+            (
+                json!({ "kind": "edit", "locations": [{ "path": "a" }] }),
+                write("a"),
+            ),
+            (
+                json!({ "kind": "edit", "content": [{ "type": "diff", "path": "/x" }] }),
+                write("/x"),
+            ),
+            (json!({ "kind": "delete" }), Deed::Write(Vec::new())),
+            (
+                json!({ "kind": "execute", "title": "rm -rf wavecrew" }),
+                Deed::Run,
+            ),
+            (
+                json!({ "kind": "execute", "rawInput": { "server": "wavecrew" }, "_meta": { "is_mcp_tool_call": true } }),
+                Deed::Other,
+            ),
+            (
+                json!({ "kind": "execute", "rawInput": { "server": "other" }, "_meta": { "is_mcp_tool_call": true } }),
+                Deed::Run,
+            ),
+            (json!({ "kind": "switch_mode" }), Deed::SwitchMode),
+            (json!({ "title": "new" }), Deed::Other),
+        ];
+        for (call, expected) in cases {
+            assert_eq!(deed(&call, Some("wavecrew")), expected, "{call}");
+        }
+    }
+
+    #[test]
+    fn the_smallest_answer_is_chosen() {
+        let params = json!({ "options": [
+            { "optionId": "always", "kind": "allow_always" },
+            { "optionId": "once", "kind": "allow_once" },
+            { "optionId": "never", "kind": "reject_always" },
+        ] });
+        assert_eq!(choice(Permission::Granted, &params), Some("once"));
+        assert_eq!(choice(Permission::Denied, &params), Some("never"));
+        assert_eq!(choice(Permission::Denied, &json!({})), None);
+    }
+}

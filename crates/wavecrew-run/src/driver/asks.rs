@@ -1,0 +1,85 @@
+//! What workers say while their turn goes on besides reports: questions, over the line that they are spoken to on or as
+//! files, and what they use.
+
+use super::{DriveError, Driver};
+use crate::agent::Redactor;
+use wavecrew_core::engine::{Input, Permission, Reply, Wish, WorkerId};
+use wavecrew_core::view::one_line;
+use wavecrew_store::asks::is_of;
+use wavecrew_store::{Ask, sanitise};
+
+impl Driver<'_> {
+    pub(super) fn look_for_questions(&mut self) {
+        for (worker, state) in &self.workers {
+            for (key, wish) in state.output.take_questions() {
+                let (worker, wish) = (*worker, shown(wish, &self.redactor));
+                self.inputs.push_back(Input::Asks { worker, key, wish });
+            }
+        }
+        let asks = self.session.dir.asks();
+        for name in asks.open() {
+            if self.workers.values().any(|state| state.asks.contains(&name)) {
+                continue;
+            }
+            let of_it = |state: &super::Worker| {
+                state.closing.is_none() && is_of(&name, &state.assignment.id, state.assignment.attempt)
+            };
+            let found = self.workers.iter_mut().find(|(_, state)| of_it(state));
+            let (Some((worker, state)), Some(Ask { question, options })) = (found, asks.read(&name)) else {
+                // Of a worker that is gone, or no question.
+                asks.forget(&name);
+                continue;
+            };
+            state.asks.push(name.clone());
+            let wish = shown(Wish::Advice { question, options }, &self.redactor);
+            let worker = *worker;
+            self.inputs.push_back(Input::Asks {
+                worker,
+                key: name,
+                wish,
+            });
+        }
+    }
+
+    /// Answers a question where it was asked.
+    pub(super) fn reply(&mut self, worker: WorkerId, key: &str, reply: &Reply) -> Result<(), DriveError> {
+        let Some(state) = self.workers.get(&worker) else {
+            return Ok(());
+        };
+        if !state.asks.iter().any(|name| name == key) {
+            state.output.reply(key, reply);
+            return Ok(());
+        }
+        let words = match reply {
+            Reply::Words(words) => words,
+            Reply::Permission(Permission::Granted) => "yes",
+            Reply::Permission(Permission::Denied) => "no",
+        };
+        Ok(self.session.dir.asks().answer(key, words)?)
+    }
+
+    /// Tells the engine what turns use, where agents tell it before they end.
+    pub(super) fn look_at_usage(&mut self) {
+        for (worker, state) in &self.workers {
+            if let Some(spent) = state.output.using() {
+                self.inputs.push_back(Input::Using {
+                    worker: *worker,
+                    spent,
+                    model: state.output.model(),
+                });
+            }
+        }
+    }
+}
+
+/// Without secrets, and safe to show.
+fn shown(wish: Wish, redactor: &Redactor) -> Wish {
+    let clean = |text: String| one_line(&sanitise(redactor.text(&text).as_bytes()));
+    match wish {
+        Wish::Leave(what) => Wish::Leave(clean(what)),
+        Wish::Advice { question, options } => Wish::Advice {
+            question: clean(question),
+            options: options.into_iter().map(clean).collect(),
+        },
+    }
+}

@@ -1,0 +1,34 @@
+//! `wavecrew ask`: a worker puts a question to the person behind the run, and waits for the answer.
+
+use crate::cli::Global;
+use crate::exit::{Exit, Failure};
+use serde_json::json;
+use std::io::{Write, stdout};
+use wavecrew_run::worker_side::{Identity, WorkerSide};
+
+/// For workers: ask the person behind the run, and wait for the answer
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "The answer is printed. When nobody is there to ask, or nobody answers within two minutes, it says so:\ndecide then, and say in your findings what you decided.\n\nExample:\n  wavecrew ask 'Which database is this for?' --option sqlite --option postgres"
+)]
+pub struct Args {
+    /// What you want to know
+    #[arg(value_name = "QUESTION")]
+    question: String,
+    /// An answer to choose; may be given again
+    #[arg(long = "option", value_name = "TEXT")]
+    options: Vec<String>,
+}
+
+impl Args {
+    pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
+        let worker = WorkerSide::open(Identity::from_env()?)?;
+        let answer = worker.ask(&self.question, self.options.clone())?.wait()?;
+        if global.json {
+            writeln!(stdout(), "{}", json!({"answer": answer}))?;
+        } else {
+            writeln!(stdout(), "{answer}")?;
+        }
+        Ok(Exit::Done)
+    }
+}
