@@ -133,12 +133,21 @@ impl IssueStore {
     pub fn take_in(&self, issues: &[Issue]) -> Result<(), StoreError> {
         let _lock = self.lock()?;
         let known = self.read()?;
-        let new: Vec<Issue> = issues.iter().filter(|issue| known.find(&issue.id).is_none()).cloned().collect();
+        let new: Vec<Issue> = issues
+            .iter()
+            .filter(|issue| known.find(&issue.id).is_none())
+            .cloned()
+            .collect();
         self.append(&new)
     }
 
     /// Closes an issue; `None` when there is none of this id.
-    pub fn close(&self, id: &str, resolution: Option<&str>, now: &Moment) -> Result<Option<Issue>, StoreError> {
+    pub fn close(
+        &self,
+        id: &str,
+        resolution: Option<&str>,
+        now: &Moment,
+    ) -> Result<Option<Issue>, StoreError> {
         let _lock = self.lock()?;
         let path = self.path();
         let text = match fs::read_to_string(&path) {
@@ -248,8 +257,14 @@ mod tests {
         assert_eq!(added[1].id, "ISS-20260308-120001");
         assert_eq!(added[1].depends_on_issues, ["ISS-20260308-120000"]);
         assert_eq!(store.read().unwrap().issues, added);
-        let closed = store.close(&added[0].id, Some("merged"), &now()).unwrap().unwrap();
-        assert_eq!((closed.status, closed.resolution.as_deref()), (IssueStatus::Closed, Some("merged")));
+        let closed = store
+            .close(&added[0].id, Some("merged"), &now())
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            (closed.status, closed.resolution.as_deref()),
+            (IssueStatus::Closed, Some("merged"))
+        );
         assert_eq!(store.read().unwrap().find(&added[0].id), Some(&closed));
         assert_eq!(store.close("ISS-20260308-999999", None, &now()).unwrap(), None);
         store.take_in(&added).unwrap();
@@ -270,7 +285,10 @@ mod tests {
         store.close("A", None, &now()).unwrap().unwrap();
         store.add(vec![(draft("new"), vec![])], &now()).unwrap();
         let after = fs::read_to_string(store.path()).unwrap();
-        assert!(after.contains("\nnot json\n{\"id\":\"A\",\"title\":\"again\"}\n{\"title\":\"x\"}\n"), "{after}");
+        assert!(
+            after.contains("\nnot json\n{\"id\":\"A\",\"title\":\"again\"}\n{\"title\":\"x\"}\n"),
+            "{after}"
+        );
         assert!(after.contains("\"priority\":3"), "{after}");
     }
 

@@ -188,7 +188,9 @@ fn with_ids(store: &IssueStore, new: Vec<(Issue, Vec<usize>)>) -> Result<Vec<Iss
     let issue = |((mut issue, before), id): ((Issue, Vec<usize>), &String)| {
         issue.id.clone_from(id);
         issue.created_at.clone_from(&now.at);
-        issue.depends_on_issues.extend(before.into_iter().map(|place| ids[place].clone()));
+        issue
+            .depends_on_issues
+            .extend(before.into_iter().map(|place| ids[place].clone()));
         issue
     };
     Ok(new.into_iter().zip(&ids).map(issue).collect())
@@ -202,7 +204,11 @@ fn before(issue: &Issue, all: &[Issue]) -> Vec<String> {
     let Some(wave) = issue.wave() else {
         return Vec::new();
     };
-    let earlier = all.iter().filter_map(Issue::wave).filter(|other| *other < wave).max();
+    let earlier = all
+        .iter()
+        .filter_map(Issue::wave)
+        .filter(|other| *other < wave)
+        .max();
     let of_wave = |other: &&Issue| earlier.is_some() && other.wave() == earlier;
     all.iter().filter(of_wave).map(|other| other.id.clone()).collect()
 }
@@ -211,7 +217,9 @@ fn warn_of_open(known: &IssueFile, issues: &[Issue]) {
     for issue in issues {
         for id in &issue.depends_on_issues {
             let here = issues.iter().any(|other| other.id == *id);
-            let open = known.find(id).is_none_or(|other| other.status == IssueStatus::Open);
+            let open = known
+                .find(id)
+                .is_none_or(|other| other.status == IssueStatus::Open);
             if !here && open {
                 anstream::eprintln!(
                     "{} depends on {}, which is not closed and not part of this run",

@@ -192,7 +192,9 @@ pub enum Verdict {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Landing {
     /// It is merged; the end of all that is.
-    Merged { commit: String },
+    Merged {
+        commit: String,
+    },
     /// There was none.
     Nothing,
     Refused(String),

@@ -57,7 +57,8 @@ impl Engine {
                 let ix = self.ledger.plan().find(&task);
                 let at = self.now;
                 self.record(Event::TreeRefused { at, task, error });
-                if let Some(task) = ix.filter(|&task| self.ledger.plan().mode(task) == ExecMode::Interactive) {
+                if let Some(task) = ix.filter(|&task| self.ledger.plan().mode(task) == ExecMode::Interactive)
+                {
                     self.out.push(Action::WriteInteractive { task });
                 }
             }

@@ -382,7 +382,10 @@ impl Ledger {
 
     /// The agent of a task: the one that its row names, else that of its role.
     pub fn agent_of<'a>(&'a self, task: TaskIx, agents: &'a AgentChoice) -> &'a str {
-        let own = self.team.agent_column().map(|column| self.plan.cell(task, column));
+        let own = self
+            .team
+            .agent_column()
+            .map(|column| self.plan.cell(task, column));
         match own {
             Some(own) if !own.is_empty() && !agents.ignore_rows => own,
             Some(_) | None => agents.for_role(self.plan.role(task)),
@@ -483,7 +486,9 @@ impl Ledger {
             Event::TreeMade { task, tree } => {
                 self.in_trees.insert(task.clone());
                 let (tree, state) = (tree.clone(), TreeState::Open);
-                self.change(task, |known| known.tree = Some(Box::new(TaskTree { tree, state })));
+                self.change(task, |known| {
+                    known.tree = Some(Box::new(TaskTree { tree, state }))
+                });
             }
             Event::TreeMerged { task, commit } => {
                 self.in_trees.remove(task);

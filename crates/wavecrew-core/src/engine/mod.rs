@@ -22,8 +22,8 @@ mod worker_questions;
 pub use action::{About, Action, Assignment, Choice, Notice, Permission, Question, Reply, Resume};
 pub use fingerprint::{Fingerprinter, is_engine_column};
 pub use input::{
-    Answer, Examined, Exit, Input, Landing, RecoveredReport, SpawnError, StopKind, TurnEnd, Verdict, Voice, Wish,
-    WorkerId,
+    Answer, Examined, Exit, Input, Landing, RecoveredReport, SpawnError, StopKind, TurnEnd, Verdict, Voice,
+    Wish, WorkerId,
 };
 pub use ledger::{Counts, Ledger, Progress, Talk, TaskState, TaskTree, TreeState};
 pub use report::{MAX_REPORT_BYTES, Report, ReportReader, final_object};

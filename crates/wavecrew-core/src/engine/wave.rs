@@ -207,7 +207,8 @@ impl Engine {
                         self.start(task);
                     } else {
                         held.push_back(task);
-                        if self.options.agents.by_role.is_empty() && self.ledger.team.agent_column().is_none() {
+                        if self.options.agents.by_role.is_empty() && self.ledger.team.agent_column().is_none()
+                        {
                             // All draw on the same pool.
                             break;
                         }

@@ -24,7 +24,9 @@ pub fn next_ids(date: &str, time: u32, taken: &BTreeSet<&str>, count: usize) -> 
     // A day has a million numbers; who files more has ids that repeat, which the store refuses.
     let numbers = (0..1_000_000).map(|n| (time + n) % 1_000_000);
     let ids = numbers.map(|number| format!("ISS-{date}-{number:06}"));
-    ids.filter(|id| !taken.contains(id.as_str())).take(count).collect()
+    ids.filter(|id| !taken.contains(id.as_str()))
+        .take(count)
+        .collect()
 }
 
 #[cfg(test)]
@@ -34,7 +36,13 @@ mod tests {
     #[test]
     fn ids_have_one_form() {
         assert!(IssueId::parse("ISS-20260308-120000").is_some());
-        for bad in ["ISS-2026038-120000", "ISS-20260308-12000", "iss-20260308-120000", "ISS-20260308", "ISS-2026030a-120000"] {
+        for bad in [
+            "ISS-2026038-120000",
+            "ISS-20260308-12000",
+            "iss-20260308-120000",
+            "ISS-20260308",
+            "ISS-2026030a-120000",
+        ] {
             assert_eq!(IssueId::parse(bad), None, "{bad}");
         }
     }
@@ -44,8 +52,15 @@ mod tests {
         let taken = BTreeSet::from(["ISS-20260308-120001"]);
         assert_eq!(
             next_ids("20260308", 120_000, &taken, 3),
-            ["ISS-20260308-120000", "ISS-20260308-120002", "ISS-20260308-120003"]
+            [
+                "ISS-20260308-120000",
+                "ISS-20260308-120002",
+                "ISS-20260308-120003"
+            ]
         );
-        assert_eq!(next_ids("20260308", 999_999, &taken, 2), ["ISS-20260308-999999", "ISS-20260308-000000"]);
+        assert_eq!(
+            next_ids("20260308", 999_999, &taken, 2),
+            ["ISS-20260308-999999", "ISS-20260308-000000"]
+        );
     }
 }

@@ -69,6 +69,8 @@ impl IssueStatus {
 impl Issue {
     /// The N of its tag `wave-N`.
     pub fn wave(&self) -> Option<u32> {
-        self.tags.iter().find_map(|tag| tag.strip_prefix("wave-")?.parse().ok())
+        self.tags
+            .iter()
+            .find_map(|tag| tag.strip_prefix("wave-")?.parse().ok())
     }
 }

@@ -97,9 +97,14 @@ pub fn read_plan(text: &str) -> Result<Vec<Planned>, PlanProblem> {
 
 fn phases(text: &str, outline: &Outline) -> Vec<Phase> {
     let headings = &outline.headings;
-    let numbered = headings.iter().filter(|heading| number_of(&heading.title).is_some());
+    let numbered = headings
+        .iter()
+        .filter(|heading| number_of(&heading.title).is_some());
     if let Some(level) = numbered.clone().map(|heading| heading.level).min() {
-        let here = headings.iter().enumerate().filter(|(_, heading)| heading.level == level);
+        let here = headings
+            .iter()
+            .enumerate()
+            .filter(|(_, heading)| heading.level == level);
         return here
             .filter_map(|(at, heading)| {
                 let (number, title) = number_of(&heading.title)?;
@@ -116,7 +121,11 @@ fn phases(text: &str, outline: &Outline) -> Vec<Phase> {
     // The innermost heading above each check list.
     let mut with_boxes: Vec<usize> = outline
         .boxes(0..text.len())
-        .filter_map(|item| headings.iter().rposition(|heading| heading.body < item.range.start))
+        .filter_map(|item| {
+            headings
+                .iter()
+                .rposition(|heading| heading.body < item.range.start)
+        })
         .collect();
     with_boxes.dedup();
     if !with_boxes.is_empty() {
@@ -131,7 +140,11 @@ fn phases(text: &str, outline: &Outline) -> Vec<Phase> {
             })
             .collect();
     }
-    let steps: Vec<&Item> = outline.items.iter().filter(|item| item.depth == 1 && item.is_numbered).collect();
+    let steps: Vec<&Item> = outline
+        .items
+        .iter()
+        .filter(|item| item.depth == 1 && item.is_numbered)
+        .collect();
     if !steps.is_empty() {
         return (1..)
             .zip(steps)
@@ -183,11 +196,18 @@ fn depends_on(body: &str) -> Option<Vec<u32>> {
         let line = line.trim_start_matches(['-', '*', '>', '_', ' ']);
         let (word, rest) = line.split_once(':')?;
         let word = word.trim_matches(['*', '_', ' ']).to_ascii_lowercase();
-        ["depends on", "dependencies", "after"].contains(&word.as_str()).then_some(rest)
+        ["depends on", "dependencies", "after"]
+            .contains(&word.as_str())
+            .then_some(rest)
     })?;
     let numbers = line.split(|c: char| !c.is_ascii_digit());
     let numbers: Vec<u32> = numbers.filter_map(|number| number.parse().ok()).collect();
-    let nothing = ["none", "nothing", "-", "—"].contains(&line.trim_matches(['*', '_', ' ', '.']).to_ascii_lowercase().as_str());
+    let nothing = ["none", "nothing", "-", "—"].contains(
+        &line
+            .trim_matches(['*', '_', ' ', '.'])
+            .to_ascii_lowercase()
+            .as_str(),
+    );
     (nothing || !numbers.is_empty()).then_some(numbers)
 }
 
@@ -200,18 +220,24 @@ fn number_of(title: &str) -> Option<(u32, String)> {
             .strip_prefix(**word)
             .is_some_and(|rest| rest.starts_with([' ', '-', '#']))
     });
-    let rest = word.map_or(title, |word| title[word.len()..].trim_start_matches([' ', '-', '#']));
+    let rest = word.map_or(title, |word| {
+        title[word.len()..].trim_start_matches([' ', '-', '#'])
+    });
     let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let number = rest[..digits].parse().ok()?;
     let after = &rest[digits..];
     let separated = after.is_empty() || after.starts_with(['.', ')', ':', ' ', '-', '–', '—']);
     // `2. Storage` is a phase, `2 ways to store` is not, and neither is `2.1 Details`.
     let bare = word.is_none() && !after.starts_with(['.', ')', ':']);
-    let within = after.strip_prefix('.').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let within = after
+        .strip_prefix('.')
+        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     if !separated || bare || within {
         return None;
     }
-    let name = after.trim_start_matches(['.', ')', ':', ' ', '-', '–', '—']).trim();
+    let name = after
+        .trim_start_matches(['.', ')', ':', ' ', '-', '–', '—'])
+        .trim();
     let name = if name.is_empty() { title } else { name };
     Some((number, name.to_owned()))
 }
@@ -219,7 +245,10 @@ fn number_of(title: &str) -> Option<(u32, String)> {
 /// Takes away the indentation that all lines have.
 fn unindented(text: &str) -> String {
     let lines = || text.lines().filter(|line| !line.trim().is_empty());
-    let common = lines().map(|line| line.len() - line.trim_start_matches(' ').len()).min().unwrap_or(0);
+    let common = lines()
+        .map(|line| line.len() - line.trim_start_matches(' ').len())
+        .min()
+        .unwrap_or(0);
     let line = |line: &str| line.get(common..).unwrap_or_default().trim_end().to_owned();
     let all: Vec<String> = text.lines().map(line).collect();
     all.join("\n").trim_matches('\n').to_owned()

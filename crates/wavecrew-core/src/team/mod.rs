@@ -187,7 +187,10 @@ impl Team {
 
     /// The column in which a row names its own agent.
     pub fn agent_column(&self) -> Option<&str> {
-        let column = self.columns.iter().find(|column| column.type_ == ColumnType::Agent)?;
+        let column = self
+            .columns
+            .iter()
+            .find(|column| column.type_ == ColumnType::Agent)?;
         Some(&column.name)
     }
 

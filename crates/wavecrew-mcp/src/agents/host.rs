@@ -3,7 +3,6 @@
 use super::agent::{Agent, Doing};
 use super::{Closed, Status, Wish};
 use crate::paths::Root;
-use wavecrew_run::worktree::{Isolation, Worktree};
 use std::collections::{HashMap, VecDeque};
 use std::fs;
 use std::io;
@@ -17,6 +16,7 @@ use wavecrew_run::agent::{AgentSettings, Redactor, by_name};
 use wavecrew_run::driver::talk::{Output, ProcessNews, Talk, conversation_id};
 use wavecrew_run::guardian::{Guardian, GuardianCommand};
 use wavecrew_run::process::{Exit, Notice};
+use wavecrew_run::worktree::{Isolation, Worktree};
 
 /// Kept of what an agent prints, on disk.
 const LOG_BYTES: u64 = 64 << 20;

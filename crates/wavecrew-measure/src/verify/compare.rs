@@ -47,7 +47,10 @@ impl Comparison {
         if parts.is_empty() {
             return None;
         }
-        let told = self.newly_failing.first().filter(|first| !first.message.is_empty());
+        let told = self
+            .newly_failing
+            .first()
+            .filter(|first| !first.message.is_empty());
         let told = told.map(|first| format!("\n{}:\n{}", first.name, first.message));
         Some(parts.join("; ") + &told.unwrap_or_default())
     }
@@ -56,7 +59,11 @@ impl Comparison {
 fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
     let more = names.len().saturating_sub(NAMED);
     let text = names.take(NAMED).collect::<Vec<_>>().join(", ");
-    if more == 0 { text } else { format!("{text} and {more} more") }
+    if more == 0 {
+        text
+    } else {
+        format!("{text} and {more} more")
+    }
 }
 
 /// Compares a project with itself before a change.

@@ -55,7 +55,9 @@ pub fn find(folder: &Path, settings: &Settings) -> Commands {
         .or_else(|| has("Cargo.toml").then(|| "cargo build --all-targets".to_owned()))
         .or_else(|| has("go.mod").then(|| "go build ./...".to_owned()))
         .or_else(|| target("build"));
-    let own = script("test").or_else(|| target("test")).or_else(|| target("check"));
+    let own = script("test")
+        .or_else(|| target("test"))
+        .or_else(|| target("check"));
     let projects: Vec<Project> = by_project(folder, folder)
         .into_keys()
         .filter(|project| project.certainty == Certainty::Found)
@@ -101,7 +103,8 @@ fn targets(folder: &Path) -> Vec<String> {
         .unwrap_or_default();
     let target = |line: &str| {
         let (names, rest) = line.split_once(':')?;
-        let plain = !line.starts_with(['\t', ' ', '#', '.']) && !names.contains(['=', '$']) && !rest.starts_with('=');
+        let plain =
+            !line.starts_with(['\t', ' ', '#', '.']) && !names.contains(['=', '$']) && !rest.starts_with('=');
         plain.then(|| names.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
     };
     text.lines().filter_map(target).flatten().collect()

@@ -189,12 +189,11 @@ fn command(line: &str, folder: &Path, runner: &Runner) -> Result<Outcome, Measur
         copy_to: None,
     };
     let stop = runner.stop.as_ref().map(AsFd::as_fd);
-    let ran = process::run(&step, Instant::now() + runner.timeout, stop).map_err(|source| {
-        MeasureError::Start {
+    let ran =
+        process::run(&step, Instant::now() + runner.timeout, stop).map_err(|source| MeasureError::Start {
             program: step.program.clone(),
             source,
-        }
-    })?;
+        })?;
     let how = match ran.ended {
         Ended::Code(0) => return Ok(Outcome::Passed),
         Ended::Code(code) => format!("exit code {code}"),

@@ -51,17 +51,37 @@ fn commands_are_found_by_the_files_of_a_project() {
     for (files, settings, wanted) in [
         (&[("readme.md", "")][..], &none, "- | -"),
         (&[("package.json", node)], &none, "npm run build | npm run test"),
-        (&[("package.json", node), ("pnpm-lock.yaml", "")], &none, "pnpm run build | pnpm run test"),
+        (
+            &[("package.json", node), ("pnpm-lock.yaml", "")],
+            &none,
+            "pnpm run build | pnpm run test",
+        ),
         (&[("package.json", fresh)], &none, "- | -"),
-        (&[("package.json", vitest), ("src/a.ts", "")], &none, "- | [vitest] npm run test"),
-        (&[("pytest.ini", "[pytest]\n"), ("a.py", "")], &none, "- | [pytest]"),
+        (
+            &[("package.json", vitest), ("src/a.ts", "")],
+            &none,
+            "- | [vitest] npm run test",
+        ),
+        (
+            &[("pytest.ini", "[pytest]\n"), ("a.py", "")],
+            &none,
+            "- | [pytest]",
+        ),
         (
             &[("Cargo.toml", "[package]\nname = \"x\"\n"), ("src/lib.rs", "")],
             &none,
             "cargo build --all-targets | [cargo]",
         ),
-        (&[("go.mod", "module x\n"), ("a.go", "")], &none, "go build ./... | [go]"),
-        (&[("Makefile", "CC := x\nall build: a\n\tx\ntest:\n\ty\n")], &none, "make build | make test"),
+        (
+            &[("go.mod", "module x\n"), ("a.go", "")],
+            &none,
+            "go build ./... | [go]",
+        ),
+        (
+            &[("Makefile", "CC := x\nall build: a\n\tx\ntest:\n\ty\n")],
+            &none,
+            "make build | make test",
+        ),
         (&[("Makefile", "check: a\n")], &none, "- | make check"),
         (&[("package.json", node)], &own, "./b | ./t"),
     ] {
@@ -78,7 +98,10 @@ fn measured(tests: &[(&str, Went)]) -> State {
         setup: None,
         build: Some(Outcome::Passed),
         tests: Suite::Measured {
-            tests: tests.iter().map(|(name, went)| (id(name), went.clone())).collect(),
+            tests: tests
+                .iter()
+                .map(|(name, went)| (id(name), went.clone()))
+                .collect(),
         },
     }
 }
@@ -111,7 +134,13 @@ fn what_a_change_did_is_told_test_by_test() {
     let names = |failing: &[compare::Failing]| failing.iter().map(|f| f.name.clone()).collect::<Vec<_>>();
     assert_eq!(names(&found.newly_failing), ["new", "spoilt"]);
     assert_eq!(names(&found.still_failing), ["broken"]);
-    assert_eq!((found.fixed.as_slice(), found.lost.as_slice()), (&["mended".to_owned()][..], &["skipped".to_owned(), "deleted".to_owned()][..]));
+    assert_eq!(
+        (found.fixed.as_slice(), found.lost.as_slice()),
+        (
+            &["mended".to_owned()][..],
+            &["skipped".to_owned(), "deleted".to_owned()][..]
+        )
+    );
     assert_eq!(
         found.complaint().expect("a complaint"),
         "failing since the change: new, spoilt; tests that passed before are gone or skipped: skipped, deleted\n\
@@ -135,12 +164,18 @@ fn a_build_that_broke_before_is_not_held_against_the_change() {
     assert_eq!(compare(&broken, &broken).complaint(), None);
     assert_eq!(compare(&broken, &good).fixed, ["build"]);
     let complaint = compare(&good, &broken).complaint().expect("a complaint");
-    assert_eq!(complaint, "failing since the change: build\nbuild:\nexit code 1\nno");
+    assert_eq!(
+        complaint,
+        "failing since the change: build\nbuild:\nexit code 1\nno"
+    );
 }
 
 #[test]
 fn commands_are_run_and_tell_by_their_exit_code() {
-    let folder = project(&[("Makefile", "build:\n\ttest -f good\ntest:\n\techo tested; test -f green\n")]);
+    let folder = project(&[(
+        "Makefile",
+        "build:\n\ttest -f good\ntest:\n\techo tested; test -f green\n",
+    )]);
     let cache = tempfile::tempdir().expect("a folder");
     let commands = find(folder.path(), &Settings::default());
     let state = || run(&commands, folder.path(), &runner(cache.path())).expect("it runs");
@@ -149,10 +184,17 @@ fn commands_are_run_and_tell_by_their_exit_code() {
     assert_eq!(broken.tests, Suite::NotRun);
     fs::write(folder.path().join("good"), "").expect("a file");
     let red = state();
-    let Suite::Command { outcome: Outcome::Failed { how, output }, .. } = &red.tests else {
+    let Suite::Command {
+        outcome: Outcome::Failed { how, output },
+        ..
+    } = &red.tests
+    else {
         panic!("{red:?}")
     };
-    assert!(how.starts_with("exit code") && output.contains("tested"), "{how}: {output}");
+    assert!(
+        how.starts_with("exit code") && output.contains("tested"),
+        "{how}: {output}"
+    );
     fs::write(folder.path().join("green"), "").expect("a file");
     assert_eq!(compare(&red, &state()).fixed, ["make test"]);
 }
@@ -169,16 +211,26 @@ fn a_command_without_an_end_is_ended_with_all_it_started() {
         ..runner(folder.path())
     };
     let state = run(&find(folder.path(), &settings), folder.path(), &runner).expect("it runs");
-    assert!(matches!(&state.tests, Suite::Command { outcome: Outcome::Failed { how, .. }, .. } if how == "no end after 1 s"));
+    assert!(
+        matches!(&state.tests, Suite::Command { outcome: Outcome::Failed { how, .. }, .. } if how == "no end after 1 s")
+    );
     let child = fs::read_to_string(folder.path().join("child")).expect("it was started");
     let alive = fs::read_to_string(format!("/proc/{}/stat", child.trim()));
-    assert!(alive.is_err() || alive.is_ok_and(|stat| stat.contains(") Z ")), "left running");
+    assert!(
+        alive.is_err() || alive.is_ok_and(|stat| stat.contains(") Z ")),
+        "left running"
+    );
 }
 
 #[test]
 fn nothing_to_run_is_unverified() {
     let folder = project(&[("a.txt", "")]);
-    let state = run(&find(folder.path(), &Settings::default()), folder.path(), &runner(folder.path())).expect("it runs");
+    let state = run(
+        &find(folder.path(), &Settings::default()),
+        folder.path(),
+        &runner(folder.path()),
+    )
+    .expect("it runs");
     let found = compare(&state, &state);
     assert!(found.unverified && found.complaint().is_none());
 }

@@ -41,7 +41,9 @@ pub enum TreeError {
         files.join(", ")
     )]
     Conflict { branch: String, files: Vec<String> },
-    #[error("the branch that is checked out moves all the time; branch `{branch}` is kept: `git merge {branch}`")]
+    #[error(
+        "the branch that is checked out moves all the time; branch `{branch}` is kept: `git merge {branch}`"
+    )]
     Moving { branch: String },
     #[error("the folder `{}` is in the way of a worktree", path.display())]
     InTheWay { path: PathBuf },

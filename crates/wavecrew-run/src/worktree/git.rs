@@ -136,4 +136,3 @@ fn failed(words: &[&str], output: &Output) -> GitError {
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim_end().to_owned()
 }
-

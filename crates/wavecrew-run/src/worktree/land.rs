@@ -83,7 +83,10 @@ pub(super) fn land(
         };
         if let Target::Checkout { .. } = into {
             // Refuses by itself where a file would be overwritten.
-            if git.run(&["merge", "--quiet", "--ff-only", "--no-verify", &commit]).is_ok() {
+            if git
+                .run(&["merge", "--quiet", "--ff-only", "--no-verify", &commit])
+                .is_ok()
+            {
                 return Ok(Landed::Merged { commit, into });
             }
             if head(&git)? != ours {

@@ -86,7 +86,15 @@ pub(super) fn merge_in_worktree(
     git.run(&["worktree", "add", "--quiet", "--detach", &shown, ours])?;
     let there = Git::at(&place);
     let mut words = git.identity()?.to_vec();
-    words.extend(["merge", "--quiet", "--no-ff", "--no-verify", "-m", message, theirs]);
+    words.extend([
+        "merge",
+        "--quiet",
+        "--no-ff",
+        "--no-verify",
+        "-m",
+        message,
+        theirs,
+    ]);
     let merged = match there.run(&words) {
         Ok(_) => there.run(&["rev-parse", "HEAD"]).map(Merge::Commit),
         Err(error) => match there.run(&["diff", "--name-only", "--diff-filter=U"]) {

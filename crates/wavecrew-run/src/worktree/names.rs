@@ -12,11 +12,13 @@ pub(super) fn session_ref(session: &str) -> String {
 /// The branch for the work of a task.
 pub(super) fn task_branch(git: &Git, session: &str, name: &str) -> Result<String, GitError> {
     let name = part(name);
-    Ok(if git.commit(&format!("refs/heads/wavecrew/{session}"))?.is_some() {
-        format!("wavecrew-tasks/{session}/{name}")
-    } else {
-        format!("wavecrew/{session}/{name}")
-    })
+    Ok(
+        if git.commit(&format!("refs/heads/wavecrew/{session}"))?.is_some() {
+            format!("wavecrew-tasks/{session}/{name}")
+        } else {
+            format!("wavecrew/{session}/{name}")
+        },
+    )
 }
 
 /// The branch where a person finds what is merged.
@@ -24,11 +26,13 @@ pub(super) fn session_branch(git: &Git, session: &str) -> Result<String, GitErro
     let second = format!("wavecrew-merged/{session}");
     let below = format!("refs/heads/wavecrew/{session}/");
     let taken = !git.run(&["for-each-ref", "--count=1", &below])?.is_empty();
-    Ok(if taken || git.commit(&format!("refs/heads/{second}"))?.is_some() {
-        second
-    } else {
-        format!("wavecrew/{session}")
-    })
+    Ok(
+        if taken || git.commit(&format!("refs/heads/{second}"))?.is_some() {
+            second
+        } else {
+            format!("wavecrew/{session}")
+        },
+    )
 }
 
 /// A task id as part of a ref: most are as they are, the few that git does not take are told apart by a number.

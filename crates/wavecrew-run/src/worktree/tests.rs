@@ -109,7 +109,16 @@ fn a_dirty_checkout_is_left_alone_and_the_work_is_on_a_branch() {
     fs::write(lab.path("a.txt"), "mine\n").expect("an edit");
     let before = lab.git(&["rev-parse", "HEAD"]);
     let landed = lab.land("A", &a).expect("merged");
-    assert!(matches!(landed, Landed::Merged { into: Target::Beside, .. }), "{landed:?}");
+    assert!(
+        matches!(
+            landed,
+            Landed::Merged {
+                into: Target::Beside,
+                ..
+            }
+        ),
+        "{landed:?}"
+    );
     // The next tree starts from what is merged, wherever that is.
     assert!(lab.trees.sweep(&a).expect("looked at"));
     let (next, b) = lab.trees.open("B", None).expect("a tree");
@@ -117,7 +126,10 @@ fn a_dirty_checkout_is_left_alone_and_the_work_is_on_a_branch() {
     fs::write(next.path.join("b.txt"), "b").expect("a file");
     lab.land("B", &b).expect("merged");
     lab.trees.sweep(&b).expect("looked at");
-    assert_eq!(lab.trees.publish(), Ok(Published::Branch("wavecrew/s".to_owned())));
+    assert_eq!(
+        lab.trees.publish(),
+        Ok(Published::Branch("wavecrew/s".to_owned()))
+    );
     assert_eq!(lab.subjects("wavecrew/s"), ["first", "A: work", "B: work"]);
     assert_eq!(fs::read_to_string(lab.path("a.txt")).unwrap(), "mine\n");
     assert_eq!(lab.git(&["rev-parse", "HEAD"]), before);
@@ -137,7 +149,16 @@ fn an_untracked_file_in_the_way_sends_the_work_beside() {
     let a = lab.work("A", "new.txt", "theirs\n");
     fs::write(lab.path("new.txt"), "mine\n").expect("a file");
     let landed = lab.land("A", &a).expect("merged");
-    assert!(matches!(landed, Landed::Merged { into: Target::Beside, .. }), "{landed:?}");
+    assert!(
+        matches!(
+            landed,
+            Landed::Merged {
+                into: Target::Beside,
+                ..
+            }
+        ),
+        "{landed:?}"
+    );
     assert_eq!(fs::read_to_string(lab.path("new.txt")).unwrap(), "mine\n");
 }
 
@@ -148,10 +169,22 @@ fn a_detached_head_is_left_where_it_is() {
     let before = lab.git(&["rev-parse", "HEAD"]);
     let a = lab.work("A", "a.txt", "two\n");
     let landed = lab.land("A", &a).expect("merged");
-    assert!(matches!(landed, Landed::Merged { into: Target::Beside, .. }), "{landed:?}");
+    assert!(
+        matches!(
+            landed,
+            Landed::Merged {
+                into: Target::Beside,
+                ..
+            }
+        ),
+        "{landed:?}"
+    );
     assert_eq!(lab.git(&["rev-parse", "HEAD"]), before);
     lab.trees.sweep(&a).expect("looked at");
-    assert_eq!(lab.trees.publish(), Ok(Published::Branch("wavecrew/s".to_owned())));
+    assert_eq!(
+        lab.trees.publish(),
+        Ok(Published::Branch("wavecrew/s".to_owned()))
+    );
 }
 
 #[test]
@@ -164,7 +197,10 @@ fn a_conflict_changes_nothing_and_says_how_to_go_on() {
             lab.git(&["add", "other.txt"]);
         }
         lab.land("A", &a).expect("merged");
-        let (head, status) = (lab.git(&["rev-parse", "HEAD"]), lab.git(&["status", "--porcelain"]));
+        let (head, status) = (
+            lab.git(&["rev-parse", "HEAD"]),
+            lab.git(&["status", "--porcelain"]),
+        );
         let error = lab.land("B", &b).expect_err("a conflict").to_string();
         assert_eq!(
             error,
@@ -173,7 +209,10 @@ fn a_conflict_changes_nothing_and_says_how_to_go_on() {
         );
         assert_eq!(lab.git(&["rev-parse", "HEAD"]), head);
         assert_eq!(lab.git(&["status", "--porcelain"]), status);
-        assert!(!lab.trees.sweep(&b).expect("looked at"), "unmerged work was removed");
+        assert!(
+            !lab.trees.sweep(&b).expect("looked at"),
+            "unmerged work was removed"
+        );
         assert_eq!(lab.git(&["show", "wavecrew/s/B:a.txt"]), "B");
         lab.trees.sweep(&a).expect("looked at");
         let published = match dirty {
@@ -218,7 +257,11 @@ fn hooks_signing_and_a_missing_name_are_in_nobodys_way() {
     let hook = lab.path(".git/hooks/pre-commit");
     fs::create_dir_all(hook.parent().expect("a folder")).expect("made");
     fs::write(&hook, "#!/bin/sh\nexit 1\n").expect("a hook");
-    Command::new("chmod").arg("+x").arg(&hook).status().expect("chmod");
+    Command::new("chmod")
+        .arg("+x")
+        .arg(&hook)
+        .status()
+        .expect("chmod");
     lab.git(&["config", "commit.gpgsign", "true"]);
     lab.git(&["config", "user.useConfigOnly", "true"]);
     let a = lab.work("A", "a.txt", "two\n");
@@ -239,7 +282,10 @@ fn work_of_the_worker_on_another_branch_is_not_merged() {
     git(&path, &["checkout", "-q", "-b", "elsewhere"]);
     git(&path, &["commit", "-q", "-a", "-m", "wrong"]);
     let error = lab.land("A", &a).expect_err("on the wrong branch").to_string();
-    assert!(error.starts_with("the work is on branch `elsewhere` and not on branch `wavecrew/s/A`"), "{error}");
+    assert!(
+        error.starts_with("the work is on branch `elsewhere` and not on branch `wavecrew/s/A`"),
+        "{error}"
+    );
     assert!(!lab.trees.sweep(&a).expect("looked at"));
     git(&path, &["checkout", "-q", "--detach"]);
     let error = lab.land("A", &a).expect_err("on no branch").to_string();
@@ -254,10 +300,16 @@ fn a_merge_that_the_worker_left_half_done_is_not_committed() {
     git(&path, &["commit", "-q", "-a", "-m", "mine"]);
     fs::write(lab.path("a.txt"), "theirs\n").expect("an edit");
     lab.git(&["commit", "-q", "-a", "-m", "theirs"]);
-    let merge = Command::new("git").current_dir(&path).args(["merge", "-q", "main"]).output();
+    let merge = Command::new("git")
+        .current_dir(&path)
+        .args(["merge", "-q", "main"])
+        .output();
     assert!(!merge.expect("git runs").status.success());
     let error = lab.land("A", &a).expect_err("half merged");
-    assert!(matches!(&error, TreeError::Unfinished { files, .. } if files == &["a.txt"]), "{error}");
+    assert!(
+        matches!(&error, TreeError::Unfinished { files, .. } if files == &["a.txt"]),
+        "{error}"
+    );
 }
 
 #[test]
@@ -302,7 +354,10 @@ fn a_project_below_the_root_of_its_repository_is_found_there_in_the_tree() {
     fs::write(worktree.path.join("a.txt"), "above\n").expect("an edit");
     trees.land("A", &tree, "work").expect("merged");
     assert_eq!(fs::read_to_string(below.join("p.txt")).unwrap(), "q\n");
-    assert_eq!(fs::read_to_string(folder.path().join("a.txt")).unwrap(), "above\n");
+    assert_eq!(
+        fs::read_to_string(folder.path().join("a.txt")).unwrap(),
+        "above\n"
+    );
     assert!(trees.sweep(&tree).expect("looked at"));
 }
 
@@ -310,7 +365,15 @@ fn a_project_below_the_root_of_its_repository_is_found_there_in_the_tree() {
 fn submodules_are_there_and_changes_of_them_are_kept_for_a_person() {
     let (library, folder) = (repository(), repository());
     let url = library.path().to_string_lossy().into_owned();
-    let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &url, "lib"];
+    let add = [
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        &url,
+        "lib",
+    ];
     git(folder.path(), &add);
     git(folder.path(), &["commit", "-q", "-m", "with a library"]);
     let lab = Lab::of(folder);
@@ -321,8 +384,14 @@ fn submodules_are_there_and_changes_of_them_are_kept_for_a_person() {
 
     let (tree, b) = lab.trees.open("B", None).expect("a tree");
     fs::write(tree.path.join("lib/a.txt"), "changed\n").expect("an edit");
-    assert!(!lab.trees.sweep(&b).expect("looked at"), "work in a submodule was removed");
-    git(&tree.path.join("lib"), &["commit", "-q", "-a", "-m", "in the library"]);
+    assert!(
+        !lab.trees.sweep(&b).expect("looked at"),
+        "work in a submodule was removed"
+    );
+    git(
+        &tree.path.join("lib"),
+        &["commit", "-q", "-a", "-m", "in the library"],
+    );
     let error = lab.land("B", &b).expect_err("not merged").to_string();
     assert!(error.starts_with("the work changes submodules (lib)"), "{error}");
     assert!(!lab.trees.sweep(&b).expect("looked at"));
@@ -398,7 +467,11 @@ fn a_commit_is_believed_when_it_is_there_and_holds_the_files() {
     for (commit, files, wanted) in [
         (head.as_str(), &["a.txt"][..], Holds::All),
         (&head[..8], &[], Holds::All),
-        (&head, &["a.txt", "later.txt"], Holds::Without("later.txt".to_owned())),
+        (
+            &head,
+            &["a.txt", "later.txt"],
+            Holds::Without("later.txt".to_owned()),
+        ),
         (&other, &[], Holds::Elsewhere),
         (absent, &[], Holds::NoSuchCommit),
         ("HEAD", &[], Holds::NoSuchCommit),

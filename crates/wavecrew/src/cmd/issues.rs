@@ -117,9 +117,18 @@ impl ListArgs {
         if shown.is_empty() {
             writeln!(out, "No open issues. `wavecrew issues add TITLE` files one.")?;
         }
-        let width = shown.iter().map(|issue| issue.id.chars().count()).max().unwrap_or(0);
+        let width = shown
+            .iter()
+            .map(|issue| issue.id.chars().count())
+            .max()
+            .unwrap_or(0);
         for issue in shown {
-            let mut line = format!("{}  {:<6}  {}", fit(&issue.id, width), issue.status.as_str(), safe(&issue.title));
+            let mut line = format!(
+                "{}  {:<6}  {}",
+                fit(&issue.id, width),
+                issue.status.as_str(),
+                safe(&issue.title)
+            );
             if !issue.tags.is_empty() {
                 line += &format!("  [{}]", safe(&issue.tags.join(", ")));
             }
@@ -149,7 +158,12 @@ impl AddArgs {
                 },
                 Vec::new(),
             )],
-            (None, _) => return Err(Failure::with_help("the issue has no title", "say in one line what is wanted")),
+            (None, _) => {
+                return Err(Failure::with_help(
+                    "the issue has no title",
+                    "say in one line what is wanted",
+                ));
+            }
         };
         for (issue, _) in &mut new {
             issue.tags.extend(self.tags.iter().cloned());
@@ -210,7 +224,8 @@ pub fn find<'a>(known: &'a IssueFile, id: &str) -> Result<&'a Issue, Failure> {
 
 fn unknown(known: &IssueFile, id: &str) -> Failure {
     let ids = known.issues.iter().map(|issue| issue.id.as_str());
-    let help = did_you_mean(id, ids).unwrap_or_else(|| "`wavecrew issues list` shows what there is".to_owned());
+    let help =
+        did_you_mean(id, ids).unwrap_or_else(|| "`wavecrew issues list` shows what there is".to_owned());
     Failure::with_help(format!("there is no issue `{}`", safe(id)), help)
 }
 
@@ -221,7 +236,13 @@ fn show_one(issue: &Issue, global: &Global) -> Result<Exit, Failure> {
         writeln!(out)?;
         return Ok(Exit::Done);
     }
-    writeln!(out, "{}  {}  {}", safe(&issue.id), issue.status.as_str(), safe(&issue.title))?;
+    writeln!(
+        out,
+        "{}  {}  {}",
+        safe(&issue.id),
+        issue.status.as_str(),
+        safe(&issue.title)
+    )?;
     let facts = [
         ("Tags", issue.tags.join(", ")),
         ("After", issue.depends_on_issues.join(", ")),

@@ -98,8 +98,7 @@ impl Args {
         self.confirm(&target, global)?;
         let (agent, why) = (chosen.choice.default.clone(), chosen.why);
         let mut options = self.flags.options(global, config, chosen);
-        options.isolation =
-            isolation::settle(project, &target.team, self.flags.isolation, global.quiet)?;
+        options.isolation = isolation::settle(project, &target.team, self.flags.isolation, global.quiet)?;
         options.pipeline.clone_from(&target.pipeline);
         let date = jiff::Timestamp::now().strftime("%Y%m%d").to_string();
         let name = match &target.file {

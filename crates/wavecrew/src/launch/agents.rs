@@ -8,8 +8,8 @@ use wavecrew_core::engine::AgentChoice;
 use wavecrew_core::plan::Plan;
 use wavecrew_core::team::Team;
 use wavecrew_run::agent::machine::{find_program, installed};
-use wavecrew_run::cassette::PREFIX;
 use wavecrew_run::agent::{AgentError, Cli, by_name, preferred, spoken_program};
+use wavecrew_run::cassette::PREFIX;
 
 /// An agent, and why it was chosen.
 pub struct Chosen {
@@ -87,7 +87,10 @@ pub fn check_rows(choice: &AgentChoice, team: &Team, plan: &Plan) -> Result<(), 
     };
     let path = search_path();
     let named: BTreeSet<&str> = plan.tasks().map(|task| plan.cell(task, column)).collect();
-    named.into_iter().filter(|name| !name.is_empty()).try_for_each(|name| check(name, &path))
+    named
+        .into_iter()
+        .filter(|name| !name.is_empty())
+        .try_for_each(|name| check(name, &path))
 }
 
 /// Where programs are looked for.

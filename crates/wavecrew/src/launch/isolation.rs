@@ -45,16 +45,17 @@ pub fn kept(info: &SessionInfo) -> Option<Place> {
 }
 
 /// Who works apart. Without a repository nobody does, and that is said; one without a commit is for the person to mend.
-pub fn settle(
-    project: &Path,
-    team: &Team,
-    place: Option<Place>,
-    quiet: bool,
-) -> Result<Isolation, Failure> {
+pub fn settle(project: &Path, team: &Team, place: Option<Place>, quiet: bool) -> Result<Isolation, Failure> {
     let isolation = match place {
         Some(Place::None) => return Ok(Isolation::Never),
         Some(Place::Worktree) => Isolation::Everybody,
-        None if team.roles.iter().any(|role| role.workspace == Workspace::Worktree) => Isolation::ByRole,
+        None if team
+            .roles
+            .iter()
+            .any(|role| role.workspace == Workspace::Worktree) =>
+        {
+            Isolation::ByRole
+        }
         None => return Ok(Isolation::ByRole),
     };
     match Worktree::possible(project) {

@@ -23,13 +23,20 @@ pub fn close_merged(project: &Path, ledger: &Ledger) -> Result<(), Failure> {
         let store = IssueStore::new(project);
         let known = store.read()?;
         let plan = ledger.plan();
-        let of_chain = |task: &TaskIx| plan.id(*task).strip_prefix(chain.as_str()).is_some_and(|rest| rest.starts_with('-'));
+        let of_chain = |task: &TaskIx| {
+            plan.id(*task)
+                .strip_prefix(chain.as_str())
+                .is_some_and(|rest| rest.starts_with('-'))
+        };
         for task in plan.tasks().filter(of_chain) {
             let Some(why) = why_closed(ledger, task) else {
                 continue;
             };
             for id in plan.cell(task, issue_column).split(';').map(str::trim) {
-                if known.find(id).is_some_and(|issue| issue.status == IssueStatus::Open) {
+                if known
+                    .find(id)
+                    .is_some_and(|issue| issue.status == IssueStatus::Open)
+                {
                     store.close(id, Some(&why), &clock::moment())?;
                 }
             }
@@ -44,9 +51,10 @@ fn why_closed(ledger: &Ledger, task: TaskIx) -> Option<String> {
         return None;
     }
     match state.tree.as_deref().map(|tree| &tree.state) {
-        Some(TreeState::Merged { commit: Some(commit) }) => {
-            Some(format!("merged in {}", commit.chars().take(10).collect::<String>()))
-        }
+        Some(TreeState::Merged { commit: Some(commit) }) => Some(format!(
+            "merged in {}",
+            commit.chars().take(10).collect::<String>()
+        )),
         Some(TreeState::Merged { commit: None } | TreeState::Open | TreeState::Refused) => None,
         // Everybody worked in the project itself.
         None => Some("done".to_owned()),

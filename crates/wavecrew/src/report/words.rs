@@ -128,7 +128,10 @@ pub fn event(event: &Event, ledger: &Ledger) -> Option<(Weight, String)> {
             commit: Some(commit),
         } => (
             Weight::Milestone,
-            format!("{task} is merged, up to {}", commit.chars().take(10).collect::<String>()),
+            format!(
+                "{task} is merged, up to {}",
+                commit.chars().take(10).collect::<String>()
+            ),
         ),
         Event::TreeMerged { task, commit: None } => (Weight::Detail, format!("{task} changed nothing")),
         Event::TreeRefused { task, error, .. } => {

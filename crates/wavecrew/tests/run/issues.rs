@@ -39,12 +39,20 @@ fn issues_are_filed_listed_shown_and_closed() {
     let first = file_issue(&sandbox, &["First", "--text", "All of it."]);
     let second = file_issue(&sandbox, &["Second", "--depends-on", &first, "--tag", "wave-2"]);
     let list = wavecrew(&sandbox, &["issues", "list"]).expect_exit(0).out;
-    assert!(list.contains(&format!("{second}  open    Second  [wave-2]  after {first}")), "{list}");
-    wavecrew(&sandbox, &["issues", "show", &first]).expect_exit(0).expect_says("All of it.");
+    assert!(
+        list.contains(&format!("{second}  open    Second  [wave-2]  after {first}")),
+        "{list}"
+    );
+    wavecrew(&sandbox, &["issues", "show", &first])
+        .expect_exit(0)
+        .expect_says("All of it.");
     wavecrew(&sandbox, &["issues", "close", &first, "--reason", "merged"]).expect_exit(0);
     let open = json(&sandbox, &["issues", "list"]);
     assert_eq!(open.as_array().map(Vec::len), Some(1));
-    assert_eq!(json(&sandbox, &["issues", "list", "--all"])[0]["resolution"], "merged");
+    assert_eq!(
+        json(&sandbox, &["issues", "list", "--all"])[0]["resolution"],
+        "merged"
+    );
     wavecrew(&sandbox, &["issues", "show", "ISS-20260101-000000"])
         .expect_exit(2)
         .expect_says("there is no issue");
@@ -52,7 +60,9 @@ fn issues_are_filed_listed_shown_and_closed() {
     let path = sandbox.path(".workflow/issues/issues.jsonl");
     let text = fs::read_to_string(&path).expect("the store") + "broken\n";
     fs::write(&path, text).expect("a broken line");
-    wavecrew(&sandbox, &["issues", "list"]).expect_exit(0).expect_says("issues.jsonl:3: not an issue");
+    wavecrew(&sandbox, &["issues", "list"])
+        .expect_exit(0)
+        .expect_says("issues.jsonl:3: not an issue");
 }
 
 #[test]
@@ -69,15 +79,24 @@ fn a_table_is_made_from_all_four_inputs() {
     assert_eq!(table(&sandbox, &[&first, &second]), chain);
     let store = ".workflow/issues/issues.jsonl";
     assert_eq!(table(&sandbox, &[store]), chain);
-    assert_eq!(table(&sandbox, &["--text", "Do it"]), ["PLAN-001 <> 1", "EXEC-001 <PLAN-001> 2"]);
+    assert_eq!(
+        table(&sandbox, &["--text", "Do it"]),
+        ["PLAN-001 <> 1", "EXEC-001 <PLAN-001> 2"]
+    );
     let plan = "## Phase 1: A\n\n- [ ] one\n- [x] old\n\n## Phase 2: B\n\ntext\n";
     fs::write(sandbox.path("plan.md"), plan).expect("a plan");
     assert_eq!(table(&sandbox, &["--plan", "plan.md"]), chain);
     let tasks = json(&sandbox, &["plan", "planex", "--plan", "plan.md"])["tasks"].clone();
-    assert_eq!((&tasks[0]["input_type"], &tasks[0]["raw_input"]), (&"plan".into(), &"plan.md".into()));
+    assert_eq!(
+        (&tasks[0]["input_type"], &tasks[0]["raw_input"]),
+        (&"plan".into(), &"plan.md".into())
+    );
     assert_eq!(tasks[2]["title"], "Implement one");
     // Nothing of this was filed.
-    let lines = fs::read_to_string(sandbox.path(store)).expect("the store").lines().count();
+    let lines = fs::read_to_string(sandbox.path(store))
+        .expect("the store")
+        .lines()
+        .count();
     assert_eq!(lines, 2);
 }
 
@@ -91,7 +110,10 @@ fn bad_input_is_refused_before_anything_runs() {
     for (words, says) in [
         (&["--plan", "prose.md"][..], "the plan has no phases"),
         (&["--plan", "absent.md"], "cannot be read"),
-        (&["ISS-20260101-000000"], "there is no issue `ISS-20260101-000000`"),
+        (
+            &["ISS-20260101-000000"],
+            "there is no issue `ISS-20260101-000000`",
+        ),
         (&[closed.as_str()], "is closed"),
         (&["bad.jsonl"], "bad.jsonl:2:"),
         (&[], "no issues were named"),
@@ -135,7 +157,8 @@ fn planex_takes_a_plan_to_merged_commits_and_closed_issues() {
     fs::write(sandbox.path("plan.md"), "1. One\n2. Two\n").expect("a plan");
     let git = |words: &[&str]| {
         let mut git = Command::new("git");
-        git.args(["-c", "user.name=t", "-c", "user.email=t@localhost"]).args(words);
+        git.args(["-c", "user.name=t", "-c", "user.email=t@localhost"])
+            .args(words);
         let output = git.current_dir(sandbox.folder()).output().expect("git runs");
         assert!(output.status.success(), "{output:?}");
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
@@ -143,18 +166,34 @@ fn planex_takes_a_plan_to_merged_commits_and_closed_issues() {
     git(&["init", "-q", "-b", "main"]);
     git(&["add", "."]);
     git(&["commit", "-q", "-m", "first"]);
-    let words = ["planex", "--plan", "plan.md", "-y", "--agent", "command:./agent.sh"];
+    let words = [
+        "planex",
+        "--plan",
+        "plan.md",
+        "-y",
+        "--agent",
+        "command:./agent.sh",
+    ];
     wavecrew(&sandbox, &words).expect_exit(0);
     let issues = json(&sandbox, &["issues", "list", "--all"]);
     let id = |n: usize| issues[n]["id"].as_str().expect("an id").to_owned();
     assert_eq!(
-        git(&["log", "--reverse", "--format=%s"]).lines().collect::<Vec<_>>(),
+        git(&["log", "--reverse", "--format=%s"])
+            .lines()
+            .collect::<Vec<_>>(),
         [
             "first".to_owned(),
             format!("feat({}): Implement One", id(0)),
             format!("feat({}): Implement Two", id(1))
         ]
     );
-    assert_eq!((&issues[0]["status"], &issues[1]["status"]), (&"closed".into(), &"closed".into()));
-    assert!(issues[1]["resolution"].as_str().is_some_and(|why| why.starts_with("merged")));
+    assert_eq!(
+        (&issues[0]["status"], &issues[1]["status"]),
+        (&"closed".into(), &"closed".into())
+    );
+    assert!(
+        issues[1]["resolution"]
+            .as_str()
+            .is_some_and(|why| why.starts_with("merged"))
+    );
 }

@@ -32,7 +32,10 @@ fn apart(tasks: &str) -> Sandbox {
 }
 
 fn subjects(sandbox: &Sandbox, of: &str) -> Vec<String> {
-    let log = git(sandbox.folder(), &["log", "--topo-order", "--reverse", "--format=%s", of]);
+    let log = git(
+        sandbox.folder(),
+        &["log", "--topo-order", "--reverse", "--format=%s", of],
+    );
     log.lines().map(str::to_owned).collect()
 }
 
@@ -66,7 +69,11 @@ fn work_is_merged_in_the_order_of_the_table_and_the_next_wave_builds_on_it() {
             "c: Third".to_owned(),
         ]
     );
-    assert!(["a.txt", "b.txt", "c.txt"].iter().all(|name| is_tracked(&sandbox, name)));
+    assert!(
+        ["a.txt", "b.txt", "c.txt"]
+            .iter()
+            .all(|name| is_tracked(&sandbox, name))
+    );
     assert_eq!(branches(&sandbox), "main");
     assert_eq!(git(sandbox.folder(), &["status", "--porcelain"]), "");
     assert_eq!(git(sandbox.folder(), &["worktree", "list"]).lines().count(), 1);
@@ -91,7 +98,10 @@ fn a_conflict_in_the_second_of_three_waves_fails_its_task_and_keeps_its_branch()
         "{error}"
     );
     ended.expect_says("The worktree of c is kept");
-    assert_eq!(git(sandbox.folder(), &["show", &format!("{branch}:shared.txt")]), "C");
+    assert_eq!(
+        git(sandbox.folder(), &["show", &format!("{branch}:shared.txt")]),
+        "C"
+    );
     assert_eq!(fs::read_to_string(sandbox.path("shared.txt")).unwrap(), "B");
 }
 
@@ -106,7 +116,10 @@ fn a_checkout_with_changes_is_left_alone() {
     branch.expect_says(&format!("the work is on branch {name}"));
     assert_eq!(fs::read_to_string(sandbox.path("shared.txt")).unwrap(), "mine\n");
     assert_eq!(subjects(&sandbox, "main"), ["first"]);
-    assert_eq!(git(sandbox.folder(), &["show", &format!("{name}:shared.txt")]), "A");
+    assert_eq!(
+        git(sandbox.folder(), &["show", &format!("{name}:shared.txt")]),
+        "A"
+    );
     assert_eq!(git(sandbox.folder(), &["show", &format!("{name}:b.txt")]), "B");
 }
 
@@ -127,9 +140,16 @@ fn a_run_that_was_killed_before_it_merged_merges_when_it_is_continued() {
     assert!(!is_tracked(&sandbox, "a.txt"));
     fs::write(sandbox.file("worktrees/b/go"), "").expect("a file");
     sandbox.go_on().expect_exit(0);
-    assert!(["a.txt", "b.txt", "half.txt"].iter().all(|name| is_tracked(&sandbox, name)));
+    assert!(
+        ["a.txt", "b.txt", "half.txt"]
+            .iter()
+            .all(|name| is_tracked(&sandbox, name))
+    );
     assert_eq!(branches(&sandbox), "main");
-    let started = sandbox.read("journal.ndjson").matches(r#""attempt_started""#).count();
+    let started = sandbox
+        .read("journal.ndjson")
+        .matches(r#""attempt_started""#)
+        .count();
     assert_eq!(started, 4, "only what was cut off runs again");
 }
 
@@ -181,6 +201,9 @@ fn a_role_of_a_team_file_may_work_apart() {
     sandbox.write_table();
     let mut run = sandbox.command(&["run", "tasks.csv", "--team", "duo.toml", "-y"]);
     sandbox.spawn(&mut run).wait().expect_exit(0);
-    assert_eq!(subjects(&sandbox, "main"), ["first", "a team", "feat(a): by coder"]);
+    assert_eq!(
+        subjects(&sandbox, "main"),
+        ["first", "a team", "feat(a): by coder"]
+    );
     assert_eq!(git(sandbox.folder(), &["status", "--porcelain"]), "?? b.txt");
 }

@@ -62,7 +62,10 @@ fn a_conflict_fails_the_task_and_skips_what_builds_on_it() {
     let mut rig = rig("id,description,deps\nA,a,\nB,b,A\n");
     rig.in_tree(1, "A").completes(1, "A");
     rig.landed("A", Landing::Refused("merge conflict in x".to_owned()));
-    assert_eq!((rig.status("A"), rig.status("B")), (Status::Failed, Status::Skipped));
+    assert_eq!(
+        (rig.status("A"), rig.status("B")),
+        (Status::Failed, Status::Skipped)
+    );
     assert_eq!(rig.error("A"), "merge conflict in x");
     assert_eq!(rig.tree_of("A"), Some(TreeState::Refused));
     assert!(rig.said().ends_with("finish failed"));
@@ -71,7 +74,10 @@ fn a_conflict_fails_the_task_and_skips_what_builds_on_it() {
 #[test]
 fn failed_work_is_not_merged_and_is_gone_on_with() {
     let mut rig = rig("id,description\nA,a\n");
-    rig.in_tree(1, "A").spawned(1).ends(1, Exit::Code(3), "").closed(1);
+    rig.in_tree(1, "A")
+        .spawned(1)
+        .ends(1, Exit::Code(3), "")
+        .closed(1);
     assert!(!rig.said().contains("land"));
     let task = rig.engine.ledger().plan().find("A").expect("a task");
     let why = "retry".to_owned();

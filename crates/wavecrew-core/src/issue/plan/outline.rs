@@ -66,7 +66,9 @@ impl Outline {
                 }
                 Event::End(TagEnd::List(_)) => drop(lists.pop()),
                 Event::Start(Tag::Item) => {
-                    let below_box = open.iter().any(|(item, _)| outline.items[*item].is_done.is_some());
+                    let below_box = open
+                        .iter()
+                        .any(|(item, _)| outline.items[*item].is_done.is_some());
                     open.push((outline.items.len(), true));
                     outline.items.push(Item {
                         title: String::new(),
@@ -101,7 +103,9 @@ impl Outline {
     /// What belongs to a heading: all up to the next one that is not below it.
     pub fn section(&self, at: usize, end: usize) -> Range<usize> {
         let heading = &self.headings[at];
-        let next = self.headings[at + 1..].iter().find(|next| next.level <= heading.level);
+        let next = self.headings[at + 1..]
+            .iter()
+            .find(|next| next.level <= heading.level);
         heading.body..next.map_or(end, |next| next.start)
     }
 
@@ -123,7 +127,9 @@ impl Outline {
         for done in done {
             if done.range.start >= at {
                 // Its line begins with the indentation.
-                let line = text[at..done.range.start].rfind('\n').map_or(at, |newline| at + newline + 1);
+                let line = text[at..done.range.start]
+                    .rfind('\n')
+                    .map_or(at, |newline| at + newline + 1);
                 left.push_str(&text[at..line]);
                 at = done.range.end;
             }

@@ -59,7 +59,12 @@ fn headings_with_check_lists_are_phases_too() {
 fn lists_alone_make_a_plan() {
     assert_eq!(
         shown("1. Set up\n   with care\n2. Build\n   - [ ] one\n   - [ ] two\n3. [x] Done\n4. Ship\n"),
-        ["Set up with care @1 <>", "one @2 <0>", "two @2 <0>", "Ship @3 <1 2>"]
+        [
+            "Set up with care @1 <>",
+            "one @2 <0>",
+            "two @2 <0>",
+            "Ship @3 <1 2>"
+        ]
     );
     assert_eq!(shown("Things:\n\n- [ ] a\n- [ ] b\n"), ["a @1 <>", "b @1 <>"]);
 }
@@ -69,7 +74,10 @@ fn what_only_looks_like_a_plan_is_none() {
     for (text, problem) in [
         ("", PlanProblem::Empty),
         (" \n\n", PlanProblem::Empty),
-        ("# Title\n\nJust prose, phase 1 included.\n", PlanProblem::NoPhases),
+        (
+            "# Title\n\nJust prose, phase 1 included.\n",
+            PlanProblem::NoPhases,
+        ),
         ("# Title\n\n- a\n- b\n", PlanProblem::NoPhases),
         ("```\n## Phase 1\n- [ ] x\n```\n", PlanProblem::NoPhases),
         ("- [x] a\n- [X] b\n", PlanProblem::AllDone),
