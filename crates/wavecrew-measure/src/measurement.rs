@@ -40,7 +40,11 @@ pub struct TestCase {
     pub id: TestId,
     #[serde(flatten)]
     pub outcome: Outcome,
-    #[serde(rename = "seconds", serialize_with = "seconds", deserialize_with = "from_seconds")]
+    #[serde(
+        rename = "seconds",
+        serialize_with = "seconds",
+        deserialize_with = "from_seconds"
+    )]
     pub duration: Duration,
 }
 
@@ -228,7 +232,12 @@ impl Hits {
                 }
             }
         }
-        let missed: Vec<u32> = self.lines.iter().filter(|&(_, &hits)| hits == 0).map(|(&line, _)| line).collect();
+        let missed: Vec<u32> = self
+            .lines
+            .iter()
+            .filter(|&(_, &hits)| hits == 0)
+            .map(|(&line, _)| line)
+            .collect();
         let total = self.lines.len() as u64;
         FileCoverage {
             path,
@@ -362,10 +371,21 @@ mod tests {
         let m = Measurement {
             tests: vec![
                 test("a", Outcome::Passed),
-                test("b", Outcome::Failed { message: "1 != 2".to_owned() }),
+                test(
+                    "b",
+                    Outcome::Failed {
+                        message: "1 != 2".to_owned(),
+                    },
+                ),
             ],
             coverage: Coverage::Known {
-                files: vec![Hits { lines: [(1, 1), (2, 0)].into(), branches: None }.into_coverage("a.py".to_owned())],
+                files: vec![
+                    Hits {
+                        lines: [(1, 1), (2, 0)].into(),
+                        branches: None,
+                    }
+                    .into_coverage("a.py".to_owned()),
+                ],
             },
             ..Measurement::default()
         };

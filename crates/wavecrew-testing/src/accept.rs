@@ -59,7 +59,8 @@ pub fn judge(run: &LayerRun, again: &LayerRun) -> Vec<Rejected> {
     let mut rejected = Vec::new();
     for test in &run.tests {
         let other = second.get(&test.id).map(|other| &other.outcome);
-        let steady = other.is_none_or(|other| (*other == Outcome::Passed) == (test.outcome == Outcome::Passed));
+        let steady =
+            other.is_none_or(|other| (*other == Outcome::Passed) == (test.outcome == Outcome::Passed));
         let why = match &test.outcome {
             _ if !steady => Why::Flaky,
             Outcome::Passed => continue,
@@ -102,7 +103,9 @@ pub fn write(from: &Path, to: &Path, rejected: &[Rejected], all: &[TestCase]) ->
             continue;
         };
         let source = fs::read_to_string(from.join(&file)).unwrap_or_default();
-        let left = all.iter().filter(|t| t.id.file == shown && !names.contains(t.id.name.as_str()));
+        let left = all
+            .iter()
+            .filter(|t| t.id.file == shown && !names.contains(t.id.name.as_str()));
         let left: Vec<&TestId> = left.map(|test| &test.id).collect();
         if left.is_empty() {
             continue;
@@ -128,13 +131,18 @@ pub fn without(file: &Path, source: &str, names: &BTreeSet<&str>) -> Option<Stri
     going.dedup_by_key(|shape| shape.lines.first);
     for shape in going {
         let (first, last) = (shape.lines.first as usize - 1, shape.lines.last as usize);
-        if last > lines.len() || shapes.iter().any(|other| other.name != shape.name && meet(other, shape)) {
+        if last > lines.len()
+            || shapes
+                .iter()
+                .any(|other| other.name != shape.name && meet(other, shape))
+        {
             return None;
         }
         let line = &lines[first];
         let indent = &line[..line.len() - line.trim_start().len()];
         // A class that loses its last method still needs a body.
-        let stand_in = (language == Language::Python && !indent.is_empty()).then(|| format!("{indent}pass\n"));
+        let stand_in =
+            (language == Language::Python && !indent.is_empty()).then(|| format!("{indent}pass\n"));
         lines.splice(first..last, stand_in);
     }
     let text = lines.concat();
@@ -174,15 +182,22 @@ fn is_case(pattern: &str, name: &str) -> bool {
         if c == '%' {
             chars.next();
         } else {
-            while chars.next_if(|c| c.is_ascii_alphanumeric() || "._{}".contains(*c)).is_some() {}
+            while chars
+                .next_if(|c| c.is_ascii_alphanumeric() || "._{}".contains(*c))
+                .is_some()
+            {}
         }
     }
     if pieces.is_empty() {
         return false;
     }
-    let Some(mut rest) = name.strip_prefix(pieces[0].as_str()) else { return false };
+    let Some(mut rest) = name.strip_prefix(pieces[0].as_str()) else {
+        return false;
+    };
     for middle in &pieces[1..] {
-        let Some(at) = rest.find(middle.as_str()) else { return false };
+        let Some(at) = rest.find(middle.as_str()) else {
+            return false;
+        };
         rest = &rest[at + middle.len()..];
     }
     rest.ends_with(piece.as_str())
@@ -200,7 +215,10 @@ mod tests_of_it {
     fn a_test_is_taken_out_and_the_rest_stays() {
         let python = "import x\n\n@mark\ndef test_a():\n    assert x.f() == 1\n\ndef test_b():\n    assert x.f() == 2\n";
         let left = cut("t.py", python, &["test_a"]).unwrap();
-        assert!(!left.contains("test_a") && !left.contains("@mark") && left.contains("def test_b"), "{left}");
+        assert!(
+            !left.contains("test_a") && !left.contains("@mark") && left.contains("def test_b"),
+            "{left}"
+        );
         let class = "class TestA:\n    def test_a(self):\n        assert f() == 1\n";
         let left = cut("t.py", class, &["TestA::test_a"]).unwrap();
         assert_eq!(left, "class TestA:\n    pass\n");

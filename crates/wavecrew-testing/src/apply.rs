@@ -45,11 +45,19 @@ pub fn plan(session: &Path, project: &Path, scope: &Scope) -> io::Result<Plan> {
             // Helpers are found by their names: together with tests they keep a folder of their own.
             let own_folder = mine.iter().any(|file| file.kind == Kind::Helper)
                 || matches!(framework.framework, Framework::Cargo | Framework::Go);
-            let to = if own_folder { from.clone() } else { from.parent().unwrap_or(&from).to_owned() };
+            let to = if own_folder {
+                from.clone()
+            } else {
+                from.parent().unwrap_or(&from).to_owned()
+            };
             for file in mine {
                 let below = file.target.strip_prefix(&from).unwrap_or(&file.file);
                 let source = fs::read_to_string(folder.join(&file.file))?;
-                let moved = Moved { project, from: &from, to: &to };
+                let moved = Moved {
+                    project,
+                    from: &from,
+                    to: &to,
+                };
                 let text = moved.text(&file.target, &to.join(below), &source);
                 let free = |path: &Path| !taken.contains(path) && !project.join(path).exists();
                 let wanted = to.join(below);
@@ -57,7 +65,9 @@ pub fn plan(session: &Path, project: &Path, scope: &Scope) -> io::Result<Plan> {
                     plan.there.push(wanted);
                     continue;
                 }
-                let Some(path) = names(&wanted, &layer.name).find(|path| free(path)) else { continue };
+                let Some(path) = names(&wanted, &layer.name).find(|path| free(path)) else {
+                    continue;
+                };
                 taken.insert(path.clone());
                 plan.files.push(NewFile {
                     path,
@@ -74,13 +84,19 @@ pub fn plan(session: &Path, project: &Path, scope: &Scope) -> io::Result<Plan> {
 /// The wanted name, then with the layer in it, then with numbers.
 fn names(wanted: &Path, layer: &str) -> impl Iterator<Item = PathBuf> {
     let layer = layer.to_lowercase();
-    let file = wanted.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let file = wanted
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     let with = {
         let wanted = wanted.to_owned();
         move |mark: &str| {
             let (stem, end) = match file.find(".test.").or_else(|| file.find(".spec.")) {
                 Some(at) => file.split_at(at),
-                None => file.rfind('.').map_or((file.as_str(), ""), |at| file.split_at(at)),
+                None => file
+                    .rfind('.')
+                    .map_or((file.as_str(), ""), |at| file.split_at(at)),
             };
             // Go knows tests by the end of their name.
             let (stem, end) = match stem.strip_suffix("_test") {
@@ -90,7 +106,9 @@ fn names(wanted: &Path, layer: &str) -> impl Iterator<Item = PathBuf> {
             wanted.with_file_name(format!("{stem}_{mark}{end}"))
         }
     };
-    [wanted.to_owned(), with(&layer)].into_iter().chain((2..1000).map(move |n| with(&format!("{layer}_{n}"))))
+    [wanted.to_owned(), with(&layer)]
+        .into_iter()
+        .chain((2..1000).map(move |n| with(&format!("{layer}_{n}"))))
 }
 
 /// A folder of tests that goes elsewhere.
@@ -106,14 +124,18 @@ impl Moved<'_> {
         if self.from == self.to || Language::of(was) != Some(Language::JavaScript) {
             return source.to_owned();
         }
-        let (Some(old), Some(new)) = (was.parent(), is.parent()) else { return source.to_owned() };
+        let (Some(old), Some(new)) = (was.parent(), is.parent()) else {
+            return source.to_owned();
+        };
         let mut out = String::with_capacity(source.len());
         let mut rest = source;
         while let Some(at) = rest.find(['\'', '"', '`']) {
             let quote = &rest[at..=at];
             out.push_str(&rest[..=at]);
             rest = &rest[at + 1..];
-            let Some(end) = rest.find([quote.chars().next().unwrap_or('"'), '\n']) else { break };
+            let Some(end) = rest.find([quote.chars().next().unwrap_or('"'), '\n']) else {
+                break;
+            };
             let word = &rest[..end];
             match self.rewritten(word, old, new) {
                 Some(path) => out.push_str(&path),
@@ -135,13 +157,19 @@ impl Moved<'_> {
             return None;
         }
         let path = relative(new, &target);
-        Some(if path.starts_with("..") { path } else { format!("./{path}") })
+        Some(if path.starts_with("..") {
+            path
+        } else {
+            format!("./{path}")
+        })
     }
 }
 
 /// Whether an import of this path finds something.
 fn is_module(path: &Path) -> bool {
-    let endings = ["ts", "tsx", "js", "jsx", "mjs", "cjs", "mts", "cts", "json", "vue", "svelte"];
+    let endings = [
+        "ts", "tsx", "js", "jsx", "mjs", "cjs", "mts", "cts", "json", "vue", "svelte",
+    ];
     let with = |ending: &str| {
         let mut name = path.as_os_str().to_owned();
         name.push(format!(".{ending}"));
@@ -173,7 +201,9 @@ fn relative(from: &Path, to: &Path) -> String {
     let (a, b): (Vec<_>, Vec<_>) = (from.components().collect(), to.components().collect());
     let same = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
     let up = std::iter::repeat_n("..".to_owned(), a.len() - same);
-    let down = b[same..].iter().map(|part| part.as_os_str().to_string_lossy().into_owned());
+    let down = b[same..]
+        .iter()
+        .map(|part| part.as_os_str().to_string_lossy().into_owned());
     up.chain(down).collect::<Vec<_>>().join("/")
 }
 
@@ -199,7 +229,9 @@ impl Plan {
             }
             match fs::File::create_new(&path) {
                 Ok(mut out) => io::Write::write_all(&mut out, file.text.as_bytes())?,
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => passed_over.push(file.path.clone()),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    passed_over.push(file.path.clone());
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -207,7 +239,13 @@ impl Plan {
     }
 
     /// Runs the new files where they are now.
-    pub fn measure(&self, project: &Path, scope: &Scope, cache: &Path, runner: impl Fn(PathBuf) -> Runner) -> Result<Applied, MeasureError> {
+    pub fn measure(
+        &self,
+        project: &Path,
+        scope: &Scope,
+        cache: &Path,
+        runner: impl Fn(PathBuf) -> Runner,
+    ) -> Result<Applied, MeasureError> {
         let mut applied = Applied::default();
         for (index, framework) in scope.frameworks.iter().enumerate() {
             let tests: Vec<PathBuf> = self
@@ -253,11 +291,20 @@ mod tests {
     #[test]
     fn names_that_are_taken_get_the_layer_and_then_numbers() {
         let some = |name: &str| -> Vec<String> {
-            names(Path::new(name), "L1").take(3).map(|path| path.display().to_string()).collect()
+            names(Path::new(name), "L1")
+                .take(3)
+                .map(|path| path.display().to_string())
+                .collect()
         };
-        assert_eq!(some("tests/test_a.py"), ["tests/test_a.py", "tests/test_a_l1.py", "tests/test_a_l1_2.py"]);
+        assert_eq!(
+            some("tests/test_a.py"),
+            ["tests/test_a.py", "tests/test_a_l1.py", "tests/test_a_l1_2.py"]
+        );
         assert_eq!(some("a.test.ts"), ["a.test.ts", "a_l1.test.ts", "a_l1_2.test.ts"]);
-        assert_eq!(some("m/x_test.go"), ["m/x_test.go", "m/x_l1_test.go", "m/x_l1_2_test.go"]);
+        assert_eq!(
+            some("m/x_test.go"),
+            ["m/x_test.go", "m/x_l1_test.go", "m/x_l1_2_test.go"]
+        );
     }
 
     #[test]
@@ -271,7 +318,11 @@ mod tests {
             to: Path::new("tests"),
         };
         let source = "import { a } from '../../src/cart';\nimport b from \"../../src/cart.js\";\nimport c from './helper';\nconst d = '../../no/file';\nit(`it's`, () => {});\n";
-        let text = moved.text(Path::new("tests/L1-unit/a.test.ts"), Path::new("tests/a.test.ts"), source);
+        let text = moved.text(
+            Path::new("tests/L1-unit/a.test.ts"),
+            Path::new("tests/a.test.ts"),
+            source,
+        );
         assert_eq!(
             text,
             "import { a } from '../src/cart';\nimport b from \"../src/cart.js\";\nimport c from './helper';\nconst d = '../../no/file';\nit(`it's`, () => {});\n"

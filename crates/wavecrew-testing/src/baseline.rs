@@ -31,7 +31,10 @@ pub struct Suite {
 pub enum SuiteResult {
     Measurement(Measurement),
     /// Why it could not be run, and what helps.
-    Error { message: String, help: String },
+    Error {
+        message: String,
+        help: String,
+    },
 }
 
 impl Baseline {
@@ -78,7 +81,9 @@ impl Baseline {
 
     /// Files in scope as the existing tests cover them.
     pub fn coverage(&self) -> Vec<FileCoverage> {
-        self.measurements().flat_map(|(_, found)| found.coverage.files().to_vec()).collect()
+        self.measurements()
+            .flat_map(|(_, found)| found.coverage.files().to_vec())
+            .collect()
     }
 
     pub fn red(&self) -> usize {
@@ -97,7 +102,8 @@ impl Baseline {
         else {
             return Vec::new();
         };
-        let now: BTreeMap<&TestId, &Outcome> = now.tests.iter().map(|test| (&test.id, &test.outcome)).collect();
+        let now: BTreeMap<&TestId, &Outcome> =
+            now.tests.iter().map(|test| (&test.id, &test.outcome)).collect();
         before
             .tests
             .iter()

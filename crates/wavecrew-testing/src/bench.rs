@@ -2,13 +2,16 @@
 //! taken apart into its files, so that one bad file costs itself alone; an environment that is broken is told apart.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use wavecrew_measure::detect::Framework;
 use wavecrew_measure::run::{MeasureError, Order, Request, Runner, Wanted};
-use wavecrew_measure::{Coverage, FileCoverage, LineRange, Measurement, Note, Outcome, Ratio, Standing, TestCase, TestId};
+use wavecrew_measure::{
+    Coverage, FileCoverage, LineRange, Measurement, Note, Outcome, Ratio, Standing, TestCase, TestId,
+};
 
 use crate::figures::together;
 use crate::layer::{self, Kind, Placed};
@@ -24,6 +27,8 @@ pub struct Bench {
     cache: PathBuf,
     timeout: Duration,
     stop: Option<OwnedFd>,
+    /// One examination at a time: they lay tests into the same copy, and change its source on purpose.
+    _turn: File,
 }
 
 /// What a run of a layer showed. Tests bear their path in the layer's folder, files their path in the project.
@@ -56,9 +61,28 @@ impl Trouble {
 impl Bench {
     pub fn open(session: &Path, cache: PathBuf, stop: Option<OwnedFd>) -> Result<Self, Trouble> {
         let scope = Scope::read(session)?;
+        let turn = File::create(session.join("results/.measuring"))?;
+        turn.lock()?;
+        // Only now: whoever had the turn before may have made the copy.
         let mut trees = Trees::open(session)?;
+        let tree = trees.measuring()?;
+        // One that was killed may have left the source changed and its tests lying there.
+        let sources: Vec<PathBuf> = scope.files.iter().map(|file| file.path.clone()).collect();
+        trees.settle(&sources)?;
+        for framework in &scope.frameworks {
+            for layer in &scope.layers {
+                let folder =
+                    layer::folder_of(framework, Path::new(layer.folder.file_name().unwrap_or_default()));
+                if !trees.manifest.names().any(|known| known.starts_with(&folder))
+                    && tree.join(&folder).is_dir()
+                {
+                    std::fs::remove_dir_all(tree.join(&folder))?;
+                }
+            }
+        }
         Ok(Self {
-            tree: trees.measuring()?,
+            tree,
+            _turn: turn,
             timeout: Duration::from_secs(scope.run_seconds),
             scope,
             trees,
@@ -75,7 +99,11 @@ impl Bench {
     fn runner(&self, framework: &FrameworkInScope, timeout: Duration) -> Result<Runner, Trouble> {
         let root = framework.in_tree(&self.tree).root;
         let sources = root.join("src");
-        let mut python_path = if sources.is_dir() { vec![sources] } else { Vec::new() };
+        let mut python_path = if sources.is_dir() {
+            vec![sources]
+        } else {
+            Vec::new()
+        };
         python_path.push(root);
         Ok(Runner {
             cache: self.cache.clone(),
@@ -86,7 +114,10 @@ impl Bench {
     }
 
     fn sources(&self, framework: &FrameworkInScope) -> Vec<PathBuf> {
-        self.scope.files_of(framework).map(|file| self.tree.join(&file.path)).collect()
+        self.scope
+            .files_of(framework)
+            .map(|file| self.tree.join(&file.path))
+            .collect()
     }
 
     /// One run of chosen test files, all of them without any.
@@ -106,7 +137,9 @@ impl Bench {
             coverage,
             order,
         };
-        self.runner(framework, timeout)?.measure(&request).map_err(Trouble::Environment)
+        self.runner(framework, timeout)?
+            .measure(&request)
+            .map_err(Trouble::Environment)
     }
 
     /// The project's own suite of one framework, as it is in the copy now.
@@ -115,7 +148,9 @@ impl Bench {
         // pytest counts lines also without tests; the others only say that there are none.
         if framework.framework != Framework::Pytest && conventions.test_files + conventions.inline == 0 {
             return Ok(Measurement {
-                coverage: Coverage::Known { files: self.untouched(framework) },
+                coverage: Coverage::Known {
+                    files: self.untouched(framework),
+                },
                 ..Measurement::default()
             });
         }
@@ -137,12 +172,14 @@ impl Bench {
     ) -> Result<LayerRun, Trouble> {
         let mut placed = layer::place(&self.scope, layer, folder)?;
         placed.retain(|file| !except.contains(&*file.file.to_string_lossy()));
-        let _laid = layer::lay(&self.tree, folder, &placed)?;
+        let _laid = layer::lay(&self.tree, folder, &placed, &self.trees.manifest)?;
         let mut run = LayerRun::default();
         let mut unknown = coverage == Wanted::TestsOnly;
         for (index, framework) in self.scope.frameworks.iter().enumerate() {
-            let mine: Vec<&Placed> =
-                placed.iter().filter(|file| file.framework == index && file.kind == Kind::Test).collect();
+            let mine: Vec<&Placed> = placed
+                .iter()
+                .filter(|file| file.framework == index && file.kind == Kind::Test)
+                .collect();
             if !mine.is_empty() {
                 for part in self.files(framework, &mine, coverage, order)? {
                     unknown |= part.coverage == Coverage::Unknown;
@@ -178,14 +215,18 @@ impl Bench {
         let mut parts = Vec::new();
         let mut heard = false;
         for (file, test) in placed.iter().zip(&tests) {
-            parts.push(match self.measure(framework, std::slice::from_ref(test), coverage, order, each) {
-                Ok(found) => {
-                    heard = true;
-                    found
-                }
-                Err(Trouble::Environment(error)) if is_of_the_tests(&error) => unloaded(file, framework, &error),
-                Err(other) => return Err(other),
-            });
+            parts.push(
+                match self.measure(framework, std::slice::from_ref(test), coverage, order, each) {
+                    Ok(found) => {
+                        heard = true;
+                        found
+                    }
+                    Err(Trouble::Environment(error)) if is_of_the_tests(&error) => {
+                        unloaded(file, framework, &error)
+                    }
+                    Err(other) => return Err(other),
+                },
+            );
         }
         // When no file at all can be run without a report, it is not the files.
         if !heard && matches!(error, MeasureError::NoReport { .. }) {
@@ -196,7 +237,11 @@ impl Bench {
 
     /// All files in scope, none of them run.
     pub fn nothing_covered(&self) -> Vec<FileCoverage> {
-        self.scope.frameworks.iter().flat_map(|framework| self.untouched(framework)).collect()
+        self.scope
+            .frameworks
+            .iter()
+            .flat_map(|framework| self.untouched(framework))
+            .collect()
     }
 
     /// The files of a framework for which there are no tests.
@@ -240,7 +285,12 @@ fn unloaded(file: &Placed, framework: &FrameworkInScope, error: &MeasureError) -
     Measurement {
         tests: vec![TestCase {
             id: TestId {
-                file: file.target.strip_prefix(root).unwrap_or(&file.target).to_string_lossy().into_owned(),
+                file: file
+                    .target
+                    .strip_prefix(root)
+                    .unwrap_or(&file.target)
+                    .to_string_lossy()
+                    .into_owned(),
                 name: String::new(),
             },
             outcome: Outcome::Unloaded {
@@ -273,7 +323,7 @@ impl LayerRun {
             file.path = project_path(&framework.root, &file.path);
         }
         if let Coverage::Known { files } = part.coverage {
-            self.cover(files);
+            self.cover(&files);
         }
         for mut test in part.tests {
             let path = project_path(&framework.root, &test.id.file);
@@ -289,9 +339,9 @@ impl LayerRun {
         }
     }
 
-    fn cover(&mut self, files: Vec<FileCoverage>) {
+    fn cover(&mut self, files: &[FileCoverage]) {
         let known = self.coverage.take().unwrap_or_default();
-        self.coverage = Some(together(&known, &files));
+        self.coverage = Some(together(&known, files));
     }
 
     /// Files that no test touched.

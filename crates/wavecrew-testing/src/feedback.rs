@@ -35,9 +35,12 @@ pub fn write(bench: &Bench, case: &Case<'_>, folder: &Path, result: &RunResult) 
 }
 
 fn summary(case: &Case<'_>, result: &RunResult) -> String {
-    let covered = result.coverage_achieved.as_deref().map_or("unknown (no coverage tool)".to_owned(), |covered| {
-        format!("{covered} % of the lines in scope, target {} %", case.target)
-    });
+    let covered = result
+        .coverage_achieved
+        .as_deref()
+        .map_or("unknown (no coverage tool)".to_owned(), |covered| {
+            format!("{covered} % of the lines in scope, target {} %", case.target)
+        });
     format!(
         "# Measured run of {}\n\n{} of {} tests pass (pass rate {}; 0.95 is needed). Coverage by passing tests: {covered}.\n",
         case.layer, result.delivered.passed, result.delivered.tests, result.delivered.pass_rate
@@ -55,7 +58,10 @@ fn failures(text: &mut String, folder: &Path, result: &RunResult) {
             text.push_str(&fenced("text", &cut(&test.message, MESSAGE)));
         }
         if let Some(source) = source_of(folder, test) {
-            let language = Path::new(&test.id.file).extension().unwrap_or_default().to_string_lossy();
+            let language = Path::new(&test.id.file)
+                .extension()
+                .unwrap_or_default()
+                .to_string_lossy();
             text.push_str(&fenced(&language, &cut(&source, SOURCE)));
         }
     }
@@ -88,7 +94,11 @@ fn uncovered(text: &mut String, bench: &Bench, result: &RunResult) {
     text.push_str("\n## Lines that no passing test runs\n");
     let mut left = UNCOVERED_LINES;
     for file in files {
-        text.push_str(&format!("\n### `{}`: {} % covered", file.path, percent(file.lines)));
+        text.push_str(&format!(
+            "\n### `{}`: {} % covered",
+            file.path,
+            percent(file.lines)
+        ));
         text.push_str(match file.standing {
             Standing::NotLoaded => ", no passing test loads it\n\n",
             Standing::Broken => ", it does not parse\n\n",
@@ -97,8 +107,12 @@ fn uncovered(text: &mut String, bench: &Bench, result: &RunResult) {
         if left == 0 {
             continue;
         }
-        let source = String::from_utf8_lossy(&fs::read(bench.tree().join(&file.path)).unwrap_or_default()).into_owned();
-        let language = Path::new(&file.path).extension().unwrap_or_default().to_string_lossy();
+        let source = String::from_utf8_lossy(&fs::read(bench.tree().join(&file.path)).unwrap_or_default())
+            .into_owned();
+        let language = Path::new(&file.path)
+            .extension()
+            .unwrap_or_default()
+            .to_string_lossy();
         let shown = excerpt(&source, &file.uncovered, &file.missed, &mut left);
         text.push_str(&fenced(&language, &shown));
     }
@@ -130,13 +144,22 @@ fn excerpt(source: &str, ranges: &[LineRange], missed: &[u32], left: &mut usize)
 }
 
 fn survivors(text: &mut String, result: &RunResult) {
-    let Some(killed) = result.mutation.as_ref().filter(|killed| !killed.survivors.is_empty()) else { return };
+    let Some(killed) = result
+        .mutation
+        .as_ref()
+        .filter(|killed| !killed.survivors.is_empty())
+    else {
+        return;
+    };
     text.push_str(&format!(
         "\n## Changes of the code that no test noticed\n\n{} of {} deliberate changes were noticed. A good assertion would notice these:\n\n",
         killed.killed, killed.total
     ));
     for survivor in killed.survivors.iter().take(SURVIVORS) {
-        text.push_str(&format!("- `{}` line {}: {}\n", survivor.file, survivor.line, survivor.description));
+        text.push_str(&format!(
+            "- `{}` line {}: {}\n",
+            survivor.file, survivor.line, survivor.description
+        ));
     }
 }
 

@@ -52,7 +52,12 @@ fn join(file: &mut FileCoverage, other: &FileCoverage) {
         return;
     }
     let elsewhere: BTreeSet<u32> = other.missed.iter().copied().collect();
-    let covered: BTreeSet<u32> = file.missed.iter().copied().filter(|line| !elsewhere.contains(line)).collect();
+    let covered: BTreeSet<u32> = file
+        .missed
+        .iter()
+        .copied()
+        .filter(|line| !elsewhere.contains(line))
+        .collect();
     if covered.is_empty() {
         return;
     }
@@ -71,7 +76,10 @@ fn join(file: &mut FileCoverage, other: &FileCoverage) {
                 Some(run) if !covered.range(run.last..line).any(|_| true) => run.last = line,
                 _ => {
                     file.uncovered.extend(open.take());
-                    open = Some(LineRange { first: line, last: line });
+                    open = Some(LineRange {
+                        first: line,
+                        last: line,
+                    });
                 }
             }
         }
@@ -88,9 +96,15 @@ mod tests {
         FileCoverage {
             path: "a.py".to_owned(),
             standing: Standing::Measured,
-            lines: Ratio { covered: total - missed.len() as u64, total },
+            lines: Ratio {
+                covered: total - missed.len() as u64,
+                total,
+            },
             branches: None,
-            uncovered: ends.map(|(&first, &last)| LineRange { first, last }).into_iter().collect(),
+            uncovered: ends
+                .map(|(&first, &last)| LineRange { first, last })
+                .into_iter()
+                .collect(),
             missed: missed.to_vec(),
         }
     }
@@ -98,9 +112,21 @@ mod tests {
     #[test]
     fn figures_are_rounded_down() {
         assert_eq!(rate(Ratio { covered: 2, total: 3 }), "0.66");
-        assert_eq!(rate(Ratio { covered: 999, total: 1000 }), "0.99");
+        assert_eq!(
+            rate(Ratio {
+                covered: 999,
+                total: 1000
+            }),
+            "0.99"
+        );
         assert_eq!(rate(Ratio { covered: 3, total: 3 }), "1.00");
-        assert_eq!(percent(Ratio { covered: 16, total: 19 }), "84.21");
+        assert_eq!(
+            percent(Ratio {
+                covered: 16,
+                total: 19
+            }),
+            "84.21"
+        );
         assert_eq!(percent(Ratio { covered: 0, total: 0 }), "100.00");
     }
 
@@ -108,7 +134,13 @@ mod tests {
     fn what_two_runs_miss_is_what_both_miss() {
         let both = together(&[file(10, &[3, 4, 5, 8])], &[file(10, &[2, 3, 5, 8, 9])]);
         assert_eq!(both[0].missed, [3, 5, 8]);
-        assert_eq!(both[0].lines, Ratio { covered: 7, total: 10 });
+        assert_eq!(
+            both[0].lines,
+            Ratio {
+                covered: 7,
+                total: 10
+            }
+        );
         let ranges: Vec<String> = both[0].uncovered.iter().map(ToString::to_string).collect();
         assert_eq!(ranges, ["3", "5-8"]);
     }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use wavecrew_measure::detect::{Framework, Language};
 
 use crate::scope::{FrameworkInScope, Scope};
+use crate::tree::Manifest;
 
 /// A file below a layer's folder, with its place in a copy of the project.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +73,11 @@ fn placed(scope: &Scope, layer: &str, file: PathBuf) -> Option<Placed> {
     let framework = &scope.frameworks[index];
     let target = folder_of(framework, layer_name(scope, layer)).join(below);
     Some(Placed {
-        kind: if is_collected(&file, &framework.framework) { Kind::Test } else { Kind::Helper },
+        kind: if is_collected(&file, &framework.framework) {
+            Kind::Test
+        } else {
+            Kind::Helper
+        },
         target,
         framework: index,
         file,
@@ -104,7 +109,11 @@ pub fn folder_of(framework: &FrameworkInScope, layer: &Path) -> PathBuf {
 fn owner<'a>(scope: &Scope, file: &'a Path) -> Option<(usize, &'a Path)> {
     let language = Language::of(file);
     let speaks = |framework: &FrameworkInScope| {
-        language.is_none() || framework.framework.language().is_none_or(|own| Some(own) == language)
+        language.is_none()
+            || framework
+                .framework
+                .language()
+                .is_none_or(|own| Some(own) == language)
     };
     let below = scope
         .frameworks
@@ -114,7 +123,10 @@ fn owner<'a>(scope: &Scope, file: &'a Path) -> Option<(usize, &'a Path)> {
         .filter_map(|(index, framework)| Some((index, file.strip_prefix(&framework.root).ok()?)))
         .min_by_key(|(_, below)| below.components().count());
     below.or_else(|| {
-        let own = scope.frameworks.iter().position(|f| f.root == Path::new(".") && speaks(f));
+        let own = scope
+            .frameworks
+            .iter()
+            .position(|f| f.root == Path::new(".") && speaks(f));
         Some((own.or_else(|| scope.frameworks.iter().position(speaks))?, file))
     })
 }
@@ -126,7 +138,8 @@ pub fn is_collected(file: &Path, framework: &Framework) -> bool {
     match framework {
         Framework::Pytest => ending == "py" && (stem.starts_with("test_") || stem.ends_with("_test")),
         Framework::Vitest | Framework::Jest => {
-            Language::of(file) == Some(Language::JavaScript) && (stem.ends_with(".test") || stem.ends_with(".spec"))
+            Language::of(file) == Some(Language::JavaScript)
+                && [".test", ".spec"].iter().any(|end| stem.ends_with(end))
         }
         Framework::Cargo => ending == "rs" && file.components().count() == 1,
         Framework::Go => name.ends_with("_test.go"),
@@ -134,13 +147,13 @@ pub fn is_collected(file: &Path, framework: &Framework) -> bool {
     }
 }
 
-/// Lays files of a layer into a copy of the project, in place of what was laid there before; dropping the result takes
+/// Lays files of a layer into a copy of the project, in place of what was left there before; dropping the result takes
 /// them away again.
-pub fn lay(tree: &Path, folder: &Path, files: &[Placed]) -> io::Result<Laid> {
+pub fn lay(tree: &Path, folder: &Path, files: &[Placed], project: &Manifest) -> io::Result<Laid> {
     let mut laid = Laid(Vec::new());
     for placed in files {
         let target = tree.join(&placed.target);
-        if target.exists() {
+        if project.knows(&placed.target) {
             return Err(io::Error::other(format!(
                 "{} is there already: give the new test another name",
                 placed.target.display()

@@ -12,7 +12,7 @@ use wavecrew_syntax::{Language, LineSet, Mutant, apply, mutants};
 
 use crate::bench::{Bench, LayerRun, Trouble};
 use crate::examine::Case;
-use crate::result::{Killed, Survivor};
+use crate::result::{Killed, RunResult, Survivor};
 use crate::rounds;
 use crate::scope::Mutation;
 
@@ -38,12 +38,29 @@ impl Mutation {
 }
 
 /// `None` when it is off, or when there is nothing that could be changed.
-pub fn check(bench: &Bench, case: &Case<'_>, kept: &LayerRun) -> Result<Option<Killed>, Trouble> {
-    let Some(budget) = bench.scope.mutation.budget() else { return Ok(None) };
-    let Some(files) = kept.coverage.as_ref().filter(|_| !kept.tests.is_empty()) else { return Ok(None) };
+pub fn check(
+    bench: &Bench,
+    case: &Case<'_>,
+    kept: &LayerRun,
+    before: Option<&RunResult>,
+) -> Result<Option<Killed>, Trouble> {
+    let Some(budget) = bench.scope.mutation.budget() else {
+        return Ok(None);
+    };
+    let Some(files) = kept.coverage.as_ref().filter(|_| !kept.tests.is_empty()) else {
+        return Ok(None);
+    };
+    let suite = rounds::print(&rounds::accepted(case.session, case.layer))?;
+    let known = before.and_then(|before| before.mutation.clone());
+    if let Some(known) = known.filter(|known| known.suite == suite) {
+        return Ok(Some(known));
+    }
     let chosen = choose(bench, files, budget.mutants);
     let until = Instant::now() + budget.time;
-    let mut result = Killed::default();
+    let mut result = Killed {
+        suite,
+        ..Killed::default()
+    };
     for (path, mutant) in chosen {
         if Instant::now() >= until {
             break;
@@ -74,17 +91,23 @@ fn choose(bench: &Bench, files: &[FileCoverage], limit: usize) -> Vec<(String, M
         .filter(|file| file.standing == Standing::Measured && file.lines.covered > 0)
         .filter(|file| Language::of(Path::new(&file.path)).is_some())
         .collect();
-    let Some(each) = limit.checked_div(covered.len()) else { return Vec::new() };
+    let Some(each) = limit.checked_div(covered.len()) else {
+        return Vec::new();
+    };
     let mut chosen = Vec::new();
     for file in covered {
         let source = fs::read_to_string(bench.tree().join(&file.path)).unwrap_or_default();
         let missed: BTreeSet<u32> = file.missed.iter().copied().collect();
         let last = u32::try_from(source.lines().count()).unwrap_or(u32::MAX);
         let lines: LineSet = (1..=last).filter(|line| !missed.contains(line)).collect();
-        let Some(language) = Language::of(Path::new(&file.path)) else { continue };
+        let Some(language) = Language::of(Path::new(&file.path)) else {
+            continue;
+        };
         let found = mutants(language, &source, &lines, each.max(1), bench.scope.seed);
         // A statement that was not run holds lines that are no statements themselves.
-        let run = found.into_iter().filter(|mutant| !missed.contains(&mutant.statement));
+        let run = found
+            .into_iter()
+            .filter(|mutant| !missed.contains(&mutant.statement));
         chosen.extend(run.map(|mutant| (file.path.clone(), mutant)));
     }
     chosen.truncate(limit);
@@ -114,7 +137,13 @@ impl Drop for Changed<'_> {
 /// Whether any kept test fails, or the run as a whole.
 fn notices(bench: &Bench, case: &Case<'_>) -> Result<bool, Trouble> {
     let accepted = rounds::accepted(case.session, case.layer);
-    match bench.layer(case.layer, &accepted, Wanted::TestsOnly, Order::Usual, &BTreeSet::new()) {
+    match bench.layer(
+        case.layer,
+        &accepted,
+        Wanted::TestsOnly,
+        Order::Usual,
+        &BTreeSet::new(),
+    ) {
         Ok(run) => Ok(run.tests.iter().any(|test| test.outcome != Outcome::Passed)),
         Err(Trouble::Environment(wavecrew_measure::run::MeasureError::Stopped)) => {
             Err(Trouble::Environment(wavecrew_measure::run::MeasureError::Stopped))

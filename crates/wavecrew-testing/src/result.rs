@@ -52,6 +52,8 @@ pub struct Covered {
 /// What the accepted tests noticed of deliberate changes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Killed {
+    /// Of the suite that was tried: the same one need not be tried again.
+    pub suite: String,
     pub killed: u64,
     pub total: u64,
     pub survivors: Vec<Survivor>,
@@ -82,6 +84,8 @@ impl RunResult {
     /// File and name of the tests that passed.
     pub fn passed(&self) -> BTreeSet<(String, String)> {
         let passed = self.tests.iter().filter(|test| test.outcome == Outcome::Passed);
-        passed.map(|test| (test.id.file.clone(), test.id.name.clone())).collect()
+        passed
+            .map(|test| (test.id.file.clone(), test.id.name.clone()))
+            .collect()
     }
 }

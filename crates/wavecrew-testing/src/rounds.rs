@@ -56,6 +56,17 @@ pub fn mirror(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// The same for folders of the same files.
+pub fn print(folder: &Path) -> io::Result<String> {
+    let mut hash = xxhash_rust::xxh3::Xxh3::new();
+    for file in layer::files(folder)? {
+        let text = fs::read(folder.join(&file))?;
+        hash.update(format!("{}\0{}\0", file.display(), text.len()).as_bytes());
+        hash.update(&text);
+    }
+    Ok(format!("{:032x}", hash.digest128()))
+}
+
 /// Leaves nothing of a copy.
 pub fn empty(folder: &Path) -> io::Result<()> {
     if folder.exists() {
@@ -68,18 +79,31 @@ pub fn empty(folder: &Path) -> io::Result<()> {
 pub fn keep(session: &Path, layer: &str, task: &str, attempt: u32, scope: &Scope) -> io::Result<()> {
     let to = round(session, task, attempt);
     let tests = scope.folder(layer).map(Path::to_owned).unwrap_or_default();
-    let folders = [tests, PathBuf::from("results/accepted").join(layer), PathBuf::from("results/kept").join(layer)];
+    let folders = [
+        tests,
+        PathBuf::from("results/accepted").join(layer),
+        PathBuf::from("results/kept").join(layer),
+    ];
     for folder in &folders {
         mirror(&session.join(folder), &to.join(folder))?;
     }
     let run = PathBuf::from("results").join(format!("run-{layer}.json"));
     fs::copy(session.join(&run), to.join(&run))?;
     let list = serde_json::json!({ "folders": folders, "files": [run] });
-    fs::write(session.join("rounds").join(format!("{task}.{attempt}.json")), list.to_string())
+    fs::write(
+        session.join("rounds").join(format!("{task}.{attempt}.json")),
+        list.to_string(),
+    )
 }
 
 /// The results of a critic's earlier runs, oldest first.
 pub fn history(session: &Path, layer: &str, task: &str, before: u32) -> Vec<RunResult> {
-    let file = |attempt| round(session, task, attempt).join("results").join(format!("run-{layer}.json"));
-    (1..before).filter_map(|attempt| RunResult::read_file(&file(attempt)).ok()).collect()
+    let file = |attempt| {
+        round(session, task, attempt)
+            .join("results")
+            .join(format!("run-{layer}.json"))
+    };
+    (1..before)
+        .filter_map(|attempt| RunResult::read_file(&file(attempt)).ok())
+        .collect()
 }

@@ -42,10 +42,14 @@ pub enum Checked {
 
 impl Verdict {
     pub fn contradicted(reason: impl Into<String>) -> Self {
-        Self::Contradicted { reason: reason.into() }
+        Self::Contradicted {
+            reason: reason.into(),
+        }
     }
 
     pub fn mend(reason: impl Into<String>) -> Self {
-        Self::Mend { reason: reason.into() }
+        Self::Mend {
+            reason: reason.into(),
+        }
     }
 }

@@ -53,7 +53,12 @@ impl Words {
     }
 
     /// The words of a team's own command.
-    pub fn of_team(team: &str, request: Vec<String>, pipeline: Option<String>, testing: TestingFlags) -> Self {
+    pub fn of_team(
+        team: &str,
+        request: Vec<String>,
+        pipeline: Option<String>,
+        testing: TestingFlags,
+    ) -> Self {
         Self {
             target: Some(team.to_owned()),
             request,
@@ -82,6 +87,11 @@ impl Words {
 
     /// Reads and checks what is named; warnings are shown unless `quiet`.
     pub fn read(&self, quiet: bool) -> Result<Target, Failure> {
+        self.read_as(quiet, self.pipeline.as_deref())
+    }
+
+    /// With this pipeline in place of the one that fits.
+    pub fn read_as(&self, quiet: bool, pipeline: Option<&str>) -> Result<Target, Failure> {
         let Some(name) = self.target.as_deref() else {
             return Err(Failure::with_help(
                 "nothing was named",
@@ -91,7 +101,7 @@ impl Words {
         let target = if is_table(name) {
             self.read_table(name, quiet)
         } else {
-            self.read_team(name)
+            self.read_team(name, pipeline)
         }?;
         self.apply_switches(target)
     }
@@ -144,7 +154,7 @@ impl Words {
         })
     }
 
-    fn read_team(&self, target: &str) -> Result<Target, Failure> {
+    fn read_team(&self, target: &str, pipeline: Option<&str>) -> Result<Target, Failure> {
         if let Some(other) = &self.team {
             return Err(Failure::with_help(
                 format!("`{target}` is a team itself, and --team names another one: `{other}`"),
@@ -161,8 +171,13 @@ impl Words {
         let testing = self.prepare(&team)?;
         let request = self.request();
         let size = testing.as_ref().and_then(|prepared| prepared.size);
-        let (name, reason) = if let Some(name) = &self.pipeline {
-            (name.clone(), "chosen by --pipeline".to_owned())
+        let (name, reason) = if let Some(name) = pipeline {
+            let why = if self.pipeline.as_deref() == Some(name) {
+                "chosen by --pipeline"
+            } else {
+                "your choice"
+            };
+            (name.to_owned(), why.to_owned())
         } else {
             let choice = team.choose(&request, size).ok_or_else(none)?;
             (choice.pipeline, choice.reason)
@@ -178,7 +193,9 @@ impl Words {
             let message = format!("the team `{}` has no pipeline `{name}`", team.name);
             return Err(Failure::with_help(message, help));
         };
-        let request = testing.as_ref().map_or(request.clone(), |prepared| prepared.request(&request));
+        let request = testing
+            .as_ref()
+            .map_or(request.clone(), |prepared| prepared.request(&request));
         let mut pipeline = pipeline.for_request(&request);
         if let Some(prepared) = &testing {
             prepared.set_targets(&mut pipeline);

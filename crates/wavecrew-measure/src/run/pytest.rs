@@ -129,7 +129,8 @@ fn python_step(bench: &Bench<'_>, python: &Path, args: Vec<OsString>) -> Step {
     if !path.is_empty() {
         path.extend(env::var_os("PYTHONPATH").iter().flat_map(env::split_paths));
         // A folder with a colon in its name cannot be named there.
-        step.env.extend(env::join_paths(path).ok().map(|path| ("PYTHONPATH", path)));
+        step.env
+            .extend(env::join_paths(path).ok().map(|path| ("PYTHONPATH", path)));
     }
     step
 }

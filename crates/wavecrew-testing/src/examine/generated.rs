@@ -15,6 +15,7 @@ use crate::bench::{Bench, LayerRun, Trouble};
 use crate::layer::{self, Kind, Placed};
 use crate::result::RunResult;
 use crate::rounds;
+use crate::scope::FrameworkInScope;
 use crate::verdict::{Checked, Verdict};
 
 pub fn examine(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
@@ -22,17 +23,28 @@ pub fn examine(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
         return Ok(Verdict::contradicted(reason));
     }
     let folder = case.folder(bench)?;
-    let passed = RunResult::read(case.session, case.layer).map(|run| run.passed()).unwrap_or_default();
+    let passed = RunResult::read(case.session, case.layer)
+        .map(|run| run.passed())
+        .unwrap_or_default();
     let weaker = weaknesses(case.session, case.layer, &folder, &passed)?;
     if !weaker.is_empty() {
         put_back(case.session, case.layer, &folder)?;
-        return Ok(Verdict::contradicted(format!("tests were weakened: {}", listed(&weaker))));
+        return Ok(Verdict::contradicted(format!(
+            "tests were weakened: {}",
+            listed(&weaker)
+        )));
     }
     let placed = layer::place(&bench.scope, case.layer, &folder)?;
     if let Some(reason) = shape_problem(bench, &folder, &placed)? {
         return Ok(Verdict::mend(reason));
     }
-    let run = bench.layer(case.layer, &folder, Wanted::TestsOnly, Order::Usual, &BTreeSet::new())?;
+    let run = bench.layer(
+        case.layer,
+        &folder,
+        Wanted::TestsOnly,
+        Order::Usual,
+        &BTreeSet::new(),
+    )?;
     let touched = bench.trees.settle(&sources(bench))?;
     if !touched.is_empty() {
         let names: Vec<String> = touched.iter().map(|file| file.display().to_string()).collect();
@@ -48,7 +60,11 @@ pub fn examine(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
         .filter(|file| file.kind == Kind::Test)
         .map(|file| format!("{}/{}", folder_name(bench, case.layer), file.file.display()))
         .collect();
-    let passing = run.tests.iter().filter(|test| test.outcome == Outcome::Passed).count();
+    let passing = run
+        .tests
+        .iter()
+        .filter(|test| test.outcome == Outcome::Passed)
+        .count();
     Ok(Verdict::Holds {
         checked: Checked::Verified,
         // What a generator claims about figures is nothing that it can know.
@@ -57,13 +73,21 @@ pub fn examine(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
             ("coverage_achieved".to_owned(), String::new()),
             ("test_files".to_owned(), files.join(";")),
         ]),
-        facts: facts([("files", files.len()), ("tests", run.tests.len()), ("passing", passing)]),
+        facts: facts([
+            ("files", files.len()),
+            ("tests", run.tests.len()),
+            ("passing", passing),
+        ]),
         findings: String::new(),
     })
 }
 
 fn folder_name(bench: &Bench, layer: &str) -> String {
-    bench.scope.folder(layer).map(|folder| folder.display().to_string()).unwrap_or_default()
+    bench
+        .scope
+        .folder(layer)
+        .map(|folder| folder.display().to_string())
+        .unwrap_or_default()
 }
 
 pub(super) fn sources(bench: &Bench) -> Vec<std::path::PathBuf> {
@@ -74,7 +98,12 @@ pub(super) fn sources(bench: &Bench) -> Vec<std::path::PathBuf> {
 fn shape_problem(bench: &Bench, folder: &Path, placed: &[Placed]) -> Result<Option<String>, Trouble> {
     if !placed.iter().any(|file| file.kind == Kind::Test) {
         let there = layer::files(folder)?;
-        let pattern: BTreeSet<String> = bench.scope.frameworks.iter().map(|f| f.test_pattern()).collect();
+        let pattern: BTreeSet<String> = bench
+            .scope
+            .frameworks
+            .iter()
+            .map(FrameworkInScope::test_pattern)
+            .collect();
         let pattern: Vec<String> = pattern.into_iter().collect();
         return Ok(Some(if there.is_empty() {
             format!("no test file is in {}", folder.display())
@@ -92,13 +121,18 @@ fn shape_problem(bench: &Bench, folder: &Path, placed: &[Placed]) -> Result<Opti
         let shown = file.file.display();
         let framework = &bench.scope.frameworks[file.framework];
         if bench.trees.manifest.knows(&file.target) {
-            problems.push(format!("{shown} would overwrite {} of the project: rename it", file.target.display()));
+            problems.push(format!(
+                "{shown} would overwrite {} of the project: rename it",
+                file.target.display()
+            ));
         } else if let Some(other) = namesake(bench, file, &framework.framework) {
             problems.push(format!(
                 "{shown} is called like {other} of the project, and pytest loads only one of them: rename it"
             ));
         }
-        let Some(language) = Language::of(&file.file) else { continue };
+        let Some(language) = Language::of(&file.file) else {
+            continue;
+        };
         let source = read(&folder.join(&file.file));
         if let Some(error) = errors(language, &source).first() {
             problems.push(format!("{shown} does not parse: {error}"));
@@ -112,19 +146,34 @@ fn shape_problem(bench: &Bench, folder: &Path, placed: &[Placed]) -> Result<Opti
             problems.push(format!("{shown} holds no test"));
         }
         let named = |keep: &dyn Fn(&wavecrew_syntax::TestShape) -> bool| -> Vec<String> {
-            shapes.iter().filter(|shape| keep(shape)).map(|shape| format!("`{}`", shape.name)).collect()
+            shapes
+                .iter()
+                .filter(|shape| keep(shape))
+                .map(|shape| format!("`{}`", shape.name))
+                .collect()
         };
         for (names, what) in [
-            (named(&|s| s.assertions.is_empty() && s.standing != Standing::Todo), "assert nothing that could fail"),
             (
-                named(&|s| matches!(s.standing, Standing::Skipped | Standing::Todo | Standing::SkippedIf)),
+                named(&|s| s.assertions.is_empty() && s.standing != Standing::Todo),
+                "assert nothing that could fail",
+            ),
+            (
+                named(&|s| {
+                    matches!(
+                        s.standing,
+                        Standing::Skipped | Standing::Todo | Standing::SkippedIf
+                    )
+                }),
                 "are skipped, and a test that does not run proves nothing",
             ),
             (
                 named(&|s| s.standing == Standing::ExpectedToFail),
                 "are marked as expected to fail; leave the mark out: a test that shows a defect is set aside by itself",
             ),
-            (named(&|s| s.standing == Standing::Only), "keep all others from running"),
+            (
+                named(&|s| s.standing == Standing::Only),
+                "keep all others from running",
+            ),
         ] {
             if !names.is_empty() {
                 problems.push(format!("in {shown} these tests {what}: {}", listed(&names)));
@@ -161,7 +210,10 @@ fn nothing_runs(run: &LayerRun, placed: &[Placed]) -> Option<String> {
     if run.tests.len() > unloaded.len() {
         return None;
     }
-    let names: Vec<String> = placed.iter().map(|file| file.file.display().to_string()).collect();
+    let names: Vec<String> = placed
+        .iter()
+        .map(|file| file.file.display().to_string())
+        .collect();
     Some(if unloaded.is_empty() {
         format!("the framework finds no test in {}", listed(&names))
     } else {

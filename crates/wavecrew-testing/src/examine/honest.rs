@@ -27,26 +27,40 @@ pub fn project_changes(bench: &mut Bench) -> io::Result<Option<String>> {
         Change::Edited(file) => format!("{} was edited", file.display()),
         Change::Removed(file) => format!("{} was removed", file.display()),
     };
-    let (tests, sources): (Vec<&Change>, Vec<&Change>) =
-        changes.iter().partition(|change| is_test(change.file(), Path::new("")));
+    let (tests, sources): (Vec<&Change>, Vec<&Change>) = changes
+        .iter()
+        .partition(|change| is_test(change.file(), Path::new("")));
     let part = |what: &str, changes: &[&Change]| {
         let names: Vec<String> = changes.iter().map(|change| told(change)).collect();
         (!names.is_empty()).then(|| format!("{what}: {}", listed(&names)))
     };
     let parts = [
-        part("source was changed, only tests of the layer may be written", &sources),
-        part("existing tests were changed, only new ones may be written", &tests),
+        part(
+            "source was changed, only tests of the layer may be written",
+            &sources,
+        ),
+        part(
+            "existing tests were changed, only new ones may be written",
+            &tests,
+        ),
     ];
     Ok(Some(parts.into_iter().flatten().collect::<Vec<_>>().join("; ")))
 }
 
 /// Tests of the layer that are gone or demand less than when they were last examined. `passed`: those that passed then;
 /// the others may be made to demand something else, but not be taken away.
-pub fn weaknesses(session: &Path, layer: &str, folder: &Path, passed: &BTreeSet<(String, String)>) -> io::Result<Vec<String>> {
+pub fn weaknesses(
+    session: &Path,
+    layer: &str,
+    folder: &Path,
+    passed: &BTreeSet<(String, String)>,
+) -> io::Result<Vec<String>> {
     let before = rounds::kept(session, layer);
     let mut found = Vec::new();
     for file in layer::files(&before)? {
-        let Some(language) = Language::of(&file) else { continue };
+        let Some(language) = Language::of(&file) else {
+            continue;
+        };
         let was = tests(language, &read(&before.join(&file)));
         if was.is_empty() {
             continue;
@@ -58,7 +72,11 @@ pub fn weaknesses(session: &Path, layer: &str, folder: &Path, passed: &BTreeSet<
             continue;
         }
         let is = tests(language, &read(&path));
-        let had_passed = |test: &str| passed.iter().any(|(f, name)| *f == shown && is_of(&was, name, test));
+        let had_passed = |test: &str| {
+            passed
+                .iter()
+                .any(|(f, name)| *f == shown && is_of(&was, name, test))
+        };
         let counts = |weakening: &Weakening| match weakening.kind {
             WeakeningKind::Removed
             | WeakeningKind::Skipped
@@ -69,7 +87,10 @@ pub fn weaknesses(session: &Path, layer: &str, folder: &Path, passed: &BTreeSet<
                 had_passed(&weakening.test)
             }
         };
-        let messages = weakened(&was, &is).into_iter().filter(|w| counts(w)).map(|w| w.message);
+        let messages = weakened(&was, &is)
+            .into_iter()
+            .filter(|w| counts(w))
+            .map(|w| w.message);
         found.extend(messages.map(|message| format!("{shown}: {message}")));
     }
     Ok(found)

@@ -35,7 +35,9 @@ impl Case<'_> {
     /// The layer's folder in the session.
     fn folder(&self, bench: &Bench) -> Result<PathBuf, Trouble> {
         let unknown = || std::io::Error::other(format!("the session has no layer `{}`", self.layer));
-        Ok(self.session.join(bench.scope.folder(self.layer).ok_or_else(unknown)?))
+        Ok(self
+            .session
+            .join(bench.scope.folder(self.layer).ok_or_else(unknown)?))
     }
 }
 
@@ -45,7 +47,10 @@ pub fn broken(trouble: &Trouble) -> Verdict {
 }
 
 fn facts<const N: usize>(facts: [(&str, impl ToString); N]) -> BTreeMap<String, String> {
-    facts.into_iter().map(|(name, value)| (name.to_owned(), value.to_string())).collect()
+    facts
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value.to_string()))
+        .collect()
 }
 
 /// At most this many of a list are named.

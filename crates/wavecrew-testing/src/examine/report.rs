@@ -14,13 +14,18 @@ pub fn examine(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
     }
     let data = Data::read(case.session, &bench.scope)?;
     if data.layers.is_empty() {
-        return Ok(Verdict::contradicted("no layer was measured, so that there is nothing to report on"));
+        return Ok(Verdict::contradicted(
+            "no layer was measured, so that there is nothing to report on",
+        ));
     }
     let score = complete(case.session, &data)?;
     let total = Score::shown(score.total);
     let mut facts = BTreeMap::from([("score".to_owned(), total.clone())]);
     for part in &score.parts {
-        facts.extend(part.points.map(|points| (part.name.to_owned(), Score::shown(points))));
+        facts.extend(
+            part.points
+                .map(|points| (part.name.to_owned(), Score::shown(points))),
+        );
     }
     Ok(Verdict::Holds {
         checked: Checked::Verified,

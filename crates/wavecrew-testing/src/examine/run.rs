@@ -35,17 +35,26 @@ pub fn examine(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
     let weaker = weaknesses(case.session, case.layer, &folder, &passed)?;
     if !weaker.is_empty() {
         put_back(case.session, case.layer, &folder)?;
-        return Ok(Verdict::contradicted(format!("tests were weakened: {}", listed(&weaker))));
+        return Ok(Verdict::contradicted(format!(
+            "tests were weakened: {}",
+            listed(&weaker)
+        )));
     }
     let placed = layer::place(&bench.scope, case.layer, &folder)?;
     if !placed.iter().any(|file| file.kind == Kind::Test) {
-        return Ok(Verdict::contradicted(format!("there is no test of {} to run", case.layer)));
+        return Ok(Verdict::contradicted(format!(
+            "there is no test of {} to run",
+            case.layer
+        )));
     }
-    let result = measure(bench, case, &folder)?;
+    let result = measure(bench, case, &folder, before.as_ref())?;
     let touched = bench.trees.settle(&sources(bench))?;
     if !touched.is_empty() {
         let names: Vec<String> = touched.iter().map(|file| file.display().to_string()).collect();
-        return Ok(Verdict::contradicted(format!("tests change source while they run: {}", listed(&names))));
+        return Ok(Verdict::contradicted(format!(
+            "tests change source while they run: {}",
+            listed(&names)
+        )));
     }
     result.write(case.session)?;
     rounds::mirror(&folder, &rounds::kept(case.session, case.layer))?;
@@ -56,23 +65,52 @@ pub fn examine(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
 }
 
 /// Everything that is found out about the suite.
-fn measure(bench: &Bench, case: &Case<'_>, folder: &Path) -> Result<RunResult, Trouble> {
-    let run = bench.layer(case.layer, folder, Wanted::TestsAndCoverage, Order::Usual, &BTreeSet::new())?;
+fn measure(
+    bench: &Bench,
+    case: &Case<'_>,
+    folder: &Path,
+    before: Option<&RunResult>,
+) -> Result<RunResult, Trouble> {
+    let run = bench.layer(
+        case.layer,
+        folder,
+        Wanted::TestsAndCoverage,
+        Order::Usual,
+        &BTreeSet::new(),
+    )?;
     let seed = u32::try_from(bench.scope.seed & 0xffff).unwrap_or(0) + case.attempt;
     // A file that brought its run down would only do it again.
     let unloaded = |test: &&TestCase| matches!(test.outcome, Outcome::Unloaded { .. });
-    let down: BTreeSet<String> = run.tests.iter().filter(unloaded).map(|test| test.id.file.clone()).collect();
-    let again = bench.layer(case.layer, folder, Wanted::TestsOnly, Order::Shuffled { seed }, &down)?;
+    let down: BTreeSet<String> = run
+        .tests
+        .iter()
+        .filter(unloaded)
+        .map(|test| test.id.file.clone())
+        .collect();
+    let again = bench.layer(
+        case.layer,
+        folder,
+        Wanted::TestsOnly,
+        Order::Shuffled { seed },
+        &down,
+    )?;
     let mut rejected = judge(&run, &again);
     let mut notes = run.notes.clone();
     let accepted = accepted_run(bench, case, folder, &run, &mut rejected, &mut notes)?;
-    let mutation = mutation::check(bench, case, &accepted)?;
+    let mutation = mutation::check(bench, case, &accepted, before)?;
     let delivered = suite(&run, &rejected);
-    let covered = accepted.coverage.map(|files| Covered { lines: lines(&files), files });
+    let covered = accepted.coverage.map(|files| Covered {
+        lines: lines(&files),
+        files,
+    });
     let kept = Suite {
         tests: accepted.tests.len(),
         passed: accepted.tests.len() as u64,
-        pass_rate: if accepted.tests.is_empty() { "0.00".to_owned() } else { "1.00".to_owned() },
+        pass_rate: if accepted.tests.is_empty() {
+            "0.00".to_owned()
+        } else {
+            "1.00".to_owned()
+        },
     };
     Ok(RunResult {
         layer: case.layer.to_owned(),
@@ -84,7 +122,11 @@ fn measure(bench: &Bench, case: &Case<'_>, folder: &Path) -> Result<RunResult, T
         delivered,
         accepted: kept,
         coverage: covered,
-        suspected_defects: rejected.iter().filter(|test| test.why == Why::Fails).map(|test| test.id.clone()).collect(),
+        suspected_defects: rejected
+            .iter()
+            .filter(|test| test.why == Why::Fails)
+            .map(|test| test.id.clone())
+            .collect(),
         rejected,
         mutation,
         notes,
@@ -94,7 +136,11 @@ fn measure(bench: &Bench, case: &Case<'_>, folder: &Path) -> Result<RunResult, T
 
 /// The strict figures of all that was written: a flaky test has not passed.
 fn suite(run: &LayerRun, rejected: &[Rejected]) -> Suite {
-    let flaky: BTreeSet<_> = rejected.iter().filter(|test| test.why == Why::Flaky).map(|test| &test.id).collect();
+    let flaky: BTreeSet<_> = rejected
+        .iter()
+        .filter(|test| test.why == Why::Flaky)
+        .map(|test| &test.id)
+        .collect();
     let passes = |test: &&TestCase| test.outcome == Outcome::Passed && !flaky.contains(&test.id);
     let ratio = Ratio {
         covered: run.tests.iter().filter(passes).count() as u64,
@@ -103,7 +149,11 @@ fn suite(run: &LayerRun, rejected: &[Rejected]) -> Suite {
     Suite {
         tests: run.tests.len(),
         passed: ratio.covered,
-        pass_rate: if ratio.total == 0 { "0.00".to_owned() } else { rate(ratio) },
+        pass_rate: if ratio.total == 0 {
+            "0.00".to_owned()
+        } else {
+            rate(ratio)
+        },
     }
 }
 
@@ -122,7 +172,10 @@ fn accepted_run(
         if !lost.is_empty() {
             let names: Vec<String> = lost.iter().map(ToString::to_string).collect();
             notes.push(Note {
-                what: format!("left out with their file, which could not be taken apart: {}", listed(&names)),
+                what: format!(
+                    "left out with their file, which could not be taken apart: {}",
+                    listed(&names)
+                ),
                 fix: Some("put tests that fail into files of their own".to_owned()),
             });
         }
@@ -132,7 +185,13 @@ fn accepted_run(
         if layer::files(&to)?.is_empty() {
             break;
         }
-        let kept = bench.layer(case.layer, &to, Wanted::TestsAndCoverage, Order::Usual, &BTreeSet::new())?;
+        let kept = bench.layer(
+            case.layer,
+            &to,
+            Wanted::TestsAndCoverage,
+            Order::Usual,
+            &BTreeSet::new(),
+        )?;
         let red: Vec<Rejected> = judge(&kept, &LayerRun::default());
         if red.is_empty() {
             return Ok(kept);
@@ -163,12 +222,24 @@ fn quarantine(case: &Case<'_>, folder: &Path, result: &RunResult) -> Result<(), 
     Ok(())
 }
 
-fn verdict(bench: &mut Bench, case: &Case<'_>, result: &RunResult, feedback: String) -> Result<Verdict, Trouble> {
+fn verdict(
+    bench: &mut Bench,
+    case: &Case<'_>,
+    result: &RunResult,
+    feedback: String,
+) -> Result<Verdict, Trouble> {
     let mut measured = BTreeMap::from([
         ("pass_rate".to_owned(), result.pass_rate.clone()),
-        ("coverage_achieved".to_owned(), result.coverage_achieved.clone().unwrap_or_default()),
+        (
+            "coverage_achieved".to_owned(),
+            result.coverage_achieved.clone().unwrap_or_default(),
+        ),
     ]);
-    let folder = bench.scope.folder(case.layer).map(|folder| folder.display().to_string()).unwrap_or_default();
+    let folder = bench
+        .scope
+        .folder(case.layer)
+        .map(|folder| folder.display().to_string())
+        .unwrap_or_default();
     let mut files: Vec<&str> = result.tests.iter().map(|test| test.id.file.as_str()).collect();
     files.sort_unstable();
     files.dedup();
@@ -186,7 +257,10 @@ fn verdict(bench: &mut Bench, case: &Case<'_>, result: &RunResult, feedback: Str
         ("kept", result.accepted.tests.to_string()),
     ]);
     facts.extend(kill_rate.map(|rate| ("kill_rate".to_owned(), rate)));
-    let covered = result.coverage_achieved.as_ref().and_then(|text| text.parse::<f64>().ok());
+    let covered = result
+        .coverage_achieved
+        .as_ref()
+        .and_then(|text| text.parse::<f64>().ok());
     let good = result.delivered.pass_rate == "1.00" && covered.is_none_or(|covered| covered >= case.target);
     if !good {
         return Ok(Verdict::Short {
@@ -209,18 +283,29 @@ fn verdict(bench: &mut Bench, case: &Case<'_>, result: &RunResult, feedback: Str
 
 /// The project's own tests with the new ones among them: what passed before passes still.
 fn newly_red(bench: &Bench, case: &Case<'_>) -> Result<Option<String>, Trouble> {
-    let Ok(baseline) = Baseline::read(case.session) else { return Ok(None) };
+    let Ok(baseline) = Baseline::read(case.session) else {
+        return Ok(None);
+    };
     if baseline.tests() == 0 {
         return Ok(None);
     }
     let accepted = rounds::accepted(case.session, case.layer);
     let placed = layer::place(&bench.scope, case.layer, &accepted)?;
-    let _laid = layer::lay(bench.tree(), &accepted, &placed)?;
+    let _laid = layer::lay(bench.tree(), &accepted, &placed, &bench.trees.manifest)?;
     for framework in &bench.scope.frameworks {
-        let Ok(now) = bench.own_suite(framework, Wanted::TestsOnly) else { continue };
-        let red: Vec<String> = baseline.newly_red(framework, &now).iter().map(ToString::to_string).collect();
+        let Ok(now) = bench.own_suite(framework, Wanted::TestsOnly) else {
+            continue;
+        };
+        let red: Vec<String> = baseline
+            .newly_red(framework, &now)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         if !red.is_empty() {
-            return Ok(Some(format!("with the new tests these of the project fail: {}", listed(&red))));
+            return Ok(Some(format!(
+                "with the new tests these of the project fail: {}",
+                listed(&red)
+            )));
         }
     }
     Ok(None)
@@ -233,17 +318,25 @@ fn findings(case: &Case<'_>, result: &RunResult) -> String {
         result.accepted.tests, result.delivered.tests, result.delivered.pass_rate
     );
     match &result.coverage_achieved {
-        Some(covered) => text.push_str(&format!(", {covered} % of the lines in scope covered (target {})", case.target)),
+        Some(covered) => text.push_str(&format!(
+            ", {covered} % of the lines in scope covered (target {})",
+            case.target
+        )),
         None => text.push_str(", coverage unknown: no coverage tool"),
     }
     if let Some(m) = result.mutation.as_ref().filter(|m| m.total > 0) {
-        text.push_str(&format!(", {} of {} deliberate changes noticed", m.killed, m.total));
+        text.push_str(&format!(
+            ", {} of {} deliberate changes noticed",
+            m.killed, m.total
+        ));
     }
     for (column, measured) in [
         ("pass_rate", Some(&result.delivered.pass_rate)),
         ("coverage_achieved", result.coverage_achieved.as_ref()),
     ] {
-        let Some((claimed, measured)) = case.claim(column).zip(measured) else { continue };
+        let Some((claimed, measured)) = case.claim(column).zip(measured) else {
+            continue;
+        };
         if is_far(claimed, measured) {
             text.push_str(&format!("; claimed {column} {claimed}, measured {measured}"));
         }

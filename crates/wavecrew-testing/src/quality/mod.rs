@@ -65,7 +65,9 @@ impl Data {
         let mut after = before.clone();
         let mut layers = Vec::new();
         for layer in &scope.layers {
-            let Ok(run) = RunResult::read(session, &layer.name) else { continue };
+            let Ok(run) = RunResult::read(session, &layer.name) else {
+                continue;
+            };
             if let Some(covered) = &run.coverage {
                 after = together(&after, &covered.files);
             }
@@ -99,7 +101,9 @@ fn defects(session: &Path) -> io::Result<Vec<Defect>> {
     };
     let mut found: BTreeMap<(String, String), Defect> = BTreeMap::new();
     for line in text.lines() {
-        let Ok(entry) = serde_json::from_str::<Entry>(line) else { continue };
+        let Ok(entry) = serde_json::from_str::<Entry>(line) else {
+            continue;
+        };
         if entry.kind != "defect_found" {
             continue;
         }

@@ -16,11 +16,18 @@ pub fn svg(data: &Data) -> String {
         .iter()
         .map(|layer| {
             let runs = layer.history.iter().chain([&layer.run]);
-            let points = runs.filter_map(|run| run.coverage_achieved.as_ref()?.parse().ok()).collect();
+            let points = runs
+                .filter_map(|run| run.coverage_achieved.as_ref()?.parse().ok())
+                .collect();
             (layer.run.layer.clone(), layer.run.target, points)
         })
         .collect();
-    let most = series.iter().map(|(_, _, points)| points.len()).max().unwrap_or(1).max(2);
+    let most = series
+        .iter()
+        .map(|(_, _, points)| points.len())
+        .max()
+        .unwrap_or(1)
+        .max(2);
     let steps = f64::from(u32::try_from(most - 1).unwrap_or(1));
     let x = |n: usize| LEFT + (WIDTH - LEFT - RIGHT) * f64::from(u32::try_from(n).unwrap_or(0)) / steps;
     let y = |percent: f64| TOP + (HEIGHT - TOP - BOTTOM) * (1.0 - percent / 100.0);
@@ -55,7 +62,11 @@ pub fn svg(data: &Data) -> String {
             WIDTH - RIGHT + 6.0,
             goal + 4.0
         ));
-        let path: Vec<String> = points.iter().enumerate().map(|(n, p)| format!("{},{}", x(n), y(*p))).collect();
+        let path: Vec<String> = points
+            .iter()
+            .enumerate()
+            .map(|(n, p)| format!("{},{}", x(n), y(*p)))
+            .collect();
         out.push_str(&format!(
             "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>\n",
             path.join(" ")

@@ -27,8 +27,17 @@ const ROUND: f64 = 25.0;
 
 impl Score {
     pub fn of(data: &Data) -> Self {
-        let parts = vec![coverage(data), effectiveness(data), detection(data), efficiency(data)];
-        let known = || parts.iter().filter_map(|part| Some((f64::from(part.weight), part.points?)));
+        let parts = vec![
+            coverage(data),
+            effectiveness(data),
+            detection(data),
+            efficiency(data),
+        ];
+        let known = || {
+            parts
+                .iter()
+                .filter_map(|part| Some((f64::from(part.weight), part.points?)))
+        };
         let weights: f64 = known().map(|(weight, _)| weight).sum();
         let sum: f64 = known().map(|(weight, points)| weight * points).sum();
         let total = if weights > 0.0 { sum / weights } else { 0.0 };
@@ -61,14 +70,22 @@ fn coverage(data: &Data) -> Part {
     for layer in &data.layers {
         let Some(covered) = covered(layer) else { continue };
         let target = layer.run.target;
-        shares.push(if target > 0.0 { (covered / target).min(1.0) * 100.0 } else { 100.0 });
+        shares.push(if target > 0.0 {
+            (covered / target).min(1.0) * 100.0
+        } else {
+            100.0
+        });
         reasons.push(format!("{} {covered} % of {target} %", layer.run.layer));
     }
     Part {
         name: "coverage achievement",
         weight: 30,
         points: mean(&shares),
-        reason: if reasons.is_empty() { "no coverage tool".to_owned() } else { reasons.join(", ") },
+        reason: if reasons.is_empty() {
+            "no coverage tool".to_owned()
+        } else {
+            reasons.join(", ")
+        },
     }
 }
 
@@ -81,7 +98,13 @@ fn effectiveness(data: &Data) -> Part {
     Part {
         name: "test effectiveness",
         weight: 25,
-        points: (total > 0).then(|| Ratio { covered: killed, total }.percent()),
+        points: (total > 0).then(|| {
+            Ratio {
+                covered: killed,
+                total,
+            }
+            .percent()
+        }),
         reason: if total > 0 {
             format!("{killed} of {total} deliberate changes noticed")
         } else {
@@ -91,20 +114,36 @@ fn effectiveness(data: &Data) -> Part {
 }
 
 fn detection(data: &Data) -> Part {
-    let suspects: usize = data.layers.iter().map(|layer| layer.run.suspected_defects.len()).sum();
+    let suspects: usize = data
+        .layers
+        .iter()
+        .map(|layer| layer.run.suspected_defects.len())
+        .sum();
     let in_scope = |file: &str| data.after.iter().any(|known| known.path == file);
-    let written = data.defects.iter().filter(|defect| in_scope(&defect.file)).count();
+    let written = data
+        .defects
+        .iter()
+        .filter(|defect| in_scope(&defect.file))
+        .count();
     let after = lines(&data.after);
     let (points, reason) = if suspects > 0 {
         let told = written.min(suspects);
-        let ratio = Ratio { covered: told as u64, total: suspects as u64 };
+        let ratio = Ratio {
+            covered: told as u64,
+            total: suspects as u64,
+        };
         (
             Some(ratio.percent()),
-            format!("{told} of {suspects} steadily failing tests are written down as defects with their place"),
+            format!(
+                "{told} of {suspects} steadily failing tests are written down as defects with their place"
+            ),
         )
     } else if after.total > 0 {
         let why = "nothing fails steadily; what is not run cannot show a defect";
-        (Some(after.percent()), format!("{} % of the lines in scope are run ({why})", percent(after)))
+        (
+            Some(after.percent()),
+            format!("{} % of the lines in scope are run ({why})", percent(after)),
+        )
     } else {
         (None, "nothing was measured".to_owned())
     };
@@ -121,14 +160,25 @@ fn efficiency(data: &Data) -> Part {
     let mut reasons = Vec::new();
     for layer in &data.layers {
         let met = is_met(layer);
-        points.push(if met { (100.0 - ROUND * f64::from(layer.rounds)).max(0.0) } else { 0.0 });
+        points.push(if met {
+            (100.0 - ROUND * f64::from(layer.rounds)).max(0.0)
+        } else {
+            0.0
+        });
         let end = if met { "met" } else { "missed" };
-        reasons.push(format!("{}: target {end} after {} rounds", layer.run.layer, layer.rounds));
+        reasons.push(format!(
+            "{}: target {end} after {} rounds",
+            layer.run.layer, layer.rounds
+        ));
     }
     Part {
         name: "GC efficiency",
         weight: 20,
         points: mean(&points),
-        reason: if reasons.is_empty() { "no layer was run".to_owned() } else { reasons.join(", ") },
+        reason: if reasons.is_empty() {
+            "no layer was run".to_owned()
+        } else {
+            reasons.join(", ")
+        },
     }
 }

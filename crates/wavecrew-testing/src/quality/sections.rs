@@ -28,7 +28,9 @@ pub fn completed(report: &str, score: &Score, data: &Data) -> String {
 fn without_blocks(report: &str) -> String {
     let mut text = report.to_owned();
     while let Some(from) = text.find(BEGIN) {
-        let to = text[from..].find(END).map_or(text.len(), |at| from + at + END.len());
+        let to = text[from..]
+            .find(END)
+            .map_or(text.len(), |at| from + at + END.len());
         let to = to + text[to..].len() - text[to..].trim_start_matches('\n').len();
         text.replace_range(from..to, "");
     }
@@ -64,20 +66,29 @@ fn score_block(score: &Score) -> String {
         Score::shown(score.total)
     );
     for part in &score.parts {
-        let points = part.points.map_or("unknown, not counted".to_owned(), Score::shown);
-        text.push_str(&format!("| {} | {} % | {points} | {} |\n", part.name, part.weight, part.reason));
+        let points = part
+            .points
+            .map_or("unknown, not counted".to_owned(), Score::shown);
+        text.push_str(&format!(
+            "| {} | {} % | {points} | {} |\n",
+            part.name, part.weight, part.reason
+        ));
     }
     text
 }
 
 fn coverage_block(data: &Data) -> String {
-    let mut text = "| Layer | Coverage | Target | Pass rate | Kept tests |\n| --- | --- | --- | --- | --- |\n".to_owned();
+    let mut text =
+        "| Layer | Coverage | Target | Pass rate | Kept tests |\n| --- | --- | --- | --- | --- |\n"
+            .to_owned();
     for layer in &data.layers {
         let run = &layer.run;
         text.push_str(&format!(
             "| {} | {} | {} % | {} | {} of {} |\n",
             run.layer,
-            run.coverage_achieved.as_ref().map_or("unknown".to_owned(), |covered| format!("{covered} %")),
+            run.coverage_achieved
+                .as_ref()
+                .map_or("unknown".to_owned(), |covered| format!("{covered} %")),
             run.target,
             run.delivered.pass_rate,
             run.accepted.tests,
@@ -90,12 +101,17 @@ fn coverage_block(data: &Data) -> String {
         let ranges: Vec<String> = file.uncovered.iter().take(12).map(ToString::to_string).collect();
         let after = match file.standing {
             Standing::Excluded => "left out by the coverage settings".to_owned(),
-            Standing::Measured | Standing::NotLoaded | Standing::Broken => format!("{} %", percent(file.lines)),
+            Standing::Measured | Standing::NotLoaded | Standing::Broken => {
+                format!("{} %", percent(file.lines))
+            }
         };
         text.push_str(&format!(
             "| {} | {} | {after} | {} |\n",
             file.path.replace('|', "\\|"),
-            before.map_or("unknown".to_owned(), |before| format!("{} %", percent(before.lines))),
+            before.map_or("unknown".to_owned(), |before| format!(
+                "{} %",
+                percent(before.lines)
+            )),
             ranges.join(", ")
         ));
     }
@@ -106,20 +122,37 @@ fn coverage_block(data: &Data) -> String {
 fn defects_block(data: &Data) -> String {
     let mut groups: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for defect in &data.defects {
-        let pattern = if defect.pattern.is_empty() { "without a pattern" } else { &defect.pattern };
-        groups.entry(pattern).or_default().push(format!("`{}:{}` {}", defect.file, defect.line, defect.description));
+        let pattern = if defect.pattern.is_empty() {
+            "without a pattern"
+        } else {
+            &defect.pattern
+        };
+        groups.entry(pattern).or_default().push(format!(
+            "`{}:{}` {}",
+            defect.file, defect.line, defect.description
+        ));
     }
     let mut text = String::new();
     if groups.is_empty() {
         text.push_str("No defect was written down.\n");
     }
     for (pattern, places) in groups {
-        text.push_str(&format!("- {pattern} ({}): {}\n", places.len(), places.join("; ")));
+        text.push_str(&format!(
+            "- {pattern} ({}): {}\n",
+            places.len(),
+            places.join("; ")
+        ));
     }
     let suspects: Vec<String> = data
         .layers
         .iter()
-        .flat_map(|layer| layer.run.suspected_defects.iter().map(|test| format!("{} `{test}`", layer.run.layer)))
+        .flat_map(|layer| {
+            layer
+                .run
+                .suspected_defects
+                .iter()
+                .map(|test| format!("{} `{test}`", layer.run.layer))
+        })
         .collect();
     if !suspects.is_empty() {
         text.push_str(&format!(
@@ -131,7 +164,8 @@ fn defects_block(data: &Data) -> String {
 }
 
 fn loop_block(data: &Data) -> String {
-    let mut text = "| Layer | Run | Pass rate | Coverage | Tests |\n| --- | --- | --- | --- | --- |\n".to_owned();
+    let mut text =
+        "| Layer | Run | Pass rate | Coverage | Tests |\n| --- | --- | --- | --- | --- |\n".to_owned();
     for layer in &data.layers {
         for run in layer.history.iter().chain([&layer.run]) {
             let covered = run.coverage_achieved.as_deref().unwrap_or("unknown");
@@ -159,8 +193,14 @@ mod tests {
         let score = Score::of(&data);
         let report = "# Report\n\n## Score\n\n100 of 100!\n\n## Coverage\n\nfine\n";
         let once = completed(report, &score, &data);
-        assert!(once.contains("## Score\n\n<!-- measured: begin -->\n**0.0 of 100**"), "{once}");
-        assert!(once.contains("100 of 100!") && once.contains("## Loop effectiveness"), "{once}");
+        assert!(
+            once.contains("## Score\n\n<!-- measured: begin -->\n**0.0 of 100**"),
+            "{once}"
+        );
+        assert!(
+            once.contains("100 of 100!") && once.contains("## Loop effectiveness"),
+            "{once}"
+        );
         let twice = completed(&once, &score, &data);
         assert_eq!(twice.matches(BEGIN).count(), 4);
         assert!(twice.contains("100 of 100!"), "{twice}");

@@ -81,9 +81,27 @@ pub(super) fn changes(project: &Path, since: Option<&str>) -> Result<Option<Chan
             None => Ok(None),
         };
     }
-    let verify = |revision: &str| run(project, &["rev-parse", "--verify", "--quiet", "--end-of-options", revision]);
+    let verify = |revision: &str| {
+        run(
+            project,
+            &["rev-parse", "--verify", "--quiet", "--end-of-options", revision],
+        )
+    };
     let commit = verify("HEAD")?.map(|text| String::from_utf8_lossy(&text).trim().to_owned());
-    let diff = |base: &str| run(project, &["diff", "--name-only", "--relative", "--no-renames", "-z", base, "--"]);
+    let diff = |base: &str| {
+        run(
+            project,
+            &[
+                "diff",
+                "--name-only",
+                "--relative",
+                "--no-renames",
+                "-z",
+                base,
+                "--",
+            ],
+        )
+    };
     let (base, listed) = match since {
         Some(revision) => {
             // A leading dash would be an option.

@@ -101,7 +101,10 @@ impl ScopedFile {
         Self {
             root: framework.root.clone(),
             framework: framework.framework.clone(),
-            lines: text.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count(),
+            lines: text
+                .split(|&byte| byte == b'\n')
+                .filter(|line| !line.trim_ascii().is_empty())
+                .count(),
             path,
         }
     }
@@ -113,7 +116,11 @@ impl FrameworkInScope {
         Self {
             version: version(owner, project),
             place: place(owner, &conventions),
-            root: if root.as_os_str().is_empty() { PathBuf::from(".") } else { root.to_owned() },
+            root: if root.as_os_str().is_empty() {
+                PathBuf::from(".")
+            } else {
+                root.to_owned()
+            },
             framework: owner.framework.clone(),
             config_file: owner.evidence.clone(),
             certainty: owner.certainty,
@@ -124,7 +131,11 @@ impl FrameworkInScope {
     /// The framework as it runs in a copy of the project.
     pub fn in_tree(&self, tree: &Path) -> Project {
         Project {
-            root: if self.root == Path::new(".") { tree.to_owned() } else { tree.join(&self.root) },
+            root: if self.root == Path::new(".") {
+                tree.to_owned()
+            } else {
+                tree.join(&self.root)
+            },
             framework: self.framework.clone(),
             evidence: self.config_file.clone(),
             certainty: self.certainty,
@@ -164,10 +175,18 @@ fn place(owner: &Project, conventions: &Conventions) -> PathBuf {
 
 /// The installed version, from what is on disk.
 fn version(owner: &Project, project: &Path) -> Option<String> {
-    let above = || owner.root.ancestors().take_while(|folder| folder.starts_with(project));
+    let above = || {
+        owner
+            .root
+            .ancestors()
+            .take_while(|folder| folder.starts_with(project))
+    };
     match owner.framework {
         Framework::Vitest | Framework::Jest => above().find_map(|folder| {
-            let manifest = folder.join("node_modules").join(owner.framework.name()).join("package.json");
+            let manifest = folder
+                .join("node_modules")
+                .join(owner.framework.name())
+                .join("package.json");
             let manifest: serde_json::Value = serde_json::from_slice(&fs::read(manifest).ok()?).ok()?;
             Some(manifest["version"].as_str()?.to_owned())
         }),
@@ -178,7 +197,11 @@ fn version(owner: &Project, project: &Path) -> Option<String> {
                     let packages = fs::read_dir(python.path().join("site-packages")).ok()?.flatten();
                     packages.into_iter().find_map(|package| {
                         let name = package.file_name().to_string_lossy().into_owned();
-                        Some(name.strip_prefix("pytest-")?.strip_suffix(".dist-info")?.to_owned())
+                        Some(
+                            name.strip_prefix("pytest-")?
+                                .strip_suffix(".dist-info")?
+                                .to_owned(),
+                        )
                     })
                 })
             })

@@ -57,19 +57,26 @@ pub fn find(project: &Path, wish: &Wish<'_>) -> Result<Found, GitError> {
         let mut files: Vec<PathBuf> = if named.is_empty() {
             sources(project, project)
         } else {
-            named.iter().flat_map(|path| sources(&project.join(path), project)).collect()
+            named
+                .iter()
+                .flat_map(|path| sources(&project.join(path), project))
+                .collect()
         };
         files.sort();
         files.dedup();
         let what = if named.is_empty() {
             "the whole project".to_owned()
         } else {
-            let names: Vec<String> = named.iter().map(|path| path.display().to_string()).collect();
-            format!("all of {}", names.join(", "))
+            let shown: Vec<String> = named.iter().map(|path| path.display().to_string()).collect();
+            format!("all of {}", shown.join(", "))
         };
         Found {
             // Paths that a person named are a choice, not a fallback.
-            base: if named.is_empty() { Base::Whole } else { Base::Named },
+            base: if named.is_empty() {
+                Base::Whole
+            } else {
+                Base::Named
+            },
             commit: commit.clone(),
             files,
             how: format!("{what}: {why}"),
@@ -93,12 +100,24 @@ pub fn find(project: &Path, wish: &Wish<'_>) -> Result<Found, GitError> {
             how,
         });
     }
-    let there = changes.files.iter().filter(|file| project.join(file).exists()).count();
+    let there = changes
+        .files
+        .iter()
+        .filter(|file| project.join(file).exists())
+        .count();
     Ok(whole(&match (changes.files.len(), there) {
         (0, _) => format!("nothing {}", changes.base.told()),
-        (gone, 0) => format!("all of {} {} are deleted", counted(gone, "file"), changes.base.told()),
+        (gone, 0) => format!(
+            "all of {} {} are deleted",
+            counted(gone, "file"),
+            changes.base.told()
+        ),
         _ if !named.is_empty() => format!("none of its source files {}", changes.base.told()),
-        (n, _) => format!("no source file is among {} {}", counted(n, "file"), changes.base.told()),
+        (n, _) => format!(
+            "no source file is among {} {}",
+            counted(n, "file"),
+            changes.base.told()
+        ),
     }))
 }
 
@@ -111,7 +130,10 @@ fn named_paths(project: &Path, request: &str) -> Vec<PathBuf> {
     let quotes = ['"', '\'', '`', ',', ';', ':', '(', ')'];
     let mut found: Vec<PathBuf> = request
         .split_whitespace()
-        .map(|word| word.trim_start_matches(quotes).trim_end_matches(|c| c == '.' || quotes.contains(&c)))
+        .map(|word| {
+            word.trim_start_matches(quotes)
+                .trim_end_matches(|c| c == '.' || quotes.contains(&c))
+        })
         .chain([request.trim()])
         // A plain word such as `src` may be meant as a word; with a separator or an ending it is a path.
         .filter(|word| word.contains(['/', '.']) && !word.starts_with('/') && !word.contains(".."))
@@ -140,12 +162,17 @@ fn is_source(file: &Path, project: &Path) -> bool {
     };
     // A folder's listing leaves out settings and tests; a file by itself is always listed.
     let folder = full.parent().unwrap_or(project);
-    !is_test(&full, &owner.root) && by_project(folder, project).values().flatten().any(|found| *found == full)
+    !is_test(&full, &owner.root)
+        && by_project(folder, project)
+            .values()
+            .flatten()
+            .any(|found| *found == full)
 }
 
 /// `src/auth/x.ts` is of module `auth`.
 fn module(file: &Path, project: &Path) -> String {
-    let root = project_of(&project.join(file), project).map_or_else(|| project.to_owned(), |owner| owner.root);
+    let root =
+        project_of(&project.join(file), project).map_or_else(|| project.to_owned(), |owner| owner.root);
     let root = root.strip_prefix(project).unwrap_or(Path::new(""));
     let mut parts: Vec<String> = file
         .strip_prefix(root)
@@ -156,7 +183,11 @@ fn module(file: &Path, project: &Path) -> String {
     if parts.len() > 1 && ["src", "lib", "app", "source"].contains(&parts[0].as_str()) {
         parts.remove(0);
     }
-    let first = if parts.len() > 1 { parts.swap_remove(0) } else { ".".to_owned() };
+    let first = if parts.len() > 1 {
+        parts.swap_remove(0)
+    } else {
+        ".".to_owned()
+    };
     match root.to_string_lossy() {
         root if root.is_empty() => first,
         root => format!("{root}/{first}"),
@@ -175,7 +206,11 @@ pub fn frameworks(project: &Path, files: &[PathBuf]) -> (Vec<FrameworkInScope>, 
     let mut scoped = Vec::new();
     for (owner, files) in owners {
         let info = FrameworkInScope::new(&owner, conventions(&owner, project), project);
-        scoped.extend(files.into_iter().map(|path| ScopedFile::new(path, &info, project)));
+        scoped.extend(
+            files
+                .into_iter()
+                .map(|path| ScopedFile::new(path, &info, project)),
+        );
         frameworks.push(info);
     }
     scoped.sort_by(|a, b| a.path.cmp(&b.path));

@@ -59,12 +59,20 @@ pub fn one(from: &Path, to: &Path) -> io::Result<()> {
 /// modules and settings. Without git, everything but leavings.
 fn listed(project: &Path) -> io::Result<BTreeSet<PathBuf>> {
     let mut files: BTreeSet<PathBuf> = walk(project, |_| true)?.into_iter().collect();
-    let Ok(Some(known)) = git::run(project, &["ls-files", "--cached", "--others", "--exclude-standard", "-z"]) else {
+    let Ok(Some(known)) = git::run(
+        project,
+        &["ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+    ) else {
         return Ok(files);
     };
     let known: BTreeSet<PathBuf> = git::names(&known).collect();
     files.retain(|file| {
-        let small = || project.join(file).metadata().is_ok_and(|about| about.len() <= IGNORED_BYTES);
+        let small = || {
+            project
+                .join(file)
+                .metadata()
+                .is_ok_and(|about| about.len() <= IGNORED_BYTES)
+        };
         known.contains(file) || small()
     });
     Ok(files)
@@ -154,7 +162,10 @@ fn leads_out(package: &Path, modules: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().ok();
     match (real(package), real(modules)) {
         (Some(package), Some(modules)) => {
-            !package.starts_with(&modules) && !package.components().any(|part| part.as_os_str() == "node_modules")
+            !package.starts_with(&modules)
+                && !package
+                    .components()
+                    .any(|part| part.as_os_str() == "node_modules")
         }
         _ => false,
     }

@@ -39,7 +39,10 @@ impl Trees {
         fs::create_dir_all(&workers)?;
         let files = copy::copy(project, &workers)?;
         let manifest = Manifest::of(&workers, files, project)?;
-        let trees = Self { session: session.to_owned(), manifest };
+        let trees = Self {
+            session: session.to_owned(),
+            manifest,
+        };
         trees.manifest.write(&session.join(RECORD))?;
         Ok(trees)
     }
@@ -62,7 +65,10 @@ impl Trees {
         if let Some(folder) = self.manifest.measuring.as_ref().filter(|folder| folder.is_dir()) {
             return Ok(folder.clone());
         }
-        let folder = tempfile::Builder::new().prefix("wavecrew-tree-").tempdir()?.keep();
+        let folder = tempfile::Builder::new()
+            .prefix("wavecrew-tree-")
+            .tempdir()?
+            .keep();
         let folder = folder.canonicalize()?;
         let from = [self.workers(), self.manifest.project.clone()];
         for name in self.manifest.names() {
@@ -112,7 +118,9 @@ impl Trees {
 
     /// Removes the measuring copy, which lies outside of the session; it is made again when it is needed.
     pub fn remove_measuring(session: &Path) -> io::Result<()> {
-        let Ok(trees) = Self::open(session) else { return Ok(()) };
+        let Ok(trees) = Self::open(session) else {
+            return Ok(());
+        };
         match &trees.manifest.measuring {
             Some(folder) if folder.exists() => fs::remove_dir_all(folder),
             Some(_) | None => Ok(()),
@@ -122,7 +130,9 @@ impl Trees {
     /// Removes the copies; they are made again when they are needed.
     pub fn remove(session: &Path) -> io::Result<()> {
         Self::remove_measuring(session)?;
-        let Ok(trees) = Self::open(session) else { return Ok(()) };
+        let Ok(trees) = Self::open(session) else {
+            return Ok(());
+        };
         if trees.workers().exists() {
             fs::remove_dir_all(trees.workers())?;
         }

@@ -46,7 +46,10 @@ fn a_copy_has_the_files_and_links_to_environments() {
     // The person goes on.
     fs::write(project.join("a.py"), "x = 2\n").unwrap();
     let again = Trees::make(&project, &session).unwrap();
-    assert_eq!(fs::read_to_string(again.workers().join("a.py")).unwrap(), "x = 1\n");
+    assert_eq!(
+        fs::read_to_string(again.workers().join("a.py")).unwrap(),
+        "x = 1\n"
+    );
     Trees::remove(&session).unwrap();
     assert!(!measuring.exists() && !session.join("tree").exists());
 }
@@ -60,13 +63,18 @@ fn changes_are_seen_and_undone() {
     fs::remove_file(trees.workers().join("ü b/c.py")).unwrap();
     fs::write(trees.workers().join("new.py"), "").unwrap();
     let changes = trees.manifest.changes(&trees.workers());
-    assert_eq!(changes, [Change::Edited("a.py".into()), Change::Removed("ü b/c.py".into())]);
+    assert_eq!(
+        changes,
+        [Change::Edited("a.py".into()), Change::Removed("ü b/c.py".into())]
+    );
     trees.undo(&changes).unwrap();
     assert!(trees.manifest.changes(&trees.workers()).is_empty());
 
     fs::write(measuring.join("a.py"), "x = 9\n").unwrap();
-    let changed = trees.settle(&[PathBuf::from("a.py"), PathBuf::from("ü b/c.py")]).unwrap();
-    assert_eq!(changed, [Path::new("a.py")]);
+    let put_back = trees
+        .settle(&[PathBuf::from("a.py"), PathBuf::from("ü b/c.py")])
+        .unwrap();
+    assert_eq!(put_back, [Path::new("a.py")]);
     assert!(trees.manifest.changes(&measuring).is_empty());
 
     // The measuring copy may go with the machine's temporary files.

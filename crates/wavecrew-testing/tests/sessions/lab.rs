@@ -46,7 +46,11 @@ impl Lab {
         for folder in ["tests/L1-unit", "tests/L2-integration", "results", "analysis"] {
             fs::create_dir_all(session.join(folder)).unwrap();
         }
-        let lab = Self { _dir: dir, project, session };
+        let lab = Self {
+            _dir: dir,
+            project,
+            session,
+        };
         for (name, text) in files {
             lab.write(name, text);
         }
@@ -130,7 +134,10 @@ impl Lab {
     }
 
     pub fn run_claiming(&self, attempt: u32, claims: &[(&str, &str)]) -> Verdict {
-        let claims: Vec<(String, String)> = claims.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+        let claims: Vec<(String, String)> = claims
+            .iter()
+            .map(|(a, b)| ((*a).to_owned(), (*b).to_owned()))
+            .collect();
         run::examine(&mut self.bench(), &self.case("TESTRUN-001", attempt, &claims)).unwrap()
     }
 
@@ -148,12 +155,13 @@ impl Drop for Lab {
 /// The figures of a verdict, as `pass_rate coverage`.
 pub fn figures(verdict: &Verdict) -> String {
     match verdict {
-        Verdict::Holds { measured, .. } => format!("holds {} {}", measured["pass_rate"], measured["coverage_achieved"]),
+        Verdict::Holds { measured, .. } => format!(
+            "holds {} {}",
+            measured["pass_rate"], measured["coverage_achieved"]
+        ),
         Verdict::Short { measured, facts, .. } => format!(
             "short {} of {} {}",
-            measured["pass_rate"],
-            facts["delivered_pass_rate"],
-            measured["coverage_achieved"]
+            measured["pass_rate"], facts["delivered_pass_rate"], measured["coverage_achieved"]
         ),
         Verdict::Mend { reason } => format!("mend {reason}"),
         Verdict::Contradicted { reason } => format!("contradicted {reason}"),

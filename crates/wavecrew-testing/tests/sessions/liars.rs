@@ -39,16 +39,35 @@ fn weakening_tests_is_seen_and_undone() {
     let Some(lab) = examined() else { return };
     assert_eq!(figures(&lab.run(1)), "holds 1.00 88.88");
     let cases = [
-        ("test_cheap was removed", HONEST.split("\n\n\ndef test_cheap").next().unwrap().to_owned()),
-        ("skipped", HONEST.replace("def test_cheap", "@pytest.mark.skip\ndef test_cheap").replacen("from", "import pytest\nfrom", 1)),
-        ("fail", HONEST.replace("def test_cheap", "@pytest.mark.xfail\ndef test_cheap").replacen("from", "import pytest\nfrom", 1)),
+        (
+            "test_cheap was removed",
+            HONEST.split("\n\n\ndef test_cheap").next().unwrap().to_owned(),
+        ),
+        (
+            "skipped",
+            HONEST
+                .replace("def test_cheap", "@pytest.mark.skip\ndef test_cheap")
+                .replacen("from", "import pytest\nfrom", 1),
+        ),
+        (
+            "fail",
+            HONEST
+                .replace("def test_cheap", "@pytest.mark.xfail\ndef test_cheap")
+                .replacen("from", "import pytest\nfrom", 1),
+        ),
         ("test_total", HONEST.replace("assert total([1, 2]) == 3", "pass")),
-        ("test_total", HONEST.replace("assert total([1, 2]) == 3", "assert total([1, 2]) is not None")),
+        (
+            "test_total",
+            HONEST.replace("assert total([1, 2]) == 3", "assert total([1, 2]) is not None"),
+        ),
     ];
     for (part, text) in cases {
         lab.test("test_price.py", &text);
         let said = figures(&lab.run(2));
-        assert!(said.starts_with("contradicted tests were weakened: test_price.py: "), "{said}");
+        assert!(
+            said.starts_with("contradicted tests were weakened: test_price.py: "),
+            "{said}"
+        );
         assert!(said.contains(part), "no `{part}` in {said}");
         assert_eq!(lab.read("tests/L1-unit/test_price.py"), HONEST);
     }
@@ -64,19 +83,41 @@ fn tests_that_prove_nothing_are_sent_back() {
     let Some(lab) = Lab::python() else { return };
     lab.begin(Mutation::Off);
     for (part, text) in [
-        ("these tests assert nothing that could fail: `test_a`", "from shop.price import total\n\n\ndef test_a():\n    total([1])\n"),
-        ("these tests assert nothing that could fail: `test_a`", "def test_a():\n    assert True\n"),
-        ("these tests are skipped", "import pytest\n\n\n@pytest.mark.skip\ndef test_a():\n    assert f() == 1\n"),
+        (
+            "these tests assert nothing that could fail: `test_a`",
+            "from shop.price import total\n\n\ndef test_a():\n    total([1])\n",
+        ),
+        (
+            "these tests assert nothing that could fail: `test_a`",
+            "def test_a():\n    assert True\n",
+        ),
+        (
+            "these tests are skipped",
+            "import pytest\n\n\n@pytest.mark.skip\ndef test_a():\n    assert f() == 1\n",
+        ),
         ("does not parse: line 1", "def test_a(:\n    assert f() == 1\n"),
         ("holds no test", "x = 1\n"),
-        ("no test file loads: test_a.py:", "from shop.nowhere import f\n\n\ndef test_a():\n    assert f() == 1\n"),
-        ("tests change source while they run: shop/price.py", "from shop import price\n\n\ndef test_a():\n    open(price.__file__, 'a').write('x = 1\\n')\n    assert price.total([1]) == 1\n"),
+        (
+            "no test file loads: test_a.py:",
+            "from shop.nowhere import f\n\n\ndef test_a():\n    assert f() == 1\n",
+        ),
+        (
+            "tests change source while they run: shop/price.py",
+            "from shop import price\n\n\ndef test_a():\n    open(price.__file__, 'a').write('x = 1\\n')\n    assert price.total([1]) == 1\n",
+        ),
     ] {
         lab.test("test_a.py", text);
         let said = figures(&lab.generated(1));
-        assert!(said.starts_with("mend ") && said.contains(part), "no `{part}` in {said}");
+        assert!(
+            said.starts_with("mend ") && said.contains(part),
+            "no `{part}` in {said}"
+        );
     }
-    fs::rename(lab.session.join("tests/L1-unit/test_a.py"), lab.session.join("tests/L1-unit/a.py")).unwrap();
+    fs::rename(
+        lab.session.join("tests/L1-unit/test_a.py"),
+        lab.session.join("tests/L1-unit/a.py"),
+    )
+    .unwrap();
     assert_eq!(
         figures(&lab.generated(1)),
         "mend none of the files would be taken for a test (a.py): names have to look like test_*.py"
@@ -88,5 +129,9 @@ fn a_claim_of_everything_is_answered_with_the_figures() {
     let Some(lab) = examined() else { return };
     let verdict = lab.run_claiming(1, &[("pass_rate", "1.0"), ("coverage_achieved", "100%")]);
     let said = format!("{verdict:?}");
-    assert!(said.contains("claimed coverage_achieved 100%, measured 88.88") && !said.contains("claimed pass_rate"), "{said}");
+    assert!(
+        said.contains("claimed coverage_achieved 100%, measured 88.88")
+            && !said.contains("claimed pass_rate"),
+        "{said}"
+    );
 }

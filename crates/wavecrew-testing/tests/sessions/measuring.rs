@@ -10,11 +10,20 @@ fn a_suite_below_its_target_is_fed_back_and_a_better_one_holds() {
     let Some(lab) = Lab::python() else { return };
     lab.begin(Mutation::Off);
     lab.test("test_price.py", GOOD);
-    assert!(figures(&lab.generated(1)).starts_with("holds"), "{:?}", lab.generated(1));
+    assert!(
+        figures(&lab.generated(1)).starts_with("holds"),
+        "{:?}",
+        lab.generated(1)
+    );
     let short = lab.run(1);
     assert_eq!(figures(&short), "short 1.00 of 1.00 55.55");
     let text = feedback(&short);
-    for part in ["55.55 % of the lines", "### `shop/price.py`", ">    3 ", ">   10         return True"] {
+    for part in [
+        "55.55 % of the lines",
+        "### `shop/price.py`",
+        ">    3 ",
+        ">   10         return True",
+    ] {
         assert!(text.contains(part), "no `{part}` in {text}");
     }
     assert_eq!(lab.read("results/feedback-L1.md"), text);
@@ -25,7 +34,10 @@ fn a_suite_below_its_target_is_fed_back_and_a_better_one_holds() {
     lab.test("test_price.py", &better);
     assert!(figures(&lab.generated(2)).starts_with("holds"));
     assert_eq!(figures(&lab.run(2)), "holds 1.00 100.00");
-    assert!(lab.read("results/feedback-L1.md").contains("- run 1: pass rate 1.00, coverage 55.55 %, 2 tests"));
+    assert!(
+        lab.read("results/feedback-L1.md")
+            .contains("- run 1: pass rate 1.00, coverage 55.55 %, 2 tests")
+    );
 }
 
 #[test]
@@ -37,7 +49,10 @@ fn tests_are_taken_one_by_one_and_those_that_fail_are_set_aside() {
         lab.session.join("mark").display()
     );
     lab.test("test_price.py", &suite);
-    lab.test("test_broken.py", "from shop.nowhere import x\n\n\ndef test_x():\n    assert x == 1\n");
+    lab.test(
+        "test_broken.py",
+        "from shop.nowhere import x\n\n\ndef test_x():\n    assert x == 1\n",
+    );
     assert!(figures(&lab.generated(1)).starts_with("holds"));
     std::fs::remove_file(lab.session.join("mark")).unwrap();
     let verdict = lab.run(1);
@@ -53,7 +68,10 @@ fn tests_are_taken_one_by_one_and_those_that_fail_are_set_aside() {
         assert!(text.contains(part), "no `{part}` in {text}");
     }
     let kept = at(&lab.session.join("results/accepted/L1/test_price.py"));
-    assert!(kept.contains("test_discount") && !kept.contains("test_wrong") && !kept.contains("test_dice"), "{kept}");
+    assert!(
+        kept.contains("test_discount") && !kept.contains("test_wrong") && !kept.contains("test_dice"),
+        "{kept}"
+    );
     assert!(!lab.session.join("results/accepted/L1/test_broken.py").exists());
     assert!(lab.session.join("results/quarantine/L1/test_price.py").exists());
     let run: serde_json::Value = serde_json::from_str(&lab.read("results/run-L1.json")).unwrap();
@@ -73,9 +91,15 @@ fn changes_that_no_test_notices_are_fed_back() {
     let verdict = lab.run(1);
     assert_eq!(figures(&verdict), "holds 1.00 100.00");
     let run: serde_json::Value = serde_json::from_str(&lab.read("results/run-L1.json")).unwrap();
-    let (killed, total) = (run["mutation"]["killed"].as_u64().unwrap(), run["mutation"]["total"].as_u64().unwrap());
+    let (killed, total) = (
+        run["mutation"]["killed"].as_u64().unwrap(),
+        run["mutation"]["total"].as_u64().unwrap(),
+    );
     assert!(total >= 6 && killed < total, "{killed} of {total}");
-    assert!(lab.read("results/feedback-L1.md").contains("## Changes of the code that no test noticed"));
+    assert!(
+        lab.read("results/feedback-L1.md")
+            .contains("## Changes of the code that no test noticed")
+    );
     let source = at(&lab.bench().tree().join("shop/price.py"));
     assert_eq!(source, at(&lab.project.join("shop/price.py")));
 }
@@ -85,24 +109,40 @@ fn a_test_that_hangs_or_kills_itself_costs_its_file_alone() {
     let Some(lab) = Lab::python() else { return };
     lab.begin(Mutation::Off);
     let scope = lab.session.join("scope.json");
-    std::fs::write(&scope, at(&scope).replace("\"run_seconds\": 60", "\"run_seconds\": 30")).unwrap();
+    std::fs::write(
+        &scope,
+        at(&scope).replace("\"run_seconds\": 60", "\"run_seconds\": 30"),
+    )
+    .unwrap();
     lab.test("test_price.py", GOOD);
     lab.test("test_hangs.py", "import time\nfrom shop.price import total\n\n\ndef test_hangs():\n    time.sleep(600)\n    assert total([]) == 0\n");
     lab.test("test_dies.py", "import os\nfrom shop.price import total\n\n\ndef test_dies():\n    os.kill(os.getpid(), 9)\n    assert total([]) == 0\n");
     let verdict = lab.run(1);
     assert_eq!(figures(&verdict), "short 1.00 of 0.50 55.55");
     let text = feedback(&verdict);
-    assert!(text.contains("took longer than") && text.contains("killed by signal 9"), "{text}");
+    assert!(
+        text.contains("took longer than") && text.contains("killed by signal 9"),
+        "{text}"
+    );
 }
 
 #[test]
 fn vitest_and_jest_projects_of_one_repository_are_measured_together() {
     let Some(lab) = Lab::new(&[
         ("package.json", r#"{"private": true}"#),
-        ("web/package.json", r#"{"type":"module","devDependencies":{"vitest":"4"}}"#),
-        ("web/src/cart.ts", "export function count(items: number[]): number {\n  if (items.length > 9) {\n    return -1;\n  }\n  return items.length;\n}\n"),
+        (
+            "web/package.json",
+            r#"{"type":"module","devDependencies":{"vitest":"4"}}"#,
+        ),
+        (
+            "web/src/cart.ts",
+            "export function count(items: number[]): number {\n  if (items.length > 9) {\n    return -1;\n  }\n  return items.length;\n}\n",
+        ),
         ("api/package.json", r#"{"devDependencies":{"jest":"30"}}"#),
-        ("api/lib/name.js", "exports.name = (first, last) => {\n  if (!last) {\n    return first;\n  }\n  return `${first} ${last}`;\n};\n"),
+        (
+            "api/lib/name.js",
+            "exports.name = (first, last) => {\n  if (!last) {\n    return first;\n  }\n  return `${first} ${last}`;\n};\n",
+        ),
     ]) else {
         return;
     };
@@ -115,9 +155,17 @@ fn vitest_and_jest_projects_of_one_repository_are_measured_together() {
         "api/name.test.js",
         "const { name } = require('../../lib/name');\n\ntest('joins', () => {\n  expect(name('A', 'B')).toBe('A B');\n});\n",
     );
-    assert!(figures(&lab.generated(1)).starts_with("holds"), "{:?}", lab.generated(1));
+    assert!(
+        figures(&lab.generated(1)).starts_with("holds"),
+        "{:?}",
+        lab.generated(1)
+    );
     let verdict = lab.run(1);
     assert_eq!(figures(&verdict), "short 1.00 of 0.75 85.71");
-    assert!(feedback(&verdict).contains("`web/cart.test.ts::is wrong` fails"), "{}", feedback(&verdict));
+    assert!(
+        feedback(&verdict).contains("`web/cart.test.ts::is wrong` fails"),
+        "{}",
+        feedback(&verdict)
+    );
     assert!(!at(&lab.session.join("results/accepted/L1/web/cart.test.ts")).contains("is wrong"));
 }

@@ -44,7 +44,9 @@ enum What {
 
 impl Args {
     pub fn run(&self) -> Result<Exit, Failure> {
-        let verdict = self.examine().unwrap_or_else(|failure| Verdict::contradicted(failure.to_string()));
+        let verdict = self
+            .examine()
+            .unwrap_or_else(|failure| Verdict::contradicted(failure.to_string()));
         let mut out = stdout().lock();
         serde_json::to_writer(&mut out, &shortened(verdict)).map_err(std::io::Error::from)?;
         writeln!(out)?;

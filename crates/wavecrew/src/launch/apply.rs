@@ -24,7 +24,11 @@ pub fn settle(dir: &SessionDir, exit: Exit) {
     if !dir.path().join("scope.json").exists() {
         return;
     }
-    let settled = if exit == Exit::Done { finish(dir.path()) } else { Trees::remove_measuring(dir.path()) };
+    let settled = if exit == Exit::Done {
+        finish(dir.path())
+    } else {
+        Trees::remove_measuring(dir.path())
+    };
     if let Err(error) = settled {
         let what = format!("the session's tests could not be put in order: {error}");
         show::warning(&what, Some("they are in its `results/accepted` folder"));
@@ -52,7 +56,13 @@ pub fn apply(project: &Path, dir: &SessionDir, yes: bool, global: &Global) -> Re
         return Ok(());
     }
     for path in plan.write(project).map_err(disk)? {
-        show::warning(&format!("{} is there since a moment ago and stays as it is", path.display()), None);
+        show::warning(
+            &format!(
+                "{} is there since a moment ago and stays as it is",
+                path.display()
+            ),
+            None,
+        );
     }
     for file in &plan.files {
         say(global, &format!("Apply   {} written", file.path.display()));
@@ -68,7 +78,11 @@ fn confirmed(plan: &Plan, global: &Global) -> Result<bool, Failure> {
         ));
     }
     let question = format!("Copy {} files into the project?", plan.files.len());
-    Ok(dialoguer::Confirm::new().with_prompt(question).default(true).interact().unwrap_or(false))
+    Ok(dialoguer::Confirm::new()
+        .with_prompt(question)
+        .default(true)
+        .interact()
+        .unwrap_or(false))
 }
 
 /// In the project itself, which a person may have changed since.
@@ -79,11 +93,17 @@ fn measure_again(project: &Path, plan: &Plan, scope: &Scope, global: &Global) ->
         python_path: Vec::new(),
         stop: testing::stop_on_signals().ok(),
     };
-    let applied = plan.measure(project, scope, &testing::cache_folder(), runner).map_err(|error| Failure::NotDone {
-        message: format!("the copied tests could not be run in the project: {error}"),
-        help: error.help(),
-    })?;
-    let passed = applied.tests.iter().filter(|test| test.outcome == Outcome::Passed).count() as u64;
+    let applied = plan
+        .measure(project, scope, &testing::cache_folder(), runner)
+        .map_err(|error| Failure::NotDone {
+            message: format!("the copied tests could not be run in the project: {error}"),
+            help: error.help(),
+        })?;
+    let passed = applied
+        .tests
+        .iter()
+        .filter(|test| test.outcome == Outcome::Passed)
+        .count() as u64;
     let ratio = Ratio {
         covered: passed,
         total: applied.tests.len() as u64,
@@ -97,7 +117,11 @@ fn measure_again(project: &Path, plan: &Plan, scope: &Scope, global: &Global) ->
             percent(lines(&applied.files))
         ),
     );
-    for test in applied.tests.iter().filter(|test| test.outcome != Outcome::Passed) {
+    for test in applied
+        .tests
+        .iter()
+        .filter(|test| test.outcome != Outcome::Passed)
+    {
         show::warning(&format!("{} does not pass in the project", test.id), None);
     }
     Ok(())
@@ -130,14 +154,30 @@ pub fn deepen(dir: &SessionDir, flags: &TestingFlags) -> Result<(), Failure> {
     })?;
     let targets = flags.targets_of(&view.ledger.team)?;
     let given = |layer: &str| {
-        let named = flags.targets.iter().any(|given| given.split('=').next().is_some_and(|l| l.trim().eq_ignore_ascii_case(layer)));
-        named.then(|| targets.iter().find(|(name, _)| name == layer).map(|(_, percent)| *percent)).flatten()
+        let named = flags.targets.iter().any(|given| {
+            given
+                .split('=')
+                .next()
+                .is_some_and(|l| l.trim().eq_ignore_ascii_case(layer))
+        });
+        named
+            .then(|| {
+                targets
+                    .iter()
+                    .find(|(name, _)| name == layer)
+                    .map(|(_, percent)| *percent)
+            })
+            .flatten()
     };
     let plan = view.ledger.plan();
     let mut bytes = Vec::new();
     plan.render(&mut bytes, |task, column| {
-        let raised = (column == "coverage_target").then(|| given(plan.cell(task, "layer"))).flatten();
-        raised.map(|percent| Cow::Owned(percent.to_string())).or_else(|| view.ledger.cell(task, column))
+        let raised = (column == "coverage_target")
+            .then(|| given(plan.cell(task, "layer")))
+            .flatten();
+        raised
+            .map(|percent| Cow::Owned(percent.to_string()))
+            .or_else(|| view.ledger.cell(task, column))
     })
     .expect("writing to memory");
     for (layer, target) in &mut scope.targets {

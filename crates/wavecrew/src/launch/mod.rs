@@ -5,6 +5,7 @@ pub mod apply;
 mod asking;
 pub mod base;
 pub mod budget;
+pub mod confirm;
 pub mod record;
 pub mod testing;
 

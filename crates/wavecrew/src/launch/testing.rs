@@ -3,7 +3,7 @@
 
 use crate::exit::Failure;
 use crate::show;
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::env;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -68,15 +68,22 @@ impl TestingFlags {
 
     /// The targets of the team with those that were given in their place.
     pub fn targets_of(&self, team: &Team) -> Result<Vec<(String, f64)>, Failure> {
-        let mut targets: Vec<(String, f64)> =
-            team.targets.iter().map(|t| (t.name.clone(), f64::from(t.percent))).collect();
+        let mut targets: Vec<(String, f64)> = team
+            .targets
+            .iter()
+            .map(|t| (t.name.clone(), f64::from(t.percent)))
+            .collect();
         for given in &self.targets {
             let parsed = given.split_once('=').and_then(|(layer, percent)| {
                 let percent: f64 = percent.trim().trim_end_matches('%').parse().ok()?;
-                (0.0..=100.0).contains(&percent).then_some((layer.trim(), percent))
+                (0.0..=100.0)
+                    .contains(&percent)
+                    .then_some((layer.trim(), percent))
             });
             let known = parsed.and_then(|(layer, percent)| {
-                let found = targets.iter_mut().find(|(name, _)| name.eq_ignore_ascii_case(layer))?;
+                let found = targets
+                    .iter_mut()
+                    .find(|(name, _)| name.eq_ignore_ascii_case(layer))?;
                 found.1 = percent;
                 Some(())
             });
@@ -84,7 +91,11 @@ impl TestingFlags {
                 let names: Vec<&str> = team.targets.iter().map(|target| target.name.as_str()).collect();
                 return Err(Failure::with_help(
                     format!("`--target {given}` is no layer with its percentage"),
-                    format!("write it as {}=85; layers are {}", names.first().unwrap_or(&"L1"), names.join(", ")),
+                    format!(
+                        "write it as {}=85; layers are {}",
+                        names.first().unwrap_or(&"L1"),
+                        names.join(", ")
+                    ),
                 ));
             }
         }
@@ -117,13 +128,19 @@ pub fn is_testing(team: &Team) -> bool {
 }
 
 /// Finds out what is in scope. Looks, and changes nothing.
-pub fn prepare(project: &Path, team: &Team, flags: &TestingFlags, request: &str) -> Result<Prepared, Failure> {
+pub fn prepare(
+    project: &Path,
+    team: &Team,
+    flags: &TestingFlags,
+    request: &str,
+) -> Result<Prepared, Failure> {
     let targets = flags.targets_of(team)?;
     let wish = Wish {
         since: flags.since.as_deref(),
         request,
     };
-    let found = scope::find(project, &wish).map_err(|error: GitError| Failure::with_help(error.to_string(), error.help()))?;
+    let found = scope::find(project, &wish)
+        .map_err(|error: GitError| Failure::with_help(error.to_string(), error.help()))?;
     let (frameworks, files) = scope::frameworks(project, &found.files);
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     let size = (!files.is_empty()).then(|| Changes {
@@ -159,9 +176,18 @@ impl Prepared {
         if scope.files.is_empty() {
             return words.to_owned();
         }
-        let names: Vec<String> = scope.files.iter().take(40).map(|file| file.path.display().to_string()).collect();
+        let names: Vec<String> = scope
+            .files
+            .iter()
+            .take(40)
+            .map(|file| file.path.display().to_string())
+            .collect();
         let more = scope.files.len().saturating_sub(names.len());
-        let more = if more > 0 { format!(" and {more} more, see scope.json") } else { String::new() };
+        let more = if more > 0 {
+            format!(" and {more} more, see scope.json")
+        } else {
+            String::new()
+        };
         let places: Vec<String> = scope
             .frameworks
             .iter()
@@ -176,7 +202,11 @@ impl Prepared {
                 )
             })
             .collect();
-        let asked = if words.trim().is_empty() { String::new() } else { format!("{}. ", words.trim().trim_end_matches('.')) };
+        let asked = if words.trim().is_empty() {
+            String::new()
+        } else {
+            format!("{}. ", words.trim().trim_end_matches('.'))
+        };
         format!(
             "{asked}In scope are {}{more}. Frameworks: {} (LAYER is the name of the layer's folder).",
             names.join(", "),
@@ -222,7 +252,12 @@ impl Prepared {
 }
 
 /// Gives a new session what its examinations need.
-pub fn begin(session: &mut OpenSession, ledger: &Ledger, prepared: &Prepared, quiet: bool) -> Result<(), Failure> {
+pub fn begin(
+    session: &mut OpenSession,
+    ledger: &Ledger,
+    prepared: &Prepared,
+    quiet: bool,
+) -> Result<(), Failure> {
     let folder = session.dir.path().to_owned();
     let disk = |error: io::Error| disk(&error);
     prepared.scope.write(&folder).map_err(disk)?;
@@ -258,7 +293,11 @@ fn tell(baseline: &Baseline) {
     anstream::eprintln!(
         "Before  {} tests{red}; {} % of the lines in scope covered",
         baseline.tests(),
-        if covered.total == 0 { "0.00".to_owned() } else { percent(covered) }
+        if covered.total == 0 {
+            "0.00".to_owned()
+        } else {
+            percent(covered)
+        }
     );
 }
 
@@ -289,7 +328,12 @@ fn announce(session: &OpenSession, scope: &Scope) -> Result<(), Failure> {
             .folders
             .iter()
             .map(|folder| (folder, "a folder that holds tests"))
-            .chain(conventions.naming.iter().map(|naming| (naming, "how test files are named")))
+            .chain(
+                conventions
+                    .naming
+                    .iter()
+                    .map(|naming| (naming, "how test files are named")),
+            )
             .chain(conventions.fixtures.iter().map(|file| (file, "shared by tests")))
         {
             board.append(&entry(
@@ -316,12 +360,23 @@ pub fn take_up(session: &mut OpenSession, ledger: &Ledger) -> Result<(), Failure
 fn folders(ledger: &Ledger, project: &Path, session: &Path) -> Folders {
     let (project, tree) = (project.to_owned(), session.join("tree"));
     let plan = ledger.plan();
-    let in_project: HashMap<String, ()> = plan
+    let in_project: HashSet<String> = plan
         .tasks()
-        .filter(|&task| ledger.team.role(plan.role(task)).is_none_or(|role| role.workspace != Workspace::Snapshot))
-        .map(|task| (plan.id(task).to_owned(), ()))
+        .filter(|&task| {
+            ledger
+                .team
+                .role(plan.role(task))
+                .is_none_or(|role| role.workspace != Workspace::Snapshot)
+        })
+        .map(|task| plan.id(task).to_owned())
         .collect();
-    Box::new(move |task| Ok(if in_project.contains_key(task) { project.clone() } else { tree.clone() }))
+    Box::new(move |task| {
+        Ok(if in_project.contains(task) {
+            project.clone()
+        } else {
+            tree.clone()
+        })
+    })
 }
 
 /// The session's tests, to be run.
@@ -346,7 +401,9 @@ pub fn disk(error: &io::Error) -> Failure {
 
 /// Where builds of compilers live on between runs.
 pub fn cache_folder() -> PathBuf {
-    let own = env::var_os("XDG_CACHE_HOME").filter(|value| !value.is_empty()).map(PathBuf::from);
+    let own = env::var_os("XDG_CACHE_HOME")
+        .filter(|value| !value.is_empty())
+        .map(PathBuf::from);
     let base = own.or_else(|| env::home_dir().map(|home| home.join(".cache")));
     base.unwrap_or_else(env::temp_dir).join("wavecrew/measure")
 }

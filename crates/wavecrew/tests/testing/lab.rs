@@ -42,7 +42,10 @@ pub fn installed() -> Option<PathBuf> {
 }
 
 pub fn examples() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/testing").canonicalize().unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../examples/testing")
+        .canonicalize()
+        .unwrap()
 }
 
 impl Lab {
@@ -90,7 +93,12 @@ impl Lab {
 
     pub fn git(&self, words: &[&str]) -> &Self {
         let identity = ["-c", "user.name=a", "-c", "user.email=a@b"];
-        let done = Command::new("git").args(identity).args(words).current_dir(&self.project).output().unwrap();
+        let done = Command::new("git")
+            .args(identity)
+            .args(words)
+            .current_dir(&self.project)
+            .output()
+            .unwrap();
         assert!(done.status.success(), "{done:?}");
         self
     }
@@ -119,7 +127,11 @@ if task == "TESTANA-001":
     headings = ["Score", "Coverage", "Defect patterns", "Loop effectiveness", "Recommendations"]
     text(session / "analysis/quality-report.md", "".join(f"## {h}\n\nall is perfect, 100 of 100\n\n" for h in headings))
 "###;
-        fs::write(&self.agent, format!("{head}\n{body}\nprint(json.dumps(report))\n")).unwrap();
+        fs::write(
+            &self.agent,
+            format!("{head}\n{body}\nprint(json.dumps(report))\n"),
+        )
+        .unwrap();
         fs::set_permissions(&self.agent, fs::Permissions::from_mode(0o755)).unwrap();
         self
     }
@@ -131,7 +143,11 @@ if task == "TESTANA-001":
     }
 
     pub fn wavecrew(&self, words: &[&str]) -> Ran {
-        let Output { status, stdout, stderr } = self.command(words).output().unwrap();
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = self.command(words).output().unwrap();
         Ran {
             code: status.code(),
             out: String::from_utf8_lossy(&stdout).into_owned(),
@@ -154,8 +170,12 @@ if task == "TESTANA-001":
     /// The only session.
     pub fn session(&self) -> PathBuf {
         let folder = self.project.join(".workflow/.csv-wave");
-        let mut found: Vec<PathBuf> =
-            fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+        let mut found: Vec<PathBuf> = fs::read_dir(folder)
+            .unwrap()
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| path.is_dir())
+            .collect();
         found.sort();
         found.pop().expect("a session")
     }
@@ -174,8 +194,16 @@ if task == "TESTANA-001":
         let text = self.read("tasks.csv");
         let mut reader = csv::Reader::from_reader(text.as_bytes());
         let header = reader.headers().unwrap().clone();
-        let row = reader.records().map(Result::unwrap).find(|row| &row[0] == id).expect("the row is there");
-        header.iter().zip(row.iter()).map(|(a, b)| (a.to_owned(), b.to_owned())).collect()
+        let row = reader
+            .records()
+            .map(Result::unwrap)
+            .find(|row| &row[0] == id)
+            .expect("the row is there");
+        header
+            .iter()
+            .zip(row.iter())
+            .map(|(a, b)| (a.to_owned(), b.to_owned()))
+            .collect()
     }
 
     /// `pass_rate coverage_achieved` of a row.

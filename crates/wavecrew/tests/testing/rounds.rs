@@ -26,19 +26,36 @@ fn a_round_with_feedback_takes_coverage_over_the_target() {
         .says("Apply   tests/test_price.py written")
         .says("3 of 3 tests pass (1.00), 88.88 %");
     assert_eq!(lab.figures("TESTRUN-001"), "1.00 88.88");
-    assert_eq!(lab.row("TESTGEN-001")["test_files"], "tests/L1-unit/test_price.py");
+    assert_eq!(
+        lab.row("TESTGEN-001")["test_files"],
+        "tests/L1-unit/test_price.py"
+    );
     assert_eq!(lab.json("gc-state.json")["rounds"]["L1"], 1);
     let brief = lab.read("prompt-2.txt");
-    assert!(brief.contains("55.55 % of the lines") && brief.contains(">   10         return True"), "{brief}");
+    assert!(
+        brief.contains("55.55 % of the lines") && brief.contains(">   10         return True"),
+        "{brief}"
+    );
     assert!(lab.read("discoveries.ndjson").contains("framework_detected"));
     assert_eq!(lab.json("scope.json")["files"][0]["path"], "shop/price.py");
-    assert_eq!(fs::read_to_string(lab.project.join("shop/price.py")).unwrap(), before);
+    assert_eq!(
+        fs::read_to_string(lab.project.join("shop/price.py")).unwrap(),
+        before
+    );
     // Copies of the project are gone, kept tests are there.
-    assert!(!lab.session().join("tree").exists() && lab.session().join("tests/L1-unit/test_price.py").exists());
+    assert!(
+        !lab.session().join("tree").exists() && lab.session().join("tests/L1-unit/test_price.py").exists()
+    );
 
     // The same number comes out by hand, in the project with the applied tests.
     let python = lab.project.join(".venv/bin/python");
-    let by_hand = |words: &[&str]| Command::new(&python).args(words).current_dir(&lab.project).output().unwrap();
+    let by_hand = |words: &[&str]| {
+        Command::new(&python)
+            .args(words)
+            .current_dir(&lab.project)
+            .output()
+            .unwrap()
+    };
     by_hand(&["-m", "coverage", "run", "--source=shop", "-m", "pytest", "-q"]);
     let report = by_hand(&["-m", "coverage", "report", "--precision=2"]);
     let report = String::from_utf8_lossy(&report.stdout).into_owned();
@@ -54,11 +71,25 @@ fn a_standard_run_ends_with_a_computed_score_and_can_be_deepened() {
     lab.run(&["--pipeline", "standard"]).exits(0);
     assert_eq!(lab.figures("TESTRUN-002"), "1.00 88.88");
     let report = lab.read("analysis/quality-report.md");
-    assert!(report.contains("of 100**, computed from the measured data"), "{report}");
-    assert!(report.contains("| coverage achievement | 30 % | 100.0 | L1 88.88 % of 80 %, L2 88.88 % of 60 % |"), "{report}");
-    assert!(report.contains("| shop/price.py | 0.00 % | 88.88 % | 3 |") && report.contains("coverage.svg"), "{report}");
+    assert!(
+        report.contains("of 100**, computed from the measured data"),
+        "{report}"
+    );
+    assert!(
+        report.contains("| coverage achievement | 30 % | 100.0 | L1 88.88 % of 80 %, L2 88.88 % of 60 % |"),
+        "{report}"
+    );
+    assert!(
+        report.contains("| shop/price.py | 0.00 % | 88.88 % | 3 |") && report.contains("coverage.svg"),
+        "{report}"
+    );
     assert!(lab.read("analysis/coverage.svg").contains("L1, run 2: 88.88 %"));
-    assert!(lab.json("results/run-L1.json")["mutation"]["total"].as_u64().unwrap() > 0);
+    assert!(
+        lab.json("results/run-L1.json")["mutation"]["total"]
+            .as_u64()
+            .unwrap()
+            > 0
+    );
 
     let session = lab.session().file_name().unwrap().to_string_lossy().into_owned();
     lab.run(&["--continue", &session, "--target", "L1=95"]).exits(0);
@@ -70,7 +101,10 @@ fn a_standard_run_ends_with_a_computed_score_and_can_be_deepened() {
 fn a_jest_suite_that_is_good_at_once_needs_no_executor() {
     let Some(lab) = Lab::new(&[
         ("package.json", r#"{"devDependencies":{"jest":"30"}}"#),
-        ("src/größe mit.js", "exports.larger = (a, b) => (a > b ? a : b);\n"),
+        (
+            "src/größe mit.js",
+            "exports.larger = (a, b) => (a > b ? a : b);\n",
+        ),
     ]) else {
         return;
     };
