@@ -2,12 +2,14 @@
 
 use crate::csv_file::CsvFile;
 use crate::exit::Failure;
+use crate::issue_input::{self, IssueFlags};
 use crate::launch::testing::{self, Prepared, TestingFlags};
 use crate::{find_team, show};
 use std::path::{Path, PathBuf};
+use wavecrew_core::issue::Issue;
 use wavecrew_core::plan::{Plan, Problem, seal};
 use wavecrew_core::sheet::SheetBuilder;
-use wavecrew_core::team::{Switch, Team};
+use wavecrew_core::team::{Expansion, Switch, Team};
 
 /// A target, read and checked.
 pub struct Target {
@@ -20,6 +22,8 @@ pub struct Target {
     pub file: Option<PathBuf>,
     /// What is tested, in a team that tests code.
     pub testing: Option<Prepared>,
+    /// Issues that are filed when it is run.
+    pub new_issues: Vec<Issue>,
 }
 
 /// The words that name a target.
@@ -45,29 +49,50 @@ pub struct Words {
     no_supervision: bool,
     #[command(flatten)]
     pub testing: TestingFlags,
+    #[command(flatten)]
+    issues: IssueFlags,
 }
 
 impl Words {
-    pub fn request(&self) -> String {
-        self.request.join(" ")
-    }
-
     /// The words of a team's own command.
-    pub fn of_team(
-        team: &str,
-        request: Vec<String>,
-        pipeline: Option<String>,
-        testing: TestingFlags,
-    ) -> Self {
+    fn of_team(team: &str, request: Vec<String>) -> Self {
         Self {
             target: Some(team.to_owned()),
             request,
             team: None,
-            pipeline,
+            pipeline: None,
             switch: Vec::new(),
             no_supervision: false,
-            testing,
+            testing: TestingFlags::default(),
+            issues: IssueFlags::default(),
         }
+    }
+
+    pub fn of_testing(request: Vec<String>, pipeline: Option<String>, testing: TestingFlags) -> Self {
+        Self {
+            pipeline,
+            testing,
+            ..Self::of_team("testing", request)
+        }
+    }
+
+    pub fn of_lifecycle(request: Vec<String>, pipeline: Option<String>, no_supervision: bool) -> Self {
+        Self {
+            pipeline,
+            no_supervision,
+            ..Self::of_team("lifecycle", request)
+        }
+    }
+
+    pub fn of_planex(request: Vec<String>, issues: IssueFlags) -> Self {
+        Self {
+            issues,
+            ..Self::of_team("planex", request)
+        }
+    }
+
+    pub fn request(&self) -> String {
+        self.issues.request(&self.request)
     }
 
     /// What a team that tests code is to test.
@@ -101,7 +126,7 @@ impl Words {
         let target = if is_table(name) {
             self.read_table(name, quiet)
         } else {
-            self.read_team(name, pipeline)
+            self.read_team(name, pipeline, quiet)
         }?;
         self.apply_switches(target)
     }
@@ -127,6 +152,7 @@ impl Words {
     }
 
     fn read_table(&self, name: &str, quiet: bool) -> Result<Target, Failure> {
+        self.no_issues("a table of your own")?;
         if self.pipeline.is_some() {
             return Err(Failure::with_help(
                 "a table of your own has no pipelines",
@@ -149,12 +175,13 @@ impl Words {
             plan,
             pipeline: None,
             reason: None,
+            new_issues: Vec::new(),
             file: Some(PathBuf::from(name)),
             testing,
         })
     }
 
-    fn read_team(&self, target: &str, pipeline: Option<&str>) -> Result<Target, Failure> {
+    fn read_team(&self, target: &str, pipeline: Option<&str>, quiet: bool) -> Result<Target, Failure> {
         if let Some(other) = &self.team {
             return Err(Failure::with_help(
                 format!("`{target}` is a team itself, and --team names another one: `{other}`"),
@@ -196,7 +223,20 @@ impl Words {
         let request = testing
             .as_ref()
             .map_or(request.clone(), |prepared| prepared.request(&request));
-        let mut pipeline = pipeline.for_request(&request);
+        let chain = team.expansion.iter().find_map(|expansion| match expansion {
+            Expansion::PerIssue { chain, .. } => Some(chain),
+            Expansion::PerPlanTask { .. } => None,
+        });
+        let (mut pipeline, new_issues) = match chain {
+            Some(chain) => {
+                let input = issue_input::read(&self.issues, &self.request, quiet)?;
+                (pipeline.for_issues(&input.rows, chain), input.new)
+            }
+            None => {
+                self.no_issues(&format!("the team `{}`", team.name))?;
+                (pipeline.for_request(&request), Vec::new())
+            }
+        };
         if let Some(prepared) = &testing {
             prepared.set_targets(&mut pipeline);
         }
@@ -221,7 +261,18 @@ impl Words {
             reason: Some(reason),
             file: None,
             testing,
+            new_issues,
         })
+    }
+
+    fn no_issues(&self, what: &str) -> Result<(), Failure> {
+        if self.issues.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::with_help(
+            format!("{what} does not work on issues: --text, --plan and --exec mean nothing to it"),
+            "they are for teams such as planex",
+        ))
     }
 }
 

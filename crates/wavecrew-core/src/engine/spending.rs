@@ -24,7 +24,7 @@ impl Engine {
             return;
         };
         let (ix, number, turn) = (attempt.task, attempt.number, attempt.turn);
-        let agent = self.options.agents.for_role(self.ledger.plan().role(ix));
+        let agent = self.ledger.agent_of(ix, &self.options.agents);
         let model = end.model.as_deref();
         let spent = self.options.prices.with_cost(end.spent, model, agent);
         let name = model.unwrap_or(agent).to_owned();

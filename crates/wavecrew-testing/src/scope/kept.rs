@@ -24,6 +24,9 @@ pub struct Scope {
     pub run_seconds: u64,
     /// For everything that is drawn by lot: orders of tests, choices of mutants.
     pub seed: u64,
+    /// What the built-in agent may take per module.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offline_seconds: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -104,6 +104,7 @@ impl Lab {
             mutation,
             run_seconds: 60,
             seed: 7,
+            offline_seconds: None,
         }
         .write(&self.session)
         .unwrap();

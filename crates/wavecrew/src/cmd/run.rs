@@ -3,7 +3,7 @@
 use crate::cli::Global;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
-use crate::launch::{self, RunFlags, agents, base};
+use crate::launch::{self, RunFlags, agents, base, isolation};
 use crate::target::{Target, Words};
 use crate::{find_team, session_view};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use wavecrew_core::event::Status;
 use wavecrew_core::plan::did_you_mean;
 use wavecrew_core::time::Timestamp;
 use wavecrew_run::driver::{Edit, Moment, NewSession, OpenSession, follow_edit, read_edit};
-use wavecrew_store::{SESSION_FORMAT, SessionDir, SessionInfo, SessionState, session_id};
+use wavecrew_store::{IssueStore, SESSION_FORMAT, SessionDir, SessionInfo, SessionState, session_id};
 
 /// Run a team or a table of tasks, or continue a session
 #[derive(clap::Args, Debug)]
@@ -39,6 +39,12 @@ pub struct TeamRun {
     dry_run: bool,
     #[command(flatten)]
     flags: RunFlags,
+}
+
+impl TeamRun {
+    pub fn is_wanted(&self) -> bool {
+        self.resume.is_some()
+    }
 }
 
 const EXAMPLES: &str = "\
@@ -99,9 +105,11 @@ impl Args {
         if let Some(exit) = self.unfinished_before(project, &target, &request, global, config)? {
             return Ok(exit);
         }
+        agents::check_rows(&chosen.choice, &target.team, &target.plan)?;
         let target = launch::confirm::confirm(target, &self.words, self.how.flags.yes, global)?;
         let (agent, why) = (chosen.choice.default.clone(), chosen.why);
         let mut options = self.how.flags.options(global, config, chosen);
+        options.isolation = isolation::settle(project, &target.team, self.how.flags.isolation, global.quiet)?;
         options.pipeline.clone_from(&target.pipeline);
         let date = jiff::Timestamp::now().strftime("%Y%m%d").to_string();
         let name = match &target.file {
@@ -140,7 +148,12 @@ impl Args {
             extra: serde_json::Map::new(),
         };
         let (mut session, ledger) = new.create(info).map_err(launch::session_failure)?;
+        if !target.new_issues.is_empty() {
+            IssueStore::new(project).take_in(&target.new_issues)?;
+        }
         session.log_bytes = config.limits.log_bytes;
+        isolation::keep(&mut session.info, self.how.flags.isolation);
+        session.dir.write_info(&session.info)?;
         if let Some(file) = &self.how.flags.record {
             launch::record::begin(file, &mut session)?;
         }
@@ -266,6 +279,7 @@ pub fn resume(
         .collect();
     role_agents.extend(flags.role_agent.iter().cloned());
     let chosen = agents::choose(&ledger.team, config, agent.as_deref(), &role_agents)?;
+    agents::check_rows(&chosen.choice, &ledger.team, ledger.plan())?;
     let why = if flags.agent.is_some() {
         chosen.why
     } else {
@@ -280,6 +294,9 @@ pub fn resume(
     if flags.concurrency.is_none() {
         options.concurrency = info.concurrency;
     }
+    let place = flags.isolation.or_else(|| isolation::kept(&info));
+    options.isolation = isolation::settle(project, &ledger.team, place, global.quiet)?;
+    isolation::keep(&mut session.info, place);
     // Limits stay in force until another one is given.
     options.budget = flags.budget.over(ledger.budget.or(config.spending.budget));
     let standing_agents = options.agents.clone();

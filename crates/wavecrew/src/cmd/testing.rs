@@ -33,12 +33,7 @@ Examples:
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
-        let words = Words::of_team(
-            "testing",
-            self.request.clone(),
-            self.pipeline.clone(),
-            self.testing.clone(),
-        );
+        let words = Words::of_testing(self.request.clone(), self.pipeline.clone(), self.testing.clone());
         run::Args::of_team(words, self.how.clone()).run(global)
     }
 }

@@ -38,6 +38,12 @@ pub struct TestingFlags {
     /// Seconds that one run of the tests may take [default: 300]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub test_timeout: Option<u64>,
+    /// Decides everything that is drawn by lot: inputs of the offline agent, orders of tests, deliberate changes
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Seconds that the offline agent may look for inputs in each module [default: 10]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub offline_budget: Option<u64>,
     /// Copy the tests that were kept into the project at the end, after showing them
     #[arg(long)]
     pub apply: bool,
@@ -57,6 +63,8 @@ impl TestingFlags {
     pub fn given(&self) -> Option<&'static str> {
         [
             (self.since.is_some(), "--since"),
+            (self.seed.is_some(), "--seed"),
+            (self.offline_budget.is_some(), "--offline-budget"),
             (!self.targets.is_empty(), "--target"),
             (self.mutation.is_some(), "--mutation"),
             (self.test_timeout.is_some(), "--test-timeout"),
@@ -164,7 +172,8 @@ pub fn prepare(
             .collect(),
         mutation: flags.mutation(),
         run_seconds: flags.test_timeout.unwrap_or(RUN_SECONDS),
-        seed: super::budget::seed(),
+        seed: flags.seed.unwrap_or_else(super::budget::seed),
+        offline_seconds: flags.offline_budget,
     };
     Ok(Prepared { found, scope, size })
 }

@@ -119,6 +119,24 @@ pub fn event(event: &Event, ledger: &Ledger) -> Option<(Weight, String)> {
             (Weight::Detail, format!("Wave {wave}: {}", count(tasks, "task")))
         }
         Event::WaveMerged { wave } => (Weight::Milestone, wave_done(ledger, *wave)),
+        Event::TreeMade { task, tree } => (
+            Weight::Detail,
+            format!("{task} works on branch {}", one_line(&tree.branch)),
+        ),
+        Event::TreeMerged {
+            task,
+            commit: Some(commit),
+        } => (
+            Weight::Milestone,
+            format!(
+                "{task} is merged, up to {}",
+                commit.chars().take(10).collect::<String>()
+            ),
+        ),
+        Event::TreeMerged { task, commit: None } => (Weight::Detail, format!("{task} changed nothing")),
+        Event::TreeRefused { task, error, .. } => {
+            (Weight::Trouble, format!("{task} failed: {}", one_line(error)))
+        }
         Event::Edited { .. } => (
             Weight::Milestone,
             "tasks.csv was edited; the run follows".to_owned(),

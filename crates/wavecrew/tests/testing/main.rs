@@ -6,4 +6,5 @@ mod bad_input;
 mod examples;
 mod lab;
 mod liars;
+mod offline;
 mod rounds;

@@ -1,0 +1,155 @@
+"""The helper on whole modules: what it writes, and what it survives."""
+import os
+import subprocess
+import sys
+
+import pytest
+
+
+def passes(outcome):
+    """Runs the written tests with pytest and answers whether all pass."""
+    path = outcome["written"][0]["path"]
+    project = os.path.dirname(outcome["file"])
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", path], stdout=subprocess.PIPE,
+        env=dict(os.environ, PYTHONPATH=project, PYTHONDONTWRITEBYTECODE="1"), cwd=os.path.dirname(path))
+    return ran.returncode == 0
+
+
+def test_a_function_gets_a_table_of_plain_inputs(generate):
+    outcome, text = generate(
+        "def grade(score: int) -> str:\n"
+        "    if score < 0 or score > 100:\n        raise ValueError('score out of range')\n"
+        "    if score >= 90:\n        return 'A'\n    return 'B' if score >= 75 else 'F'\n")
+    assert outcome["lines"][0] == outcome["lines"][1]
+    assert outcome["mutants"]["survived"] == 0
+    assert "@pytest.mark.parametrize(" in text
+    assert 'match=' in text and "ValueError" in text
+    assert "from sample import grade" in text
+    assert passes(outcome)
+
+
+def test_the_same_seed_writes_the_same_tests(generate):
+    source = "def sign(n):\n    if n > 0:\n        return 1\n    return -1 if n < 0 else 0\n"
+    one, first = generate(source)
+    two, second = generate(source)
+    assert [w["tests"] for w in one["written"]] == [w["tests"] for w in two["written"]]
+    assert first == second
+    assert one["written"][0]["path"] != two["written"][0]["path"]
+
+
+def test_classes_are_driven_by_calls_and_their_state_is_shown(generate):
+    outcome, text = generate(
+        "class Counter:\n    def __init__(self, start=0):\n        self.value = start\n"
+        "    def add(self, n):\n        if n < 0:\n            raise ValueError('negative')\n        self.value += n\n"
+        "    def __len__(self):\n        return self.value\n")
+    assert "counter.add(" in text
+    assert "assert counter.value ==" in text
+    assert "len(counter)" in text
+    assert passes(outcome)
+
+
+def test_doctest_inputs_are_used_and_disagreeing_ones_are_defects(generate):
+    outcome, text = generate(
+        'def shout(text):\n    """\n    >>> shout("hello there")\n    \'HELLO THERE!\'\n'
+        '    >>> shout("other words")\n    \'OTHER WORDS\'\n    """\n    return text.upper()\n')
+    assert [d["kind"] for d in outcome["defects"]] == ["example disagrees"]
+    assert "hello there" in outcome["defects"][0]["what"]
+    quarantine = outcome["defects"][0]["quarantine"]
+    assert os.path.basename(quarantine).startswith("quarantine_")
+    assert "other words" in text
+
+
+def test_round_trips_that_fail_are_defects(generate):
+    outcome, _ = generate(
+        "def encode_key(text: str) -> str:\n    return text.replace('b', 'B')\n\n\n"
+        "def decode_key(text: str) -> str:\n    return text.replace('B', 'b')\n")
+    assert "round trip" in [d["kind"] for d in outcome["defects"]]
+
+
+def test_internal_errors_on_documented_input_are_defects(generate):
+    outcome, _ = generate("def first(items: list) -> int:\n    return items[0]\n")
+    found = outcome["defects"]
+    assert [d["kind"] for d in found] == ["internal error"]
+    assert found[0]["call"] == "first([])"
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("def f(:\n", "does not parse"),
+        ("import nothing_of_that_name\n", "import fails: ModuleNotFoundError"),
+        ("import sys\nsys.exit(3)\n", "import fails: SystemExit"),
+        ("raise KeyboardInterrupt\n", "import fails: KeyboardInterrupt"),
+        ("import os\nos._exit(0)\n", "the import dies"),
+        ("import subprocess\nsubprocess.run(['true'])\n", "import tries what the sandbox refuses: subprocess.Popen"),
+        ("import socket\nsocket.create_connection(('127.0.0.1', 9))\n", "import tries what the sandbox refuses"),
+        ("open('/tmp/wavecrew-offline-must-not-exist', 'w')\n", "import tries what the sandbox refuses: writing"),
+        ("VALUE = 3\n", "has nothing public to call"),
+        ("x = []\nwhile True:\n    x.append('x' * 1000000)\n", "import fails: MemoryError"),
+    ],
+)
+def test_modules_that_cannot_be_tested_say_why(generate, source, why):
+    outcome, _ = generate(source)
+    assert outcome["written"] == []
+    assert why in outcome["left_out"][0]["why"]
+    assert not os.path.exists("/tmp/wavecrew-offline-must-not-exist")
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        "def bad(n: int):\n    while n > 2:\n        pass\n    return n\n",
+        "def bad(n: int):\n    return bad(n + 1) if n else 0\n",
+        "import os\ndef bad(n: int):\n    if n > 3:\n        os._exit(1)\n    return n\n",
+        "import sys\ndef bad(n: int):\n    if n > 3:\n        sys.exit(n)\n    return n\n",
+        "def bad(n: int):\n    return len('x' * (10 ** 11 if n > 3 else 1))\n",
+        "import sys\ndef bad(n: int):\n    sys.stdout.buffer.write(b'\\xff\\x00{\"event\": 1}\\n')\n    return n\n",
+        "import builtins\nbuiltins.len = None\ndef bad(n: int):\n    return n\n",
+        "import threading, time\ndef bad(n: int):\n    threading.Thread(target=lambda: time.sleep(9), daemon=True).start()\n",
+        "def bad(n: int):\n    return input()\n",
+        "import subprocess\ndef bad(n: int):\n    return subprocess.check_output(['true'])\n",
+        "import os\ndef bad(n: int):\n    open('/tmp/wavecrew-offline-must-not-exist', 'w').close()\n",
+        "import time\ndef bad(n: int):\n    time.sleep(100)\n    return n\n",
+        "import random\ndef bad(n: int):\n    return random.random() + id(object())\n",
+        "import signal\ndef bad(n: int):\n    try:\n        while True:\n            pass\n    except BaseException:\n        return n\n",
+    ],
+)
+def test_trouble_in_one_function_spares_the_others(generate, trouble):
+    outcome, text = generate(trouble + "\n\ndef good(n: int) -> int:\n    return n * 3\n")
+    assert "good(" in text
+    assert passes(outcome)
+    assert not os.path.exists("/tmp/wavecrew-offline-must-not-exist")
+
+
+def test_no_end_is_a_defect(generate):
+    outcome, _ = generate("def spin(n: int) -> int:\n    while n > 2:\n        pass\n    return n\n")
+    assert "does not end" in [d["kind"] for d in outcome["defects"]]
+
+
+def test_results_that_depend_on_the_day_are_left_out(generate):
+    outcome, text = generate(
+        "import datetime\n\ndef age(year: int) -> int:\n    return datetime.date.today().year - year\n\n"
+        "def twice(n: int) -> int:\n    return n * 2\n")
+    assert "age(" not in text
+    assert "twice(" in text
+
+
+def test_generators_coroutines_context_managers_and_output(generate):
+    outcome, text = generate(
+        "import contextlib\n\ndef count(n: int):\n    yield from range(n)\n\n"
+        "async def later(n: int):\n    return n + 1\n\n"
+        "@contextlib.contextmanager\ndef opened(name: str):\n    print('in', name)\n    yield name.upper()\n")
+    assert "list(count(" in text
+    assert "asyncio.run(later(" in text
+    assert "with opened(" in text
+    assert "capsys.readouterr().out" in text
+    assert passes(outcome)
+
+
+def test_files_of_earlier_rounds_stay_and_feedback_aims(generate):
+    source = "def pick(word: str) -> int:\n    if word == 'needle':\n        return 1\n    return 0\n"
+    first, _ = generate(source)
+    second, text = generate(source, feedback={"uncovered": [[3, 3]], "survivors": [], "failing": []})
+    assert first["written"][0]["path"] != second["written"][0]["path"]
+    assert "needle" in text

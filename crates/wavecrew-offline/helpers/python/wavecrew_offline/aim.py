@@ -1,0 +1,209 @@
+"""New inputs from what a run compared: where a compared value stands in the input, the other side is put in its place."""
+import ast
+import enum
+import re
+
+from . import shapes
+from .cases import Case
+from .kinds import of_annotation
+from .vary import literal
+
+MOST_ITEMS = 40
+SIMPLE = (str, int, float, bool, type(None), bytes)
+
+
+class Slots:
+    """The expressions of a case, each of which can be replaced."""
+
+    def __init__(self, case):
+        self.case = case
+        self.sources = [source for _, source in case.args]
+        self.receiver = len(self.sources) if case.receiver is not None else None
+        if case.receiver is not None:
+            self.sources.append(case.receiver)
+
+    def replaced(self, index, source):
+        case = self.case
+        if index == self.receiver:
+            return Case(case.target, case.args, source, case.steps)
+        args = list(case.args)
+        args[index] = (args[index][0], source)
+        return case.with_args(args)
+
+
+def leaves(source):
+    """Constants in an expression: start, end and value of each, positions in bytes."""
+    try:
+        tree = ast.parse(source, mode="eval")
+    except SyntaxError:
+        return
+    if "\n" in source:
+        return
+    inside = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+            inside.add(id(node.operand))
+            yield node.col_offset, node.end_col_offset, -node.operand.value
+        elif isinstance(node, ast.Constant) and id(node) not in inside:
+            yield node.col_offset, node.end_col_offset, node.value
+
+
+def suggestions(probe, rng):
+    """Pairs of a value that was seen and values that would have gone another way."""
+    found = []
+    for operator, left, right in probe.pairs:
+        if operator == "Item":
+            if isinstance(left, dict):
+                found.append((right, [key for key in list(left)[:MOST_ITEMS] if isinstance(key, SIMPLE)]))
+            elif isinstance(left, enum.EnumMeta):
+                found.append((right, list(left.__members__)[:MOST_ITEMS]))
+        elif operator in ("In", "NotIn"):
+            if isinstance(right, str) and isinstance(left, str):
+                found.append((left, list(right[:20])))
+                found.append((right, [right + left, left + right]))
+            elif isinstance(right, (list, tuple, set, frozenset, dict)):
+                items = sorted(right, key=repr)[:MOST_ITEMS]
+                found.append((left, [item for item in items if isinstance(item, SIMPLE)]))
+        elif isinstance(left, SIMPLE) and isinstance(right, SIMPLE):
+            found.append((left, _near(right)))
+            found.append((right, _near(left)))
+    for name, owner, args in probe.methods:
+        found.extend(_of_method(name, owner, args, rng))
+    for kind, value in probe.conversions:
+        if isinstance(value, str):
+            found.append((value, ["12", "-3", "0"] + (["2.5"] if kind == "float" else [])))
+    return found
+
+
+def _near(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return [value]
+    return [value, value + 1, value - 1]
+
+
+def _of_method(name, owner, args, rng):
+    text = args[0] if args else None
+    if isinstance(owner, str) and isinstance(text, (str, tuple)):
+        options = [text] if isinstance(text, str) else [t for t in text if isinstance(t, str)][:12]
+        for option in options:
+            if name == "startswith":
+                yield owner, [option + owner]
+            elif name == "endswith":
+                yield owner, [owner + option]
+            elif option:
+                middle = len(owner) // 2
+                yield owner, [owner + option + "1", owner[:middle] + option + owner[middle:], option + owner + option]
+    elif name == "strptime" and len(args) == 2 and all(isinstance(arg, str) for arg in args):
+        yield args[0], shapes.dates(args[1])
+    elif isinstance(owner, re.Pattern) and args:
+        subject = args[1] if name.startswith("sub") and len(args) > 1 else args[0]
+        if isinstance(subject, str):
+            yield subject, shapes.matches(owner, rng, 6)
+    elif owner is re and len(args) > 1:
+        subject = args[2] if name.startswith("sub") and len(args) > 2 else args[1]
+        pattern = args[0]
+        if isinstance(subject, str) and isinstance(pattern, (str, re.Pattern)):
+            yield subject, shapes.matches(pattern, rng, 6)
+    elif isinstance(owner, dict) and name == "get" and isinstance(text, SIMPLE):
+        yield text, [key for key in list(owner)[:MOST_ITEMS] if isinstance(key, SIMPLE)]
+
+
+def aimed(case, probe, rng, maker, pool, values, most=160):
+    """Cases that differ from `case` where the probe saw a decision. `values` are the arguments as they were."""
+    slots = Slots(case)
+    found = {}
+    for seen, wanted in suggestions(probe, rng):
+        for index, source in enumerate(slots.sources):
+            for changed in _substitutes(source, seen, wanted):
+                if changed != source and len(changed) <= 200:
+                    found[slots.replaced(index, changed)] = None
+        if len(found) > most * 4:
+            break
+    for value, kind in probe.checks:
+        for index, known in enumerate(values):
+            if known is value and index < len(case.args):
+                for each in kind if isinstance(kind, tuple) else (kind,):
+                    for _ in range(3):
+                        made = maker.make(of_annotation(each), pool, 1)
+                        found[slots.replaced(index, made)] = None
+    listed = list(found)
+    if len(listed) > most:
+        listed = rng.sample(listed, most)
+    return listed
+
+
+def _substitutes(source, seen, wanted):
+    whole = source.encode()
+    for start, end, value in leaves(source):
+        for new in _leaf(value, seen, wanted):
+            yield (whole[:start] + repr(new).encode() + whole[end:]).decode()
+    plain, value = literal(source)
+    if plain and isinstance(seen, int) and not isinstance(seen, bool) and hasattr(value, "__len__") and len(value) == seen:
+        for size in wanted:
+            if isinstance(size, int) and 0 <= size <= 60:
+                resized = _resized(value, size)
+                if resized is not None:
+                    yield repr(resized)
+
+
+def _leaf(value, seen, wanted):
+    if isinstance(value, bool) or value is None:
+        return
+    if isinstance(value, str) and isinstance(seen, str):
+        for new in wanted:
+            if not isinstance(new, str):
+                continue
+            if value == seen or value.strip().lower() == seen.strip().lower():
+                yield new
+            elif seen and seen in value:
+                yield value.replace(seen, new, 1)
+            elif seen and seen in value.lower():
+                at = value.lower().index(seen)
+                yield value[:at] + new + value[at + len(seen):]
+    elif isinstance(value, str) and isinstance(seen, int) and str(seen) in value and not isinstance(seen, bool):
+        for new in wanted:
+            if isinstance(new, int):
+                yield value.replace(str(seen), str(new), 1)
+    elif isinstance(value, (int, float)) and isinstance(seen, (int, float)) and not isinstance(seen, bool):
+        for new in wanted:
+            if not isinstance(new, (int, float)) or isinstance(new, bool) or new != new or abs(new) > 1e18:
+                continue
+            yield new if value == seen else _moved(value, seen, new)
+            if seen and value and value != seen and new:
+                scaled = value * (new / seen)
+                if abs(scaled) < 1e18:
+                    yield round(scaled) if isinstance(value, int) else scaled
+
+
+def _moved(value, seen, new):
+    moved = value + (new - seen)
+    return int(moved) if isinstance(value, int) else moved
+
+
+def _resized(value, size):
+    if isinstance(value, (str, bytes, list, tuple)):
+        if not value:
+            return value.__class__("a" * size) if isinstance(value, str) else None
+        return (value * (size // len(value) + 1))[:size]
+    return None
+
+
+def calmer(case):
+    """Cases with smaller numbers and shorter texts, which read better."""
+    slots = Slots(case)
+    for index, source in enumerate(slots.sources):
+        whole = source.encode()
+        for start, end, value in leaves(source):
+            for new in _smaller(value):
+                yield slots.replaced(index, (whole[:start] + repr(new).encode() + whole[end:]).decode())
+
+
+def _smaller(value):
+    if isinstance(value, bool) or value is None:
+        return ()
+    if isinstance(value, int):
+        sign = -1 if value < 0 else 1
+        return [sign * new for new in (1, 2, 10, 100, 1000) if new < abs(value)] if abs(value) > 12 else ()
+    if isinstance(value, str) and len(value) > 10:
+        return [value[:4], value[:8], value[-8:]]
+    return ()

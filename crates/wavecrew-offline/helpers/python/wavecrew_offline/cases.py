@@ -1,0 +1,104 @@
+"""A case: one call with its setup, kept as source text, so that it runs, mutates and is written as the same thing."""
+import builtins
+import keyword
+
+
+class Case:
+    """`target` is called with `args`, pairs of a parameter name (or None for positional) and an expression.
+
+    Methods have the expression that makes their object in `receiver`, and calls made on it before in `steps`.
+    """
+
+    __slots__ = ("target", "receiver", "steps", "args", "_key", "_hash")
+
+    def __init__(self, target, args, receiver=None, steps=()):
+        self.target = target
+        self.args = tuple(args)
+        self.receiver = receiver
+        self.steps = tuple(steps)
+        self._key = (self.target, self.receiver, self.steps, self.args)
+        self._hash = hash(self._key)
+
+    def key(self):
+        return self._key
+
+    def __eq__(self, other):
+        return self._key == other._key
+
+    def __hash__(self):
+        return self._hash
+
+    def size(self):
+        """How much a person has to read."""
+        text = sum(len(source) for _, source in self.args) + len(self.receiver or "")
+        return text + sum(20 + sum(len(source) for _, source in args) for _, args in self.steps)
+
+    def with_args(self, args):
+        return Case(self.target, args, self.receiver, self.steps)
+
+    def data(self):
+        return [self.target, [list(a) for a in self.args], self.receiver,
+                [[name, [list(a) for a in args]] for name, args in self.steps]]
+
+    @staticmethod
+    def of(data):
+        target, args, receiver, steps = data
+        return Case(
+            target, [tuple(a) for a in args], receiver,
+            [(name, tuple(tuple(a) for a in args)) for name, args in steps],
+        )
+
+
+def arguments(args):
+    return ", ".join(source if name is None else name + "=" + source for name, source in args)
+
+
+OPERATORS = {
+    "__eq__": "==", "__ne__": "!=", "__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">=", "__add__": "+",
+    "__sub__": "-", "__mul__": "*", "__truediv__": "/", "__floordiv__": "//", "__mod__": "%", "__and__": "&",
+    "__or__": "|", "__xor__": "^", "__pow__": "**", "__matmul__": "@", "__lshift__": "<<", "__rshift__": ">>",
+}
+REFLECTED = {
+    "__radd__": "+", "__rsub__": "-", "__rmul__": "*", "__rtruediv__": "/", "__rfloordiv__": "//", "__rmod__": "%",
+    "__rand__": "&", "__ror__": "|", "__rxor__": "^", "__rpow__": "**",
+}
+UNARY = {"__neg__": "-{}", "__pos__": "+{}", "__abs__": "abs({})", "__invert__": "~{}", "__len__": "len({})",
+         "__str__": "str({})", "__repr__": "repr({})", "__bool__": "bool({})", "__hash__": "hash({})",
+         "__iter__": "list({})", "__int__": "int({})", "__float__": "float({})", "__next__": "next({})",
+         "__bytes__": "bytes({})", "__reversed__": "list(reversed({}))", "__complex__": "complex({})",
+         "__index__": "[10, 20, 30][{}]"}
+
+
+def method_call(subject, name, args):
+    """The call of a method as a person would write it: operators instead of their methods."""
+    plain = len(args) == 1 and args[0][0] is None
+    if name in OPERATORS and plain:
+        return "%s %s %s" % (subject, OPERATORS[name], _operand(args[0][1]))
+    if name in REFLECTED and plain:
+        return "%s %s %s" % (_operand(args[0][1]), REFLECTED[name], subject)
+    if name in UNARY and not args:
+        return UNARY[name].format(subject)
+    if name == "__getitem__" and plain:
+        return "%s[%s]" % (subject, args[0][1])
+    if name == "__contains__" and plain:
+        return "%s in %s" % (_operand(args[0][1]), subject)
+    if name == "__call__":
+        return "%s(%s)" % (subject, arguments(args))
+    return "%s.%s(%s)" % (subject, name, arguments(args))
+
+
+def _operand(source):
+    return "(%s)" % source if source.startswith("lambda") or " " in source and source[0] not in "'\"([{" else source
+
+
+def subject_name(class_name):
+    """`HTTPVersion` becomes `http_version`: what the object is called in a test."""
+    name = ""
+    for index, char in enumerate(class_name.strip("_")):
+        before = class_name.strip("_")[index - 1] if index else ""
+        if char.isupper() and before and not before.isupper() and before != "_":
+            name += "_"
+        name += char.lower()
+    if keyword.iskeyword(name) or hasattr(builtins, name) or not name.isidentifier() or name == class_name:
+        name = "subject"
+    return name

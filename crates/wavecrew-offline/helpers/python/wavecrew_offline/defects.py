@@ -1,0 +1,209 @@
+"""What looks like a defect rather than like behaviour to keep."""
+import doctest
+
+from .cases import Case, arguments
+
+# Errors that say that the code lost its way, not that the caller was told off.
+INTERNAL = ("IndexError", "AttributeError", "UnboundLocalError", "RecursionError", "NameError", "KeyError",
+            "ZeroDivisionError", "AssertionError", "RuntimeError", "UnicodeDecodeError")
+# Pairs of words that promise to undo each other.
+INVERSE = (
+    ("parse", "format"), ("encode", "decode"), ("dumps", "loads"), ("dump", "load"), ("serialize", "deserialize"),
+    ("serialise", "deserialise"), ("escape", "unescape"), ("quote", "unquote"), ("pack", "unpack"), ("to", "from"),
+    ("compress", "decompress"), ("encrypt", "decrypt"), ("marshal", "unmarshal"), ("stringify", "parse"),
+    ("hexlify", "unhexlify"), ("flatten", "unflatten"),
+)
+MOST_PER_TARGET = 2
+
+
+def plain_enough(entries):
+    """Entries without those that a test could not assert or that say nothing new."""
+    seen = set()
+    kept = []
+    for entry in entries:
+        if entry.target["how"] == "setter" and entry.facts == [("{}", "is", "None")]:
+            continue  # nothing to assert
+        if entry.how == "raises" and not entry.explicit:
+            if entry.facts[0][1] == "RecursionError":
+                continue  # how deep is deep enough depends on who calls
+            key = (entry.case.target, entry.facts[0], tuple(entry.error or ())[-1:])
+            if key in seen:
+                continue
+            seen.add(key)
+        kept.append(entry)
+    return kept
+
+
+class Finder:
+    """Looks for suspicious behaviour at the end of a search, in the child."""
+
+    def __init__(self, search, harvest, names, analysis):
+        self.search = search
+        self.harvest = harvest
+        self.names = names
+        self.targets = {target.key: target for target in analysis.targets}
+        self.found = []
+        self.errors = set()
+        self.calls = set()
+
+    def run(self):
+        """All findings. What shows one is taken out of the pool, so that no test records it as it is."""
+        for look in (self._internal_errors, self._examples, self._round_trips):
+            look()
+        pool = self.search.pool
+        for case in [case for case, outcome in pool.items() if self.suspicious(case, outcome)]:
+            del pool[case]
+            self.search.by_target[case.target].remove(case)
+        return self.found
+
+    def suspicious(self, case, outcome):
+        """Whether the case shows something that was found here."""
+        if outcome.how == "raises" and outcome.error and (case.target, outcome.error[0], outcome.error[2]) in self.errors:
+            return True
+        return case.receiver is None and "%s(%s)" % (self.targets[case.target].path_name, arguments(case.args)) in self.calls
+
+    def _add(self, kind, case, what, line=0, test=None):
+        same = [one for one in self.found if one["kind"] == kind and one["case"][0] == case.target]
+        if len(same) < MOST_PER_TARGET:
+            self.found.append({"kind": kind, "case": case.data(), "what": what, "line": line, "test": test})
+
+    def _internal_errors(self):
+        """Inputs of the documented kind that end in an error nobody raised on purpose."""
+        pool = sorted(self.search.pool.items(), key=lambda item: item[0].size())
+        for case, outcome in pool:
+            if outcome.how != "raises" or outcome.explicit or outcome.error is None:
+                continue
+            name, message, line = outcome.error
+            if name in INTERNAL and line and self._plain(case):
+                self.errors.add((case.target, name, line))
+                self._add("internal error", case, "%s: %s" % (name, message), line)
+
+    def _plain(self, case):
+        """Whether all arguments are of the likeliest kind of their parameter, by annotation or docstring."""
+        target = self.targets[case.target]
+        if not target.public or not case.args:
+            return False
+        position = 0
+        for name, source in case.args:
+            parameter = next((p for p in target.parameters if p.name == name), None)
+            if name is None:
+                plain = [p for p in target.parameters if p.style == "plain"]
+                parameter = plain[position] if position < len(plain) else None
+                position += 1
+            if parameter is None or not parameter.documented:
+                return False
+            if not _fits(source, parameter.kinds[0][0]):
+                return False
+        return True
+
+    def _examples(self):
+        """Examples of docstrings whose result is another one."""
+        checker = doctest.OutputChecker()
+        flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+        for source, want, known in self.harvest.examples:
+            found = self.harvest.resolved(source, known)
+            if found is None:
+                continue
+            outcome, shown = self._value(found)
+            if outcome != "returns" or "Traceback" in want or shown is None:
+                continue
+            if not checker.check_output(want, shown + "\n", flags) and not _equal(self.search.runner, want, found):
+                target = self._target_in(found)
+                if target is not None:
+                    self.calls.add(found)
+                    case = Case(target, [])
+                    self._add(
+                        "example disagrees", case, "%s gives %s, its docstring says %s" % (found, shown, want.strip()),
+                        test="    assert repr(%s) == %r" % (found, want.strip()))
+
+    def _value(self, source):
+        runner = self.search.runner
+        try:
+            value = runner.guard.call(lambda: runner.evaluate(source), runner.seconds)
+            return "returns", repr(value)
+        except BaseException:
+            return "raises", None
+
+    def _target_in(self, source):
+        for key, target in self.targets.items():
+            if target.name + "(" in source and target.public:
+                return key
+        return None
+
+    def _round_trips(self):
+        """Pairs of functions whose names promise to undo each other."""
+        functions = {key: t for key, t in self.targets.items() if t.how in ("function", "static") and t.public}
+        for key, target in functions.items():
+            for there, back in _inverse_names(key):
+                other = functions.get(back)
+                if other is not None and one_argument(target) and one_argument(other):
+                    self._round_trip(target, other)
+
+    def _round_trip(self, target, other):
+        """`other(target(x)) == x`, for the inputs that the search found for `target`."""
+        failures, successes = [], 0
+        known = list(self.search.by_target.get(target.key, ()))[:40]
+        for case in known + [self.search.fresh(target) for _ in range(60)]:
+            if len(case.args) != 1 or not self._plain_or_untyped(case):
+                continue
+            source = case.args[0][1]
+            there = "%s(%s)" % (target.path_name, arguments(case.args))
+            call = "%s(%s)" % (other.path_name, there)
+            how, shown = self._value(call)
+            how_was, was = self._value(source)
+            if self._value(there)[0] != "returns":
+                continue
+            if how == "returns" and shown == was:
+                successes += 1
+            elif how_was == "returns":
+                failures.append((case, call, shown if how == "returns" else "an error", was))
+        # Where hardly anything comes back, the names were a coincidence.
+        if failures and successes >= max(3, len(failures)):
+            case, call, shown, was = min(failures, key=lambda item: len(item[1]))
+            self._add("round trip", case, "%s gives %s" % (call, shown), test="    assert %s == %s" % (call, case.args[0][1]))
+
+    def _plain_or_untyped(self, case):
+        target = self.targets[case.target]
+        return _fits(case.args[0][1], target.parameters[0].kinds[0][0])
+
+
+def one_argument(target):
+    return bool(target.parameters) and sum(1 for p in target.parameters if p.required) == 1
+
+
+def _inverse_names(key):
+    for one, other in INVERSE:
+        for first, second in ((one, other), (other, one)):
+            parts = key.split("_")
+            if first in parts:
+                yield key, "_".join(second if part == first else part for part in parts)
+            elif key == first:
+                yield key, second
+
+
+def _fits(source, kind):
+    """Whether a literal is of a kind."""
+    from .vary import literal
+
+    plain, value = literal(source)
+    if not plain:
+        return kind[0] in ("class", "enum", "datetime", "date", "timedelta", "callable", "decimal", "path")
+    if kind[0] == "union":
+        return any(_fits(source, part) for part in kind[1:])
+    kinds = {"int": int, "str": str, "float": (int, float), "bool": bool, "bytes": bytes, "list": (list, tuple),
+             "dict": dict, "set": (set, frozenset), "tuple": tuple, "none": type(None)}
+    if kind[0] not in kinds:
+        return False
+    if not isinstance(value, kinds[kind[0]]) or isinstance(value, bool) and kind[0] != "bool":
+        return False
+    if kind[0] in ("list", "set") and len(kind) > 1 and kind[1] != ("any",):
+        return all(_fits(repr(item), kind[1]) for item in value)
+    return True
+
+
+def _equal(runner, want, source):
+    """Whether what the docstring shows is equal, though written differently."""
+    try:
+        return runner.evaluate(want.strip()) == runner.evaluate(source)
+    except BaseException:
+        return False

@@ -1,0 +1,275 @@
+"""Writes the tests of one module: search in a child, check in fresh ones, write, run with pytest, tell."""
+import ast
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree
+
+from . import children, defects, quarantine
+from .cases import Case
+from .render import Entry, Writer
+
+RESTARTS = 6
+# Budgets are processor time; on a busy machine they may take this much of the clock.
+BUSY_FACTOR = 6
+BUSY_SECONDS = 20
+PATIENCE = 3.0  # seconds that a call may take before it counts as one that does not end
+ZONES = ("America/St_Johns", "Asia/Kolkata")
+
+
+def place(path):
+    """The dotted name of a file and the folder that has to be on the path for it."""
+    folder, name = os.path.split(path)
+    parts = [] if name == "__init__.py" else [name[:-3]]
+    while os.path.exists(os.path.join(folder, "__init__.py")) and os.path.basename(folder).isidentifier():
+        folder, package = os.path.split(folder)
+        parts.insert(0, package)
+    return ".".join(parts), folder
+
+
+class Module:
+    """The work on one module; `outcome` is what comes of it."""
+
+    def __init__(self, request):
+        self.request = request
+        self.path = os.path.abspath(request["file"])
+        self.name, self.import_root = place(self.path)
+        self.started = time.monotonic()
+        self.outcome = {
+            "file": request["file"], "module": self.name, "written": [], "defects": [], "left_out": [],
+            "lines": None, "mutants": None, "tests": 0, "seed": request["seed"],
+        }
+        self.excluded = []
+        self.corpus = []
+        self.hangs = []
+
+    def tell(self, what):
+        print(json.dumps({"progress": what, "module": self.name}), flush=True)
+
+    def leave_out(self, what, why):
+        self.outcome["left_out"].append({"what": what, "why": why})
+
+    def run(self):
+        result = self._search()
+        if result is not None:
+            self._write(result)
+        self.outcome["seconds"] = round(time.monotonic() - self.started, 2)
+        return self.outcome
+
+    # -- search ------------------------------------------------------------------------------------------------------
+
+    def _child_request(self, **more):
+        request = {
+            "path": self.path, "module": self.name, "packages": [self.name.split(".")[0]],
+            "sys_path": self.request.get("sys_path", []) + [self.import_root], "seed": self.request["seed"],
+            "harvest_root": self._harvest_root(), "corpus": [], "excluded": [], "mode": "search",
+            "feedback": self.request.get("feedback"),
+        }
+        request.update(more)
+        request["wall_seconds"] = request["seconds"] * BUSY_FACTOR + BUSY_SECONDS
+        return request
+
+    def _harvest_root(self):
+        """The project, or the package alone where the project is a folder of installed packages."""
+        root = os.path.abspath(self.request["root"])
+        if os.path.basename(root) in ("site-packages", "dist-packages"):
+            return os.path.join(root, self.name.split(".")[0])
+        return root
+
+    def _search(self):
+        try:
+            with open(self.path, "rb") as file:
+                ast.parse(file.read())
+        except (SyntaxError, ValueError) as error:
+            self.leave_out(self.name, "does not parse: %s" % error)
+            return None
+        except OSError as error:
+            self.leave_out(self.name, "cannot be read: %s" % error)
+            return None
+        left = self.request["budget"]
+        for attempt in range(RESTARTS):
+            began = time.monotonic()
+            ended = children.run(
+                self._child_request(
+                    seconds=max(left, 1.0), seed=self.request["seed"] + attempt, corpus=self.corpus[-400:],
+                    excluded=self.excluded),
+                self._heard)
+            left -= time.monotonic() - began
+            refused = ended.last("left_out")
+            if refused:
+                self.leave_out(self.name, refused["why"])
+                return None
+            if ended.last("result"):
+                return ended.last("result")
+            trouble = ended.last("failed")
+            if ended.victim is None or trouble:
+                self.leave_out(self.name, trouble["why"] if trouble else "the import %s" % ended.why)
+                return None
+            self.excluded.append(ended.victim)
+            call = quarantine.shown(ended.victim)
+            self.leave_out(call, "the process %s" % ended.why)
+            if ended.why == "hangs":
+                self.hangs.append(ended.victim)
+        self.leave_out(self.name, "%d calls ended the process" % RESTARTS)
+        return None
+
+    def _heard(self, event):
+        if event["event"] == "found":
+            self.corpus.append(event["case"])
+        elif event["event"] == "hang":
+            if len(self.hangs) < 5:
+                self.hangs.append(event["case"])
+        elif event["event"] == "phase":
+            self.tell("%s: %d calls" % (event["name"], event["calls"]))
+
+    # -- check and write ---------------------------------------------------------------------------------------------
+
+    def _write(self, result):
+        entries = []
+        for number, (case, outcome) in enumerate(result["kept"]):
+            entries.append(Entry(number, Case.of(case), outcome, result["targets"][case[0]]))
+        self.outcome["lines"] = result["lines"]
+        self.outcome["mutants"] = {"killed": result["mutants"][0], "survived": result["mutants"][1]}
+        self.outcome["survivors"] = result["survivors"][:40]
+        self.outcome["unreached"] = result["unreached"][:200]
+        self.outcome["calls"] = result["calls"]
+        for target, whys in result["refused"].items():
+            for why in whys:
+                self.leave_out(target, why)
+        self._report_defects(result)
+        entries = self._same_everywhere(entries, result)
+        entries = defects.plain_enough(entries)
+        if not entries:
+            feedback = self.request.get("feedback") or {}
+            asked = feedback.get("uncovered") or feedback.get("survivors")
+            self.leave_out(
+                self.name, "nothing more was found for what is open" if asked
+                else "no call had a result that could be asserted")
+            return
+        note = self._note()
+        writer = Writer(self.name, result["targets"], result["origin"], note, result["seeded"])
+        path = self._free_path()
+        entries = self._passing(path, writer, entries)
+        if not entries:
+            os.remove(path)
+            return
+        self.outcome["tests"] = len(entries)
+        self.outcome["written"].append({
+            "path": path, "tests": [entry.test for entry in entries],
+            "covers": list(dict.fromkeys(entry.case.target for entry in entries))})
+
+    def _report_defects(self, result):
+        """Suspected defects, with a test for each in a file of its own."""
+        found = list(result["defects"])
+        for data in self.hangs[:1]:
+            if self._hangs(data):
+                what = "no end within %g s of processor time" % PATIENCE
+                found.append({"kind": "does not end", "case": data, "what": what, "line": 0})
+        if not found:
+            return
+        note = "Suspected defects of %s, found without knowing what was meant: to be judged by a person.\n" % self.name
+        os.makedirs(self.request["out"], exist_ok=True)
+        path = quarantine.write(self.request["out"], self.name, found, result["origin"], note)
+        for defect in found:
+            self.outcome["defects"].append({
+                "kind": defect["kind"], "call": quarantine.shown(defect["case"]), "what": defect["what"],
+                "line": defect["line"], "quarantine": path})
+
+    def _hangs(self, data):
+        """Whether a call does not end with much more time than the search gave it, either."""
+        ended = children.run(
+            self._child_request(mode="check", cases=[[0, data]], seconds=20.0, call_seconds=PATIENCE), lambda event: None)
+        seen = ended.last("outcome")
+        return ended.why == "hangs" or seen is not None and seen["outcome"][0] == "hangs"
+
+    def _note(self):
+        commit = self.request.get("commit")
+        when = " as of commit %s" % commit if commit else ""
+        return ("Records how %s behaves%s (wavecrew offline, seed %d).\n\n"
+                "A failure here says that behaviour changed, not that the change is wrong.\n" % (
+                    self.name, when, self.request["seed"]))
+
+    def _free_path(self):
+        short = self.name.split(".")[-1]
+        base = os.path.join(self.request["out"], "test_%s_behaviour" % short)
+        path, number = base + ".py", 2
+        while os.path.exists(path):
+            path, number = "%s_%d.py" % (base, number), number + 1
+        os.makedirs(self.request["out"], exist_ok=True)
+        return path
+
+    def _same_everywhere(self, entries, result):
+        """Keeps what comes out the same in fresh processes with other hash seeds, time zones, orders and dates."""
+        runs = [(1, ZONES[0], False), (4242, ZONES[1], bool(result["clock"]))]
+        for hash_seed, zone, shifted in runs:
+            order = [[entry.number, entry.case.data()] for entry in entries]
+            random.Random(hash_seed).shuffle(order)
+            ended = children.run(
+                self._child_request(
+                    mode="check", cases=order, seconds=max(20.0, self.request["budget"]), shift_clock=shifted,
+                    adopted=[[home, name] for name, home in result["origin"].items()]),
+                lambda event: None, hash_seed, zone)
+            seen = {event["number"]: event["outcome"] for event in ended.all("outcome")}
+            kept = []
+            for entry in entries:
+                again = seen.get(entry.number)
+                if again is not None and again[0] == entry.how and [tuple(f) for f in again[1]] == entry.facts:
+                    kept.append(entry)
+            if len(kept) < len(entries):
+                self.leave_out(
+                    self.name, "%d results depend on time zone, date, hash seed or order" % (len(entries) - len(kept)))
+            entries = kept
+        return entries
+
+    def _passing(self, path, writer, entries):
+        """Writes the file; runs it, and writes it again without what fails."""
+        for _ in range(4):
+            if not entries:
+                return entries
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(writer.text(entries))
+            failing = self._failing(path)
+            if not failing:
+                return entries
+            if failing is True:
+                self.leave_out(path, "the file does not load")
+                return []
+            self.leave_out(self.name, "%d tests failed when they were run" % len(failing))
+            entries = [entry for entry in entries if entry.test not in failing]
+        return entries
+
+    def _failing(self, path):
+        """Names of tests that do not pass, nothing when all do or pytest is not there, True when none ran."""
+        with tempfile.TemporaryDirectory(prefix="wavecrew-offline-") as folder:
+            report = os.path.join(folder, "junit.xml")
+            env = children.environment(7, "Asia/Tokyo")
+            env["PYTHONPATH"] = os.pathsep.join(self.request.get("sys_path", []) + [self.import_root])
+            env["HOME"] = folder
+            command = [sys.executable, "-s", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml", report, "-o",
+                       "junit_family=xunit1", "--rootdir", folder, "-c", os.devnull, "--noconftest", path]
+            try:
+                subprocess.run(command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, timeout=120)
+                tree = xml.etree.ElementTree.parse(report)
+            except (OSError, subprocess.TimeoutExpired, xml.etree.ElementTree.ParseError):
+                return None
+            failing, ran = set(), 0
+            for test in tree.iter("testcase"):
+                ran += 1
+                if any(test.find(kind) is not None for kind in ("failure", "error", "skipped")):
+                    failing.add(test.get("name"))
+            return failing if ran > 1 or not failing else (True if failing and ran == 1 and "." in str(failing) else failing)
+
+
+def main(request_path):
+    # Ended from outside, this still ends its children.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    with open(request_path, encoding="utf-8") as file:
+        request = json.load(file)
+    outcome = Module(request).run()
+    print(json.dumps({"outcome": outcome}), flush=True)

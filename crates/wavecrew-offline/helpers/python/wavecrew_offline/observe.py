@@ -1,0 +1,247 @@
+"""What a call did, as facts that a test can assert.
+
+A fact is a tuple of an expression with `{}` for the value, an operator and the source of what is expected. Only what has
+a stable source is expected; other objects are described by their public attributes.
+"""
+import collections
+import datetime
+import decimal
+import enum
+import fractions
+import math
+import pathlib
+import re
+import types
+import uuid
+
+from . import clock
+
+MOST_ITEMS = 40
+MOST_TEXT = 600
+MOST_FACTS = 12
+DEEPEST = 4
+
+STANDARD = {
+    datetime.datetime: "datetime.datetime", datetime.date: "datetime.date", datetime.time: "datetime.time",
+    datetime.timedelta: "datetime.timedelta", datetime.timezone: "datetime.timezone",
+    decimal.Decimal: "decimal.Decimal", fractions.Fraction: "fractions.Fraction", uuid.UUID: "uuid.UUID",
+    collections.OrderedDict: "collections.OrderedDict", collections.Counter: "collections.Counter",
+    collections.deque: "collections.deque", range: "range", slice: "slice",
+    pathlib.PosixPath: "pathlib.Path", pathlib.PurePosixPath: "pathlib.PurePosixPath",
+}
+
+STANDARD.update(clock.ORIGINALS)
+
+
+class Unstable(Exception):
+    """The value has no source that would be the same tomorrow."""
+
+
+class Facts:
+    """Turns values into facts, with the names that a test of this module can use."""
+
+    def __init__(self, names):
+        """`names` finds the source name of a class or function, or nothing: a function of the object."""
+        self.name_of = names
+
+    def source(self, value, depth=0):
+        """An expression that is equal to the value, or `Unstable`."""
+        kind = type(value)
+        if value is None or kind in (bool, int, str, bytes):
+            return self._plain(value)
+        if kind is float:
+            return _float(value)
+        if depth > DEEPEST:
+            raise Unstable("too deep")
+        if kind is complex:
+            return repr(value)
+        if kind in (list, tuple, set, frozenset, dict):
+            return self._container(value, kind, depth)
+        if isinstance(value, enum.Enum):
+            return self._enum(value)
+        if kind in STANDARD:
+            return self._standard(value, kind, depth)
+        if kind is collections.defaultdict:
+            return self.source(dict(value), depth)
+        if isinstance(value, tuple) and hasattr(kind, "_fields"):
+            name = self.name_of(kind)
+            if name is None:
+                return self.source(tuple(value), depth)
+            return name + "(" + ", ".join(
+                "%s=%s" % (field, self.source(item, depth + 1)) for field, item in zip(kind._fields, value)
+            ) + ")"
+        if isinstance(value, type) or isinstance(value, (types.FunctionType, types.BuiltinFunctionType)):
+            name = self.name_of(value)
+            if name is not None:
+                return name
+        if isinstance(value, bytearray):
+            return repr(value)
+        if isinstance(value, str) and kind.__eq__ is str.__eq__:
+            return self._plain(str.__str__(value))
+        if isinstance(value, dict) and kind.__eq__ is dict.__eq__:
+            return self._container(dict(value), dict, depth)
+        if isinstance(value, list) and kind.__eq__ is list.__eq__:
+            return self._container(list(value), list, depth)
+        raise Unstable(kind.__name__)
+
+    def _plain(self, value):
+        text = repr(value)
+        if len(text) > MOST_TEXT:
+            raise Unstable("too long")
+        if isinstance(value, str) and re.search(r"\b0x[0-9a-f]{6,}\b", value) and " at 0x" in value:
+            raise Unstable("an address")
+        return text
+
+    def _container(self, value, kind, depth):
+        if len(value) > MOST_ITEMS:
+            raise Unstable("too many items")
+        if kind is dict:
+            parts = [
+                self.source(key, depth + 1) + ": " + self.source(item, depth + 1) for key, item in value.items()
+            ]
+            text = "{" + ", ".join(parts) + "}"
+        else:
+            parts = [self.source(item, depth + 1) for item in value]
+            if kind in (set, frozenset):
+                if any("approx" in part for part in parts):
+                    raise Unstable("floats in a set")
+                parts.sort()
+                text = "{" + ", ".join(parts) + "}" if parts else "set()"
+                if kind is frozenset:
+                    text = "frozenset(%s)" % (text if parts else "")
+            elif kind is list:
+                text = "[" + ", ".join(parts) + "]"
+            else:
+                text = "(" + ", ".join(parts) + ("," if len(parts) == 1 else "") + ")"
+        if len(text) > MOST_TEXT:
+            raise Unstable("too long")
+        return text
+
+    def _enum(self, value):
+        name = self.name_of(type(value))
+        if name is None or value.name is None or not value.name.isidentifier():
+            raise Unstable("an enum without a name")
+        return name + "." + value.name
+
+    def _standard(self, value, kind, depth):
+        if kind is collections.OrderedDict:
+            return "collections.OrderedDict(%s)" % self.source(list(value.items()), depth + 1)
+        if kind is collections.Counter:
+            return "collections.Counter(%s)" % self.source(dict(value), depth + 1)
+        if kind is collections.deque:
+            return "collections.deque(%s)" % self.source(list(value), depth + 1)
+        if kind in (pathlib.PosixPath, pathlib.PurePosixPath):
+            return "%s(%r)" % (STANDARD[kind], str(value))
+        if kind in (datetime.datetime, datetime.time) and value.tzinfo is not None:
+            if type(value.tzinfo) is not datetime.timezone:
+                raise Unstable("a time zone")
+        text = repr(value)
+        if kind in (range, slice) or text.startswith("datetime."):
+            return text
+        return STANDARD[kind].rpartition(".")[0] + "." + text if "." in STANDARD[kind] else text
+
+    def of(self, value, place="{}", depth=0):
+        """All facts about a value, at most `MOST_FACTS`."""
+        if value is None or value is True or value is False or value is NotImplemented:
+            return ((place, "is", repr(value)),)
+        if isinstance(value, float) and math.isnan(value):
+            return (("math.isnan(%s)" % place, "is", "True"),)
+        try:
+            return ((place, "==", self.source(value)),)
+        except Unstable:
+            pass
+        except Exception:  # a __repr__ or __eq__ of the code under test
+            return ((place, "type", _type_name(value)),)
+        if depth > 1:
+            return ((place, "type", _type_name(value)),)
+        return self._parts(value, place, depth)
+
+    def _parts(self, value, place, depth):
+        kind = type(value)
+        if isinstance(value, (list, tuple)) and 0 < len(value) <= 5:
+            facts = [("len(%s)" % place, "==", str(len(value)))]
+            for index, item in enumerate(value):
+                facts.extend(self.of(item, "%s[%d]" % (place, index), depth + 1))
+            return tuple(facts[:MOST_FACTS])
+        if isinstance(value, (str, bytes, list, tuple, set, frozenset, dict)):
+            facts = [(place, "type", _type_name(value)), ("len(%s)" % place, "==", str(len(value)))]
+            if isinstance(value, (str, bytes)):
+                facts.append((place + "[:40]", "==", repr(value[:40])))
+                facts.append((place + "[-40:]", "==", repr(value[-40:])))
+            return tuple(facts)
+        facts = [(place, "type", _type_name(value))]
+        if isinstance(value, BaseException):
+            return tuple(facts)
+        if isinstance(value, re.Pattern):
+            return ((place + ".pattern", "==", repr(value.pattern)),)
+        if isinstance(value, re.Match):
+            return ((place + ".group()", "==", repr(value.group())), (place + ".span()", "==", repr(value.span())))
+        if isinstance(value, (types.FunctionType, types.BuiltinFunctionType, types.MethodType, type)):
+            return ((place + ".__name__", "==", repr(value.__name__)),)
+        if kind.__module__ in ("builtins", "typing", "types"):
+            return tuple(facts)
+        for name, item in public_attributes(value):
+            facts.extend(self.of(item, "%s.%s" % (place, name), depth + 1))
+        if _defines(kind, "__len__"):
+            facts.extend(self._try(lambda: ("len(%s)" % place, "==", str(len(value)))))
+        for method in ("__str__", "__repr__"):
+            if _defines(kind, method):
+                name = method.strip("_")
+                facts.extend(self._try(lambda: self.of(getattr(value, method)(), "%s(%s)" % (name, place), 2)[0]))
+                break
+        return tuple(facts[:MOST_FACTS])
+
+    def _try(self, make):
+        try:
+            return [make()]
+        except Exception:
+            return []
+
+
+def _float(value):
+    if math.isnan(value):
+        raise Unstable("not a number")
+    if math.isinf(value):
+        return "float('inf')" if value > 0 else "float('-inf')"
+    if value == int(value) and abs(value) < 1e15:
+        return repr(value)
+    return "pytest.approx(%r)" % value
+
+
+def _type_name(value):
+    return type(value).__name__
+
+
+def _defines(kind, method):
+    found = getattr(kind, method, None)
+    return isinstance(found, types.FunctionType)
+
+
+def public_attributes(value):
+    """Attributes and properties without a leading underscore, in the order of the class."""
+    kind = type(value)
+    names = []
+    slots = [slot for base in kind.__mro__ for slot in slots_of(base)]
+    for name in list(getattr(value, "__dict__", ())) + slots:
+        if name not in names:
+            names.append(name)
+    for base in kind.__mro__:
+        for name, item in vars(base).items():
+            if isinstance(item, property) and name not in names:
+                names.append(name)
+    found = []
+    for name in names[:30]:
+        if not isinstance(name, str) or name.startswith("_"):
+            continue
+        try:
+            item = getattr(value, name)
+        except Exception:
+            continue
+        if not callable(item) or isinstance(item, type):
+            found.append((name, item))
+    return found
+
+
+def slots_of(base):
+    slots = vars(base).get("__slots__", ())
+    return (slots,) if isinstance(slots, str) else tuple(slots)

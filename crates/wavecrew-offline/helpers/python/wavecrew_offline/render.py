@@ -1,0 +1,274 @@
+"""Test files as a person would write them: tables of inputs where they are plain, single tests elsewhere."""
+import ast
+import re
+
+from . import words
+from .cases import arguments, method_call, subject_name
+from .names import STANDARD, used_names
+
+WIDTH = 100
+RESERVED = {"request", "capsys", "tmp_path", "monkeypatch", "pytest", "expected", "message", "result"}
+
+
+class Entry:
+    """A case with its outcome, and the test that shows it."""
+
+    def __init__(self, number, case, outcome, target):
+        self.number = number
+        self.case = case
+        self.how, self.facts, self.wrap, self.why, self.explicit, self.error = outcome
+        self.facts = [tuple(fact) for fact in self.facts]
+        self.target = target
+        self.test = None
+
+
+class Writer:
+    def __init__(self, module, targets, origin, note, seeded):
+        self.module = module
+        self.targets = targets
+        self.origin = origin
+        self.note = note
+        self.seeded = seeded
+        self.taken = set()
+
+    def text(self, entries):
+        """The whole file; sets `test` of each entry to the id of its test."""
+        self.taken = set(self.origin)
+        bodies = []
+        order = []
+        groups = {}
+        for entry in entries:
+            key = self._group(entry)
+            if key not in groups:
+                groups[key] = []
+                order.append(key)
+            groups[key].append(entry)
+        order.sort(key=lambda key: (list(self.targets).index(key[0]), 0 if key[1] != "single" else 1))
+        for key in order:
+            group = groups[key]
+            if key[1] in ("returns", "raises") and len(group) > 1:
+                bodies.append(self._table(group, key[1]))
+            else:
+                bodies.extend(self._single(entry) for entry in group)
+        body = "\n\n\n".join(bodies)
+        return "%s\n%s\n\n%s\n" % (self._header(), self._imports(body), "\n" + body)
+
+    def _group(self, entry):
+        case = entry.case
+        names = tuple(name for name, _ in case.args)
+        plain = case.receiver is None and not any(fact[0].startswith("@") for fact in entry.facts)
+        sources = [source for _, source in case.args] + [fact[2] for fact in entry.facts if fact[0] != "raises"]
+        plain = plain and case.args and not any(used_names(s) & set(self.origin) for s in sources)
+        if plain and entry.how == "returns" and len(entry.facts) == 1 and entry.facts[0][0] == "{}":
+            fact = entry.facts[0]
+            if fact[1] == "==" or fact[2] in ("True", "False"):
+                return (case.target, "returns", names, entry.wrap, fact[1])
+        if plain and entry.how == "raises" and entry.wrap != "with {}":
+            fact = entry.facts[0]
+            return (case.target, "raises", names, entry.wrap, fact[1], bool(fact[2]))
+        return (case.target, "single", entry.number)
+
+    # -- tables ------------------------------------------------------------------------------------------------------
+
+    def _table(self, group, how):
+        first = group[0]
+        columns = self._columns(first)
+        call = first.wrap.format("%s(%s)" % (
+            first.target["path_name"], arguments([(n, c) for (n, _), c in zip(first.case.args, columns)])))
+        name = words.unique(self._name(first, how), self.taken)
+        rows, ids = [], set()
+        for entry in group:
+            cells = [source for _, source in entry.case.args]
+            if how == "returns":
+                cells.append(entry.facts[0][2])
+            elif first.facts[0][2]:
+                cells.append(words.pattern(entry.facts[0][2]))
+            word = words.unique("_".join(words.describe(s) for _, s in entry.case.args)[:60] or "case", ids)
+            entry.test = "%s[%s]" % (name, word)
+            rows.append('        pytest.param(%s, id="%s"),' % (", ".join(cells), word))
+        if how == "returns":
+            columns = columns + ["expected"]
+            body = "    assert %s %s expected" % (call, first.facts[0][1])
+        elif first.facts[0][2]:
+            columns = columns + ["message"]
+            body = "    with pytest.raises(%s, match=message):\n        %s" % (first.facts[0][1], call)
+        else:
+            body = "    with pytest.raises(%s):\n        %s" % (first.facts[0][1], call)
+        if self.seeded:
+            body = "    random.seed(0)\n" + body
+        listed = '"%s"' % columns[0] if len(columns) == 1 else "(%s)" % ", ".join('"%s"' % c for c in columns)
+        return "@pytest.mark.parametrize(\n    %s,\n    [\n%s\n    ],\n)\ndef %s(%s):\n%s" % (
+            listed, "\n".join(rows), name, ", ".join(columns), body)
+
+    def _columns(self, entry):
+        """Names for the arguments: those of the parameters."""
+        parameters = entry.target["parameters"]
+        plain = [name for name, style in parameters if style == "plain"]
+        many = [name for name, style in parameters if style == "many"]
+        columns, taken = [], set(RESERVED) | {entry.target["path_name"].split(".")[0]} | set(re.findall(r"\w+", entry.wrap))
+        position = 0
+        for name, _ in entry.case.args:
+            if name is None:
+                if position < len(plain):
+                    name = plain[position]
+                else:
+                    name = "%s_%d" % (many[0] if many else "arg", position - len(plain) + 1)
+                position += 1
+            columns.append(name + "_" if name in taken or name in STANDARD else name)
+            taken.add(columns[-1])
+        return columns
+
+    # -- single tests ------------------------------------------------------------------------------------------------
+
+    def _single(self, entry):
+        case, target = entry.case, entry.target
+        lines = ["random.seed(0)"] if self.seeded else []
+        fixtures = []
+        columns = self._columns(entry)
+        shown = {fact[0].split(".")[0][1:] for fact in entry.facts if fact[0].startswith("@")}
+        args = []
+        for index, ((name, source), column) in enumerate(zip(case.args, columns)):
+            if "a%d" % index in shown:
+                lines.append("%s = %s" % (column, source))
+                source = column
+            args.append((name, source))
+        call = self._call(case, target, args, lines, "subject" in shown)
+        subject = subject_name(target["owner"] or "") if case.receiver is not None else ""
+        name = self._name(entry, "single")
+        if name in self.taken and case.receiver is not None:
+            made = words.slug(case.receiver.partition("(")[2], 24)
+            name = "%s_on_%s" % (name, made) if made else name
+        name = words.unique(name, self.taken)
+        if entry.how == "raises":
+            fact = entry.facts[0]
+            match = ", match=%s" % words.pattern(fact[2]) if fact[2] else ""
+            lines.append("with pytest.raises(%s%s):" % (fact[1], match))
+            if entry.wrap == "with {}":
+                lines.append("    with %s:" % call)
+                lines.append("        pass")
+            else:
+                lines.append("    " + entry.wrap.format(call))
+            rest = entry.facts[1:]
+        else:
+            rest = self._result(entry, call, lines)
+        for place, operator, expected in rest:
+            if place == "@out":
+                fixtures.append("capsys")
+                lines.append("assert capsys.readouterr().out == %s" % expected)
+                continue
+            place = place[1:]
+            if place.startswith("subject"):
+                place = subject + place[len("subject"):]
+            else:
+                place = columns[int(place[1:])]
+            lines.append(_assertion(place, operator, expected))
+        entry.test = name
+        return "def %s(%s):\n%s" % (name, ", ".join(fixtures), "\n".join("    " + line for line in lines))
+
+    def _call(self, case, target, args, lines, keeps_subject):
+        if case.receiver is None:
+            return "%s(%s)" % (target["path_name"], arguments(args))
+        subject = case.receiver
+        plain = re.match(r"^[\w.]+\(", subject) and subject.endswith(")")
+        if case.steps or keeps_subject or not plain or target["name"].startswith("__"):
+            name = subject_name(target["owner"])
+            lines.append("%s = %s" % (name, subject))
+            for step, step_args in case.steps:
+                lines.append(method_call(name, step, step_args))
+            subject = name
+        if target["how"] == "property":
+            return "%s.%s" % (subject, target["name"])
+        if target["how"] == "setter":
+            return "%s.%s = %s" % (subject, target["name"], args[0][1])
+        if target["name"] == "__setitem__" and len(args) == 2:
+            return "%s[%s] = %s" % (subject, args[0][1], args[1][1])
+        if target["name"] == "__delitem__" and len(args) == 1:
+            return "del %s[%s]" % (subject, args[0][1])
+        return method_call(subject, target["name"], args)
+
+    def _result(self, entry, call, lines):
+        own = [fact for fact in entry.facts if not fact[0].startswith("@")]
+        rest = [fact for fact in entry.facts if fact[0].startswith("@")]
+        if entry.wrap == "with {}":
+            lines.append("with %s as value:" % call)
+            lines.extend("    " + _assertion(place.format("value"), op, exp) for place, op, exp in own)
+            return rest
+        call = entry.wrap.format(call)
+        if own == [("{}", "is", "None")] and (rest or not _is_expression(call)):
+            lines.append(call)  # what it changes is shown instead
+        elif len(own) == 1:
+            lines.append(_assertion(own[0][0].format(_bracket(call)), own[0][1], own[0][2]))
+        else:
+            lines.append("result = " + call)
+            lines.extend(_assertion(place.format("result"), op, exp) for place, op, exp in own)
+        return rest
+
+    def _name(self, entry, how):
+        """`test_slugify_with_separator`, `test_parse_raises_value_error`: what the test shows."""
+        target = entry.target
+        base = words.snake(target["path_name"].replace("__", ""))
+        if target["how"] == "class":
+            base = words.snake(target["name"]) + "_object"
+        parts = ["test", base]
+        given = [name for name, _ in entry.case.args if name is not None]
+        if given and len(given) <= 3:
+            parts.append("with_" + "_and_".join(words.snake(name) for name in given))
+        elif given:
+            parts.append("with_%d_options" % len(given))
+        if entry.case.steps:
+            parts.append("after_" + "_".join(words.snake(name.strip("_")) for name, _ in entry.case.steps[:2]))
+        if entry.how == "raises":
+            parts.append("raises_" + words.snake(entry.facts[0][1].split(".")[-1]))
+        if how == "single":
+            sources = [source for _, source in entry.case.args]
+            described = "_".join(words.describe(source) for source in sources[:2])
+            if described:
+                parts.append("for_" + words.slug(described, 30))
+        return re.sub(r"_+", "_", "_".join(parts))[:90].rstrip("_")
+
+    # -- the top of the file -----------------------------------------------------------------------------------------
+
+    def _header(self):
+        return '"""%s"""\n' % self.note
+
+    def _imports(self, body):
+        used = used_names(body)
+        lines = ["import %s" % name for name in STANDARD if name in used and name not in self.origin]
+        text = "\n".join(lines)
+        if "pytest" in used:
+            text += ("\n\n" if text else "") + "import pytest"
+        homes = {}
+        for name in sorted(used):
+            if name in self.origin:
+                homes.setdefault(self.origin[name], []).append(name)
+        imports = []
+        for home in sorted(homes):
+            line = "from %s import %s" % (home, ", ".join(homes[home]))
+            if len(line) > WIDTH:
+                line = "from %s import (\n    %s,\n)" % (home, ",\n    ".join(homes[home]))
+            imports.append(line)
+        if imports:
+            text += ("\n\n" if text else "") + "\n".join(imports)
+        if "asyncio.run(collect(" in body:
+            text += "\n\n\nasync def collect(items):\n    return [item async for item in items]"
+        return text
+
+
+def _assertion(place, operator, expected):
+    if operator == "type":
+        return "assert type(%s).__name__ == %r" % (place, expected)
+    return "assert %s %s %s" % (place, operator, expected)
+
+
+def _is_expression(call):
+    try:
+        ast.parse(call, mode="eval")
+    except SyntaxError:
+        return False
+    return True
+
+
+def _bracket(call):
+    """Operators get brackets, so that the assertion does not become a chain of them."""
+    tree = ast.parse(call, mode="eval").body
+    return "(%s)" % call if isinstance(tree, (ast.Compare, ast.BinOp, ast.UnaryOp, ast.BoolOp)) else call

@@ -1,0 +1,279 @@
+"""Runs one case in this process and says what came of it."""
+import ast
+import asyncio
+import io
+import itertools
+import sys
+import types
+
+from . import observe, sandbox
+from .cases import method_call
+
+MOST_ITEMS = 30
+MOST_OUTPUT = 4000
+MOST_CACHED = 30000
+ITERATORS = (types.GeneratorType, map, filter, zip, enumerate, reversed, itertools.chain, itertools.islice,
+             itertools.accumulate, itertools.zip_longest, itertools.starmap, itertools.groupby, itertools.product,
+             itertools.permutations, itertools.combinations, itertools.takewhile, itertools.dropwhile)
+
+
+class Outcome:
+    """`how` is `returns`, `raises`, `hangs` or `refused`; `facts` are what a test asserts, in order."""
+
+    __slots__ = ("how", "facts", "wrap", "features", "why", "error", "explicit", "kind", "example")
+
+    def __init__(self, how, facts=(), wrap="{}", why=None):
+        self.how = how
+        self.facts = facts
+        self.wrap = wrap
+        self.why = why
+        self.features = frozenset()
+        self.error = None
+        self.explicit = False
+        self.kind = None
+        self.example = False
+
+    def same(self, other):
+        return self.how == other.how and self.facts == other.facts and self.wrap == other.wrap
+
+    def data(self):
+        return [self.how, [list(fact) for fact in self.facts], self.wrap, self.why, self.explicit, self.error]
+
+
+class Setup(Exception):
+    """The setup of a case failed: its arguments or its object cannot be made."""
+
+
+class Runner:
+    def __init__(self, names, guard, tracer, targets, project_paths, seeded):
+        self.names = names
+        self.namespace = names.namespace
+        self.guard = guard
+        self.tracer = tracer
+        self.targets = targets
+        self.paths = frozenset(project_paths)
+        self.facts = observe.Facts(names.name_of)
+        self.seeded = seeded
+        self.code = {}
+        self.calls = 0
+        self.seconds = 0.3  # of processor time, for one call
+        self.raises = {}
+
+    def compiled(self, source):
+        code = self.code.get(source)
+        if code is None:
+            if len(self.code) > MOST_CACHED:
+                self.code.clear()
+            code = self.code[source] = compile(source, "<case>", "eval")
+        return code
+
+    def evaluate(self, source):
+        return eval(self.compiled(source), self.namespace)
+
+    def run(self, case, traced=True):
+        """The outcome of a case; never raises, whatever the code under test does."""
+        held = sys.stdout, sys.stderr
+        limit = sys.getrecursionlimit()
+        try:
+            return self._guarded(case, traced)
+        except sandbox.TimeUp:  # a second signal, which hit the handling of the first
+            self.guard.disarm()
+            sys.settrace(None)
+            return Outcome("hangs", why="no end after %s s" % self.seconds)
+        finally:
+            sys.setrecursionlimit(limit)
+            sys.stdout, sys.stderr = held
+
+    def _guarded(self, case, traced):
+        self.calls += 1
+        target = self.targets[case.target]
+        features = frozenset()
+        out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="replace", write_through=True)
+        sys.stdout = sys.stderr = out
+        sys.setrecursionlimit(_depth() + sandbox.RECURSION)
+        if self.seeded:
+            self.namespace["random"].seed(0)
+        try:
+            try:
+                self.tracer.features = set()
+                outcome = self.guard.call(lambda: self._run(case, target, out, traced), self.seconds)
+            finally:
+                if traced:
+                    features = self.tracer.stop()
+        except sandbox.TimeUp:
+            outcome = Outcome("hangs", why="no end after %s s" % self.seconds)
+        except Setup as error:
+            outcome = Outcome("refused", why="setup: %s" % error)
+        except MemoryError:
+            outcome = Outcome("refused", why="memory")
+        except BaseException as error:
+            outcome = Outcome("refused", why="%s while it was observed" % type(error).__name__)
+        if self.guard.expired:
+            outcome = Outcome("hangs", why="no end after %s s" % self.seconds)
+        elif self.guard.tried is not None:
+            outcome = Outcome("refused", why=self.guard.tried)
+        outcome.features = features
+        return outcome
+
+    def _run(self, case, target, out, traced):
+        scope = {}
+        words = []
+        try:
+            for index, (name, source) in enumerate(case.args):
+                scope["a%d" % index] = eval(self.compiled(source), self.namespace)
+                words.append((name, "a%d" % index))
+            if case.receiver is not None:
+                scope["subject"] = eval(self.compiled(case.receiver), self.namespace)
+                for step, args in case.steps:
+                    self._step(scope["subject"], step, args)
+        except Exception as error:
+            raise Setup(type(error).__name__)
+        before = [self._try_source(scope[key]) if _changeable(scope[key]) else None for _, key in words]
+        state = self._snapshot(scope["subject"]) if case.receiver is not None else None
+        wrap = ["{}"]
+        try:
+            call = self.compiled(target.expression(words, case.receiver is not None))
+            if traced:  # what the setup reaches is nothing that the test shows
+                self.tracer.start()
+            result = eval(call, self.namespace, scope)
+            result = self._finish(result, wrap, target)
+            facts = self.facts.of(result)
+            outcome = Outcome("returns", facts, wrap[0])
+            outcome.kind = type(result)
+        except (sandbox.TimeUp, MemoryError):
+            raise
+        except BaseException as error:
+            outcome = self._raised(error, wrap[0])
+        extra = []
+        for (name, source), (_, key), old in zip(case.args, words, before):
+            if old is not None:
+                new = self._try_source(scope[key])
+                if new is not None and new != old:
+                    extra.append(("@" + key, "==", new))
+        if case.receiver is not None and not target.reads_only:
+            extra.extend(self._changed_state(scope["subject"], state))
+        text = out.buffer.getvalue()
+        if text and len(text) < MOST_OUTPUT:
+            extra.append(("@out", "==", repr(text.decode("utf-8", "replace"))))
+        outcome.facts = tuple(outcome.facts) + tuple(extra)
+        return outcome
+
+    def _step(self, subject, step, args):
+        values = {"subject": subject}
+        for index, (_, source) in enumerate(args):
+            values["a%d" % index] = eval(self.compiled(source), self.namespace)
+        words = [(name, "a%d" % index) for index, (name, _) in enumerate(args)]
+        eval(self.compiled(method_call("subject", step, words)), self.namespace, values)
+
+    def _finish(self, result, wrap, target):
+        """Runs what the call only began: coroutines, generators, context managers."""
+        if isinstance(result, types.CoroutineType):
+            wrap[0] = "asyncio.run({})"
+            return asyncio.run(result)
+        if isinstance(result, types.AsyncGeneratorType):
+            wrap[0] = "asyncio.run(collect({}))"
+
+            async def collect(items):
+                return [item async for item in items]
+
+            return asyncio.run(collect(result))
+        if isinstance(result, ITERATORS):
+            wrap[0] = "list({})"
+            items = list(itertools.islice(result, MOST_ITEMS + 1))
+            if len(items) > MOST_ITEMS:
+                wrap[0] = "list(itertools.islice({}, 10))"
+                items = items[:10]
+            return items
+        if target.manages_context and hasattr(type(result), "__enter__"):
+            wrap[0] = "with {}"
+            with result as value:
+                return value
+        return result
+
+    def _raised(self, error, wrap):
+        kind = type(error)
+        name = self.names.exception_name(kind)
+        explicit, line = self._explicit(error)
+        message = ""
+        if explicit:
+            try:
+                text = str(error)
+                if 0 < len(text) < 200 and " at 0x" not in text and "\n" not in text:
+                    message = text
+            except Exception:
+                pass
+        outcome = Outcome("raises", (("raises", name, message),), wrap)
+        outcome.explicit = explicit
+        outcome.error = [kind.__name__, str(error)[:200], line]
+        outcome.kind = kind
+        return outcome
+
+    def _explicit(self, error):
+        """Whether the exception was raised by a `raise` of the project itself, and where it came from."""
+        last = inside = None
+        step = error.__traceback__
+        while step is not None:
+            last = (step.tb_frame.f_code.co_filename, step.tb_lineno)
+            if last[0] in self.paths:
+                inside = last
+            step = step.tb_next
+        if inside is None:
+            return False, 0
+        if last is not inside:
+            return False, inside[1]
+        lines = self.raises.get(last[0])
+        if lines is None:
+            lines = self.raises[last[0]] = _raise_lines(last[0])
+        return last[1] in lines, last[1]
+
+    def _snapshot(self, subject):
+        """The attributes of an object as sources, the private ones included."""
+        values = dict(getattr(subject, "__dict__", ()))
+        for base in type(subject).__mro__:
+            for name in observe.slots_of(base):
+                if hasattr(subject, name):
+                    values[name] = getattr(subject, name)
+        return {name: self._try_source(value) for name, value in list(values.items())[:30] if isinstance(name, str)}
+
+    def _changed_state(self, subject, before):
+        """Facts about what can be seen of a change: public attributes, and properties where anything changed."""
+        after = self._snapshot(subject)
+        if after == before:
+            return []
+        facts = []
+        for name, item in observe.public_attributes(subject)[:8]:
+            if name in after and after[name] == before.get(name):
+                continue
+            found = self.facts.of(item, "@subject." + name, 2)
+            facts.extend(fact for fact in found if fact[1] != "type")
+        return facts[:6]
+
+    def _try_source(self, value):
+        try:
+            return self.facts.source(value)
+        except Exception:
+            return None
+
+
+def _changeable(value):
+    return isinstance(value, (list, dict, set, bytearray))
+
+
+def _depth():
+    frame, depth = sys._getframe(), 0
+    while frame is not None:
+        frame, depth = frame.f_back, depth + 1
+    return depth
+
+
+def _raise_lines(path):
+    lines = set()
+    try:
+        with open(path, "rb") as file:
+            tree = ast.parse(file.read())
+    except (OSError, SyntaxError, ValueError):
+        return lines
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise):
+            lines.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return lines

@@ -1,0 +1,308 @@
+"""Looks for cases that reach new code, guided by coverage, and keeps some more on every path."""
+import time
+
+from . import aim
+from .cases import Case
+from .vary import literal
+
+PER_PATH = 5
+MOST_POOL = 1500
+STALE_DONE = 500
+STALE_OPEN = 2500
+BATCH = 25
+MOST_HANGS = 5
+
+
+class Search:
+    def __init__(self, runner, targets, classes, maker, vary, rng, probes, report):
+        self.runner = runner
+        self.targets = {target.key: target for target in targets}
+        self.classes = classes
+        self.maker = maker
+        self.vary = vary
+        self.rng = rng
+        self.probes = probes
+        self.report = report
+        self.pool = {}  # case: outcome, in the order they were found
+        self.by_target = {}
+        self.paths = {}
+        self.features = set()
+        self.tried = set()
+        self.excluded = set()
+        self.stale = {key: 0 for key in self.targets}
+        self.hangs = {}
+        self.refused = {}
+        self.queue = []
+        self.owners = {}
+        for target in targets:
+            if target.how == "method" and target.owner is not None:
+                self.owners.setdefault(target.owner, []).append(target)
+
+    # -- trying one case ---------------------------------------------------------------------------------------------
+
+    def attempt(self, case):
+        """Runs a case that was not tried before; whether it was worth keeping."""
+        key = case.key()
+        if key in self.tried or key in self.excluded:
+            return False
+        if self.hangs.get(case.target, 0) >= MOST_HANGS:
+            return False
+        if len(self.tried) < 400000:
+            self.tried.add(key)
+        self.report.beat(case)
+        outcome = self.runner.run(case)
+        if outcome.how == "hangs":
+            self.hangs[case.target] = self.hangs.get(case.target, 0) + 1
+            self.report.hang(case, outcome)
+            return False
+        if outcome.how == "refused":
+            if not outcome.why.startswith("setup"):
+                self.refused.setdefault(case.target, {})[outcome.why] = case
+            return False
+        new = outcome.features - self.features
+        if new:
+            if not self._stable(case, outcome):
+                return False
+            case, outcome = self._simpler(case, outcome, new)
+            self.features |= new
+            self._keep(case, outcome)
+            self._look_closer(case)
+            return True
+        return self._another_on_path(case, outcome)
+
+    def _stable(self, case, outcome):
+        again = self.runner.run(case)
+        if not again.same(outcome):
+            self.refused.setdefault(case.target, {})["a result that changes from call to call"] = case
+            return False
+        return True
+
+    def _simpler(self, case, outcome, new):
+        """The case without steps and options that do not matter for what is new."""
+        changed = True
+        while changed:
+            changed = False
+            for smaller in smaller_cases(case):
+                self.report.beat(smaller)
+                found = self.runner.run(smaller)
+                if found.how == outcome.how and found.features >= new and self._stable(smaller, found):
+                    case, outcome, changed = smaller, found, True
+                    break
+        return case, outcome
+
+    def _another_on_path(self, case, outcome):
+        path = (case.target, outcome.features)
+        known = self.paths.setdefault(path, [])
+        trivial = outcome.how == "raises" and not outcome.explicit
+        if len(known) >= (1 if trivial else PER_PATH) or len(self.pool) >= MOST_POOL:
+            return False
+        if outcome.facts in known or not self._stable(case, outcome):
+            return False
+        self._keep(case, outcome)
+        return True
+
+    def _keep(self, case, outcome):
+        self.paths.setdefault((case.target, outcome.features), []).append(outcome.facts)
+        self.pool[case] = outcome
+        self.by_target.setdefault(case.target, []).append(case)
+        self.report.found(case)
+        target = self.targets[case.target]
+        if outcome.how == "returns":
+            if target.how == "class":
+                self.classes.remember(target.owner, "%s(%s)" % (target.path_name, _arguments(case)))
+            elif case.receiver is None and isinstance(outcome.kind, type) and outcome.kind in self.owners:
+                self.classes.remember(outcome.kind, "%s(%s)" % (target.path_name, _arguments(case)))
+
+    def _look_closer(self, case):
+        """Runs a case with probes and queues what they suggest."""
+        target = self.targets[case.target]
+        values = []
+
+        def run():
+            self.runner.run(case, traced=False)
+
+        try:
+            values = [None for _ in case.args]
+            probe = self.probes.watch(run)
+        except Exception:
+            return
+        values = [self._value(source) for _, source in case.args]
+        fixed = [(known, kind) for value, kind in probe.checks for known in values if _same(known, value)]
+        probe.checks = fixed[:20]
+        self.queue.extend(aim.aimed(case, probe, self.rng, self.maker, target.pool, values))
+
+    def _value(self, source):
+        try:
+            return self.runner.evaluate(source)
+        except Exception:
+            return None
+
+    # -- making cases ------------------------------------------------------------------------------------------------
+
+    def fresh(self, target):
+        args = self.classes.arguments(target, self.maker, target.pool)
+        if target.how not in ("method", "property", "setter"):
+            return Case(target.key, args)
+        receiver = self.classes.expression(target.owner, self.maker, target.pool, 0)
+        if receiver is None:
+            return None
+        return Case(target.key, args, receiver, self._steps(target))
+
+    def _steps(self, target):
+        others = [t for t in self.owners.get(target.owner, ()) if t.public and not t.reads_only]
+        if not others or self.rng.random() < 0.45:
+            return ()
+        steps = []
+        for _ in range(self.rng.choice((1, 1, 2, 3))):
+            other = self.rng.choice(others)
+            steps.append((other.name, tuple(self.classes.arguments(other, self.maker, target.pool, 1))))
+        return tuple(steps)
+
+    def varied(self, case):
+        """A changed copy of a case."""
+        rng = self.rng
+        target = self.targets[case.target]
+        args, receiver, steps = list(case.args), case.receiver, case.steps
+        self.vary.pool = target.pool
+        for _ in range(rng.choice((1, 1, 1, 2))):
+            choice = rng.random()
+            if receiver is not None and choice < 0.35:
+                if rng.random() < 0.6:
+                    receiver = self.vary.expression(receiver)
+                elif rng.random() < 0.5:
+                    steps = self._steps(target)
+                else:
+                    receiver = self.classes.expression(target.owner, self.maker, target.pool, 0) or receiver
+            elif not args or choice > 0.93:
+                args = self.classes.arguments(target, self.maker, target.pool)
+            else:
+                index = rng.randrange(len(args))
+                name, source = args[index]
+                if rng.random() < 0.75:
+                    args[index] = (name, self.vary.expression(source))
+                else:
+                    parameter = self._parameter(target, index, name)
+                    if parameter is not None:
+                        args[index] = (name, self.classes.value(parameter, self.maker, target.pool))
+                if rng.random() < 0.1 and name is not None:
+                    del args[index]
+                elif rng.random() < 0.1:
+                    args = self._one_more(target, args)
+        return Case(case.target, args, receiver, steps)
+
+    def _parameter(self, target, index, name):
+        for parameter in target.parameters:
+            if parameter.name == name:
+                return parameter
+        plain = [p for p in target.parameters if p.style in ("plain", "many")]
+        if not plain:
+            return None
+        return plain[min(index, len(plain) - 1)]
+
+    def _one_more(self, target, args):
+        given = {name for name, _ in args if name} | {
+            p.name for p in target.parameters[:sum(1 for name, _ in args if name is None)]}
+        free = [p for p in target.parameters if p.name not in given and p.style in ("plain", "keyword")]
+        if not free:
+            return args
+        parameter = self.rng.choice(free)
+        return args + [(parameter.name, self.classes.value(parameter, self.maker, target.pool))]
+
+    def adopt(self, targets):
+        """More targets for a search under way."""
+        for target in targets:
+            self.targets[target.key] = target
+            self.stale[target.key] = 0
+
+    # -- the loop ----------------------------------------------------------------------------------------------------
+
+    def seeds(self, cases, examples=False):
+        """Tries given cases first. Those that are examples are kept even if they reach nothing new."""
+        for case in cases:
+            if case.target not in self.targets:
+                continue
+            self.attempt(case)
+            if examples and case not in self.pool:
+                outcome = self.runner.run(case)
+                if outcome.how == "returns" and self._stable(case, outcome):
+                    self._keep(case, outcome)
+            if examples and case in self.pool:
+                self.pool[case].example = True
+            self._drain()
+
+    def _drain(self, most=400):
+        """Tries what probes suggested, newest first."""
+        count = 0
+        while self.queue and count < most and not self.report.late():
+            case = self.queue.pop()
+            self.attempt(case)
+            count += 1
+        if len(self.queue) > 4000:
+            del self.queue[:2000]
+
+    def step(self, target):
+        """A batch of attempts on one target."""
+        found = False
+        for _ in range(BATCH):
+            if self.report.late():
+                return
+            known = self.by_target.get(target.key)
+            if known and self.rng.random() < 0.6:
+                parent = known[-1 - min(int(self.rng.expovariate(0.15)), len(known) - 1)]
+                case = self.varied(parent)
+            else:
+                case = self.fresh(target)
+            if case is None:
+                self.stale[target.key] += BATCH
+                return
+            before = len(self.features)
+            self.attempt(case)
+            if len(self.features) > before:
+                found = True
+        self.stale[target.key] = 0 if found else self.stale[target.key] + BATCH
+        self._drain()
+
+    def explore(self, open_lines):
+        """Until nothing new is found for long, or time is up. `open_lines` counts lines of a target not yet reached."""
+        while not self.report.late():
+            active = []
+            for target in self.targets.values():
+                missing = open_lines(target)
+                limit = STALE_OPEN if missing else STALE_DONE
+                if self.stale[target.key] < limit:
+                    active.append((target, 1 + 3 * min(missing, 5)))
+            if not active:
+                return
+            total = sum(weight for _, weight in active)
+            at = self.rng.random() * total
+            for target, weight in active:
+                at -= weight
+                if at <= 0:
+                    break
+            self.step(target)
+
+
+def smaller_cases(case):
+    """The case with one step or one option less."""
+    for index in range(len(case.steps)):
+        yield Case(case.target, case.args, case.receiver, case.steps[:index] + case.steps[index + 1:])
+    for index, (name, _) in enumerate(case.args):
+        if name is not None:
+            yield case.with_args(case.args[:index] + case.args[index + 1:])
+
+
+def _arguments(case):
+    from .cases import arguments
+
+    return arguments(case.args)
+
+
+def _same(one, other):
+    try:
+        return type(one) is type(other) and bool(one == other)
+    except Exception:
+        return False
+
+
+def is_literal(source):
+    return literal(source)[0]

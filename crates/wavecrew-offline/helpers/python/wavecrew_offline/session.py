@@ -1,0 +1,214 @@
+"""One session of the child: what is to be tested is understood, searched and judged, or checked again."""
+import ast
+import random
+import sys
+import time
+
+from . import analyse, clock, defects, kill, outside, tracing
+from .cases import Case
+from .classes import Classes
+from .harvest import Harvest
+from .names import Names
+from .probes import Probes
+from .run import Runner
+from .search import Search
+from .swap import Swapper
+from .values import Maker, Pool, constants, patterns_of
+from .vary import Vary
+
+SEARCH_SHARE = 0.45
+KILL_SHARE = 0.95
+PRIVATE_SHARE = 0.1
+HARVEST_SHARE = 0.08
+CALL_SHARE = 0.04
+
+
+def failed(report, why):
+    report.send("failed", why=why)
+
+
+class Session:
+    def __init__(self, request, module, guard, report, tracer, import_features):
+        self.request = request
+        self.module = module
+        self.report = report
+        self.path = module.__file__
+        with open(self.path, "rb") as file:
+            self.source = file.read()
+        self.names = Names(module, request["packages"])
+        self.analysis = analyse.Analysis(module, self.names, self.source, self.path)
+        self.import_features = import_features
+        targets = self.analysis.targets
+        seeded = "random" in vars(module) or b"from random import" in self.source or b"import random" in self.source
+        paths = [
+            other.__file__ for name, other in list(sys.modules.items())
+            if name.split(".")[0] in request["packages"] and getattr(other, "__file__", None)
+        ]
+        self.runner = Runner(self.names, guard, tracer, {t.key: t for t in targets}, paths + [self.path], seeded)
+        self.runner.seconds = min(0.3, max(0.05, request["seconds"] * CALL_SHARE))
+
+    def run(self):
+        if self.request["mode"] == "check":
+            self._check()
+        else:
+            self._search()
+
+    # -- checking ----------------------------------------------------------------------------------------------------
+
+    def _check(self):
+        """Runs given cases once, in the order given."""
+        self.runner.seconds = self.request.get("call_seconds", self.runner.seconds)
+        for kind in self.request.get("adopted", ()):
+            home, name = kind
+            found = getattr(sys.modules.get(home), name, None)
+            if found is not None:
+                self.names.adopt(found)
+        for number, data in self.request["cases"]:
+            case = Case.of(data)
+            if case.target not in self.runner.targets:
+                continue
+            self.report.beat(case)
+            outcome = self.runner.run(case, traced=False)
+            self.report.send("outcome", number=number, outcome=outcome.data())
+        self.report.send("done")
+
+    # -- searching ---------------------------------------------------------------------------------------------------
+
+    def _search(self):
+        request = self.request
+        rng = random.Random(request["seed"])
+        started = time.process_time()
+        targets = self._wanted()
+        if not targets:
+            self.report.send("left_out", why="has nothing public to call")
+            return
+        harvest = Harvest(targets, self.names, request["module"])
+        harvest.docstrings(self.module, targets)
+        begun = self.report.left()
+        harvest.files(
+            request["harvest_root"], self.path, lambda: begun - self.report.left() > request["seconds"] * HARVEST_SHARE)
+        self._pools(self.analysis.targets, harvest)
+        classes = Classes(self.names, self.analysis)
+        maker = Maker(rng, self.names, classes)
+        functions = list(self.analysis.functions.values())
+        swapper = Swapper(self.path, self.analysis.tree)
+        probes = Probes(swapper, functions)
+        search = Search(
+            self.runner, targets, classes, maker, Vary(rng, targets[0].pool), rng, probes, self.report)
+        search.features |= self.import_features
+        search.excluded = {Case.of(data).key() for data in request["excluded"]}
+        self.report.until(SEARCH_SHARE)
+        search.seeds([Case.of(data) for data in request["corpus"]])
+        search.seeds(harvest.cases, examples=True)
+        executable = self._body_lines()
+
+        wanted = self._asked_for()
+        counted = executable if wanted is None else executable & wanted
+
+        def open_lines(target):
+            first, last = target.lines
+            reached = {feature[3] for feature in search.features}
+            return sum(1 for line in counted if first <= line <= last and line not in reached)
+
+        search.explore(open_lines)
+        self._private(search, executable, open_lines)
+        self.report.send("phase", name="search", seconds=time.process_time() - started, calls=self.runner.calls)
+        self.report.until(KILL_SHARE)
+        finder = defects.Finder(search, harvest, self.names, self.analysis)
+        found = finder.run()
+        killing = kill.Killing(search, swapper, functions, self.path, wanted)
+        reached = tracing.lines_of(self.import_features, self.path)
+        loading = outside.wanted(self.analysis.tree, functions, reached)
+        kept = killing.run((outside.Reloaded(self.module, self.runner, request["packages"]), loading))
+        kept = [case for case in kept if not finder.suspicious(case, search.pool[case])]
+        self._finish(search, killing, kept, executable, found, started)
+
+    def _wanted(self):
+        """Public targets, or all of them in a module that is private as a whole."""
+        targets = [target for target in self.analysis.targets if target.public]
+        return targets or self.analysis.targets
+
+    def _private(self, search, executable, open_lines):
+        """Private functions are called directly only where nothing public reached parts of them."""
+        missing = [
+            target for target in self.analysis.targets
+            if target.key not in search.targets and target.pool is not None and open_lines(target)
+        ]
+        if not missing:
+            return
+        self.report.until(SEARCH_SHARE + PRIVATE_SHARE)
+        search.adopt(missing)
+        search.explore(open_lines)
+
+    def _asked_for(self):
+        """The lines that the round before left open, or nothing where there was none."""
+        feedback = self.request.get("feedback") or {}
+        lines = set(feedback.get("survivors") or ())
+        for first, last in feedback.get("uncovered") or ():
+            lines.update(range(first, last + 1))
+        return lines or None
+
+    def _pools(self, targets, harvest):
+        around = constants(self.analysis.tree) + harvest.constants
+        patterns = patterns_of(vars(self.module))
+        for target in targets:
+            own = []
+            node = self.analysis.functions.get(target.key)
+            if target.how == "class":
+                node = self.analysis.functions.get(target.key + ".__init__")
+            if node is not None:
+                own = constants(node)
+            target.pool = Pool(own, around[:400])
+            target.pool.patterns = patterns
+
+    def _body_lines(self):
+        """Lines inside of functions."""
+        lines = tracing.executable_lines(compile(self.source, self.path, "exec", dont_inherit=True))
+        inside = set()
+        for node in ast.walk(self.analysis.tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                first = node.body[0]
+                inside.update(range(first.lineno, (node.end_lineno or node.lineno) + 1))
+                if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                    inside.difference_update(range(first.lineno, first.end_lineno + 1))
+        return lines & inside
+
+    def _finish(self, search, killing, kept, executable, found, started):
+        reached = tracing.lines_of(search.features, self.path)
+        used = {case.target for case in kept} | {defect["case"][0] for defect in found}
+        text = self.source.decode("utf-8", "replace")
+        self.report.send(
+            "result",
+            kept=[[case.data(), search.pool[case].data()] for case in kept],
+            targets={t.key: _target_data(t) for t in self.analysis.targets if t.key in used},
+            origin=self.names.origin,
+            lines=[len(executable & reached), len(executable)],
+            branches=len(search.features),
+            mutants=[killing.killed, len(killing.survivors), len(killing.mutants)],
+            survivors=[[m.line, m.what] for m in killing.survivors],
+            refused={key: sorted(whys) for key, whys in search.refused.items()},
+            unreached=sorted(executable - reached),
+            clock=clock.mentioned(text) or self._package_looks_at_clock(),
+            seeded=self.runner.seeded,
+            defects=found,
+            calls=self.runner.calls,
+            seconds=time.process_time() - started,
+        )
+
+    def _package_looks_at_clock(self):
+        for path in list(self.runner.paths)[:60]:
+            try:
+                with open(path, encoding="utf-8") as file:
+                    if clock.mentioned(file.read()):
+                        return True
+            except (OSError, ValueError):
+                continue
+        return False
+
+
+def _target_data(target):
+    return {
+        "name": target.name, "how": target.how, "path_name": target.path_name,
+        "owner": target.owner.__name__ if target.owner is not None else None,
+        "parameters": [[p.name, p.style] for p in target.parameters],
+    }

@@ -1,0 +1,132 @@
+//! `wavecrew __offline`: writes tests for some files without any agent. For benches and for looking closer; people use the
+//! agent `offline`.
+
+use crate::cli::Global;
+use crate::exit::{Exit, Failure};
+use crate::show;
+use std::io::{Write, stdout};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use wavecrew_offline::{Framework, Imports, OfflineError, Progress, Request, generate};
+
+/// Write tests for some files without any agent
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Source files
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Root of the project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    root: PathBuf,
+    /// Folder for the tests
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// The same seed makes the same search
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Seconds for each module
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
+    budget: f64,
+    /// Modules at a time
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    jobs: usize,
+    /// Interpreter of the project [default: that of its virtual environment]
+    #[arg(long, value_name = "PROGRAM")]
+    interpreter: Option<PathBuf>,
+}
+
+impl Args {
+    pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
+        let budget = Duration::try_from_secs_f64(self.budget)
+            .map_err(|e| Failure::input(format!("--budget {}: {e}", self.budget)))?;
+        let root = absolute(&self.root)?;
+        let request = Request {
+            files: self
+                .files
+                .iter()
+                .map(|file| absolute(file))
+                .collect::<Result<_, _>>()?,
+            framework: self.framework(&root),
+            laid_in: laid_in(&root, &std::path::absolute(&self.out)?),
+            layer_folder: std::path::absolute(&self.out)?,
+            imports: Imports {
+                interpreter: self.interpreter.clone(),
+                search_path: Vec::new(),
+            },
+            round: None,
+            commit: commit(&root),
+            seed: self.seed,
+            budget_per_module: budget,
+            jobs: self.jobs,
+            root,
+        };
+        let outcome = generate(&request, &mut |progress| {
+            if let Progress::Step { module, what } = progress
+                && !global.quiet
+            {
+                eprintln!("{}: {}", module.display(), show::safe(&what));
+            }
+        })
+        .map_err(|error| failure(&error))?;
+        let mut text = serde_json::to_vec(&outcome).expect("an outcome is plain data");
+        text.push(b'\n');
+        stdout().lock().write_all(&text).map_err(Failure::Output)?;
+        Ok(if outcome.tests() > 0 {
+            Exit::Done
+        } else {
+            Exit::TasksFailed
+        })
+    }
+}
+
+impl Args {
+    fn framework(&self, root: &Path) -> Framework {
+        let python = self
+            .files
+            .iter()
+            .all(|file| file.extension().is_some_and(|ending| ending == "py"));
+        let here = |name: &str| {
+            let mut above = root.ancestors();
+            above.any(|folder| folder.join("node_modules/.bin").join(name).exists())
+        };
+        match () {
+            () if python => Framework::Pytest,
+            () if here("jest") && !here("vitest") => Framework::Jest,
+            () => Framework::Vitest,
+        }
+    }
+}
+
+/// Where tests lie when they are run, for imports that go by place.
+fn laid_in(root: &Path, out: &Path) -> PathBuf {
+    out.strip_prefix(root)
+        .map_or_else(|_| PathBuf::from("tests"), Path::to_owned)
+}
+
+fn failure(error: &OfflineError) -> Failure {
+    match error {
+        OfflineError::Interpreter { .. } => Failure::with_help(
+            error.to_string(),
+            "install Python 3.8 or newer, or name one with --interpreter",
+        ),
+        OfflineError::Folder { .. } | OfflineError::Io(_) => Failure::input(error.to_string()),
+    }
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    path.canonicalize()
+        .map_err(|e| Failure::input(format!("cannot read {}: {e}", path.display())))
+}
+
+/// The commit that the tests record, where there is one.
+fn commit(root: &Path) -> Option<String> {
+    let output = Command::new("git")
+        .args(["rev-parse", "--short", "HEAD"])
+        .current_dir(root)
+        .stdin(Stdio::null())
+        .output()
+        .ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    (output.status.success() && !text.trim().is_empty()).then(|| text.trim().to_owned())
+}

@@ -1,0 +1,23 @@
+#!/bin/sh
+# Writes docs/offline-scoreboard.md: tests that the offline agent writes for nine modules from PyPI, judged by coverage.py,
+# pytest and mutants of another mutator. By hand; takes some minutes. Packages land in a cache folder outside the tree.
+#
+#   scripts/offline-scoreboard.sh [MODULE...]
+#   WAVECREW_OFFLINE_DIR  where packages are installed (default: ~/.cache/wavecrew/offline)
+#   SECONDS_EACH          budget for each module (default: 15)
+#   SEED                  of the search (default: 1)
+set -eu
+cd "$(dirname "$0")/.."
+home=${WAVECREW_OFFLINE_DIR:-$HOME/.cache/wavecrew/offline}
+mkdir -p "$home"
+pins=$(cksum <scripts/offline/requirements.txt | tr ' ' '-')
+venv=$home/$pins
+if [ ! -e "$venv/complete" ]; then
+    rm -rf "$venv"
+    python3 -m venv "$venv"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r scripts/offline/requirements.txt
+    touch "$venv/complete"
+fi
+cargo build --quiet -p wavecrew
+exec "$venv/bin/python" scripts/offline/scoreboard.py target/debug/wavecrew docs/offline-scoreboard.md \
+    "${SECONDS_EACH:-15}" "${SEED:-1}" "$@"
