@@ -148,11 +148,6 @@ impl Lab {
         log.lines().map(str::to_owned).collect()
     }
 
-    /// Goes on with the session.
-    pub fn go_on(&self) -> Said {
-        self.wavecrew(&["lifecycle", "-y", "--continue"])
-    }
-
     pub fn agent(&self) -> String {
         format!("command:{}", self.path("agent.sh").display())
     }
