@@ -230,7 +230,7 @@ impl Plan {
             match fs::File::create_new(&path) {
                 Ok(mut out) => io::Write::write_all(&mut out, file.text.as_bytes())?,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    passed_over.push(file.path.clone())
+                    passed_over.push(file.path.clone());
                 }
                 Err(error) => return Err(error),
             }

@@ -2,6 +2,7 @@
 //! taken apart into its files, so that one bad file costs itself alone; an environment that is broken is told apart.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -26,6 +27,8 @@ pub struct Bench {
     cache: PathBuf,
     timeout: Duration,
     stop: Option<OwnedFd>,
+    /// One examination at a time: they lay tests into the same copy, and change its source on purpose.
+    _turn: File,
 }
 
 /// What a run of a layer showed. Tests bear their path in the layer's folder, files their path in the project.
@@ -58,9 +61,28 @@ impl Trouble {
 impl Bench {
     pub fn open(session: &Path, cache: PathBuf, stop: Option<OwnedFd>) -> Result<Self, Trouble> {
         let scope = Scope::read(session)?;
+        let turn = File::create(session.join("results/.measuring"))?;
+        turn.lock()?;
+        // Only now: whoever had the turn before may have made the copy.
         let mut trees = Trees::open(session)?;
+        let tree = trees.measuring()?;
+        // One that was killed may have left the source changed and its tests lying there.
+        let sources: Vec<PathBuf> = scope.files.iter().map(|file| file.path.clone()).collect();
+        trees.settle(&sources)?;
+        for framework in &scope.frameworks {
+            for layer in &scope.layers {
+                let folder =
+                    layer::folder_of(framework, Path::new(layer.folder.file_name().unwrap_or_default()));
+                if !trees.manifest.names().any(|known| known.starts_with(&folder))
+                    && tree.join(&folder).is_dir()
+                {
+                    std::fs::remove_dir_all(tree.join(&folder))?;
+                }
+            }
+        }
         Ok(Self {
-            tree: trees.measuring()?,
+            tree,
+            _turn: turn,
             timeout: Duration::from_secs(scope.run_seconds),
             scope,
             trees,
@@ -150,7 +172,7 @@ impl Bench {
     ) -> Result<LayerRun, Trouble> {
         let mut placed = layer::place(&self.scope, layer, folder)?;
         placed.retain(|file| !except.contains(&*file.file.to_string_lossy()));
-        let _laid = layer::lay(&self.tree, folder, &placed)?;
+        let _laid = layer::lay(&self.tree, folder, &placed, &self.trees.manifest)?;
         let mut run = LayerRun::default();
         let mut unknown = coverage == Wanted::TestsOnly;
         for (index, framework) in self.scope.frameworks.iter().enumerate() {
@@ -301,7 +323,7 @@ impl LayerRun {
             file.path = project_path(&framework.root, &file.path);
         }
         if let Coverage::Known { files } = part.coverage {
-            self.cover(files);
+            self.cover(&files);
         }
         for mut test in part.tests {
             let path = project_path(&framework.root, &test.id.file);
@@ -317,9 +339,9 @@ impl LayerRun {
         }
     }
 
-    fn cover(&mut self, files: Vec<FileCoverage>) {
+    fn cover(&mut self, files: &[FileCoverage]) {
         let known = self.coverage.take().unwrap_or_default();
-        self.coverage = Some(together(&known, &files));
+        self.coverage = Some(together(&known, files));
     }
 
     /// Files that no test touched.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use wavecrew_measure::detect::{Framework, Language};
 
 use crate::scope::{FrameworkInScope, Scope};
+use crate::tree::Manifest;
 
 /// A file below a layer's folder, with its place in a copy of the project.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -138,7 +139,7 @@ pub fn is_collected(file: &Path, framework: &Framework) -> bool {
         Framework::Pytest => ending == "py" && (stem.starts_with("test_") || stem.ends_with("_test")),
         Framework::Vitest | Framework::Jest => {
             Language::of(file) == Some(Language::JavaScript)
-                && (stem.ends_with(".test") || stem.ends_with(".spec"))
+                && [".test", ".spec"].iter().any(|end| stem.ends_with(end))
         }
         Framework::Cargo => ending == "rs" && file.components().count() == 1,
         Framework::Go => name.ends_with("_test.go"),
@@ -146,13 +147,13 @@ pub fn is_collected(file: &Path, framework: &Framework) -> bool {
     }
 }
 
-/// Lays files of a layer into a copy of the project, in place of what was laid there before; dropping the result takes
+/// Lays files of a layer into a copy of the project, in place of what was left there before; dropping the result takes
 /// them away again.
-pub fn lay(tree: &Path, folder: &Path, files: &[Placed]) -> io::Result<Laid> {
+pub fn lay(tree: &Path, folder: &Path, files: &[Placed], project: &Manifest) -> io::Result<Laid> {
     let mut laid = Laid(Vec::new());
     for placed in files {
         let target = tree.join(&placed.target);
-        if target.exists() {
+        if project.knows(&placed.target) {
             return Err(io::Error::other(format!(
                 "{} is there already: give the new test another name",
                 placed.target.display()

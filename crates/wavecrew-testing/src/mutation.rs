@@ -12,7 +12,7 @@ use wavecrew_syntax::{Language, LineSet, Mutant, apply, mutants};
 
 use crate::bench::{Bench, LayerRun, Trouble};
 use crate::examine::Case;
-use crate::result::{Killed, Survivor};
+use crate::result::{Killed, RunResult, Survivor};
 use crate::rounds;
 use crate::scope::Mutation;
 
@@ -38,16 +38,29 @@ impl Mutation {
 }
 
 /// `None` when it is off, or when there is nothing that could be changed.
-pub fn check(bench: &Bench, case: &Case<'_>, kept: &LayerRun) -> Result<Option<Killed>, Trouble> {
+pub fn check(
+    bench: &Bench,
+    case: &Case<'_>,
+    kept: &LayerRun,
+    before: Option<&RunResult>,
+) -> Result<Option<Killed>, Trouble> {
     let Some(budget) = bench.scope.mutation.budget() else {
         return Ok(None);
     };
     let Some(files) = kept.coverage.as_ref().filter(|_| !kept.tests.is_empty()) else {
         return Ok(None);
     };
+    let suite = rounds::print(&rounds::accepted(case.session, case.layer))?;
+    let known = before.and_then(|before| before.mutation.clone());
+    if let Some(known) = known.filter(|known| known.suite == suite) {
+        return Ok(Some(known));
+    }
     let chosen = choose(bench, files, budget.mutants);
     let until = Instant::now() + budget.time;
-    let mut result = Killed::default();
+    let mut result = Killed {
+        suite,
+        ..Killed::default()
+    };
     for (path, mutant) in chosen {
         if Instant::now() >= until {
             break;

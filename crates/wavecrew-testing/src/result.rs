@@ -52,6 +52,8 @@ pub struct Covered {
 /// What the accepted tests noticed of deliberate changes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Killed {
+    /// Of the suite that was tried: the same one need not be tried again.
+    pub suite: String,
     pub killed: u64,
     pub total: u64,
     pub survivors: Vec<Survivor>,

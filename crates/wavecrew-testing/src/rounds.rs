@@ -56,6 +56,17 @@ pub fn mirror(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// The same for folders of the same files.
+pub fn print(folder: &Path) -> io::Result<String> {
+    let mut hash = xxhash_rust::xxh3::Xxh3::new();
+    for file in layer::files(folder)? {
+        let text = fs::read(folder.join(&file))?;
+        hash.update(format!("{}\0{}\0", file.display(), text.len()).as_bytes());
+        hash.update(&text);
+    }
+    Ok(format!("{:032x}", hash.digest128()))
+}
+
 /// Leaves nothing of a copy.
 pub fn empty(folder: &Path) -> io::Result<()> {
     if folder.exists() {

@@ -112,6 +112,11 @@ impl Words {
 
     /// Reads and checks what is named; warnings are shown unless `quiet`.
     pub fn read(&self, quiet: bool) -> Result<Target, Failure> {
+        self.read_as(quiet, self.pipeline.as_deref())
+    }
+
+    /// With this pipeline in place of the one that fits.
+    pub fn read_as(&self, quiet: bool, pipeline: Option<&str>) -> Result<Target, Failure> {
         let Some(name) = self.target.as_deref() else {
             return Err(Failure::with_help(
                 "nothing was named",
@@ -121,7 +126,7 @@ impl Words {
         let target = if is_table(name) {
             self.read_table(name, quiet)
         } else {
-            self.read_team(name, quiet)
+            self.read_team(name, pipeline, quiet)
         }?;
         self.apply_switches(target)
     }
@@ -176,7 +181,7 @@ impl Words {
         })
     }
 
-    fn read_team(&self, target: &str, quiet: bool) -> Result<Target, Failure> {
+    fn read_team(&self, target: &str, pipeline: Option<&str>, quiet: bool) -> Result<Target, Failure> {
         if let Some(other) = &self.team {
             return Err(Failure::with_help(
                 format!("`{target}` is a team itself, and --team names another one: `{other}`"),
@@ -193,8 +198,13 @@ impl Words {
         let testing = self.prepare(&team)?;
         let request = self.request();
         let size = testing.as_ref().and_then(|prepared| prepared.size);
-        let (name, reason) = if let Some(name) = &self.pipeline {
-            (name.clone(), "chosen by --pipeline".to_owned())
+        let (name, reason) = if let Some(name) = pipeline {
+            let why = if self.pipeline.as_deref() == Some(name) {
+                "chosen by --pipeline"
+            } else {
+                "your choice"
+            };
+            (name.to_owned(), why.to_owned())
         } else {
             let choice = team.choose(&request, size).ok_or_else(none)?;
             (choice.pipeline, choice.reason)
@@ -217,15 +227,12 @@ impl Words {
             Expansion::PerIssue { chain, .. } => Some(chain),
             Expansion::PerPlanTask { .. } => None,
         });
-        let (mut pipeline, new_issues) = match chain {
-            Some(chain) => {
-                let input = issue_input::read(&self.issues, &self.request, quiet)?;
-                (pipeline.for_issues(&input.rows, chain), input.new)
-            }
-            None => {
-                self.no_issues(&format!("the team `{}`", team.name))?;
-                (pipeline.for_request(&request), Vec::new())
-            }
+        let (mut pipeline, new_issues) = if let Some(chain) = chain {
+            let input = issue_input::read(&self.issues, &self.request, quiet)?;
+            (pipeline.for_issues(&input.rows, chain), input.new)
+        } else {
+            self.no_issues(&format!("the team `{}`", team.name))?;
+            (pipeline.for_request(&request), Vec::new())
         };
         if let Some(prepared) = &testing {
             prepared.set_targets(&mut pipeline);

@@ -55,7 +55,11 @@ impl Changes {
                 .filter(|(spot, stamp)| self.seen.get(spot) != Some(stamp))
                 .map(|(spot, _)| spot)
                 .filter(stays);
-            let gone = self.seen.keys().filter(|spot| !now.contains_key(spot)).filter(stays);
+            let gone = self
+                .seen
+                .keys()
+                .filter(|spot| !now.contains_key(spot))
+                .filter(stays);
             for spot in changed.chain(gone) {
                 self.pool.entry(spot.clone()).or_default().extend(running);
             }
@@ -77,7 +81,8 @@ impl Changes {
         // The folder of a working copy stands for all that is in it.
         let covers = |told: &Spot, spot: &Spot| {
             told == spot
-                || working_copy(told).is_some_and(|copy| told.1.ends_with(copy) && working_copy(spot) == Some(copy))
+                || working_copy(told)
+                    .is_some_and(|copy| told.1.ends_with(copy) && working_copy(spot) == Some(copy))
         };
         let says = |worker: &WorkerId, spot: &Spot| {
             let told = named.get(worker);
@@ -207,7 +212,9 @@ mod tests {
         let mut place = Place::new();
         let git = |words: &[&str]| {
             let mut git = std::process::Command::new("git");
-            git.args(["-c", "user.name=x", "-c", "user.email=x@y"]).args(words).current_dir(place.root.path());
+            git.args(["-c", "user.name=x", "-c", "user.email=x@y"])
+                .args(words)
+                .current_dir(place.root.path());
             assert!(git.output().unwrap().status.success(), "{words:?}");
         };
         git(&["init", "-q"]);
@@ -217,21 +224,40 @@ mod tests {
             let folder = format!(".workflow/s/worktrees/{name}");
             let root = place.root.path();
             let tree = root.join(&folder);
-            std::process::Command::new("git").args(["worktree", "add", "-q"]).arg(&tree).current_dir(root).output().unwrap();
+            std::process::Command::new("git")
+                .args(["worktree", "add", "-q"])
+                .arg(&tree)
+                .current_dir(root)
+                .output()
+                .unwrap();
             place.write(&format!("{folder}/there.py"), "from the beginning");
         }
         place.changes.look(&BTreeSet::from([A, B]));
         place.write(".workflow/s/worktrees/a/made.py", "by a");
         place.write(".workflow/s/worktrees/b/made.py", "by b");
         place.changes.look(&BTreeSet::from([A, B]));
-        let home = |name: &str| vec![place.root.path().join(".workflow/s/worktrees").join(name).to_str().unwrap().to_owned()];
+        let home = |name: &str| {
+            vec![
+                place
+                    .root
+                    .path()
+                    .join(".workflow/s/worktrees")
+                    .join(name)
+                    .to_str()
+                    .unwrap()
+                    .to_owned(),
+            ]
+        };
         let named = Named::from([(A, home("a")), (B, home("b"))]);
         let taken = place.changes.take(A, &named, str::to_owned);
         let paths: Vec<&str> = taken.iter().map(|change| change.path.as_str()).collect();
         assert_eq!(paths, ["worktrees/a/made.py"]);
         std::fs::remove_dir_all(place.root.path().join(".workflow/s/worktrees/b")).unwrap();
         place.changes.look(&BTreeSet::from([A]));
-        assert!(place.changes.take(A, &named, str::to_owned).is_empty(), "removed as a whole");
+        assert!(
+            place.changes.take(A, &named, str::to_owned).is_empty(),
+            "removed as a whole"
+        );
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::bench::{Bench, LayerRun, Trouble};
 use crate::layer::{self, Kind, Placed};
 use crate::result::RunResult;
 use crate::rounds;
+use crate::scope::FrameworkInScope;
 use crate::verdict::{Checked, Verdict};
 
 pub fn examine(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
@@ -97,7 +98,12 @@ pub(super) fn sources(bench: &Bench) -> Vec<std::path::PathBuf> {
 fn shape_problem(bench: &Bench, folder: &Path, placed: &[Placed]) -> Result<Option<String>, Trouble> {
     if !placed.iter().any(|file| file.kind == Kind::Test) {
         let there = layer::files(folder)?;
-        let pattern: BTreeSet<String> = bench.scope.frameworks.iter().map(|f| f.test_pattern()).collect();
+        let pattern: BTreeSet<String> = bench
+            .scope
+            .frameworks
+            .iter()
+            .map(FrameworkInScope::test_pattern)
+            .collect();
         let pattern: Vec<String> = pattern.into_iter().collect();
         return Ok(Some(if there.is_empty() {
             format!("no test file is in {}", folder.display())

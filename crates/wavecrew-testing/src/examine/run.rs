@@ -47,7 +47,7 @@ pub fn examine(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
             case.layer
         )));
     }
-    let result = measure(bench, case, &folder)?;
+    let result = measure(bench, case, &folder, before.as_ref())?;
     let touched = bench.trees.settle(&sources(bench))?;
     if !touched.is_empty() {
         let names: Vec<String> = touched.iter().map(|file| file.display().to_string()).collect();
@@ -65,7 +65,12 @@ pub fn examine(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
 }
 
 /// Everything that is found out about the suite.
-fn measure(bench: &Bench, case: &Case<'_>, folder: &Path) -> Result<RunResult, Trouble> {
+fn measure(
+    bench: &Bench,
+    case: &Case<'_>,
+    folder: &Path,
+    before: Option<&RunResult>,
+) -> Result<RunResult, Trouble> {
     let run = bench.layer(
         case.layer,
         folder,
@@ -92,7 +97,7 @@ fn measure(bench: &Bench, case: &Case<'_>, folder: &Path) -> Result<RunResult, T
     let mut rejected = judge(&run, &again);
     let mut notes = run.notes.clone();
     let accepted = accepted_run(bench, case, folder, &run, &mut rejected, &mut notes)?;
-    let mutation = mutation::check(bench, case, &accepted)?;
+    let mutation = mutation::check(bench, case, &accepted, before)?;
     let delivered = suite(&run, &rejected);
     let covered = accepted.coverage.map(|files| Covered {
         lines: lines(&files),
@@ -286,7 +291,7 @@ fn newly_red(bench: &Bench, case: &Case<'_>) -> Result<Option<String>, Trouble> 
     }
     let accepted = rounds::accepted(case.session, case.layer);
     let placed = layer::place(&bench.scope, case.layer, &accepted)?;
-    let _laid = layer::lay(bench.tree(), &accepted, &placed)?;
+    let _laid = layer::lay(bench.tree(), &accepted, &placed, &bench.trees.manifest)?;
     for framework in &bench.scope.frameworks {
         let Ok(now) = bench.own_suite(framework, Wanted::TestsOnly) else {
             continue;

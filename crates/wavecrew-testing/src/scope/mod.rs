@@ -67,8 +67,8 @@ pub fn find(project: &Path, wish: &Wish<'_>) -> Result<Found, GitError> {
         let what = if named.is_empty() {
             "the whole project".to_owned()
         } else {
-            let names: Vec<String> = named.iter().map(|path| path.display().to_string()).collect();
-            format!("all of {}", names.join(", "))
+            let shown: Vec<String> = named.iter().map(|path| path.display().to_string()).collect();
+            format!("all of {}", shown.join(", "))
         };
         Found {
             // Paths that a person named are a choice, not a fallback.

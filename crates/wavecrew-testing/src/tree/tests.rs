@@ -71,10 +71,10 @@ fn changes_are_seen_and_undone() {
     assert!(trees.manifest.changes(&trees.workers()).is_empty());
 
     fs::write(measuring.join("a.py"), "x = 9\n").unwrap();
-    let changed = trees
+    let put_back = trees
         .settle(&[PathBuf::from("a.py"), PathBuf::from("ü b/c.py")])
         .unwrap();
-    assert_eq!(changed, [Path::new("a.py")]);
+    assert_eq!(put_back, [Path::new("a.py")]);
     assert!(trees.manifest.changes(&measuring).is_empty());
 
     // The measuring copy may go with the machine's temporary files.

@@ -106,7 +106,7 @@ impl Args {
             return Ok(exit);
         }
         agents::check_rows(&chosen.choice, &target.team, &target.plan)?;
-        self.confirm(&target, global)?;
+        let target = launch::confirm::confirm(target, &self.words, self.how.flags.yes, global)?;
         let (agent, why) = (chosen.choice.default.clone(), chosen.why);
         let mut options = self.how.flags.options(global, config, chosen);
         options.isolation = isolation::settle(project, &target.team, self.how.flags.isolation, global.quiet)?;
@@ -178,39 +178,6 @@ impl Args {
             launch::apply::apply(project, dir, self.how.flags.yes, global)?;
         }
         Ok(exit)
-    }
-
-    /// A team made the table, not the person: show it and ask.
-    fn confirm(&self, target: &Target, global: &Global) -> Result<(), Failure> {
-        if self.how.flags.yes || target.file.is_some() {
-            return Ok(());
-        }
-        if !launch::is_terminal() || global.json {
-            return Err(Failure::with_help(
-                "the plan of the team needs your word before it runs",
-                "give -y to run it as it is, or look at it with `wavecrew plan` first",
-            ));
-        }
-        let mut table = Vec::new();
-        crate::layout::table(
-            &target.plan,
-            &target.team.name,
-            crate::layout::width(),
-            &mut table,
-        )?;
-        anstream::eprintln!("{}", String::from_utf8_lossy(&table));
-        if let (Some(pipeline), Some(reason)) = (&target.pipeline, &target.reason) {
-            anstream::eprintln!("Pipeline {pipeline}: {reason}");
-        }
-        let run = dialoguer::Confirm::new()
-            .with_prompt("Run this?")
-            .default(true)
-            .interact();
-        if run.unwrap_or(false) {
-            Ok(())
-        } else {
-            Err(Failure::Declined)
-        }
     }
 
     /// The same work was begun before and not finished: go on with it, or begin anew?

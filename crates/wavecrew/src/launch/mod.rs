@@ -7,6 +7,7 @@ pub mod base;
 pub mod budget;
 mod builds;
 mod completion;
+pub mod confirm;
 pub mod isolation;
 mod issues;
 pub mod record;

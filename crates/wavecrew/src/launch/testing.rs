@@ -3,7 +3,7 @@
 
 use crate::exit::Failure;
 use crate::show;
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::env;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -369,7 +369,7 @@ pub fn take_up(session: &mut OpenSession, ledger: &Ledger) -> Result<(), Failure
 fn folders(ledger: &Ledger, project: &Path, session: &Path) -> Folders {
     let (project, tree) = (project.to_owned(), session.join("tree"));
     let plan = ledger.plan();
-    let in_project: HashMap<String, ()> = plan
+    let in_project: HashSet<String> = plan
         .tasks()
         .filter(|&task| {
             ledger
@@ -377,10 +377,10 @@ fn folders(ledger: &Ledger, project: &Path, session: &Path) -> Folders {
                 .role(plan.role(task))
                 .is_none_or(|role| role.workspace != Workspace::Snapshot)
         })
-        .map(|task| (plan.id(task).to_owned(), ()))
+        .map(|task| plan.id(task).to_owned())
         .collect();
     Box::new(move |task| {
-        Ok(if in_project.contains_key(task) {
+        Ok(if in_project.contains(task) {
             project.clone()
         } else {
             tree.clone()

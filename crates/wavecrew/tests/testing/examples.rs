@@ -8,8 +8,17 @@ use crate::lab::{Lab, examples};
 fn both_ways(project: &str, answers: &str, tape: &str, figures: &str) {
     let Some(lab) = Lab::example(project) else { return };
     let agent = format!("command:{} {answers}", examples().join("agent.py").display());
-    lab.wavecrew(&["testing", "-y", "--pipeline", "targeted", "--agent", &agent])
-        .exits(0);
+    lab.wavecrew(&[
+        "testing",
+        "-y",
+        "--pipeline",
+        "targeted",
+        "--mutation",
+        "off",
+        "--agent",
+        &agent,
+    ])
+    .exits(0);
     assert_eq!(lab.figures("TESTRUN-001"), figures);
     assert_eq!(lab.json("gc-state.json")["rounds"]["L1"], 1);
     let first: f64 = lab.json("gc-state.json")["coverage_history"][0]["coverage_achieved"]
@@ -24,7 +33,16 @@ fn both_ways(project: &str, answers: &str, tape: &str, figures: &str) {
     fs::copy(examples().join(tape), &tape_file).unwrap();
     let agent = format!("replay:{}", tape_file.display());
     again
-        .wavecrew(&["testing", "-y", "--pipeline", "targeted", "--agent", &agent])
+        .wavecrew(&[
+            "testing",
+            "-y",
+            "--pipeline",
+            "targeted",
+            "--mutation",
+            "off",
+            "--agent",
+            &agent,
+        ])
         .exits(0);
     assert_eq!(again.figures("TESTRUN-001"), figures);
     assert_eq!(again.json("gc-state.json")["rounds"]["L1"], 1);

@@ -228,7 +228,8 @@ impl Ran {
 
     #[track_caller]
     pub fn says(self, part: &str) -> Self {
-        assert!(self.err.contains(part), "no `{part}` in:\n{}", self.err);
+        let said = format!("{}{}", self.out, self.err);
+        assert!(said.contains(part), "no `{part}` in:\n{said}");
         self
     }
 }

@@ -120,12 +120,12 @@ pub fn tests(case: &Case<'_>) -> Result<Verdict, Failure> {
                 .lost
                 .iter()
                 .map(|name| format!("{name}: gone or skipped"));
-            let list: Vec<String> = failing.into_iter().chain(lost).collect();
+            let named: Vec<String> = failing.into_iter().chain(lost).collect();
             Some(format!(
                 "{:.0} % of the tests pass, {:.0} % have to:\n{}",
                 rate * 100.0,
                 wanted * 100.0,
-                list.join("\n")
+                named.join("\n")
             ))
         }
         _ => found.complaint(),
@@ -272,11 +272,11 @@ impl Seen {
         let found = Found {
             checked,
             facts,
-            feedback: complaint.clone().unwrap_or_default(),
+            feedback: String::new(),
         };
         match complaint {
             None => Verdict::Holds(found),
-            Some(_) => Verdict::Short(found),
+            Some(feedback) => Verdict::Short(Found { feedback, ..found }),
         }
     }
 
