@@ -272,8 +272,8 @@ const RUN_FOLDER: &str = ".run";
 pub fn said(output: &Output) -> Said {
     Said {
         code: output.status.code(),
-        text: [output.stdout, output.stderr]
-            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        text: [&output.stdout, &output.stderr]
+            .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
             .concat(),
     }
 }
