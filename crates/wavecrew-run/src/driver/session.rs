@@ -305,8 +305,9 @@ fn interactive_result(ledger: &Ledger, task: TaskIx) -> Vec<u8> {
         "verified": state.result.checked,
         "timestamp": state.ended.unwrap_or(Timestamp(0)).to_string(),
     });
-    for (column, value) in &state.result.outputs {
-        result[column] = value.as_str().into();
+    // Facts first: a column of the team has the last word on a name.
+    for (name, value) in state.result.facts.iter().chain(&state.result.outputs) {
+        result[name] = value.as_str().into();
     }
     let mut text = serde_json::to_vec_pretty(&result).expect("plain data");
     text.push(b'\n');

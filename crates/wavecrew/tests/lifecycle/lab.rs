@@ -27,19 +27,20 @@ pub struct Lab {
 
 pub struct Said {
     pub code: Option<i32>,
-    pub err: String,
+    /// All that was printed.
+    pub text: String,
 }
 
 impl Said {
     #[track_caller]
     pub fn exits(self, code: i32) -> Self {
-        assert_eq!(self.code, Some(code), "{}", self.err);
+        assert_eq!(self.code, Some(code), "{}", self.text);
         self
     }
 
     #[track_caller]
     pub fn says(self, text: &str) -> Self {
-        assert!(self.err.contains(text), "{text:?} is not in:\n{}", self.err);
+        assert!(self.text.contains(text), "{text:?} is not in:\n{}", self.text);
         self
     }
 }
@@ -271,7 +272,7 @@ const RUN_FOLDER: &str = ".run";
 pub fn said(output: &Output) -> Said {
     Said {
         code: output.status.code(),
-        err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        text: [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat(),
     }
 }
 

@@ -4,6 +4,7 @@
 mod building;
 mod contracts;
 mod decisions;
+mod examples;
 mod lab;
 mod planex;
 mod specification;
