@@ -8,7 +8,6 @@ mod suite;
 use crate::exit::{Exit, Failure};
 use crate::session_view::SessionView;
 use clap::ValueEnum;
-use serde_json::{Value, json};
 use std::io::{Write, stdout};
 use std::path::PathBuf;
 use wavecrew_store::SessionDir;
@@ -45,16 +44,16 @@ enum What {
 
 impl Args {
     pub fn run(&self) -> Result<Exit, Failure> {
-        let verdict = self
-            .examine()
-            .unwrap_or_else(|failure| json!({ "verdict": "contradicted", "reason": failure.to_string() }));
-        let mut out = stdout().lock();
-        serde_json::to_writer(&mut out, &verdict).map_err(std::io::Error::from)?;
-        writeln!(out)?;
+        let verdict = self.examine().unwrap_or_else(|failure| {
+            let verdict = wavecrew_testing::verdict::Verdict::contradicted(failure.to_string());
+            serde_json::to_string(&verdict).expect("a verdict is plain data")
+        });
+        writeln!(stdout().lock(), "{verdict}")?;
         Ok(Exit::Done)
     }
 
-    fn examine(&self) -> Result<Value, Failure> {
+    /// The line that is printed: it begins with the verdict, by which the run knows it.
+    fn examine(&self) -> Result<String, Failure> {
         let view = SessionView::load(SessionDir::at(&self.session)?)?;
         let Some(task) = view.ledger.plan().find(&self.task) else {
             return Err(Failure::input(format!("the session has no task `{}`", self.task)));
@@ -71,12 +70,12 @@ impl Args {
         };
         let verdict = match self.what {
             What::GeneratedTests => {
-                serde_json::to_value(suite::examine(self, &view, task, suite::generated)?)
+                serde_json::to_string(&suite::examine(self, &view, task, suite::generated)?)
             }
-            What::TestRun => serde_json::to_value(suite::examine(self, &view, task, suite::run)?),
-            What::TestReport => serde_json::to_value(suite::examine(self, &view, task, suite::report)?),
-            What::CodeWork => serde_json::to_value(code_work::code(&code)?),
-            What::CodeTests => serde_json::to_value(code_work::tests(&code)?),
+            What::TestRun => serde_json::to_string(&suite::examine(self, &view, task, suite::run)?),
+            What::TestReport => serde_json::to_string(&suite::examine(self, &view, task, suite::report)?),
+            What::CodeWork => serde_json::to_string(&code_work::code(&code)?),
+            What::CodeTests => serde_json::to_string(&code_work::tests(&code)?),
         };
         Ok(verdict.expect("a verdict is plain data"))
     }
