@@ -59,8 +59,12 @@ impl Source {
     }
 
     /// A test by its name, as those that are written.
-    pub fn probe_name(&self) -> String {
-        format!("wavecrew-search.{}", self.ending())
+    pub fn probe_name(&self, runner: &Runner) -> String {
+        match runner {
+            Runner::Vitest { .. } => format!("wavecrew-search.{}", self.ending()),
+            // It is run by its path, and without types.
+            Runner::Jest { .. } => "wavecrew-search.test.js".to_owned(),
+        }
     }
 
     fn ending(&self) -> &'static str {

@@ -6,12 +6,26 @@ use crate::lab::{Lab, examples};
 fn lifecycle() {
     let lab = Lab::new();
     let agent = format!("replay:{}", examples().join("lifecycle/cassette.jsonl").display());
-    lab.wavecrew(&["lifecycle", "-y", "--pipeline", "full-lifecycle", "--agent", &agent, "Tag notes"]).exits(0);
+    lab.wavecrew(&[
+        "lifecycle",
+        "-y",
+        "--pipeline",
+        "full-lifecycle",
+        "--agent",
+        &agent,
+        "Tag notes",
+    ])
+    .exits(0);
     let mut subjects = lab.subjects("main");
     subjects.sort();
     assert_eq!(
         subjects,
-        ["IMPL-001: Keep tags", "IMPL-002: Find by tag", "IMPL-003: Offer tags", "notes"]
+        [
+            "IMPL-001: Keep tags",
+            "IMPL-002: Find by tag",
+            "IMPL-003: Offer tags",
+            "notes"
+        ]
     );
     assert!(lab.project().join("tests/test_tags.py").exists());
 }
@@ -20,8 +34,16 @@ fn lifecycle() {
 fn planex() {
     let lab = Lab::planex();
     let agent = format!("replay:{}", examples().join("planex/cassette.jsonl").display());
-    lab.wavecrew(&["planex", "-y", "--agent", &agent, "../issues.jsonl"]).exits(0);
+    lab.wavecrew(&["planex", "-y", "--agent", &agent, "../issues.jsonl"])
+        .exits(0);
     assert_eq!(lab.cell("EXEC-003", "deps"), "PLAN-003;EXEC-002");
     let subjects = lab.subjects("main");
-    assert_eq!(subjects.iter().filter(|subject| subject.starts_with("feat(ISS-")).count(), 3, "{subjects:?}");
+    assert_eq!(
+        subjects
+            .iter()
+            .filter(|subject| subject.starts_with("feat(ISS-"))
+            .count(),
+        3,
+        "{subjects:?}"
+    );
 }

@@ -272,7 +272,9 @@ const RUN_FOLDER: &str = ".run";
 pub fn said(output: &Output) -> Said {
     Said {
         code: output.status.code(),
-        text: [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat(),
+        text: [output.stdout, output.stderr]
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .concat(),
     }
 }
 
