@@ -143,6 +143,25 @@ pub enum Event {
     WaveMerged {
         wave: u32,
     },
+    /// The task's worker has a working copy of its own.
+    TreeMade {
+        task: String,
+        #[serde(flatten)]
+        tree: Tree,
+    },
+    /// The work in the task's tree is where the work of all tasks comes together, or there was none.
+    TreeMerged {
+        task: String,
+        /// The end of all that is merged.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        commit: Option<String>,
+    },
+    /// The work in the task's tree could not be merged: the task has failed, and the tree stays.
+    TreeRefused {
+        at: Timestamp,
+        task: String,
+        error: String,
+    },
     /// A person edited `tasks.csv`.
     Edited {
         patch: Patch,
@@ -177,6 +196,7 @@ impl Event {
             | Self::Postponed { at, .. }
             | Self::QuotaWait { at, .. }
             | Self::Interrupted { at, .. }
+            | Self::TreeRefused { at, .. }
             | Self::EditRefused { at, .. }
             | Self::Judged { at, .. }
             | Self::RunEnded { at, .. } => Some(*at),
@@ -193,11 +213,23 @@ impl Event {
             | Self::RolledBack { .. }
             | Self::MarkedDone { .. }
             | Self::WaveMerged { .. }
+            | Self::TreeMade { .. }
+            | Self::TreeMerged { .. }
             | Self::Edited { .. }
             | Self::Asked { .. }
             | Self::Answered { .. } => None,
         }
     }
+}
+
+/// A working copy of a task's own.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Tree {
+    pub branch: String,
+    /// Below the session's folder.
+    pub folder: String,
+    /// The commit it was made from.
+    pub base: String,
 }
 
 /// What a loop, a checkpoint or a gate decided about the result of a task.

@@ -6,6 +6,7 @@ pub mod claim;
 pub mod engine;
 pub mod event;
 pub mod id;
+pub mod issue;
 pub mod plan;
 pub mod pool;
 pub mod prompt;

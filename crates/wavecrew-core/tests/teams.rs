@@ -412,8 +412,8 @@ fn planex_repeats_its_pipeline_for_every_issue() {
         [
             "PLAN-001,Plan ISS-20260308-120000,ISS-20260308-120000,issues,ISS-20260308-120000,,,",
             "PLAN-002,Plan ISS-20260308-120001,ISS-20260308-120001,issues,ISS-20260308-120001,,,",
-            "EXEC-001,Implement ISS-20260308-120000,ISS-20260308-120000,,,gemini,PLAN-001,PLAN-001",
-            "EXEC-002,Implement ISS-20260308-120001,ISS-20260308-120001,,,gemini,PLAN-002;EXEC-001,PLAN-002",
+            "EXEC-001,Implement Title {raw_input},ISS-20260308-120000,,,gemini,PLAN-001,PLAN-001",
+            "EXEC-002,Implement Title {raw_input},ISS-20260308-120001,,,gemini,PLAN-002;EXEC-001,PLAN-002",
         ]
     );
     // What is filled in is not filled in again.

@@ -10,7 +10,6 @@ mod limits;
 mod paths;
 pub mod server;
 pub mod worker;
-mod worktree;
 
 use rmcp::model::{ServerCapabilities, ServerConfig};
 use rmcp::{ServerHandler, ServiceExt};

@@ -5,7 +5,9 @@ pub mod detect;
 pub mod measurement;
 pub mod report;
 pub mod run;
+pub mod verify;
 
 pub use measurement::{
     Coverage, FileCoverage, Flaky, LineRange, Measurement, Note, Outcome, Ratio, Standing, TestCase, TestId,
 };
+pub use run::mutation;

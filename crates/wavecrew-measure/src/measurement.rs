@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One test run, or several of the same suite.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     pub tests: Vec<TestCase>,
     pub coverage: Coverage,
@@ -17,7 +17,7 @@ pub struct Measurement {
 }
 
 /// A test by its file and its full name. Two tests of one name in one file are told apart by their number.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TestId {
     /// Relative to the project's root where it lies below it; empty when the report does not tell.
     pub file: String,
@@ -34,13 +34,17 @@ impl std::fmt::Display for TestId {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TestCase {
     #[serde(flatten)]
     pub id: TestId,
     #[serde(flatten)]
     pub outcome: Outcome,
-    #[serde(rename = "seconds", serialize_with = "seconds")]
+    #[serde(
+        rename = "seconds",
+        serialize_with = "seconds",
+        deserialize_with = "from_seconds"
+    )]
     pub duration: Duration,
 }
 
@@ -48,7 +52,12 @@ fn seconds<S: serde::Serializer>(duration: &Duration, s: S) -> Result<S::Ok, S::
     s.serialize_f64(duration.as_secs_f64())
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+fn from_seconds<'de, D: serde::Deserializer<'de>>(d: D) -> Result<Duration, D::Error> {
+    let seconds = f64::deserialize(d)?;
+    Duration::try_from_secs_f64(seconds).map_err(serde::de::Error::custom)
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
     Passed,
@@ -97,7 +106,7 @@ impl Outcome {
 }
 
 /// A test with more than one outcome.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flaky {
     #[serde(flatten)]
     pub id: TestId,
@@ -106,14 +115,14 @@ pub struct Flaky {
 }
 
 /// Something beside the figures, with what to do about it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     pub what: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum Coverage {
     /// No tool, no report, or not asked for; a note says which.
@@ -125,7 +134,7 @@ pub enum Coverage {
 }
 
 /// One file in scope.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileCoverage {
     /// Relative to the project's root where it lies below it.
     pub path: String,
@@ -135,9 +144,11 @@ pub struct FileCoverage {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branches: Option<Ratio>,
     pub uncovered: Vec<LineRange>,
+    /// The lines of code that no test ran, one by one: what several runs leave uncovered is what all of them have here.
+    pub missed: Vec<u32>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
     /// The coverage tool reported it.
@@ -150,7 +161,7 @@ pub enum Standing {
     Broken,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ratio {
     pub covered: u64,
     pub total: u64,
@@ -180,7 +191,7 @@ impl std::ops::Add for Ratio {
 }
 
 /// Lines from first to last, both included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineRange {
     pub first: u32,
     pub last: u32,
@@ -221,16 +232,23 @@ impl Hits {
                 }
             }
         }
-        let covered = self.lines.values().filter(|&&hits| hits > 0).count() as u64;
+        let missed: Vec<u32> = self
+            .lines
+            .iter()
+            .filter(|&(_, &hits)| hits == 0)
+            .map(|(&line, _)| line)
+            .collect();
+        let total = self.lines.len() as u64;
         FileCoverage {
             path,
             standing: Standing::Measured,
             lines: Ratio {
-                covered,
-                total: self.lines.len() as u64,
+                covered: total - missed.len() as u64,
+                total,
             },
             branches: self.branches,
             uncovered,
+            missed,
         }
     }
 }
@@ -349,6 +367,33 @@ mod tests {
     }
 
     #[test]
+    fn what_is_written_down_is_read_back() {
+        let m = Measurement {
+            tests: vec![
+                test("a", Outcome::Passed),
+                test(
+                    "b",
+                    Outcome::Failed {
+                        message: "1 != 2".to_owned(),
+                    },
+                ),
+            ],
+            coverage: Coverage::Known {
+                files: vec![
+                    Hits {
+                        lines: [(1, 1), (2, 0)].into(),
+                        branches: None,
+                    }
+                    .into_coverage("a.py".to_owned()),
+                ],
+            },
+            ..Measurement::default()
+        };
+        let text = serde_json::to_string(&m).unwrap();
+        assert_eq!(serde_json::from_str::<Measurement>(&text).unwrap(), m, "{text}");
+    }
+
+    #[test]
     fn ranges_bridge_what_is_no_code() {
         let lines = [(1, 1), (3, 0), (7, 0), (8, 2), (9, 0), (12, 4)].into();
         let file = Hits {
@@ -369,6 +414,7 @@ mod tests {
             lines: Ratio { covered, total: 10 },
             branches: None,
             uncovered: Vec::new(),
+            missed: Vec::new(),
         };
         let coverage = Coverage::Known {
             files: vec![

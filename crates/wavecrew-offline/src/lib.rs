@@ -2,6 +2,7 @@
 //! the code did is recorded as tests. Runs the code under test in sandboxed processes only; changes no file of the project
 //! and judges no coverage that others measure.
 
+mod javascript;
 mod python;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,8 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "lowercase")]
 pub enum Framework {
     Pytest,
+    Vitest,
+    Jest,
 }
 
 /// What one call of [`generate`] is asked for.
@@ -28,6 +31,8 @@ pub struct Request {
     pub framework: Framework,
     /// Where the test files go.
     pub layer_folder: PathBuf,
+    /// The folder below the root that they are laid into to be run, for imports that go by place.
+    pub laid_in: PathBuf,
     /// How the code is started and found.
     pub imports: Imports,
     /// What the round before this one left open; nothing in the first round.
@@ -153,6 +158,7 @@ pub enum OfflineError {
 pub fn generate(request: &Request, progress: &mut dyn FnMut(Progress)) -> Result<Outcome, OfflineError> {
     let modules = match request.framework {
         Framework::Pytest => python::generate(request, progress)?,
+        Framework::Vitest | Framework::Jest => javascript::generate(request, progress)?,
     };
     Ok(Outcome {
         seed: request.seed,

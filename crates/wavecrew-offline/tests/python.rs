@@ -81,6 +81,7 @@ impl Lab {
             files: names.iter().map(|name| self.file(name)).collect(),
             framework: Framework::Pytest,
             layer_folder: self.dir.path().join("out"),
+            laid_in: PathBuf::from("tests"),
             imports: Imports {
                 interpreter: Some(self.python.clone()),
                 search_path: Vec::new(),
@@ -94,7 +95,8 @@ impl Lab {
     }
 }
 
-const SIGN: &str = "def sign(n: int) -> int:\n    if n > 0:\n        return 1\n    return -1 if n < 0 else 0\n";
+const SIGN: &str =
+    "def sign(n: int) -> int:\n    if n > 0:\n        return 1\n    return -1 if n < 0 else 0\n";
 
 fn run(request: &Request) -> (Outcome, Vec<Progress>) {
     let mut seen = Vec::new();
@@ -104,7 +106,11 @@ fn run(request: &Request) -> (Outcome, Vec<Progress>) {
 
 #[test]
 fn modules_side_by_side_and_a_broken_one_among_them() {
-    let Some(lab) = Lab::of(&[("pkg/__init__.py", ""), ("pkg/sign.py", SIGN), ("broken.py", "def f(:\n")]) else {
+    let Some(lab) = Lab::of(&[
+        ("pkg/__init__.py", ""),
+        ("pkg/sign.py", SIGN),
+        ("broken.py", "def f(:\n"),
+    ]) else {
         return;
     };
     let (outcome, seen) = run(&lab.request(&["pkg/sign.py", "broken.py"]));
@@ -113,7 +119,10 @@ fn modules_side_by_side_and_a_broken_one_among_them() {
     };
     assert_eq!((sign.module.as_str(), sign.lines), ("pkg.sign", Some((3, 3))));
     let text = fs::read_to_string(&sign.written[0].path).unwrap();
-    assert!(text.contains("as of commit abc1234") && text.contains("from pkg.sign import sign"), "{text}");
+    assert!(
+        text.contains("as of commit abc1234") && text.contains("from pkg.sign import sign"),
+        "{text}"
+    );
     assert_eq!(sign.written[0].covers, ["sign"]);
     assert!(broken.left_out[0].why.contains("does not parse"), "{broken:?}");
     let finished = |p: &&Progress| matches!(p, Progress::Finished(_));
@@ -124,7 +133,9 @@ fn modules_side_by_side_and_a_broken_one_among_them() {
 #[test]
 fn a_later_round_adds_a_file_that_aims_at_what_is_open() {
     let source = "def pick(word: str) -> int:\n    if word == 'needle':\n        return 1\n    return 0\n";
-    let Some(lab) = Lab::of(&[("pick.py", source)]) else { return };
+    let Some(lab) = Lab::of(&[("pick.py", source)]) else {
+        return;
+    };
     let mut request = lab.request(&["pick.py"]);
     let (first, _) = run(&request);
     request.round = Some(Feedback {
@@ -140,7 +151,9 @@ fn a_later_round_adds_a_file_that_aims_at_what_is_open() {
 
 #[test]
 fn an_interpreter_that_is_not_there_is_named() {
-    let Some(lab) = Lab::of(&[("sign.py", SIGN)]) else { return };
+    let Some(lab) = Lab::of(&[("sign.py", SIGN)]) else {
+        return;
+    };
     let mut request = lab.request(&["sign.py"]);
     request.imports.interpreter = Some("/nowhere/python".into());
     let error = generate(&request, &mut |_| {}).unwrap_err();

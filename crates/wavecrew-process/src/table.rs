@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use rustix::process::{Pid, RawPid};
+use rustix::time::{ClockId, clock_gettime};
 
 /// One line of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +38,16 @@ impl Entry {
     pub fn instance(&self) -> (Pid, u64) {
         (self.pid, self.start_time)
     }
+}
+
+/// The kernel counts start times in hundredths of a second.
+const TICK_NANOS: u64 = 10_000_000;
+
+/// The start time of a process that starts now.
+pub fn ticks_since_boot() -> u64 {
+    let now = clock_gettime(ClockId::Boottime);
+    let nanos = now.tv_sec * 1_000_000_000 + now.tv_nsec;
+    u64::try_from(nanos).unwrap_or(0) / TICK_NANOS
 }
 
 /// The entry of one process.
@@ -188,6 +199,16 @@ mod tests {
             (e.parent, e.group, e.start_time, e.state),
             (5, 77, 987_654, State::Alive)
         );
+    }
+
+    #[test]
+    fn a_start_time_lies_between_the_ticks_around_it() {
+        let before = ticks_since_boot();
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let after = ticks_since_boot();
+        let started = entry(Pid::from_child(&child)).unwrap().start_time;
+        assert!((before..=after).contains(&started), "{before} {started} {after}");
+        child.wait().unwrap();
     }
 
     #[test]

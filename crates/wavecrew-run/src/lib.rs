@@ -7,3 +7,4 @@ pub mod guardian;
 pub mod process;
 pub mod questions;
 pub mod worker_side;
+pub mod worktree;

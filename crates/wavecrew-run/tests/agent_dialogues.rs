@@ -341,55 +341,6 @@ fn what_is_asked_is_answered_by_the_access_of_the_role() {
 }
 
 #[test]
-fn opencode_tells_beside_the_protocol_what_failed_and_what_was_used() {
-    let tell = |session: &str, kind: &str, properties: &Value| {
-        let mut properties = properties.clone();
-        properties["sessionID"] = session.into();
-        let params = json!({ "type": kind, "properties": properties });
-        json!({ "jsonrpc": "2.0", "method": "_wavecrew/opencode", "params": params })
-    };
-    let error = |status: u16| {
-        let data =
-            json!({ "message": "no", "statusCode": status, "responseHeaders": { "retry-after": "7" } });
-        json!({ "error": { "name": "APIError", "data": data } })
-    };
-    let refused =
-        json!({ "code": -32603, "message": "Internal error: no", "data": { "errorName": "APIError" } });
-    for (status, kind) in [
-        (400, FailKind::BadRequest),
-        (401, FailKind::Auth),
-        (429, FailKind::RateLimited),
-        (500, FailKind::Server),
-    ] {
-        let mut held = Held::opened(Access::Source);
-        held.hear(&tell("of another", "session.error", &error(418)));
-        held.hear(&tell("s", "session.error", &error(status)));
-        held.answer("session/prompt", "error", &refused);
-        assert_eq!(held.failure().0, kind, "{status}");
-    }
-    // Without it the words have to do.
-    let mut held = Held::opened(Access::Source);
-    held.answer("session/prompt", "error", &refused);
-    assert_eq!(held.failure().0, FailKind::Other);
-
-    let mut held = Held::opened(Access::Source);
-    let tokens = json!({ "input": 800, "output": 50, "reasoning": 0, "cache": { "read": 200, "write": 0 } });
-    let step = json!({ "part": { "type": "step-finish", "tokens": tokens, "cost": 0 } });
-    for _ in 0..2 {
-        held.hear(&tell("s", "message.part.updated", &step));
-    }
-    let last = json!({ "stopReason": "end_turn", "usage": { "outputTokens": 50, "totalTokens": 1050 } });
-    held.answer("session/prompt", "result", &last);
-    let mut meter = Meter::new(Usage::NONE);
-    for event in &held.events {
-        meter.on(event);
-    }
-    let spent = meter.spent();
-    assert_eq!((spent.input, spent.cached, spent.output), (2000, 400, 100));
-    assert_eq!(held.tally().unknown, 0);
-}
-
-#[test]
 fn files_and_terminals_are_not_offered() {
     for method in [
         "fs/read_text_file",

@@ -25,9 +25,6 @@ pub use token::Token;
 /// Larger reports are refused.
 pub const MAX_REPORT: usize = 1024 * 1024;
 
-/// A token's file that no attempt uses: the next one takes it, because a file system is slow to make files while
-/// others are deleted.
-const SPARE: &str = ".spare-token";
 /// In place of a token's first byte; no token has it.
 const VOID: &[u8] = b"-";
 
@@ -90,9 +87,12 @@ pub struct Found {
 }
 
 /// The coordinator's side.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Attempts {
     folder: PathBuf,
+    /// Files of closed attempts, whose tokens are void. The next ones take them, because a file system is slow to make
+    /// files while others are deleted.
+    spares: Vec<PathBuf>,
 }
 
 /// The worker's side: hands in `json` for one attempt.
@@ -141,7 +141,10 @@ pub fn submit(
 
 impl Attempts {
     pub(crate) fn in_folder(folder: PathBuf) -> Self {
-        Self { folder }
+        Self {
+            folder,
+            spares: Vec::new(),
+        }
     }
 
     /// Whether the holder of `token` may speak for this attempt, or why not.
@@ -159,15 +162,18 @@ impl Attempts {
         let Some(mut open) = open_if_there(&path)? else {
             return Ok(Err(Refusal::NotOpen));
         };
-        if token.matches(&read_all(&mut open, &path)?) {
+        let stored = read_all(&mut open, &path)?;
+        if token.matches(&stored) {
             Ok(Ok(open))
+        } else if stored.starts_with(VOID) {
+            Ok(Err(Refusal::NotOpen))
         } else {
             Ok(Err(Refusal::WrongToken))
         }
     }
 
     /// Lets the holder of `token` report. One small file, not synced: a power cut ends the attempt anyway.
-    pub fn open_attempt(&self, task: &str, attempt: u32, token: &Token) -> Result<(), StoreError> {
+    pub fn open_attempt(&mut self, task: &str, attempt: u32, token: &Token) -> Result<(), StoreError> {
         if taken(&self.report_path(task, attempt))?.is_some() {
             return Err(StoreError::UnclaimedReport {
                 task: task.to_owned(),
@@ -176,7 +182,11 @@ impl Attempts {
         }
         let path = self.token_path(task, attempt);
         // Also in place of a file left by a crash: who still has that one open stays out.
-        match fs::rename(self.spare_path(), &path) {
+        let moved = match self.spares.pop() {
+            Some(spare) => fs::rename(spare, &path),
+            None => Err(ErrorKind::NotFound.into()),
+        };
+        match moved {
             Err(error) if error.kind() == ErrorKind::NotFound => remove_if_there(&path)?,
             moved => moved.at("create", &path)?,
         }
@@ -231,7 +241,7 @@ impl Attempts {
     }
 
     /// Ends an attempt: a report either got in before and is returned, or is refused from now on.
-    pub fn close_attempt(&self, task: &str, attempt: u32) -> Result<Closed, StoreError> {
+    pub fn close_attempt(&mut self, task: &str, attempt: u32) -> Result<Closed, StoreError> {
         let path = self.token_path(task, attempt);
         let mut open = match File::options().read(true).write(true).open(&path) {
             Ok(open) => open,
@@ -248,7 +258,7 @@ impl Attempts {
         if open.try_lock().is_ok() {
             let report = self.take_report(task, attempt)?;
             open.write_all(VOID).at("close", &path)?;
-            fs::rename(&path, self.spare_path()).at("close", &path)?;
+            self.spares.push(path);
             return Ok(Closed {
                 report,
                 stragglers: Stragglers::None,
@@ -298,7 +308,7 @@ impl Attempts {
 
     /// After a crash: closes every attempt that is still open and returns all reports that nobody has
     /// forgotten.
-    pub fn recover(&self) -> Result<Vec<Found>, StoreError> {
+    pub fn recover(&mut self) -> Result<Vec<Found>, StoreError> {
         for (task, attempt) in self.names()?.iter().filter_map(|name| parse_numbered(name)) {
             let _ = self.close_attempt(task, attempt)?;
         }
@@ -333,10 +343,6 @@ impl Attempts {
         let entries = fs::read_dir(&self.folder).at("list", &self.folder)?;
         let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
         names.collect::<io::Result<_>>().at("list", &self.folder)
-    }
-
-    fn spare_path(&self) -> PathBuf {
-        self.folder.join(SPARE)
     }
 
     fn token_path(&self, task: &str, attempt: u32) -> PathBuf {
@@ -383,9 +389,6 @@ fn parse_numbered(name: &str) -> Option<(&str, u32)> {
 
 /// Tokens, reports and rejected reports; results and records of other kinds are not.
 fn is_of_an_attempt(name: &str) -> bool {
-    if name == SPARE {
-        return true;
-    }
     let name = name.strip_suffix(".reason").unwrap_or(name);
     let numbered = match name.rsplit_once('.') {
         Some((rest, last)) if matches!(last, "report" | "result") || last.starts_with("rejected-") => rest,

@@ -1,9 +1,9 @@
 //! A worker's output in a file of bounded size: its beginning and its end are kept, and one line says what is
 //! missing.
 //!
-//! Nothing is buffered in memory. The beginning is written through; the end goes round and round in a second
-//! file beside it, which `finish` appends. That file says how far it has got, so that a
-//! [`LogReader`](crate::LogReader) can follow it, and after a crash it is still there to be read.
+//! The beginning is written through; the end goes round and round in a second file beside it, which `finish` appends.
+//! That file says how far it has got, so that a [`LogReader`](crate::LogReader) can follow it, and after a crash it is
+//! still there to be read. Only a log that begins in memory is kept back, as long as it is short and nobody calls for it.
 
 use crate::error::{At, StoreError};
 use std::fs::{self, File};
@@ -20,7 +20,12 @@ pub struct BoundedLog {
     written: u64,
     head: Option<File>,
     ring: Option<File>,
+    /// What has no file yet.
+    young: Option<Vec<u8>>,
 }
+
+/// What is kept in memory at most.
+const YOUNG: usize = 8 << 10;
 
 /// The ring begins with how long each half is and how much went into it, as two numbers of eight bytes.
 const RING_HEAD: u64 = 16;
@@ -95,19 +100,53 @@ impl BoundedLog {
             written: 0,
             head: None,
             ring: None,
+            young: None,
         }
+    }
+
+    /// The same, but without a file until there is more to say than a little, or until [`surface`](Self::surface).
+    pub fn begin_in_memory(path: impl Into<PathBuf>, limit: u64) -> Self {
+        Self {
+            young: Some(Vec::new()),
+            ..Self::create(path, limit)
+        }
+    }
+
+    /// Writes what was kept in memory, and from now on everything at once.
+    pub fn surface(&mut self) -> Result<(), StoreError> {
+        match self.young.take() {
+            Some(text) => self.write_through(&text),
+            None => Ok(()),
+        }
+    }
+
+    /// The whole log, if it is still in memory alone. It is the caller's to keep from here on.
+    pub fn take_young(&mut self) -> Option<Vec<u8>> {
+        self.young.take()
     }
 
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Bytes that the worker wrote so far.
+    /// Bytes that are in files so far.
     pub fn written(&self) -> u64 {
         self.written
     }
 
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        if let Some(young) = &mut self.young {
+            young.extend_from_slice(bytes);
+            return if young.len() > YOUNG {
+                self.surface()
+            } else {
+                Ok(())
+            };
+        }
+        self.write_through(bytes)
+    }
+
+    fn write_through(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         let room = self.half.saturating_sub(self.written);
         let (head, tail) = bytes.split_at(usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len()));
         if !head.is_empty() {
@@ -123,6 +162,7 @@ impl BoundedLog {
 
     /// Puts beginning and end together.
     pub fn finish(mut self) -> Result<LogSummary, StoreError> {
+        self.surface()?;
         let tail_len = self.written.saturating_sub(self.half);
         let left_out = tail_len.saturating_sub(self.half);
         if let (Some(head), Some(ring)) = (&mut self.head, &mut self.ring) {
@@ -239,6 +279,31 @@ mod tests {
                 left_out: 9
             }
         );
+    }
+
+    #[test]
+    fn a_young_log_has_a_file_when_it_is_long_or_called_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.log");
+        let mut log = BoundedLog::begin_in_memory(&path, 1 << 20);
+        log.write(b"one ").unwrap();
+        assert!(!path.exists());
+        log.surface().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"one ");
+        log.write(b"two").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"one two");
+        assert_eq!(log.take_young(), None);
+
+        let mut lengthy = BoundedLog::begin_in_memory(&path, 1 << 20);
+        lengthy.write(&[b'x'; YOUNG]).unwrap();
+        lengthy.write(b"y").unwrap();
+        assert_eq!(fs::read(&path).unwrap().len(), YOUNG + 1);
+
+        let mut short = BoundedLog::begin_in_memory(dir.path().join("b.log"), 1 << 20);
+        short.write(b"short").unwrap();
+        assert_eq!(short.take_young().as_deref(), Some(b"short".as_slice()));
+        assert_eq!(short.finish().unwrap().written, 0);
+        assert!(!dir.path().join("b.log").exists());
     }
 
     proptest! {

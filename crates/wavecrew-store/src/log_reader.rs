@@ -1,8 +1,10 @@
 //! Reads a worker's log from its beginning to wherever it has got, again and again while it grows, or its end alone. Knows
 //! both halves of a [`BoundedLog`](crate::BoundedLog): the file, and the ring beside it that holds the end while the worker
-//! runs.
+//! runs; and the packs where short logs end.
 
+use crate::atomic::folder_of;
 use crate::bounded_log::{Ring, left_out, tail_path};
+use crate::pack::PackReader;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -19,11 +21,14 @@ pub struct LogReader {
     at: u64,
     /// Bytes before the ring, once it was seen.
     half: Option<u64>,
+    /// Until anything was found of the log.
+    packs: Option<PackReader>,
 }
 
 impl LogReader {
     pub fn new(path: PathBuf) -> Self {
         Self {
+            packs: Some(PackReader::new(folder_of(&path).to_owned())),
             path,
             at: 0,
             half: None,
@@ -40,12 +45,31 @@ impl LogReader {
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let from = self.place_in_whole(take)?;
-                self.read_file(from, u64::MAX, take)
+                self.read_file(from, u64::MAX, take)?;
+                if self.at == 0 {
+                    self.read_packed(take)?;
+                }
+                Ok(())
             }
             // It has just been made, and says nothing of itself yet.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(()),
             Err(error) => Err(error),
         }
+    }
+
+    /// The log as an entry of a pack, which is whole when it is there.
+    fn read_packed(&mut self, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        let (Some(packs), Some(name)) = (&mut self.packs, self.path.file_name()) else {
+            return Ok(());
+        };
+        while let Some(entry) = packs.next_entry()? {
+            if name == entry.name.as_str() {
+                self.at = entry.text.len() as u64;
+                self.packs = None;
+                return take(&entry.text);
+            }
+        }
+        Ok(())
     }
 
     /// Where to go on in a log that has been put together.
@@ -185,6 +209,18 @@ mod tests {
         assert_eq!(more(&mut reader), b"");
         let mut late = LogReader::new(path);
         assert_eq!(more(&mut late), b"abcd\n[18 bytes left out here]\nwxyz");
+    }
+
+    #[test]
+    fn a_log_that_ended_in_a_pack_is_read_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut reader = LogReader::new(dir.path().join("b.1.log"));
+        let mut pack = crate::Pack::in_folder(dir.path().to_owned());
+        pack.add("a.1.log", b"another").unwrap();
+        assert_eq!(more(&mut reader), b"");
+        pack.add("b.1.log", b"this one").unwrap();
+        assert_eq!(more(&mut reader), b"this one");
+        assert_eq!(more(&mut reader), b"");
     }
 
     #[test]

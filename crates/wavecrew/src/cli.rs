@@ -1,8 +1,9 @@
 //! The command line: flags that every command has, and the way to each verb.
 
 use crate::cmd::{
-    agents, archive, ask, cancel, completions, discover, init, list, logs, mcp, measure, msg, offline, plan, report,
-    resume, retry, run, show, skills, status, teams, validate, watch, wisdom,
+    agents, archive, ask, cancel, completions, discover, examine, export, init, issues, lifecycle, list,
+    logs, mcp, measure, msg, offline, plan, planex, report, resume, retry, run, show, skills, status, teams,
+    testing, validate, watch, wisdom,
 };
 use crate::exit::{Exit, Failure};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -20,6 +21,7 @@ pub struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
+  wavecrew testing                            write, run and measure tests for what changed
   wavecrew plan tasks.csv                     show what would run, wave by wave
   wavecrew plan tasks.csv --graph=mermaid     the same as a diagram for a document
   wavecrew validate tasks.csv --team testing  check a table against a team's rules
@@ -66,11 +68,15 @@ impl Color {
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    Testing(testing::Args),
+    Lifecycle(lifecycle::Args),
     Run(run::Args),
+    Planex(planex::Args),
     Resume(resume::Args),
     Retry(retry::Args),
     Plan(plan::Args),
     Validate(validate::Args),
+    Issues(issues::Args),
     List(list::Args),
     #[command(visible_alias = "check")]
     Status(status::Args),
@@ -79,6 +85,7 @@ enum Command {
     Show(show::Args),
     Cancel(cancel::Args),
     Archive(archive::Args),
+    Export(export::Args),
     Measure(measure::Args),
     Agents(agents::Args),
     Teams(teams::Args),
@@ -90,9 +97,11 @@ enum Command {
     Discover(discover::Args),
     Msg(msg::Args),
     Wisdom(wisdom::Args),
-    Ask(ask::Args),
     #[command(name = "__offline", hide = true)]
     Offline(offline::Args),
+    #[command(name = "__examine", hide = true)]
+    Examine(examine::Args),
+    Ask(ask::Args),
 }
 
 impl Cli {
@@ -103,11 +112,15 @@ impl Cli {
                 .map_err(|e| Failure::input(format!("cannot work in {}: {e}", dir.display())))?;
         }
         match &self.command {
+            Command::Testing(args) => args.run(&self.global),
+            Command::Lifecycle(args) => args.run(&self.global),
             Command::Run(args) => args.run(&self.global),
+            Command::Planex(args) => args.run(&self.global),
             Command::Resume(args) => args.run(&self.global),
             Command::Retry(args) => args.run(&self.global),
             Command::Plan(args) => args.run(&self.global),
             Command::Validate(args) => args.run(&self.global),
+            Command::Issues(args) => args.run(&self.global),
             Command::List(args) => args.run(&self.global),
             Command::Status(args) => args.run(&self.global),
             Command::Watch(args) => args.run(&self.global),
@@ -115,6 +128,7 @@ impl Cli {
             Command::Show(args) => args.run(&self.global),
             Command::Cancel(args) => args.run(&self.global),
             Command::Archive(args) => args.run(&self.global),
+            Command::Export(args) => args.run(&self.global),
             Command::Measure(args) => args.run(&self.global),
             Command::Agents(args) => args.run(&self.global),
             Command::Teams(args) => args.run(&self.global),
@@ -126,8 +140,9 @@ impl Cli {
             Command::Discover(args) => args.run(&self.global),
             Command::Msg(args) => args.run(&self.global),
             Command::Wisdom(args) => args.run(&self.global),
-            Command::Ask(args) => args.run(&self.global),
             Command::Offline(args) => args.run(&self.global),
+            Command::Examine(args) => args.run(),
+            Command::Ask(args) => args.run(&self.global),
         }
     }
 }

@@ -2,9 +2,21 @@
 
 use std::time::Duration;
 use wavecrew_core::time::{Timestamp, human};
+use wavecrew_store::issues::Moment;
 
 pub fn now() -> Timestamp {
     Timestamp(u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0))
+}
+
+/// Now, as issues are filed with it.
+pub fn moment() -> Moment {
+    let now = jiff::Timestamp::now();
+    let text = |format: &str| now.strftime(format).to_string();
+    Moment {
+        at: text("%Y-%m-%dT%H:%M:%SZ"),
+        date: text("%Y%m%d"),
+        time: text("%H%M%S").parse().unwrap_or(0),
+    }
 }
 
 /// A time as `session.json` holds it.

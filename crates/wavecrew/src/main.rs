@@ -8,9 +8,11 @@ mod config;
 mod csv_file;
 mod exit;
 mod find_team;
+mod issue_input;
 mod launch;
 mod layout;
 mod memory;
+mod offline;
 mod report;
 mod session_view;
 mod show;
@@ -38,6 +40,12 @@ fn main() -> ExitCode {
     {
         let words: Vec<String> = std::env::args().skip(2).collect();
         return wavecrew_run::cassette::play_main(&words);
+    }
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|word| word == offline::WORKER)
+    {
+        return offline::worker_main();
     }
     let cli = cli::Cli::parse();
     match cli.run() {

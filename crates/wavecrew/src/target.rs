@@ -2,11 +2,14 @@
 
 use crate::csv_file::CsvFile;
 use crate::exit::Failure;
+use crate::issue_input::{self, IssueFlags};
+use crate::launch::testing::{self, Prepared, TestingFlags};
 use crate::{find_team, show};
 use std::path::{Path, PathBuf};
+use wavecrew_core::issue::Issue;
 use wavecrew_core::plan::{Plan, Problem, seal};
 use wavecrew_core::sheet::SheetBuilder;
-use wavecrew_core::team::{Switch, Team};
+use wavecrew_core::team::{Expansion, Switch, Team};
 
 /// A target, read and checked.
 pub struct Target {
@@ -17,6 +20,10 @@ pub struct Target {
     pub reason: Option<String>,
     /// The table it came from.
     pub file: Option<PathBuf>,
+    /// What is tested, in a team that tests code.
+    pub testing: Option<Prepared>,
+    /// Issues that are filed when it is run.
+    pub new_issues: Vec<Issue>,
 }
 
 /// The words that name a target.
@@ -40,15 +47,76 @@ pub struct Words {
     /// The same as `--switch no-supervision`
     #[arg(long)]
     no_supervision: bool,
+    #[command(flatten)]
+    pub testing: TestingFlags,
+    #[command(flatten)]
+    issues: IssueFlags,
 }
 
 impl Words {
+    /// The words of a team's own command.
+    fn of_team(team: &str, request: Vec<String>) -> Self {
+        Self {
+            target: Some(team.to_owned()),
+            request,
+            team: None,
+            pipeline: None,
+            switch: Vec::new(),
+            no_supervision: false,
+            testing: TestingFlags::default(),
+            issues: IssueFlags::default(),
+        }
+    }
+
+    pub fn of_testing(request: Vec<String>, pipeline: Option<String>, testing: TestingFlags) -> Self {
+        Self {
+            pipeline,
+            testing,
+            ..Self::of_team("testing", request)
+        }
+    }
+
+    pub fn of_lifecycle(request: Vec<String>, pipeline: Option<String>, no_supervision: bool) -> Self {
+        Self {
+            pipeline,
+            no_supervision,
+            ..Self::of_team("lifecycle", request)
+        }
+    }
+
+    pub fn of_planex(request: Vec<String>, issues: IssueFlags) -> Self {
+        Self {
+            issues,
+            ..Self::of_team("planex", request)
+        }
+    }
+
     pub fn request(&self) -> String {
-        self.request.join(" ")
+        self.issues.request(&self.request)
+    }
+
+    /// What a team that tests code is to test.
+    fn prepare(&self, team: &Team) -> Result<Option<Prepared>, Failure> {
+        if !testing::is_testing(team) {
+            return match self.testing.given() {
+                None => Ok(None),
+                Some(flag) => Err(Failure::with_help(
+                    format!("the team `{}` has no flag {flag}", team.name),
+                    "it is for teams that test code, such as `testing`",
+                )),
+            };
+        }
+        let project = std::env::current_dir().map_err(Failure::Output)?;
+        testing::prepare(&project, team, &self.testing, &self.request()).map(Some)
     }
 
     /// Reads and checks what is named; warnings are shown unless `quiet`.
     pub fn read(&self, quiet: bool) -> Result<Target, Failure> {
+        self.read_as(quiet, self.pipeline.as_deref())
+    }
+
+    /// With this pipeline in place of the one that fits.
+    pub fn read_as(&self, quiet: bool, pipeline: Option<&str>) -> Result<Target, Failure> {
         let Some(name) = self.target.as_deref() else {
             return Err(Failure::with_help(
                 "nothing was named",
@@ -58,7 +126,7 @@ impl Words {
         let target = if is_table(name) {
             self.read_table(name, quiet)
         } else {
-            self.read_team(name)
+            self.read_team(name, pipeline, quiet)
         }?;
         self.apply_switches(target)
     }
@@ -84,6 +152,7 @@ impl Words {
     }
 
     fn read_table(&self, name: &str, quiet: bool) -> Result<Target, Failure> {
+        self.no_issues("a table of your own")?;
         if self.pipeline.is_some() {
             return Err(Failure::with_help(
                 "a table of your own has no pipelines",
@@ -100,16 +169,19 @@ impl Words {
             let warnings: Vec<Problem> = warnings.into_iter().map(|warning| warning.0).collect();
             show::warnings(&file, &warnings);
         }
+        let testing = self.prepare(&team)?;
         Ok(Target {
             team,
             plan,
             pipeline: None,
             reason: None,
+            new_issues: Vec::new(),
             file: Some(PathBuf::from(name)),
+            testing,
         })
     }
 
-    fn read_team(&self, target: &str) -> Result<Target, Failure> {
+    fn read_team(&self, target: &str, pipeline: Option<&str>, quiet: bool) -> Result<Target, Failure> {
         if let Some(other) = &self.team {
             return Err(Failure::with_help(
                 format!("`{target}` is a team itself, and --team names another one: `{other}`"),
@@ -123,11 +195,18 @@ impl Words {
                 "give it a table: `wavecrew run TASKS.csv --team NAME`",
             )
         };
+        let testing = self.prepare(&team)?;
         let request = self.request();
-        let (name, reason) = if let Some(name) = &self.pipeline {
-            (name.clone(), "chosen by --pipeline".to_owned())
+        let size = testing.as_ref().and_then(|prepared| prepared.size);
+        let (name, reason) = if let Some(name) = pipeline {
+            let why = if self.pipeline.as_deref() == Some(name) {
+                "chosen by --pipeline"
+            } else {
+                "your choice"
+            };
+            (name.to_owned(), why.to_owned())
         } else {
-            let choice = team.choose(&request, None).ok_or_else(none)?;
+            let choice = team.choose(&request, size).ok_or_else(none)?;
             (choice.pipeline, choice.reason)
         };
         let Some(pipeline) = team.pipeline(&name) else {
@@ -141,7 +220,24 @@ impl Words {
             let message = format!("the team `{}` has no pipeline `{name}`", team.name);
             return Err(Failure::with_help(message, help));
         };
-        let (header, rows) = pipeline.for_request(&request).to_csv_rows(&team);
+        let request = testing
+            .as_ref()
+            .map_or(request.clone(), |prepared| prepared.request(&request));
+        let chain = team.expansion.iter().find_map(|expansion| match expansion {
+            Expansion::PerIssue { chain, .. } => Some(chain),
+            Expansion::PerPlanTask { .. } => None,
+        });
+        let (mut pipeline, new_issues) = if let Some(chain) = chain {
+            let input = issue_input::read(&self.issues, &self.request, quiet)?;
+            (pipeline.for_issues(&input.rows, chain), input.new)
+        } else {
+            self.no_issues(&format!("the team `{}`", team.name))?;
+            (pipeline.for_request(&request), Vec::new())
+        };
+        if let Some(prepared) = &testing {
+            prepared.set_targets(&mut pipeline);
+        }
+        let (header, rows) = pipeline.to_csv_rows(&team);
         let mut sheet = SheetBuilder::new(header);
         for (line, row) in (2..).zip(&rows) {
             sheet.row(line, row.iter().map(String::as_str));
@@ -161,7 +257,19 @@ impl Words {
             pipeline: Some(name),
             reason: Some(reason),
             file: None,
+            testing,
+            new_issues,
         })
+    }
+
+    fn no_issues(&self, what: &str) -> Result<(), Failure> {
+        if self.issues.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::with_help(
+            format!("{what} does not work on issues: --text, --plan and --exec mean nothing to it"),
+            "they are for teams such as planex",
+        ))
     }
 }
 

@@ -1,23 +1,57 @@
 //! What has to be in an owed file, whatever its format.
 
-use super::markdown;
+use super::{markdown, specification};
 use crate::team::Content;
 use serde_json::Value;
+use std::path::{Component, Path};
 
 /// A worker repairs the first few and sees the rest next time.
 const MAX_SCHEMA_PROBLEMS: usize = 5;
 
-/// What is wrong with a file's bytes; each problem goes on from the file's name.
-pub fn content_problems(content: &Content, bytes: &[u8]) -> Vec<String> {
+/// What is wrong with the bytes of a file of this name; each problem goes on from the name.
+pub fn content_problems(content: &Content, name: &str, bytes: &[u8]) -> Vec<String> {
+    let read = |problems: &dyn Fn(&str) -> Vec<String>| match text(bytes) {
+        Ok(text) => problems(text),
+        Err(problem) => vec![problem],
+    };
+    let with_headings = |headings: &[String], more: &dyn Fn(&str) -> Vec<String>| {
+        read(&|text| {
+            let mut problems = markdown::problems(text, headings);
+            if problems != [markdown::NO_TEXT] {
+                problems.extend(more(text));
+            }
+            problems
+        })
+    };
     match content {
-        Content::Markdown { headings } => match text(bytes) {
-            Ok(text) => markdown::problems(text, headings),
-            Err(problem) => vec![problem],
-        },
-        Content::Json { schema } => match text(bytes) {
-            Ok(text) => json_problems(text, &schema.0),
-            Err(problem) => vec![problem],
-        },
+        Content::Markdown { headings } => with_headings(headings, &|_| vec![]),
+        Content::Requirements { headings } => with_headings(headings, &specification::requirements_problems),
+        Content::Epics {
+            headings,
+            epics,
+            stories,
+        } => with_headings(headings, &|text| {
+            specification::epics_problems(text, *epics, *stories)
+        }),
+        Content::Json {
+            schema,
+            files,
+            own_name,
+        } => read(&|text| {
+            let value = match serde_json::from_str(text) {
+                Ok(value) => value,
+                Err(error) => return vec![format!("is not JSON: {error}")],
+            };
+            let problems = schema_problems(&value, &schema.0);
+            if !problems.is_empty() {
+                return problems;
+            }
+            let named = own_name
+                .iter()
+                .filter_map(|place| name_problem(&value, place, name));
+            let paths = files.iter().flat_map(|place| file_problems(&value, place));
+            named.chain(paths).collect()
+        }),
         Content::TestFile if bytes.iter().all(u8::is_ascii_whitespace) => vec!["is empty".to_owned()],
         Content::Any | Content::TestFile => vec![],
     }
@@ -41,11 +75,60 @@ fn text(bytes: &[u8]) -> Result<&str, String> {
     Ok(text.trim_start_matches('\u{feff}'))
 }
 
-fn json_problems(text: &str, schema: &Value) -> Vec<String> {
-    let value: Value = match serde_json::from_str(text) {
-        Ok(value) => value,
-        Err(error) => return vec![format!("is not JSON: {error}")],
-    };
+/// The text at a place has to be what the file is called.
+fn name_problem(value: &Value, place: &str, name: &str) -> Option<String> {
+    let file = name.rsplit('/').next().unwrap_or(name);
+    let wanted = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+    let found = value.pointer(place)?.as_str().unwrap_or_default();
+    (found != wanted).then(|| {
+        let found = super::shown(found);
+        format!("says {found} at {place}, and the file is of `{wanted}`")
+    })
+}
+
+/// Files of a project are named from its root, and lie in it.
+fn file_problems(value: &Value, place: &str) -> Vec<String> {
+    let mut names = vec![];
+    texts_at(value, place.trim_start_matches('/').split('/'), &mut names);
+    let outside = names.into_iter().filter(|name| !lies_inside(name));
+    outside
+        .take(MAX_SCHEMA_PROBLEMS)
+        .map(|name| {
+            let name = super::shown(name);
+            format!("names {name} at {place}, which is no path from the project's root to a file in it")
+        })
+        .collect()
+}
+
+fn lies_inside(name: &str) -> bool {
+    let mut parts = Path::new(name).components().peekable();
+    let plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+    !name.trim().is_empty() && parts.peek().is_some() && parts.all(plain) && !name.ends_with('/')
+}
+
+/// All texts at a place, in which `*` stands for every entry of a list.
+fn texts_at<'v, 'p>(
+    value: &'v Value,
+    mut place: impl Iterator<Item = &'p str> + Clone,
+    found: &mut Vec<&'v str>,
+) {
+    match (place.next(), value) {
+        (Some("*"), Value::Array(entries)) => {
+            for entry in entries {
+                texts_at(entry, place.clone(), found);
+            }
+        }
+        (Some(key), value) => {
+            if let Some(inner) = value.get(key) {
+                texts_at(inner, place, found);
+            }
+        }
+        (None, Value::Array(entries)) => found.extend(entries.iter().filter_map(Value::as_str)),
+        (None, value) => found.extend(value.as_str()),
+    }
+}
+
+fn schema_problems(value: &Value, schema: &Value) -> Vec<String> {
     let validator = match jsonschema::validator_for(schema) {
         Ok(validator) => validator,
         Err(error) => {
@@ -64,7 +147,7 @@ fn json_problems(text: &str, schema: &Value) -> Vec<String> {
             format!("does not fit its schema at {place}: {what}")
         }
     };
-    let mut errors = validator.iter_errors(&value);
+    let mut errors = validator.iter_errors(value);
     let mut problems: Vec<String> = errors.by_ref().take(MAX_SCHEMA_PROBLEMS).map(describe).collect();
     if errors.next().is_some() {
         problems.push("does not fit its schema in more places".to_owned());
@@ -78,6 +161,45 @@ mod tests {
     use crate::team::JsonSchemaText;
     use serde_json::json;
 
+    fn json(schema: JsonSchemaText) -> Content {
+        Content::Json {
+            schema,
+            files: vec![],
+            own_name: None,
+        }
+    }
+
+    #[test]
+    fn names_and_files_in_json() {
+        let content = Content::Json {
+            schema: JsonSchemaText(json!({})),
+            files: vec!["/tasks/*/files".to_owned(), "/main".to_owned()],
+            own_name: Some("/id".to_owned()),
+        };
+        for (text, expected) in [
+            (
+                r#"{"id":"ISS-1","tasks":[{"files":["src/a.rs","./b"]}],"main":"c"}"#,
+                &[][..],
+            ),
+            (
+                r#"{"id":"ISS-2"}"#,
+                &["says `ISS-2` at /id, and the file is of `ISS-1`"],
+            ),
+            (
+                r#"{"id":"ISS-1","tasks":[{"files":["/etc/passwd"]},{"files":["a/../../b","src/"]}],"main":""}"#,
+                &[
+                    "names `/etc/passwd` at /tasks/*/files, which is no path from the project's root to a file in it",
+                    "names `a/../../b` at /tasks/*/files, which is no path from the project's root to a file in it",
+                    "names `src/` at /tasks/*/files, which is no path from the project's root to a file in it",
+                    "names `` at /main, which is no path from the project's root to a file in it",
+                ],
+            ),
+        ] {
+            let problems = content_problems(&content, "artifacts/solutions/ISS-1.json", text.as_bytes());
+            assert_eq!(problems, expected, "{text}");
+        }
+    }
+
     #[test]
     fn json_files() {
         let schema = JsonSchemaText(json!({
@@ -88,7 +210,7 @@ mod tests {
                 "tasks": { "type": "array", "minItems": 1, "items": { "type": "object", "required": ["order"] } },
             },
         }));
-        let content = Content::Json { schema };
+        let content = json(schema);
         for (text, expected) in [
             (r#"{"id":"A","tasks":[{"order":1}]}"#, &[][..]),
             ("\u{feff}{\"id\":\"A\",\"tasks\":[{\"order\":1}]}\r\n", &[]),
@@ -114,7 +236,11 @@ mod tests {
                 &["does not fit its schema at /tasks/0: \"order\" is a required property"],
             ),
         ] {
-            assert_eq!(content_problems(&content, text.as_bytes()), expected, "{text}");
+            assert_eq!(
+                content_problems(&content, "a.json", text.as_bytes()),
+                expected,
+                "{text}"
+            );
         }
     }
 
@@ -122,7 +248,7 @@ mod tests {
     fn only_the_first_few_schema_problems_and_never_the_value() {
         let schema = JsonSchemaText(json!({ "items": { "type": "string" } }));
         let long: Vec<_> = (0..50).map(|_| json!({ "x": "y".repeat(100_000) })).collect();
-        let problems = content_problems(&Content::Json { schema }, json!(long).to_string().as_bytes());
+        let problems = content_problems(&json(schema), "a.json", json!(long).to_string().as_bytes());
         assert_eq!(problems.len(), MAX_SCHEMA_PROBLEMS + 1);
         assert_eq!(
             problems[1],
@@ -134,7 +260,7 @@ mod tests {
     #[test]
     fn a_deep_document_is_refused_and_does_not_overflow() {
         let schema = JsonSchemaText(json!({}));
-        let problems = content_problems(&Content::Json { schema }, "[".repeat(1_000_000).as_bytes());
+        let problems = content_problems(&json(schema), "a.json", "[".repeat(1_000_000).as_bytes());
         assert!(problems[0].contains("recursion limit"), "{problems:?}");
     }
 
@@ -155,7 +281,7 @@ mod tests {
             (&Content::TestFile, b"def test(): pass", &[]),
         ] {
             assert_eq!(
-                content_problems(content, bytes),
+                content_problems(content, "a", bytes),
                 expected,
                 "{content:?} {bytes:?}"
             );

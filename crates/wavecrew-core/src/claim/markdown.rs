@@ -5,6 +5,8 @@ use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 /// What stands where text is still to come.
 const PLACEHOLDERS: [&str; 2] = ["todo", "tbd"];
 
+pub(super) const NO_TEXT: &str = "has no text";
+
 struct Section {
     level: HeadingLevel,
     title: String,
@@ -26,7 +28,7 @@ struct Outline {
 pub(super) fn problems(text: &str, headings: &[String]) -> Vec<String> {
     let outline = Outline::read(text);
     if !outline.said_something {
-        return vec!["has no text".to_owned()];
+        return vec![NO_TEXT.to_owned()];
     }
     let problem = |wanted: &String| {
         let key = key(wanted);

@@ -5,10 +5,12 @@ mod content;
 mod finding;
 mod markdown;
 mod path;
+mod specification;
 
 pub use content::content_problems;
 pub use finding::{Findings, shown};
 pub use path::{Leaves, Pattern};
+pub use specification::{PlannedTask, Trace};
 
 use crate::id::TaskIx;
 use crate::plan::Plan;
@@ -77,9 +79,15 @@ pub fn debts<'a>(team: &'a Team, plan: &'a Plan, task: TaskIx) -> Debts<'a> {
             let text = plan.cell(task, name);
             match team.column(name).map(|column| column.type_) {
                 Some(ColumnType::Ids | ColumnType::Paths) => path::Cell::List(text),
-                Some(ColumnType::Text | ColumnType::Number | ColumnType::Enum | ColumnType::Path) | None => {
-                    path::Cell::One(text)
-                }
+                Some(
+                    ColumnType::Text
+                    | ColumnType::Number
+                    | ColumnType::Enum
+                    | ColumnType::Path
+                    | ColumnType::Commit
+                    | ColumnType::Agent,
+                )
+                | None => path::Cell::One(text),
             }
         })
     };
@@ -108,6 +116,21 @@ pub fn reported<'a>(
         .iter()
         .filter(move |(name, _)| is_path(name))
         .flat_map(|(name, value)| path::list(value).map(move |path| (name.as_str(), path)))
+}
+
+/// The commits in a report: the column, and its value.
+pub fn reported_commits<'a>(
+    team: &'a Team,
+    outputs: &'a [(String, String)],
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let is_commit = |name: &str| {
+        team.output_columns()
+            .any(|column| column.name == name && column.type_ == ColumnType::Commit)
+    };
+    outputs
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.trim()))
+        .filter(move |(name, value)| !value.is_empty() && is_commit(name))
 }
 
 #[cfg(test)]

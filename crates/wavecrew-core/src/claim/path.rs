@@ -55,6 +55,11 @@ impl Pattern {
         Ok(Self { text, parts })
     }
 
+    /// A pattern without columns in it.
+    pub fn parse(text: &str) -> Result<Self, Leaves> {
+        Self::new(&text.replace('*', "\0"))
+    }
+
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -208,7 +213,7 @@ mod tests {
     use super::*;
 
     fn pattern(text: &str) -> Pattern {
-        Pattern::new(&text.replace('*', "\0")).expect("stays inside")
+        Pattern::parse(text).expect("stays inside")
     }
 
     #[test]

@@ -2,9 +2,10 @@
 //! journal.
 
 use super::input::{Answer, WorkerId};
-use crate::event::{Ending, Event, Rework, Spent};
+use crate::event::{Ending, Event, Rework, Spent, Tree};
 use crate::id::{ExecMode, TaskIx};
 use crate::pool::News;
+use crate::team::Workspace;
 use std::time::Duration;
 
 #[derive(Debug)]
@@ -69,6 +70,10 @@ pub enum Action {
     Merged {
         wave: u32,
     },
+    /// Bring the work in the trees of these tasks together, in this order. Answered by one `Landed` each.
+    Land {
+        tasks: Vec<TaskIx>,
+    },
     /// Let other runs on this machine know how the pool fared.
     Share {
         pool: String,
@@ -105,6 +110,9 @@ pub struct Assignment {
     pub rework: Option<Rework>,
     /// What was found out before the worker was started.
     pub found: Option<String>,
+    pub workspace: Workspace,
+    /// The working copy of an earlier attempt, to go on in.
+    pub tree: Option<Tree>,
 }
 
 /// A conversation that a former attempt began.

@@ -88,7 +88,7 @@ impl Engine {
         let plan = self.ledger.plan();
         let number = self.ledger.task(task).attempts + 1;
         let prev_context = self.ledger.prev_context(task);
-        let agent = self.options.agents.for_role(plan.role(task)).to_owned();
+        let agent = self.ledger.agent_of(task, &self.options.agents).to_owned();
         let assignment = Assignment {
             worker,
             task,
@@ -100,6 +100,8 @@ impl Engine {
             resume: self.ledger.task(task).resume(&agent),
             rework: self.ledger.task(task).rework.as_deref().cloned(),
             found: None,
+            workspace: self.workspace(task),
+            tree: self.ledger.task(task).open_tree().cloned(),
             agent: agent.clone(),
         };
         let pool = self.pool_of(task).to_owned();
@@ -494,7 +496,8 @@ impl Engine {
             .role(self.ledger.plan().role(task))
             .is_some_and(|role| !role.owes.is_empty() || role.examined.is_some());
         let names_files = || claim::reported(team, &report.outputs).next().is_some();
-        let checked = self.options.check_all || owes || names_files();
+        let names_commits = || claim::reported_commits(team, &report.outputs).next().is_some();
+        let checked = self.options.check_all || owes || names_files() || names_commits();
         if report.status == Status::Completed
             && let Err(reason) = judge::fit_to_judge(team, self.ledger.plan(), task, &mut report)
         {

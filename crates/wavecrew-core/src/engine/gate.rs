@@ -38,7 +38,7 @@ pub(super) fn gates_of(known: &BTreeMap<String, Pool>) -> Gates {
 impl Engine {
     /// The pool that a worker on this task draws on.
     pub(super) fn pool_of(&self, task: TaskIx) -> &str {
-        let agent = self.options.agents.for_role(self.ledger.plan().role(task));
+        let agent = self.ledger.agent_of(task, &self.options.agents);
         self.options.pools.get(agent).map_or(agent, String::as_str)
     }
 

@@ -1,6 +1,6 @@
 //! What the engine is told. Everything that happens outside reaches it as one of these.
 
-use crate::event::{Checked, ProcessId, Spent, StopReason};
+use crate::event::{Checked, ProcessId, Spent, StopReason, Tree};
 use crate::plan::Plan;
 use crate::pool::Pool;
 use crate::sheet::Patch;
@@ -54,6 +54,16 @@ pub enum Input {
         worker: WorkerId,
         spent: Spent,
         model: Option<String>,
+    },
+    /// The worker has a working copy of its own.
+    TreeMade {
+        worker: WorkerId,
+        tree: Tree,
+    },
+    /// What became of the work in a task's tree.
+    Landed {
+        task: String,
+        landing: Landing,
     },
     /// The worker's turn is over.
     TurnEnded {
@@ -176,6 +186,18 @@ pub enum Verdict {
     Mend(String),
     /// The facts disagree and asking again is no use.
     Contradicted(String),
+}
+
+/// What became of work that was to be merged.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Landing {
+    /// It is merged; the end of all that is.
+    Merged {
+        commit: String,
+    },
+    /// There was none.
+    Nothing,
+    Refused(String),
 }
 
 /// What an examination found out.

@@ -1,10 +1,11 @@
 //! The durable state of a session: a fold over its events, and nothing else. Holds no clock and decides nothing.
 
+use super::AgentChoice;
 use super::action::Resume;
 use super::run_time::RunTime;
 use crate::budget::{Budget, Totals};
 use crate::event::{
-    Checked, Event, Fingerprint, Judgement, Outcome, Rework, Spent, Status, StopReason, TaskResult,
+    Checked, Event, Fingerprint, Judgement, Outcome, Rework, Spent, Status, StopReason, TaskResult, Tree,
 };
 use crate::id::TaskIx;
 use crate::plan::{self, Plan};
@@ -12,7 +13,7 @@ use crate::pool::Pool;
 use crate::team::Team;
 use crate::time::Timestamp;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,6 +46,26 @@ pub struct TaskState {
     pub rework: Option<Box<Rework>>,
     /// The result that the rework is to better, until it has one of its own that stands.
     before: Option<Box<TaskResult>>,
+    /// The latest working copy of its own.
+    pub tree: Option<Box<TaskTree>>,
+}
+
+/// A task's own working copy.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TaskTree {
+    pub tree: Tree,
+    pub state: TreeState,
+}
+
+/// How far the work in a tree has got.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TreeState {
+    /// Being worked in, or to be merged.
+    Open,
+    /// Merged, up to this commit, if there was something to merge.
+    Merged { commit: Option<String> },
+    /// It could not be merged.
+    Refused,
 }
 
 /// A conversation between a worker and its model.
@@ -72,8 +93,52 @@ impl TaskState {
         self.stop = None;
         self.talk = None;
         self.late_edits = None;
+        // Work that was never to be merged goes on where it is; after that, it begins anew from all that is merged.
+        if self.open_tree().is_none() {
+            self.tree = None;
+        }
         self.rework = None;
         self.before = None;
+    }
+
+    /// The working copy that an attempt may go on in.
+    pub fn open_tree(&self) -> Option<&Tree> {
+        let tree = self.tree.as_ref().filter(|tree| tree.state == TreeState::Open)?;
+        Some(&tree.tree)
+    }
+
+    fn refuse_tree(&mut self, at: Timestamp, error: &str) {
+        if let Some(tree) = &mut self.tree {
+            tree.state = TreeState::Refused;
+        }
+        self.progress = Progress::Done;
+        self.result.status = Status::Failed;
+        error.clone_into(&mut self.result.error);
+        self.ended = Some(at);
+    }
+
+    fn begin(&mut self, at: Timestamp, attempt: u32, made_from: (Fingerprint, Arc<str>)) {
+        self.progress = Progress::Open { attempt };
+        self.attempts = attempt;
+        self.made_from = Some(made_from);
+        self.started = Some(at);
+        self.ended = None;
+        self.late_edits = None;
+    }
+
+    fn make_tree(&mut self, tree: &Tree) {
+        self.tree = Some(Box::new(TaskTree {
+            tree: tree.clone(),
+            state: TreeState::Open,
+        }));
+    }
+
+    fn merge_tree(&mut self, commit: Option<&String>) {
+        if let Some(tree) = &mut self.tree {
+            tree.state = TreeState::Merged {
+                commit: commit.cloned(),
+            };
+        }
     }
 
     fn converse(&mut self, conversation: &str) {
@@ -210,6 +275,8 @@ pub struct Ledger {
     pub pools: BTreeMap<String, Pool>,
     time: RunTime,
     agent: Arc<str>,
+    /// Tasks with a tree that is not merged, by id.
+    in_trees: BTreeSet<String>,
 }
 
 impl Ledger {
@@ -235,6 +302,7 @@ impl Ledger {
             pools: BTreeMap::new(),
             time: RunTime::default(),
             agent: Arc::from(""),
+            in_trees: BTreeSet::new(),
         };
         ledger.recount();
         ledger
@@ -289,6 +357,17 @@ impl Ledger {
             })
     }
 
+    /// Completed tasks whose work is in a tree of their own and not merged yet, in plan order.
+    pub fn unmerged(&self) -> Vec<TaskIx> {
+        let ids = self.in_trees.iter().filter_map(|id| self.plan.find(id));
+        let mut tasks: Vec<TaskIx> = ids
+            .filter(|&task| self.task(task).open_tree().is_some())
+            .filter(|&task| self.status(task) == Status::Completed)
+            .collect();
+        tasks.sort();
+        tasks
+    }
+
     /// The value of a column that the engine fills, or `None` for a column that is the person's.
     pub fn cell(&self, task: TaskIx, column: &str) -> Option<Cow<'_, str>> {
         let state = self.task(task);
@@ -323,6 +402,18 @@ impl Ledger {
             }
         }
         text
+    }
+
+    /// The agent of a task: the one that its row names, else that of its role.
+    pub fn agent_of<'a>(&'a self, task: TaskIx, agents: &'a AgentChoice) -> &'a str {
+        let own = self
+            .team
+            .agent_column()
+            .map(|column| self.plan.cell(task, column));
+        match own {
+            Some(own) if !own.is_empty() && !agents.ignore_rows => own,
+            Some(_) | None => agents.for_role(self.plan.role(task)),
+        }
     }
 
     /// Whether the claim of a task that has its result was compared with the facts.
@@ -361,15 +452,8 @@ impl Ledger {
                 if *agent != *self.agent {
                     self.agent = Arc::from(agent.as_str());
                 }
-                let agent = Arc::clone(&self.agent);
-                self.change(task, |state| {
-                    state.progress = Progress::Open { attempt: *attempt };
-                    state.attempts = *attempt;
-                    state.made_from = Some((*print, agent));
-                    state.started = Some(*at);
-                    state.ended = None;
-                    state.late_edits = None;
-                });
+                let made_from = (*print, Arc::clone(&self.agent));
+                self.change(task, |state| state.begin(*at, *attempt, made_from));
             }
             Event::Finished {
                 at,
@@ -416,6 +500,18 @@ impl Ledger {
             Event::EditedAfterReport { task, files, .. } => self.change(task, |state| {
                 state.late_edits = Some(files.clone().into());
             }),
+            Event::TreeMade { task, tree } => {
+                self.in_trees.insert(task.clone());
+                self.change(task, |state| state.make_tree(tree));
+            }
+            Event::TreeMerged { task, commit } => {
+                self.in_trees.remove(task);
+                self.change(task, |state| state.merge_tree(commit.as_ref()));
+            }
+            Event::TreeRefused { at, task, error } => {
+                self.in_trees.remove(task);
+                self.change(task, |state| state.refuse_tree(*at, error));
+            }
             Event::Interrupted { at, task, .. } => self.change(task, |state| {
                 state.progress = Progress::Pending;
                 state.stop = Some(StopReason::Interrupted);

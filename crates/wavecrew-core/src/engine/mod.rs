@@ -2,7 +2,7 @@
 //! randomness. The same inputs give the same actions.
 //!
 //! `ledger` is the durable state (a fold over events), `wave` picks what runs, `attempt` follows one worker from
-//! start to end, `judge` decides between waves, `gate` waits for services, `spending` keeps to budgets, `resume` finds what must run again, `report` judges what workers say.
+//! start to end, `landing` has work of trees merged, `judge` decides between waves, `gate` waits for services, `spending` keeps to budgets, `resume` finds what must run again, `report` judges what workers say.
 
 mod action;
 mod attempt;
@@ -10,6 +10,7 @@ mod fingerprint;
 mod gate;
 mod input;
 mod judge;
+mod landing;
 mod ledger;
 mod report;
 mod resume;
@@ -21,10 +22,10 @@ mod worker_questions;
 pub use action::{About, Action, Assignment, Choice, Notice, Permission, Question, Reply, Resume};
 pub use fingerprint::{Fingerprinter, is_engine_column};
 pub use input::{
-    Answer, Examined, Exit, Input, RecoveredReport, SpawnError, StopKind, TurnEnd, Verdict, Voice, Wish,
-    WorkerId,
+    Answer, Examined, Exit, Input, Landing, RecoveredReport, SpawnError, StopKind, TurnEnd, Verdict, Voice,
+    Wish, WorkerId,
 };
-pub use ledger::{Counts, Ledger, Progress, Talk, TaskState};
+pub use ledger::{Counts, Ledger, Progress, Talk, TaskState, TaskTree, TreeState};
 pub use report::{MAX_REPORT_BYTES, Report, ReportReader, final_object};
 pub use resume::{Stale, Standing};
 pub use worker_questions::UNATTENDED;
@@ -73,6 +74,18 @@ pub struct Options {
     pub pipeline: Option<String>,
     /// Every success is checked, also that of roles that owe nothing.
     pub check_all: bool,
+    pub isolation: Isolation,
+}
+
+/// Who works in a git worktree of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Isolation {
+    /// Those whose role says so.
+    #[default]
+    ByRole,
+    /// Nobody.
+    Never,
+    Everybody,
 }
 
 impl Default for Options {
@@ -96,6 +109,7 @@ impl Default for Options {
             prices: Prices::default(),
             pipeline: None,
             check_all: false,
+            isolation: Isolation::default(),
         }
     }
 }
@@ -111,6 +125,8 @@ pub enum Asking {
 pub struct AgentChoice {
     pub default: String,
     pub by_role: BTreeMap<String, String>,
+    /// What rows say for themselves does not count: a recording plays all parts.
+    pub ignore_rows: bool,
 }
 
 impl AgentChoice {
@@ -152,6 +168,8 @@ pub struct Engine {
     /// Models that were said to have no price.
     unpriced: BTreeSet<String>,
     asked: Vec<worker_questions::Asked>,
+    /// Tasks whose work is being merged.
+    landing: BTreeSet<String>,
     /// The team has policies that look at results.
     judges: bool,
     undecided: Option<judge::Undecided>,
@@ -177,6 +195,7 @@ impl Engine {
             schedule: Schedule::default(),
             live: BTreeMap::new(),
             asked: Vec::new(),
+            landing: BTreeSet::new(),
             undecided: None,
             next_worker: 1,
             now: Timestamp::default(),
@@ -221,6 +240,8 @@ impl Engine {
                 version,
             } => self.conversing(worker, conversation, model, version),
             Input::Reported { worker, body } => self.reported(worker, &body),
+            Input::TreeMade { worker, tree } => self.tree_made(worker, tree),
+            Input::Landed { task, landing } => self.landed(task, landing),
             Input::Asks { worker, key, wish } => self.asks(worker, key, wish),
             Input::Using { worker, spent, model } => self.using(worker, spent, model.as_deref()),
             Input::TurnEnded { worker, end } => self.turn_ended(worker, &end),

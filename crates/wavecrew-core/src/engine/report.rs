@@ -226,6 +226,22 @@ fn plain(value: &Value) -> String {
 }
 
 /// Cuts findings to what the table holds, with `…` as the last character.
+impl Report {
+    /// What was measured comes before what the worker says.
+    pub(super) fn put_first(&mut self, measured: &str) {
+        let said = self
+            .whole_findings
+            .take()
+            .unwrap_or_else(|| std::mem::take(&mut self.findings));
+        let whole = if said.is_empty() {
+            measured.to_owned()
+        } else {
+            format!("{measured}. {said}")
+        };
+        (self.findings, self.whole_findings) = cut(whole);
+    }
+}
+
 fn cut(whole: String) -> (String, Option<String>) {
     if whole.chars().count() <= MAX_FINDINGS {
         return (whole, None);

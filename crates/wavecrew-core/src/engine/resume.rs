@@ -63,7 +63,7 @@ impl Ledger {
             return None;
         }
         let role = plan.role(task);
-        let chosen = standing.agents.for_role(role);
+        let chosen = self.agent_of(task, standing.agents);
         if now.instruction != made_from.instruction {
             Some(format!("the instruction of role `{role}` changed"))
         } else if now.upstream != made_from.upstream {

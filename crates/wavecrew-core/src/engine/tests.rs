@@ -10,6 +10,7 @@ use std::sync::Arc;
 mod agents;
 mod claims;
 mod judgements;
+mod landing;
 mod questions;
 mod spending;
 mod waiting;
@@ -69,6 +70,11 @@ impl Rig {
                 Action::Send { turn, .. } => self.log.push(format!("send turn {turn}")),
                 Action::Close { worker, .. } => self.log.push(format!("close {}", worker.0)),
                 Action::WriteWave { wave, rows } => self.log.push(format!("wave-{wave}.csv {}", rows.len())),
+                Action::Land { tasks } => {
+                    let plan = self.engine.ledger().plan();
+                    let ids: Vec<&str> = tasks.iter().map(|&task| plan.id(task)).collect();
+                    self.log.push(format!("land {}", ids.join(" ")));
+                }
                 Action::Merged { wave } => self.log.push(format!("merged {wave}")),
                 Action::Ask(question) => self.log.push(format!("ask {}", question.id)),
                 Action::Reply { key, reply, .. } => self.log.push(format!("reply {key} {reply:?}")),

@@ -50,7 +50,7 @@ impl Engine {
             match self.mode {
                 Mode::Idle | Mode::Over | Mode::Asking { .. } | Mode::Expanding | Mode::Paused => return,
                 Mode::Draining | Mode::Stopping(_) => {
-                    if self.live.is_empty() {
+                    if self.live.is_empty() && self.landing.is_empty() {
                         let cancelled = self.mode == Mode::Stopping(StopKind::Cancel);
                         self.end_run(if cancelled {
                             Ending::Cancelled
@@ -62,6 +62,11 @@ impl Engine {
                 }
                 Mode::Running => {}
             }
+            // What an earlier run left unmerged goes before anything that may build on it.
+            let between = self.schedule.stage.is_none() && self.live.is_empty();
+            if !self.landing.is_empty() || (between && self.land()) {
+                return;
+            }
             if self.schedule.stage.is_none() && (!self.live.is_empty() || !self.start_wave()) {
                 return;
             }
@@ -72,6 +77,7 @@ impl Engine {
             }
             match self.schedule.stage.and_then(Stage::next) {
                 Some(stage) => self.enter(stage),
+                None if self.land() => return,
                 None => self.end_wave(),
             }
         }
@@ -201,7 +207,8 @@ impl Engine {
                         self.start(task);
                     } else {
                         held.push_back(task);
-                        if self.options.agents.by_role.is_empty() {
+                        if self.options.agents.by_role.is_empty() && self.ledger.team.agent_column().is_none()
+                        {
                             // All draw on the same pool.
                             break;
                         }

@@ -3,6 +3,7 @@
 //! Owns validation, waves and the session table's shape. Refuses every plan with a mistake in it, naming all
 //! mistakes at once. Never touches disk; callers pass a parsed table.
 
+mod expand;
 mod graph;
 mod index;
 mod render;
@@ -13,6 +14,7 @@ mod view;
 mod without;
 
 pub use crate::sheet::{Problem, Warning, did_you_mean};
+pub use expand::{Conflict, Expanded, PlanTask, Routing, per_issue, per_plan_task};
 pub use seal::{seal, unresolvable};
 pub use view::{Detail, dot, mermaid, tree};
 

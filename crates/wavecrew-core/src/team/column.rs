@@ -100,6 +100,10 @@ pub enum ColumnType {
     Path,
     /// Paths separated by `;`.
     Paths,
+    /// A commit of the project's repository that holds the files the same report names.
+    Commit,
+    /// The agent that does the row, in place of its role's; empty for that one.
+    Agent,
 }
 
 /// A check of one value. `{value}`, `{id}` and any column name in braces are filled into the message.

@@ -18,7 +18,10 @@ pub use limits::{Limits, LimitsPatch};
 pub use parse::TeamProblem;
 pub use pipeline::{Expansion, Issue, Pipeline, PipelineTask, Rewire, Switch};
 pub use policy::{Checkpoint, Dimension, DimensionSource, GateKind, InnerLoop, LoopKind, OnLimit, Verdict};
-pub use role::{Access, Content, Examination, JsonSchemaText, Owed, Position, Role, When, Workspace};
+pub use role::{
+    Access, Bounds, Content, DEFAULT_COMMIT, Examination, JsonSchemaText, Owed, Position, Role, When,
+    Workspace,
+};
 pub use schema::team_schema;
 pub use scope::{ChangeStep, Changes, Choice, Complexity, Level, Scope, Signal, WordChoice};
 
@@ -181,6 +184,15 @@ impl Team {
         self.columns
             .iter()
             .filter(|column| column.kind == ColumnKind::Output)
+    }
+
+    /// The column in which a row names its own agent.
+    pub fn agent_column(&self) -> Option<&str> {
+        let column = self
+            .columns
+            .iter()
+            .find(|column| column.type_ == ColumnType::Agent)?;
+        Some(&column.name)
     }
 
     pub fn pipeline(&self, name: &str) -> Option<&Pipeline> {

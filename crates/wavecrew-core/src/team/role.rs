@@ -20,6 +20,10 @@ pub struct Role {
     pub access: Access,
     #[serde(default)]
     pub workspace: Workspace,
+    /// The message under which work that its workers left uncommitted in a worktree is committed; column names in
+    /// braces are replaced by the row's values.
+    #[serde(default = "default_commit")]
+    pub commit: String,
     /// When its interactive tasks run, seen from the one-shot tasks of the same wave.
     #[serde(default)]
     pub position: Position,
@@ -43,6 +47,13 @@ pub struct Role {
     pub limits: LimitsPatch,
     /// Instruction template; a column name in braces is replaced by the row's value.
     pub instruction: String,
+}
+
+/// What a commit says where nobody said anything else.
+pub const DEFAULT_COMMIT: &str = "{id}: {title}";
+
+fn default_commit() -> String {
+    DEFAULT_COMMIT.to_owned()
 }
 
 impl Role {
@@ -213,10 +224,53 @@ pub enum Content {
         #[serde(default)]
         headings: Vec<String>,
     },
+    /// Requirements in Markdown: each begins with `FR-001` and on, has a priority and acceptance criteria; user stories.
+    Requirements {
+        #[serde(default)]
+        headings: Vec<String>,
+    },
+    /// Epics in Markdown: each begins with `EPIC-001` and on, names its requirements, and has stories that begin with
+    /// `STORY-001` and on; an MVP that names some of them.
+    Epics {
+        #[serde(default)]
+        headings: Vec<String>,
+        /// How many epics.
+        epics: Bounds,
+        /// How many stories in each.
+        stories: Bounds,
+    },
     /// JSON that satisfies a JSON Schema.
-    Json { schema: JsonSchemaText },
+    Json {
+        schema: JsonSchemaText,
+        /// Places of texts or lists of texts that name files of the project, such as `/tasks/*/files`.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<String>,
+        /// Place of a text that is the file's own name without its ending.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        own_name: Option<String>,
+    },
     /// A test file of the project's framework that parses.
     TestFile,
+}
+
+/// How many of something are wanted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Bounds {
+    pub min: u32,
+    pub max: u32,
+}
+
+impl Bounds {
+    pub fn hold(self, number: usize) -> bool {
+        (self.min as usize..=self.max as usize).contains(&number)
+    }
+}
+
+impl std::fmt::Display for Bounds {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} to {}", self.min, self.max)
+    }
 }
 
 /// A JSON Schema, written in the team file as JSON text.

@@ -1,6 +1,7 @@
 //! `context.md`: the whole report of a session.
 
 use super::{Mark, SessionMeta, Summary, count, duration, late_edits, name, one_line, usage_line};
+use crate::budget::{dollars, grouped};
 use crate::engine::{Ledger, TaskState};
 use crate::event::{Ending, Status, StopReason};
 use crate::id::TaskIx;
@@ -21,6 +22,29 @@ pub fn report_markdown(ledger: &Ledger, meta: &SessionMeta<'_>) -> String {
     }
     judgements(&mut text, ledger);
     next(&mut text, ledger, meta, &summary);
+    text
+}
+
+/// Attempts, time, tokens and money of each task that ran, as a section of the report; empty when none was spent.
+pub fn spending_table(ledger: &Ledger) -> String {
+    let ran: Vec<TaskIx> = ledger
+        .plan()
+        .tasks()
+        .filter(|task| ledger.task(*task).attempts > 0)
+        .collect();
+    if ran.iter().all(|task| ledger.task(*task).spent.is_nothing()) {
+        return String::new();
+    }
+    let mut text =
+        "\n## Cost and time\n\n| Task | Attempts | Time | Tokens | Cost |\n| --- | --- | --- | --- | --- |\n"
+            .to_owned();
+    for task in ran {
+        let state = ledger.task(task);
+        let time = duration(state).map_or_else(|| "–".to_owned(), human);
+        let cost = state.spent.cost.map_or_else(|| "–".to_owned(), dollars);
+        let (id, tokens) = (ledger.plan().id(task), grouped(state.spent.tokens()));
+        let _ = writeln!(text, "| {id} | {} | {time} | {tokens} | {cost} |", state.attempts);
+    }
     text
 }
 

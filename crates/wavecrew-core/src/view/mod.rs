@@ -8,7 +8,7 @@ mod terminal;
 mod tests;
 
 pub use loops::loop_state;
-pub use markdown::report_markdown;
+pub use markdown::{report_markdown, spending_table};
 pub use terminal::{report_terminal, task_line};
 
 use crate::budget::{Totals, dollars, grouped};

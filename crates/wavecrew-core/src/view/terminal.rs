@@ -22,6 +22,7 @@ pub fn report_terminal(ledger: &Ledger, meta: &SessionMeta<'_>) -> String {
         list(&mut text, ledger, status, title);
     }
     warnings(&mut text, ledger);
+    decisions(&mut text, ledger);
     if let Some(Ending::Stalled { chain }) = &ledger.ending {
         let _ = writeln!(
             text,
@@ -113,6 +114,39 @@ fn warnings(text: &mut String, ledger: &Ledger) {
     }
     for (task, files) in late {
         let _ = writeln!(text, "  {}: {files}", name(ledger, task));
+    }
+}
+
+/// What loops, checkpoints and gates came to: the last word on each task.
+fn decisions(text: &mut String, ledger: &Ledger) {
+    let is_last = |at: usize| {
+        let task = &ledger.judgements[at].task;
+        ledger.judgements[at + 1..]
+            .iter()
+            .all(|later| later.task != *task)
+    };
+    let last = (0..ledger.judgements.len())
+        .filter(|&at| is_last(at))
+        .map(|at| &ledger.judgements[at]);
+    let mut last = last
+        .filter(|judgement| !judgement.why.is_empty())
+        .take(LISTED)
+        .peekable();
+    if last.peek().is_some() {
+        text.push_str("\nDecided\n");
+    }
+    for judgement in last {
+        let (task, outcome, why) = (
+            &judgement.task,
+            judgement.outcome.as_str(),
+            one_line(&judgement.why),
+        );
+        let rounds = match judgement.round {
+            0 => String::new(),
+            1 => " after 1 revision".to_owned(),
+            more => format!(" after {more} revisions"),
+        };
+        let _ = writeln!(text, "  {task}: {outcome}{rounds}: {why}");
     }
 }
 

@@ -436,6 +436,7 @@ impl World {
                 );
                 return Some(ending);
             }
+            Action::Land { .. } => panic!("everybody works in the project"),
             Action::WriteWave { .. }
             | Action::KeepFindings { .. }
             | Action::WriteInteractive { .. }

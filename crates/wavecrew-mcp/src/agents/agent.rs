@@ -2,7 +2,6 @@
 
 use super::turn::{Turn, prompt_file};
 use super::{Closed, Status};
-use crate::worktree::Worktree;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -14,6 +13,7 @@ use wavecrew_run::agent::{Adapter, AgentSetting};
 use wavecrew_run::driver::talk::{Output, ProcessNews, Talk, last_message, write_prompt};
 use wavecrew_run::guardian::Guardian;
 use wavecrew_run::process::Exit;
+use wavecrew_run::worktree::Worktree;
 
 /// How long an agent that is to end may take to do so, and one that is to end its turn before that.
 pub(super) const GRACE: Duration = Duration::from_secs(3);

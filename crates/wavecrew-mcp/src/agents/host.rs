@@ -3,7 +3,6 @@
 use super::agent::{Agent, Doing};
 use super::{Closed, Status, Wish};
 use crate::paths::Root;
-use crate::worktree::{Isolation, Worktree};
 use std::collections::{HashMap, VecDeque};
 use std::fs;
 use std::io;
@@ -17,6 +16,7 @@ use wavecrew_run::agent::{AgentSettings, Redactor, by_name};
 use wavecrew_run::driver::talk::{Output, ProcessNews, Talk, conversation_id};
 use wavecrew_run::guardian::{Guardian, GuardianCommand};
 use wavecrew_run::process::{Exit, Notice};
+use wavecrew_run::worktree::{Isolation, Worktree};
 
 /// Kept of what an agent prints, on disk.
 const LOG_BYTES: u64 = 64 << 20;
@@ -198,7 +198,7 @@ impl Host {
         let adapter = by_name(name).map_err(|error| error.to_string())?;
         let failed = |error: io::Error| format!("the agent's folder cannot be made: {error}");
         if isolation == Isolation::Worktree {
-            Worktree::possible(&folder)?;
+            Worktree::possible(&folder).map_err(|error| error.to_string())?;
         }
         let id = conversation_id().map_err(|error| error.to_string())?;
         let home = home(&self.project).map_err(failed)?.join(&id);
@@ -207,7 +207,8 @@ impl Host {
             Isolation::None => None,
             Isolation::Worktree => {
                 let branch = format!("wavecrew/agent-{}", &id[..8]);
-                Some(Worktree::open(&folder, &home.join("tree"), &branch)?)
+                let opened = Worktree::open(&folder, &home.join("tree"), &branch);
+                Some(opened.map_err(|error| error.to_string())?)
             }
         };
         let agent = Agent {
@@ -316,6 +317,7 @@ impl Host {
         let _ = fs::remove_dir_all(agent.home.join("scratch"));
         agent.status.send_replace(Status::Shutdown);
         let kept = agent.worktree.as_ref().map_or(Ok(None), Worktree::settle);
+        let kept = kept.map_err(|error| error.to_string());
         if let Some((status, answer)) = agent.closing.take() {
             let _ = answer.send(Some(Closed { status, kept }));
         }

@@ -6,7 +6,6 @@ mod host;
 mod turn;
 
 use crate::paths::Root;
-use crate::worktree::{Isolation, Kept};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::OnceLock;
@@ -17,6 +16,7 @@ use tokio::sync::{oneshot, watch};
 use wavecrew_run::agent::AgentSettings;
 use wavecrew_run::cassette::PREFIX;
 use wavecrew_run::guardian::GuardianCommand;
+use wavecrew_run::worktree::{Isolation, Kept};
 
 /// The arguments of `spawn_agent`.
 #[derive(Deserialize, Debug)]

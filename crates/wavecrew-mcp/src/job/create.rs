@@ -5,7 +5,6 @@ use super::status::JobStatus;
 use super::table::InputTable;
 use super::{input_file, spec_file};
 use crate::paths::Root;
-use crate::worktree::{Isolation, Worktree};
 use std::fs;
 use wavecrew_core::plan::{Plan, Problem, seal};
 use wavecrew_core::prompt::fill;
@@ -13,6 +12,7 @@ use wavecrew_core::sheet::SheetBuilder;
 use wavecrew_core::team::Team;
 use wavecrew_run::agent::by_name;
 use wavecrew_run::driver::{NewSession, SessionError};
+use wavecrew_run::worktree::{Isolation, Worktree};
 use wavecrew_store::{Holder, SESSION_FORMAT, SessionDir, SessionInfo, SessionState, atomic, session_id};
 
 /// Makes the session of a new job of this agent, with at most `ceiling` workers at the same time.
@@ -36,7 +36,7 @@ pub fn create(
         return Err("verify must be a command".to_owned());
     }
     if call.isolation == Isolation::Worktree {
-        Worktree::possible(root.path())?;
+        Worktree::possible(root.path()).map_err(|error| error.to_string())?;
     }
     let csv = root.existing(&call.csv_path)?;
     let output = call

@@ -3,11 +3,11 @@
 use super::spec::JobSpec;
 use super::table::{InputTable, Item};
 use super::trees::Trees;
-use crate::worktree::Kept;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use wavecrew_core::engine::{Ledger, Progress, TaskState};
 use wavecrew_core::event::{Status, StopReason};
+use wavecrew_run::worktree::Kept;
 
 /// What a job says about each row.
 const JOB_COLUMNS: [&str; 10] = [

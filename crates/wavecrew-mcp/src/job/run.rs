@@ -8,7 +8,6 @@ use super::table::InputTable;
 use super::trees::Trees;
 use super::{input_file, lock_file, spec_file};
 use crate::limits;
-use crate::worktree::Isolation;
 use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,6 +20,7 @@ use wavecrew_run::agent::{AgentSettings, Pools};
 use wavecrew_run::driver::{Driver, OpenSession, Reporter, Running, Surface, Verify};
 use wavecrew_run::guardian::GuardianCommand;
 use wavecrew_run::process::{end_with_stdin, signal_self};
+use wavecrew_run::worktree::Isolation;
 use wavecrew_store::{Holder, SessionDir, SessionLock, SessionState, StoreError, atomic};
 
 /// A file of a job is refreshed so often, and in no more than a twentieth of the time.
@@ -74,6 +74,7 @@ pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
         agents: AgentChoice {
             default: spec.agent.clone(),
             by_role: BTreeMap::new(),
+            ignore_rows: false,
         },
         one_shot: Some(limit),
         check_all: spec.verify.is_some(),

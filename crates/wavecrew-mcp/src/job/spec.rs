@@ -2,12 +2,12 @@
 
 use crate::limits;
 use crate::paths::Root;
-use crate::worktree::Isolation;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use wavecrew_core::budget::Budget;
 use wavecrew_core::team::{Column, ColumnKind, ColumnType, JsonSchemaText, Team};
+use wavecrew_run::worktree::Isolation;
 
 pub const DEFAULT_CONCURRENCY: usize = 16;
 pub const DEFAULT_RUNTIME_SECONDS: u64 = 1800;

@@ -1,10 +1,10 @@
 //! The worktrees of a job's rows: made when a row starts, settled when it is done and nobody works in it any more.
 
-use crate::worktree::{Kept, Worktree};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use wavecrew_core::engine::{Ledger, Progress};
 use wavecrew_run::driver::{Folders, Running};
+use wavecrew_run::worktree::{Kept, TreeError, Worktree};
 use wavecrew_store::SessionDir;
 
 /// Where the worktrees of a job lie.
@@ -30,7 +30,10 @@ impl Trees {
     /// What gives each row its folder.
     pub fn folders(&self) -> Folders {
         let (project, folder, session) = (self.project.clone(), self.folder.clone(), self.session.clone());
-        Box::new(move |task: &str| Ok(open(&project, &folder, &session, task)?.folder()))
+        Box::new(move |task: &str| {
+            let tree = open(&project, &folder, &session, task).map_err(|error| error.to_string())?;
+            Ok(tree.folder())
+        })
     }
 
     /// Settles rows that are done. Rows whose worker still runs wait for the next time.
@@ -56,7 +59,7 @@ impl Trees {
                         let kept = Kept {
                             worktree: self.folder.join(&task),
                             branch: branch(&self.session, &task),
-                            diff: error,
+                            diff: error.to_string(),
                         };
                         self.kept.insert(task.clone(), kept);
                     }
@@ -76,6 +79,6 @@ fn branch(session: &str, task: &str) -> String {
     format!("wavecrew/{session}/{task}")
 }
 
-fn open(project: &Path, folder: &Path, session: &str, task: &str) -> Result<Worktree, String> {
+fn open(project: &Path, folder: &Path, session: &str, task: &str) -> Result<Worktree, TreeError> {
     Worktree::open(project, &folder.join(task), &branch(session, task))
 }

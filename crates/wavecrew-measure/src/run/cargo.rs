@@ -79,7 +79,7 @@ pub fn invocation(bench: &Bench<'_>) -> Result<Invocation, MeasureError> {
 }
 
 /// A subcommand of cargo is a program of that name on `PATH`.
-fn on_path(program: &str) -> bool {
+pub fn on_path(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     let home = env::home_dir().map(|home| home.join(".cargo/bin"));
     env::split_paths(&path)

@@ -7,8 +7,10 @@ mod diagnose;
 mod error;
 mod flaky;
 mod go;
+pub mod mutation;
 mod node;
-mod process;
+mod passing;
+pub(crate) mod process;
 mod pytest;
 mod scope;
 
@@ -19,8 +21,10 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use tempfile::TempDir;
+
 use crate::detect::{Framework, Project};
-use crate::measurement::{Coverage, Measurement, Note};
+use crate::measurement::{Coverage, Measurement, Note, TestId};
 use crate::report::{CoverageFormat, HitsByFile, TestFormat};
 pub use error::MeasureError;
 use process::{Ended, Ran, Step};
@@ -33,6 +37,9 @@ pub struct Runner {
     pub cache: PathBuf,
     /// For one run of the suite with its coverage.
     pub timeout: Duration,
+    /// Where Python looks for modules first. In a copy of a project they have to be named: its environment may know the
+    /// original by its path.
+    pub python_path: Vec<PathBuf>,
     /// Readable: end the run now.
     pub stop: Option<OwnedFd>,
 }
@@ -78,21 +85,33 @@ struct Invocation {
 struct Bench<'a> {
     runner: &'a Runner,
     request: &'a Request<'a>,
+    focus: Focus<'a>,
     folder: PathBuf,
     deadline: Instant,
+}
+
+/// What narrows a run beside its request.
+#[derive(Debug, Clone, Copy, Default)]
+struct Focus<'a> {
+    /// Where the request names no tests: only those that load this file, as far as the framework can tell.
+    related: Option<&'a Path>,
+    /// The first red test is enough.
+    stop_early: bool,
+    /// What the framework may keep from one run to the next.
+    cache: Option<&'a Path>,
+    /// Tests that are left out, where the framework can.
+    without: &'a [TestId],
 }
 
 impl Runner {
     /// Runs the suite once. Red tests are a measurement; a framework that cannot say anything is an error.
     pub fn measure(&self, request: &Request<'_>) -> Result<Measurement, MeasureError> {
-        let folder = tempfile::Builder::new().prefix("wavecrew-measure-").tempdir()?;
-        fs::create_dir(folder.path().join("tmp"))?;
-        let bench = Bench {
-            runner: self,
-            request,
-            folder: folder.path().canonicalize()?,
-            deadline: Instant::now() + self.timeout,
-        };
+        self.measure_with(request, Focus::default())
+    }
+
+    fn measure_with(&self, request: &Request<'_>, focus: Focus<'_>) -> Result<Measurement, MeasureError> {
+        let folder = report_folder()?;
+        let bench = self.bench(request, focus, folder.path())?;
         let invocation = match &request.project.framework {
             Framework::Pytest => pytest::invocation(&bench)?,
             Framework::Vitest => node::vitest(&bench)?,
@@ -103,6 +122,28 @@ impl Runner {
         };
         bench.perform(invocation)
     }
+
+    fn bench<'a>(
+        &'a self,
+        request: &'a Request<'a>,
+        focus: Focus<'a>,
+        folder: &Path,
+    ) -> Result<Bench<'a>, MeasureError> {
+        Ok(Bench {
+            runner: self,
+            request,
+            focus,
+            folder: folder.canonicalize()?,
+            deadline: Instant::now() + self.timeout,
+        })
+    }
+}
+
+/// A folder for the reports of one run, and for what its programs put aside. Removed when dropped.
+fn report_folder() -> Result<TempDir, MeasureError> {
+    let folder = tempfile::Builder::new().prefix("wavecrew-measure-").tempdir()?;
+    fs::create_dir(folder.path().join("tmp"))?;
+    Ok(folder)
 }
 
 impl Bench<'_> {

@@ -16,13 +16,24 @@ pub fn vitest(bench: &Bench<'_>) -> Result<Invocation, MeasureError> {
     })?;
     let report = bench.file("tests.json");
     // Console output goes straight through: vitest would keep it for its report.
-    let mut args = words([
-        "run",
+    let related = bench.focus.related.filter(|_| bench.request.tests.is_empty());
+    let mut args = match related {
+        Some(file) => vec!["related".into(), file.into(), "--run".into()],
+        None => words(["run"]),
+    };
+    if bench.focus.stop_early {
+        args.push("--bail=1".into());
+    }
+    args.extend(words([
         "--reporter=json",
         "--disable-console-intercept",
         "--no-cache",
-    ]);
+    ]));
+    if related.is_some() {
+        args.push("--passWithNoTests".into());
+    }
     args.push(option("--outputFile.json", &report));
+    args.extend(left_out(bench));
     if let Order::Shuffled { seed } = bench.request.order {
         args.extend([
             "--sequence.shuffle".into(),
@@ -74,7 +85,12 @@ pub fn jest(bench: &Bench<'_>) -> Result<Invocation, MeasureError> {
         "--reporters=default",
     ]);
     args.push(option("--outputFile", &bench.file("tests.json")));
-    args.push(option("--cacheDirectory", &bench.file("cache")));
+    let own = bench.file("cache");
+    args.push(option("--cacheDirectory", bench.focus.cache.unwrap_or(&own)));
+    if bench.focus.stop_early {
+        args.push("--bail".into());
+    }
+    args.extend(left_out(bench));
     if let Order::Shuffled { seed } = bench.request.order {
         args.extend(["--randomize".into(), format!("--seed={seed}").into()]);
     }
@@ -93,6 +109,12 @@ pub fn jest(bench: &Bench<'_>) -> Result<Invocation, MeasureError> {
     if !bench.request.tests.is_empty() {
         args.push("--runTestsByPath".into());
         args.extend(bench.request.tests.iter().map(OsString::from));
+    } else if let Some(file) = bench.focus.related {
+        args.extend([
+            "--passWithNoTests".into(),
+            "--findRelatedTests".into(),
+            file.into(),
+        ]);
     }
     Ok(invocation(bench, &program, args, covered, Vec::new()))
 }
@@ -125,6 +147,11 @@ fn installed(root: &Path, what: &str) -> Option<PathBuf> {
         .ancestors()
         .map(|folder| folder.join("node_modules").join(what));
     found.into_iter().find(|path| path.exists())
+}
+
+fn left_out(bench: &Bench<'_>) -> Option<OsString> {
+    let pattern = bench.left_out_pattern()?;
+    Some(format!("--testNamePattern={pattern}").into())
 }
 
 /// The files in scope as patterns that match just them.

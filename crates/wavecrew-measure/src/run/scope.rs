@@ -64,6 +64,7 @@ fn silent(file: &Path, path: String, standing: Standing) -> FileCoverage {
         },
         branches: None,
         uncovered: range.into_iter().collect(),
+        missed: lines,
     }
 }
 

@@ -2,7 +2,8 @@
 
 use wavecrew_measure::Coverage;
 
-use crate::lab::{Lab, figures, fixes, installed, rate};
+use crate::installed::installed;
+use crate::lab::{Lab, figures, fixes, rate};
 
 #[test]
 fn cargo() {

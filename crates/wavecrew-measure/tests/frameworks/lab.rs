@@ -12,28 +12,12 @@ use wavecrew_measure::detect::{Project, project_of, source_files};
 use wavecrew_measure::run::{MeasureError, Order, Request, Runner, Wanted};
 use wavecrew_measure::{FileCoverage, Measurement, Standing};
 
+use crate::installed::installed;
+
 pub struct Lab {
     dir: TempDir,
     pub root: PathBuf,
     pub timeout: Duration,
-}
-
-/// The folder that `scripts/install-frameworks.sh` filled, or `None` when these tests are to be passed over.
-pub fn installed() -> Option<PathBuf> {
-    if std::env::var_os("WAVECREW_SKIP_FRAMEWORKS").is_some_and(|value| value == "1") {
-        eprintln!("passed over: WAVECREW_SKIP_FRAMEWORKS=1");
-        return None;
-    }
-    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
-    let folder = std::env::var_os("WAVECREW_FRAMEWORKS_DIR")
-        .map_or_else(|| home().join(".cache/wavecrew/frameworks"), PathBuf::from)
-        .join("current");
-    assert!(
-        folder.join("complete").exists(),
-        "no frameworks in {}: run scripts/install-frameworks.sh, or set WAVECREW_SKIP_FRAMEWORKS=1 to go on without",
-        folder.display()
-    );
-    Some(folder)
 }
 
 impl Lab {
@@ -95,6 +79,7 @@ impl Lab {
         Runner {
             cache: self.beside("cache"),
             timeout: self.timeout,
+            python_path: Vec::new(),
             stop: None,
         }
     }

@@ -5,6 +5,8 @@
 mod bad;
 mod cargo;
 mod command;
+mod installed;
 mod lab;
+mod mutation;
 mod node;
 mod python;

@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 use wavecrew_measure::Measurement;
+use wavecrew_measure::run::{Order, Request, Wanted};
 
 use crate::lab::{Lab, figures, fixes, rate};
 
@@ -92,6 +93,46 @@ fn jest() {
         ],
     );
     same_as_by_hand(&lab, &measured);
+}
+
+#[test]
+fn coverage_of_passing_tests_alone() {
+    let cases = [
+        (
+            "vitest",
+            "src/cart.ts",
+            "test/label.test.ts",
+            "import { describe, expect, it } from 'vitest';\nimport { label } from '../src/cart';\n",
+        ),
+        (
+            "jest",
+            "src/cart.js",
+            "src/__tests__/label.test.js",
+            "const { label } = require('../cart');\n",
+        ),
+    ];
+    for (framework, source, test, head) in cases {
+        let lab = Lab::of(framework);
+        if !lab.link("node_modules", "node_modules") {
+            return;
+        }
+        let body =
+            "describe('a label', () => { it('is > (no) label?', () => expect(label(1)).toBe('')); });\n";
+        lab.write(test, &format!("{head}{body}"));
+        let project = lab.project(source);
+        let scope = [lab.root.join(source)];
+        let request = Request {
+            project: &project,
+            scope: &scope,
+            tests: &[],
+            coverage: Wanted::TestsAndCoverage,
+            order: Order::Usual,
+        };
+        let mut measured = lab.runner().measure(&request).unwrap();
+        let all = measured.coverage.lines().unwrap().covered;
+        lab.runner().cover_passing(&request, &mut measured).unwrap();
+        assert_eq!(measured.coverage.lines().unwrap().covered, all - 1, "{framework}");
+    }
 }
 
 #[test]

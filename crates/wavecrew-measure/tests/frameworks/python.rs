@@ -109,6 +109,35 @@ fn a_test_that_changes_its_mind_is_named_and_not_counted() {
 }
 
 #[test]
+fn coverage_of_passing_tests_alone() {
+    let files = [
+        ("a.py", "def f(x):\n    if x:\n        return 1\n    return 2\n"),
+        ("b.py", "def g():\n    return 1\n"),
+        (
+            "test_a.py",
+            "import pytest\nimport a, b\n\n\nclass TestF:\n    @pytest.mark.parametrize('x', [0, 1])\n    def test_f(self, x):\n        \
+             assert a.f(x) == 2\n\n\n@pytest.mark.xfail\ndef test_g():\n    assert b.g() == 2\n",
+        ),
+        ("test_c.py", "import b\nb.g()\nimport nowhere\n"),
+    ];
+    let Some(lab) = Lab::python(&files) else { return };
+    let project = lab.project("a.py");
+    let scope = [lab.root.join("a.py"), lab.root.join("b.py")];
+    let request = Request {
+        project: &project,
+        scope: &scope,
+        tests: &[],
+        coverage: Wanted::TestsAndCoverage,
+        order: Order::Usual,
+    };
+    let mut measured = lab.runner().measure(&request).unwrap();
+    assert_eq!(figures(&measured), ["a.py 4/4 2/2", "b.py 2/2 0/0"]);
+    lab.runner().cover_passing(&request, &mut measured).unwrap();
+    assert_eq!(figures(&measured), ["a.py 3/4 1/2", "b.py 1/2 0/0"]);
+    assert_eq!(rate(&measured), (1, 4));
+}
+
+#[test]
 fn settings_that_keep_a_data_file_per_process_are_heeded() {
     let files = [
         (".coveragerc", "[run]\nparallel = true\n"),

@@ -117,7 +117,10 @@ fn lines_of<T: Clone>(by_file: &std::collections::BTreeMap<PathBuf, Vec<T>>, fil
 /// What the helper said last before it failed.
 fn last_line(complaints: Option<std::process::ChildStderr>) -> String {
     let mut last = String::new();
-    for line in complaints.into_iter().flat_map(|from| BufReader::new(from).lines()) {
+    for line in complaints
+        .into_iter()
+        .flat_map(|from| BufReader::new(from).lines())
+    {
         match line {
             Ok(line) if !line.trim().is_empty() => last = line,
             Ok(_) => {}
@@ -128,13 +131,18 @@ fn last_line(complaints: Option<std::process::ChildStderr>) -> String {
 }
 
 /// A child that ends, at the latest when this is dropped, with all that it started.
-struct Tree(Child);
+pub(crate) struct Tree(pub(crate) Child);
 
 impl Drop for Tree {
     fn drop(&mut self) {
         let root = Pid::from_child(&self.0);
         end(
-            || table::descendants(root).into_iter().chain(table::entry(root)).collect(),
+            || {
+                table::descendants(root)
+                    .into_iter()
+                    .chain(table::entry(root))
+                    .collect()
+            },
             thread::sleep,
         );
         // Killed by now, so that this is about its place in the process table alone.

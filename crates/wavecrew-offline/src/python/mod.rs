@@ -1,7 +1,7 @@
 //! Python: one helper process per module, a few at a time. The helper is Python source in `helpers/python`, carried in this
 //! binary and laid into a temporary folder for the run.
 
-mod child;
+pub(crate) mod child;
 mod helper;
 
 use std::collections::VecDeque;
@@ -40,7 +40,15 @@ pub fn generate(request: &Request, progress: &mut dyn FnMut(Progress)) -> Result
                         tell.send(Said::Progress(Progress::Step { module, what })).is_ok()
                     };
                     let said = tell.send(Said::Progress(started));
-                    let module = child::run(&child::Work { request, file, python, home }, step);
+                    let module = child::run(
+                        &child::Work {
+                            request,
+                            file,
+                            python,
+                            home,
+                        },
+                        step,
+                    );
                     if said.is_err() || tell.send(Said::Done(index, module)).is_err() {
                         break;
                     }

@@ -27,7 +27,12 @@ pub enum AgentError {
     Cassette(#[from] CassetteError),
 }
 
-/// The agent of this name: `codex` and its kin, `acp:COMMAND`, `command:COMMAND`, or `replay:FILE`, which is read at once.
+/// The built-in agent that needs no model.
+pub const OFFLINE: &str = "offline";
+/// The first word of a process of this program that is its worker.
+pub const OFFLINE_WORKER: &str = "__offline-worker";
+
+/// The agent of this name: `codex` and its kin, `offline`, `acp:COMMAND`, `command:COMMAND`, or `replay:FILE`, which is read at once.
 pub fn by_name(name: &str) -> Result<Rc<dyn Adapter>, AgentError> {
     if let Some(cli) = Cli::by_name(name) {
         return Ok(Rc::new(cli));
@@ -35,6 +40,13 @@ pub fn by_name(name: &str) -> Result<Rc<dyn Adapter>, AgentError> {
     if let Some(command) = name.strip_prefix("acp:") {
         let (program, args) = words(command)?.ok_or(AgentError::EmptyAcp)?;
         return Ok(Rc::new(Acp { program, args }));
+    }
+    if name == OFFLINE {
+        let program = std::env::current_exe().unwrap_or_else(|_| "wavecrew".into());
+        return Ok(Rc::new(Command {
+            program: program.to_string_lossy().into_owned(),
+            args: vec![OFFLINE_WORKER.to_owned()],
+        }));
     }
     match name.strip_prefix(PREFIX) {
         Some("") => return Err(AgentError::NoCassette),

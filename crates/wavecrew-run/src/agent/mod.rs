@@ -17,7 +17,7 @@ pub mod transcript;
 
 pub use acp::Acp;
 pub use adapter::{Adapter, Attempted, Command, Memory, Part, Replayed};
-pub use choice::{AgentError, by_name, preferred, spoken_program};
+pub use choice::{AgentError, OFFLINE, OFFLINE_WORKER, by_name, preferred, spoken_program};
 pub use dialogue::{Dialogue, Heard};
 pub use listen::Listener;
 pub use pools::Pools;

@@ -1,9 +1,9 @@
 //! What a worker is told besides its row: the board, the wisdom. Reads each file again only when it changed.
 
 use crate::agent::Redactor;
+use rustix::fs::{AtFlags, statat};
 use std::collections::HashMap;
-use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::Checked;
@@ -14,40 +14,54 @@ use wavecrew_store::{SessionDir, WisdomFile};
 const BOARD_BYTES: usize = 16 << 10;
 const WISDOM_BYTES: usize = 8 << 10;
 
-#[derive(Default)]
 pub(super) struct Surroundings {
+    /// The session's: its files are asked for often, and from here the way is short.
+    folder: Option<File>,
+    board_file: PathBuf,
+    wisdom_files: Vec<PathBuf>,
     board_seen: Option<Stamp>,
     wisdom_seen: Vec<Option<Stamp>>,
     pub discoveries: Vec<String>,
     pub wisdom: String,
 }
 
-type Stamp = (u64, u64, i64, i64);
+type Stamp = (u64, i64, i64, u64);
 
 impl Surroundings {
+    pub fn of(session: &SessionDir) -> Self {
+        let inside = |path: PathBuf| path.strip_prefix(session.path()).map(Path::to_owned);
+        let wisdom = WisdomFile::ALL.iter().map(|file| session.wisdom().path(*file));
+        Self {
+            // Without it there is nothing to read either.
+            folder: File::open(session.path()).ok(),
+            board_file: inside(session.discoveries_file()).unwrap_or_default(),
+            wisdom_files: wisdom.flat_map(inside).collect(),
+            board_seen: None,
+            wisdom_seen: Vec::new(),
+            discoveries: Vec::new(),
+            wisdom: String::new(),
+        }
+    }
+
+    fn stamp(&self, file: &Path) -> Option<Stamp> {
+        let found = statat(self.folder.as_ref()?, file, AtFlags::empty()).ok()?;
+        Some((found.st_ino, found.st_size, found.st_mtime, found.st_mtime_nsec))
+    }
+
     pub fn refresh(&mut self, session: &SessionDir, team: &Team, ledger: &Ledger, redactor: &Redactor) {
-        let board = stamp(&session.discoveries_file());
+        let board = self.stamp(&self.board_file);
         if board != self.board_seen {
             self.board_seen = board;
             let entries = discoveries(session, team, ledger);
             // Workers may write there by hand.
             self.discoveries = entries.iter().map(|entry| redactor.text(entry)).collect();
         }
-        let paths: Vec<PathBuf> = WisdomFile::ALL
-            .iter()
-            .map(|file| session.wisdom().path(*file))
-            .collect();
-        let wisdom: Vec<_> = paths.iter().map(|path| stamp(path)).collect();
+        let wisdom: Vec<_> = self.wisdom_files.iter().map(|file| self.stamp(file)).collect();
         if wisdom != self.wisdom_seen {
             self.wisdom_seen = wisdom;
             self.wisdom = redactor.text(&wisdom_text(session));
         }
     }
-}
-
-fn stamp(path: &Path) -> Option<Stamp> {
-    let found = fs::metadata(path).ok()?;
-    Some((found.ino(), found.len(), found.mtime(), found.mtime_nsec()))
 }
 
 /// The newest entries, one per key, without those of tasks whose claims turned out to be false.

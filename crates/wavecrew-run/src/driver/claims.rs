@@ -1,6 +1,7 @@
 //! Compares a worker's claim with the disk: the files its task owes and the paths it reports. Looks and reads,
 //! never writes; follows no link out of the folders a worker may use.
 
+mod commits;
 mod owed;
 mod reported;
 #[cfg(test)]
@@ -24,15 +25,21 @@ pub fn check(
     outputs: &[(String, String)],
 ) -> Verdict {
     let debts = debts(team, plan, task);
-    let mut findings = owed::check(session_dir, &debts);
+    let mut findings = owed::check(session_dir, project_dir, &debts);
     let paths = wavecrew_core::claim::reported(team, outputs);
     reported::check(session_dir, project_dir, &debts, paths, &mut findings);
+    commits::check(project_dir, team, outputs, &mut findings);
     findings.verdict()
 }
 
 /// Whether everything that the task's worker owes is there and complete; `false` when it owes nothing.
 pub fn artifacts_complete(session_dir: &Path, team: &Team, plan: &Plan, task: TaskIx) -> bool {
-    owed::check(session_dir, &debts(team, plan, task)).all_good()
+    owed::check(session_dir, session_dir, &debts(team, plan, task)).all_good()
+}
+
+/// What is there of the files that the task owes, named from the session folder.
+pub fn delivered(session_dir: &Path, team: &Team, plan: &Plan, task: TaskIx) -> Vec<String> {
+    owed::delivered(session_dir, &debts(team, plan, task))
 }
 
 fn is_absent(error: &io::Error) -> bool {

@@ -53,10 +53,12 @@ struct Found {
     feedback: String,
 }
 
-/// Work of a former attempt that can be put back: `rounds/TASK.ATTEMPT/` holds these folders of the session.
+/// Work of a former attempt that can be put back: `rounds/TASK.ATTEMPT/` holds these folders and files of the session.
 #[derive(Deserialize)]
 struct Kept {
     folders: Vec<String>,
+    #[serde(default)]
+    files: Vec<String>,
 }
 
 impl Driver<'_> {
@@ -130,13 +132,20 @@ impl Driver<'_> {
         let Ok(text) = fs::read(&list) else {
             return Ok(());
         };
-        let Ok(Kept { folders }) = serde_json::from_slice(&text) else {
+        let Ok(Kept { folders, files }) = serde_json::from_slice(&text) else {
             return Ok(());
         };
         for folder in folders {
             put_back(&kept.join(&folder), &session.join(&folder)).map_err(|source| StoreError::Io {
                 operation: "put back",
                 path: session.join(&folder),
+                source,
+            })?;
+        }
+        for file in files {
+            fs::copy(kept.join(&file), session.join(&file)).map_err(|source| StoreError::Io {
+                operation: "put back",
+                path: session.join(&file),
                 source,
             })?;
         }

@@ -1,6 +1,6 @@
 //! The end of a run: nothing is left running, everything is on disk.
 
-use super::{DriveError, Driver, files, session};
+use super::{DriveError, Driver, documents, files, session, trees};
 use crate::process::end_all_descendants;
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::Ending;
@@ -35,6 +35,9 @@ impl Driver<'_> {
         // Gone with their workers already, but for what could not be removed.
         let _ = std::fs::remove_dir_all(files::scratch_folder(&self.session.dir));
         let ledger = self.engine.ledger();
+        for notice in trees::sweep_all(&trees::of(&self.session), ledger) {
+            self.surface.reporter.notice(&notice);
+        }
         let bytes = session::render(ledger);
         if let Some(mut table) = table {
             for _ in 0..TRIES {
@@ -55,7 +58,8 @@ impl Driver<'_> {
             Ending::Stalled { .. } => SessionState::Stalled,
         };
         atomic::write(&self.session.dir.results_csv(), &bytes)?;
-        let report = report_markdown(ledger, &self.session.meta());
+        let mut report = report_markdown(ledger, &self.session.meta());
+        report += &documents::sections(self.session.dir.path(), ledger);
         atomic::write(&self.session.dir.context_md(), report.as_bytes())?;
         self.session.dir.write_info(&self.session.info)?;
         Ok((ending, self.engine.into_ledger()))

@@ -28,7 +28,7 @@ impl Driver<'_> {
         let Some(reported) = self.session.dir.attempts().reported_at(id, attempt) else {
             return;
         };
-        let project = &self.session.project;
+        let project = &state.folder;
         let mut files: Vec<String> = state.output.late_changes();
         for file in &mut files {
             if let Ok(inside) = Path::new(file.as_str()).strip_prefix(project) {

@@ -3,6 +3,7 @@
 mod asks;
 mod briefing;
 pub mod claims;
+pub mod documents;
 mod edits;
 mod examine;
 mod expand;
@@ -15,8 +16,10 @@ mod perform;
 mod pools;
 mod reporter;
 mod session;
+mod shorts;
 mod table;
 mod taping;
+mod trees;
 mod turn;
 mod usage;
 mod verify;
@@ -40,6 +43,7 @@ use crate::guardian::{Guardian, GuardianCommand};
 use crate::process::{Notice as ProcessNotice, ProcessError, SpawnFailure, check_open_files_limit};
 use briefing::Surroundings;
 use pools::PoolKeeper;
+use shorts::Shorts;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs;
 use std::path::PathBuf;
@@ -51,15 +55,18 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use wavecrew_core::engine::{
-    Answer, Engine, Exit, Input, Ledger, Notice, Question, SpawnError, StopKind, WorkerId,
+    Answer, Engine, Exit, Input, Landing, Ledger, Notice, Question, SpawnError, StopKind, WorkerId,
 };
 use wavecrew_core::event::{Ending, Event};
 use wavecrew_core::time::Timestamp;
-use wavecrew_store::{StoreError, Syncer};
+use wavecrew_store::{Attempts, StoreError, Syncer};
 use worker::{ProcessNews, Worker};
 
 /// How often clocks, edits and words from outside are looked at.
 const TICK: Duration = Duration::from_millis(100);
+
+/// Results that arrive within this time share a sync.
+const BETWEEN_SYNCS: Duration = Duration::from_millis(10);
 
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
@@ -110,6 +117,8 @@ pub struct Driver<'a> {
     checked: UnboundedSender<(u64, crate::process::Exit)>,
     inputs: VecDeque<Input>,
     surroundings: Surroundings,
+    shorts: Shorts,
+    attempts: Attempts,
     pools: PoolKeeper,
     table: TableKeeper,
     committer: Committer,
@@ -117,6 +126,7 @@ pub struct Driver<'a> {
     settled: Vec<(String, u32, wavecrew_store::Closed)>,
     process_news: UnboundedSender<ProcessNews>,
     answers: UnboundedSender<(u32, Answer)>,
+    landings: UnboundedSender<(String, Landing)>,
     interrupts: u32,
     ending: Option<Ending>,
 }
@@ -156,6 +166,7 @@ impl Committer {
                     let _ = failed.send(TableNews::Failed(error));
                     return;
                 }
+                std::thread::sleep(BETWEEN_SYNCS);
             }
         });
         Self { wake }
@@ -199,10 +210,14 @@ impl<'a> Driver<'a> {
         let (process_news, news_of_processes) = unbounded_channel();
         let (answers, answered) = unbounded_channel();
         let (checked, checks_ended) = unbounded_channel();
+        let (landings, landed) = unbounded_channel();
         let (news_out, news) = unbounded_channel();
         let table = session.take_table();
         let syncer = session.journal.syncer();
         let clock = Clock::start();
+        let shorts = Shorts::of(&session.dir);
+        let attempts = session.dir.attempts();
+        let surroundings = Surroundings::of(&session.dir);
         let mut driver = Self {
             pools: PoolKeeper::new(&surface.pools, clock.now()),
             table: TableKeeper::start(table, syncer.clone(), news_out.clone()),
@@ -221,10 +236,13 @@ impl<'a> Driver<'a> {
             checks: HashMap::new(),
             checked,
             inputs: VecDeque::new(),
-            surroundings: Surroundings::default(),
+            surroundings,
+            shorts,
+            attempts,
             settled: Vec::new(),
             process_news,
             answers,
+            landings,
             interrupts: 0,
             ending: None,
         };
@@ -233,6 +251,7 @@ impl<'a> Driver<'a> {
             news_of_processes,
             answered,
             checks_ended,
+            landed,
             news,
         };
         let outcome = driver.look_after(channels).await;
@@ -273,6 +292,9 @@ impl<'a> Driver<'a> {
                     ProcessNews::Ended { key, exit } => self.process_ended(key, exit)?,
                 },
                 Some((key, exit)) = channels.checks_ended.recv() => self.check_ended(key, exit),
+                Some((task, landing)) = channels.landed.recv() => {
+                    self.inputs.push_back(Input::Landed { task, landing });
+                }
                 Some(news) = channels.news.recv() => self.table_news(news)?,
                 Some((question, answer)) = channels.answered.recv() => {
                     self.inputs.push_back(Input::Answered { question, answer });
@@ -440,6 +462,7 @@ impl<'a> Driver<'a> {
                 Event::Finished { .. }
                     | Event::Skipped { .. }
                     | Event::Reset { .. }
+                    | Event::TreeRefused { .. }
                     | Event::Judged { .. }
                     | Event::Reworked { .. }
                     | Event::RolledBack { .. }
@@ -469,5 +492,6 @@ struct Channels {
     news_of_processes: UnboundedReceiver<ProcessNews>,
     answered: UnboundedReceiver<(u32, Answer)>,
     checks_ended: UnboundedReceiver<(u64, crate::process::Exit)>,
+    landed: UnboundedReceiver<(String, Landing)>,
     news: UnboundedReceiver<TableNews>,
 }

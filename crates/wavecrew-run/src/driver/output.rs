@@ -71,13 +71,14 @@ impl Tail {
 impl Output {
     pub fn new(log: PathBuf, limit: u64, listener: Option<Listener>, redactor: Rc<Redactor>) -> Self {
         // A report that ends the output is looked for only where no listener knows better.
-        let tail = if listener.is_some() {
-            SHORT_TAIL
+        let (log, tail) = if listener.is_some() {
+            (BoundedLog::create(log, limit), SHORT_TAIL)
         } else {
-            MAX_REPORT_BYTES + (64 << 10)
+            let log = BoundedLog::begin_in_memory(log, limit);
+            (log, MAX_REPORT_BYTES + (64 << 10))
         };
         Self {
-            log: RefCell::new(Some(BoundedLog::create(log, limit))),
+            log: RefCell::new(Some(log)),
             stdout: Tail::new(tail),
             stderr: Tail::new(SHORT_TAIL),
             listener: listener.map(RefCell::new),
@@ -375,12 +376,22 @@ impl Output {
         last_line(&self.redactor.bytes(bytes))
     }
 
-    pub fn finish(&self) {
-        self.end_turn();
-        if let Some(log) = self.log.borrow_mut().take() {
-            // As above: a log that cannot be finished is no reason to fail anything.
-            let _ = log.finish();
+    /// From now on whoever looks at the log sees what there is.
+    pub fn surface(&self) {
+        let mut log = self.log.borrow_mut();
+        if log.as_mut().is_some_and(|log| log.surface().is_err()) {
+            *log = None;
         }
+    }
+
+    /// Returns the log if it has no file.
+    pub fn finish(&self) -> Option<Vec<u8>> {
+        self.end_turn();
+        let mut log = self.log.borrow_mut().take()?;
+        let young = log.take_young();
+        // As above: a log that cannot be finished is no reason to fail anything.
+        let _ = log.finish();
+        young
     }
 }
 
@@ -434,7 +445,8 @@ mod tests {
                 output.take_in(Stream::Stderr, chunk);
             }
             assert_eq!(output.last_words(), "[redacted]");
-            output.finish();
+            output.surface();
+            assert_eq!(output.finish(), None);
             let log = std::fs::read_to_string(path).unwrap();
             assert_eq!(log, "before KEY=[redacted] after\n[redacted]", "{size}");
         }

@@ -3,6 +3,7 @@
 use super::examine::Stage;
 use super::files::remove_scratch;
 use super::output::{Activity, Output};
+use super::shorts::SHORT;
 use super::turn::{CUT_SHORT, conversation_id};
 use super::worker::{Talk, Worker};
 use super::{DriveError, Driver, session};
@@ -16,9 +17,6 @@ use std::time::{Duration, Instant};
 use wavecrew_core::engine::{Action, Assignment, Input, Notice, Resume, SpawnError, Verdict, WorkerId};
 use wavecrew_core::prompt::{Briefing, Revision, first_message, resumed_message};
 use wavecrew_store::{StoreError, Token, atomic};
-
-/// A worker younger than this has hardly reported by command yet.
-const REPORTS_AFTER: Duration = Duration::from_millis(200);
 
 impl Driver<'_> {
     pub(super) fn perform(&mut self, actions: Vec<Action>) -> Result<(), DriveError> {
@@ -48,9 +46,10 @@ impl Driver<'_> {
                 outputs,
             } => {
                 let (ledger, dir) = (self.engine.ledger(), &self.session.dir);
+                let state = self.workers.get(&worker);
                 let verdict = super::claims::check(
                     dir.path(),
-                    &self.session.project,
+                    state.map_or(&self.session.project, |state| &state.folder),
                     &ledger.team,
                     ledger.plan(),
                     task,
@@ -81,7 +80,11 @@ impl Driver<'_> {
             Action::WriteInteractive { task } => {
                 session::write_interactive(&self.session.dir, self.engine.ledger(), task)?;
             }
-            Action::Merged { wave } => self.merged(wave)?,
+            Action::Merged { wave } => {
+                super::trees::sweep_wave(&super::trees::of(&self.session), self.engine.ledger(), wave);
+                self.merged(wave)?;
+            }
+            Action::Land { tasks } => self.land(&tasks),
             Action::Share { pool, news } => self.share(&pool, news),
             Action::Reply { worker, key, reply } => self.reply(worker, &key, &reply)?,
             Action::Ask(question) => {
@@ -124,7 +127,7 @@ impl Driver<'_> {
     fn spawn(&mut self, assignment: Assignment) -> Result<(), DriveError> {
         let worker = assignment.worker;
         let agent = self.agent(&assignment.agent).map_err(|error| error.to_string());
-        let ready = agent.and_then(|agent| Ok((agent, self.session.folder_of(&assignment.id)?)));
+        let ready = agent.and_then(|agent| Ok((agent, self.folder_for(&assignment)?)));
         let (agent, folder) = match ready {
             Ok(ready) => ready,
             Err(error) => {
@@ -165,7 +168,7 @@ impl Driver<'_> {
             Memory::Named | Memory::Own => conversation_id()?,
         };
         let token = Token::random()?;
-        self.session.dir.attempts().open_attempt(id, attempt, &token)?;
+        self.attempts.open_attempt(id, attempt, &token)?;
         let limit = self
             .session
             .log_bytes
@@ -191,6 +194,7 @@ impl Driver<'_> {
             last_output: now,
             alive: Vec::new(),
             turn: 1,
+            young: None,
             asks: Vec::new(),
             report_seen: false,
             closing: None,
@@ -255,7 +259,7 @@ impl Driver<'_> {
 
     /// Reports that came by command while the worker goes on.
     pub(super) fn look_for_reports(&mut self) -> Result<(), DriveError> {
-        let attempts = self.session.dir.attempts();
+        let attempts = &self.attempts;
         let mut reports = Vec::new();
         for (worker, state) in &mut self.workers {
             match state.output.was_active() {
@@ -267,7 +271,12 @@ impl Driver<'_> {
                     self.inputs.push_back(Input::Activity { worker: *worker });
                 }
             }
-            if state.report_seen || state.closing.is_some() || state.started.elapsed() < REPORTS_AFTER {
+            if state.started.elapsed() >= SHORT {
+                state.young = None;
+                state.output.surface();
+            }
+            // A younger one has hardly reported by command yet.
+            if state.report_seen || state.closing.is_some() || state.started.elapsed() < SHORT {
                 continue;
             }
             if let Some(report) = attempts.take_report(&state.assignment.id, state.assignment.attempt)? {
@@ -289,7 +298,7 @@ impl Driver<'_> {
         };
         if state.report_seen && state.closing.is_none() {
             let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
-            self.session.dir.attempts().reject_report(id, attempt, reason)?;
+            self.attempts.reject_report(id, attempt, reason)?;
             state.report_seen = false;
         }
         Ok(())
@@ -303,7 +312,7 @@ impl Driver<'_> {
             return Ok(());
         };
         let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
-        let closed = self.session.dir.attempts().close_attempt(id, attempt)?;
+        let closed = self.attempts.close_attempt(id, attempt)?;
         let late = closed.report.as_ref().filter(|_| !state.report_seen);
         let late = late.map(|report| self.redactor.text(&String::from_utf8_lossy(report)));
         state.closing = Some(closed);
@@ -338,13 +347,19 @@ impl Driver<'_> {
         let Some(closed) = state.closing.take() else {
             return;
         };
-        let state = self.workers.remove(&worker).expect("looked up above");
-        state.output.finish();
+        let mut state = self.workers.remove(&worker).expect("looked up above");
         for name in &state.asks {
             self.session.dir.asks().forget(name);
         }
-        let _ = fs::remove_file(&state.result_file);
         let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
+        if let Some(text) = state.output.finish() {
+            self.shorts
+                .keep_log(&self.session.dir.log_file(id, attempt), &text);
+        }
+        if let Some(prompt) = state.young.take() {
+            self.shorts.prompt_past(prompt);
+        }
+        let _ = fs::remove_file(&state.result_file);
         let _ = fs::remove_file(self.session.dir.usage_file(id, attempt));
         if state.agent.memory() != Memory::None {
             remove_scratch(&self.session.dir, &state.assignment.id, state.assignment.attempt);
@@ -377,9 +392,8 @@ impl Driver<'_> {
             return Ok(());
         }
         self.session.journal.sync()?;
-        let attempts = self.session.dir.attempts();
         for (id, attempt, closed) in self.settled.drain(..) {
-            attempts.forget(&id, attempt, &closed)?;
+            self.attempts.forget(&id, attempt, &closed)?;
         }
         Ok(())
     }

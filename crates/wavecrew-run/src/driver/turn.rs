@@ -102,7 +102,15 @@ impl Driver<'_> {
         });
         write_files(&scratch, &launch.files)?;
         let (prompt, dialogue) = match launch.stdin {
-            Stdin::Text(text) => (write_prompt(&prompt_file, &text)?, None),
+            Stdin::Text(text) if turn == 1 && state.output.voice() == Voice::Quiet => {
+                let (stdin, young) = self.shorts.write_prompt(prompt_file, text)?;
+                state.young = Some(young);
+                (stdin, None)
+            }
+            Stdin::Text(text) => {
+                state.young = None;
+                (write_prompt(&prompt_file, &text)?, None)
+            }
             Stdin::Spoken(dialogue) => (write_prompt(&prompt_file, message)?, Some(dialogue)),
         };
         env.extend(launch.env.iter().map(|(name, value)| variable(name, value)));
@@ -304,7 +312,7 @@ impl Driver<'_> {
         let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
         if state.closing.is_none()
             && !state.report_seen
-            && let Some(report) = self.session.dir.attempts().take_report(id, attempt)?
+            && let Some(report) = self.attempts.take_report(id, attempt)?
         {
             state.report_seen = true;
             let body = self.redactor.text(&String::from_utf8_lossy(&report));

@@ -1,6 +1,7 @@
 //! One worker as the driver sees it: its processes, its output, its report channel.
 
 use super::output::{Output, Stream};
+use super::shorts::Prompt;
 use crate::agent::launch::Conversation;
 use crate::agent::{Adapter, Dialogue, Memory};
 use crate::process::{Exit, input_pipe, output_pipe, pump};
@@ -44,6 +45,8 @@ pub(super) struct Worker {
     pub talk: Talk,
     /// What is to be said once the turn under way is over.
     pub unsaid: Option<Unsaid>,
+    /// Its only prompt, as long as it may turn out to be a short worker.
+    pub young: Option<Prompt>,
     /// Its questions that came as files, by their names.
     pub asks: Vec<String>,
     /// A report of the channel was handed to the engine and not refused.

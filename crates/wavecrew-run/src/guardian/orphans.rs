@@ -2,11 +2,17 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rustix::process::Pid;
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitOptions, wait};
 
 use super::worker::Worker;
 use crate::process::WORKER_VARIABLE;
 use crate::process::table::{self, Entry};
+
+/// `__WNOTHREAD` of wait(2): only children of the calling thread.
+const OF_THIS_THREAD: u32 = 0x2000_0000;
+/// Asks the main thread for those it adopted and that ended.
+pub const ADOPTED: WaitOptions = WaitOptions::NOHANG.union(WaitOptions::from_bits_retain(OF_THIS_THREAD));
 
 /// Whose an orphan is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +45,10 @@ impl Orphans {
     /// Looks again who is there. `running` are the main processes of workers, which are no orphans; `starting` is the number
     /// of those that are not in it yet.
     pub fn refresh(&mut self, running: &HashMap<Pid, u64>, starting: usize, workers: &HashMap<u64, Worker>) {
+        if nobody_adopted() {
+            self.known.clear();
+            return;
+        }
         // Who dies while we look may have left children after the list was made: look again until nobody did.
         let mut dead = HashSet::new();
         loop {
@@ -122,6 +132,11 @@ impl Orphans {
             .or_else(|| marked(self.me, e.pid))
             .map_or(Owner::Unknown, Owner::Worker)
     }
+}
+
+/// Whether the main thread, which alone adopts, has no children: a short question for what is mostly so.
+fn nobody_adopted() -> bool {
+    matches!(wait(ADOPTED), Err(Errno::CHILD))
 }
 
 /// Who hides its origin cannot hide its age: it is of a worker that was there before it. Only later workers can join,

@@ -16,7 +16,7 @@ use rustix::process::{Pid, WaitOptions, chdir, getpid, set_child_subreaper, sets
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
 use super::lanes::{Done, Job, Lanes, MOST_JOBS};
-use super::orphans::{Orphans, worker_mark};
+use super::orphans::{ADOPTED, Orphans, worker_mark};
 use super::packet::{Packet, Received, receive};
 use super::wire::{Answer, Malformed, Request, VERSION};
 use super::worker::{Sweep, Worker};
@@ -113,8 +113,6 @@ enum Coordinator {
 
 /// A start that takes longer hangs, for instance on a folder of a server that is gone.
 const STUCK: Duration = Duration::from_secs(6);
-/// `__WNOTHREAD` of wait(2): only children of the calling thread.
-const OF_THIS_THREAD: u32 = 0x2000_0000;
 
 impl Server {
     fn run(&mut self) {
@@ -278,8 +276,7 @@ impl Server {
     /// Waits for all children that ended.
     fn reap(&mut self) {
         // Those of this thread are the adopted ones, and nobody asks how they ended.
-        let adopted = WaitOptions::NOHANG | WaitOptions::from_bits_retain(OF_THIS_THREAD);
-        while let Ok(Some(_)) = wait(adopted) {}
+        while let Ok(Some(_)) = wait(ADOPTED) {}
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
             let exit = match status.exit_status() {
                 Some(code) => Exit::Code(code),

@@ -172,6 +172,15 @@ impl SessionDir {
         self.path.join(format!("interactive/{task}-result.json"))
     }
 
+    pub fn logs_folder(&self) -> PathBuf {
+        self.path.join("logs")
+    }
+
+    pub fn prompts_folder(&self) -> PathBuf {
+        self.path.join("prompts")
+    }
+
+    /// Logs of short workers may be in a [`Pack`](crate::Pack) of the folder instead.
     pub fn log_file(&self, task: &str, attempt: u32) -> PathBuf {
         self.path.join(format!("logs/{task}.{attempt}.log"))
     }

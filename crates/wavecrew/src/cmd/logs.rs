@@ -8,7 +8,7 @@ use crate::layout::fit;
 use crate::session_view::find;
 use print::{Manner, Printer};
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, IsTerminal, Write, stdout};
 use std::path::Path;
@@ -18,7 +18,7 @@ use wavecrew_core::plan::did_you_mean;
 use wavecrew_run::agent::Cli;
 use wavecrew_run::agent::transcript::{Folding, Transcript};
 use wavecrew_run::cassette::{Cassette, PREFIX};
-use wavecrew_store::{Journal, SessionDir, lock};
+use wavecrew_store::{Journal, PackReader, SessionDir, lock};
 
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -113,11 +113,13 @@ impl Args {
     fn follow(&self, dir: &SessionDir, task: &str, mut attempt: u32) -> Result<(), Failure> {
         // Before the first byte nobody knows who will speak.
         let mut printer = None;
+        let mut logs = Attempts::new(dir, task);
         loop {
             // Looked at before the log: what was printed until the end is in it.
             let runs = lock::holder(&dir.lock_file())?.is_some();
-            let next = self.attempt.is_none() && dir.log_file(task, attempt + 1).exists();
-            if printer.is_none() && dir.log_file(task, attempt).exists() {
+            logs.look()?;
+            let next = self.attempt.is_none() && logs.has(attempt + 1);
+            if printer.is_none() && logs.has(attempt) {
                 printer = Some(self.printer(dir, task, attempt)?);
             }
             if let Some(printer) = &mut printer {
@@ -135,6 +137,40 @@ impl Args {
             }
             std::thread::sleep(LOOK);
         }
+    }
+}
+
+/// Which attempts of one task have a log, while there are more and more.
+struct Attempts<'a> {
+    dir: &'a SessionDir,
+    task: &'a str,
+    packs: PackReader,
+    packed: BTreeSet<u32>,
+}
+
+impl<'a> Attempts<'a> {
+    fn new(dir: &'a SessionDir, task: &'a str) -> Self {
+        Self {
+            dir,
+            task,
+            packs: PackReader::new(dir.logs_folder()),
+            packed: BTreeSet::new(),
+        }
+    }
+
+    fn look(&mut self) -> io::Result<()> {
+        while let Some(entry) = self.packs.next_entry()? {
+            if let Some((task, attempt)) = of_attempt(&entry.name)
+                && task == self.task
+            {
+                self.packed.insert(attempt);
+            }
+        }
+        Ok(())
+    }
+
+    fn has(&self, attempt: u32) -> bool {
+        self.packed.contains(&attempt) || self.dir.log_file(self.task, attempt).exists()
     }
 }
 
@@ -187,7 +223,7 @@ impl Made {
 
 /// The logs of a session by task and attempt.
 fn logs(dir: &SessionDir) -> Result<Vec<Log>, Failure> {
-    let folder = dir.path().join("logs");
+    let folder = dir.logs_folder();
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -200,16 +236,32 @@ fn logs(dir: &SessionDir) -> Result<Vec<Log>, Failure> {
     };
     let log = |entry: fs::DirEntry| {
         let name = entry.file_name().into_string().ok()?;
-        let (task, attempt) = name.strip_suffix(".log")?.rsplit_once('.')?;
+        let (task, attempt) = of_attempt(&name)?;
         Some(Log {
             task: task.to_owned(),
-            attempt: attempt.parse().ok()?,
+            attempt,
             bytes: entry.metadata().ok()?.len(),
         })
     };
     let mut logs: Vec<Log> = entries.flatten().filter_map(log).collect();
+    let mut packs = PackReader::new(folder);
+    while let Some(entry) = packs.next_entry()? {
+        if let Some((task, attempt)) = of_attempt(&entry.name) {
+            logs.push(Log {
+                task: task.to_owned(),
+                attempt,
+                bytes: entry.text.len() as u64,
+            });
+        }
+    }
     logs.sort();
     Ok(logs)
+}
+
+/// The task and the attempt in the name of a log.
+fn of_attempt(name: &str) -> Option<(&str, u32)> {
+    let (task, attempt) = name.strip_suffix(".log")?.rsplit_once('.')?;
+    Some((task, attempt.parse().ok()?))
 }
 
 fn list(dir: &SessionDir, logs: &[Log], global: &Global) -> Result<(), Failure> {
@@ -218,7 +270,7 @@ fn list(dir: &SessionDir, logs: &[Log], global: &Global) -> Result<(), Failure> 
         let logs: Vec<_> = logs
             .iter()
             .map(|log| {
-                let path = dir.log_file(&log.task, log.attempt);
+                let path = Some(dir.log_file(&log.task, log.attempt)).filter(|path| path.exists());
                 json!({"task": log.task, "attempt": log.attempt, "bytes": log.bytes, "path": path})
             })
             .collect();

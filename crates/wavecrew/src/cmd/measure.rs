@@ -1,20 +1,22 @@
 //! `wavecrew measure`: runs the tests of the projects around some files and shows what they cover. Changes nothing.
 
+mod mutation;
+
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
+use crate::launch::testing;
 use crate::layout::fit;
 use crate::show::{self, safe};
+use mutation::Effort;
 use serde_json::{Value, json};
-use signal_hook::consts::{SIGINT, SIGTERM};
 use std::collections::BTreeMap;
 use std::env;
 use std::io::{self, Write, stdout};
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use unicode_width::UnicodeWidthStr;
 use wavecrew_measure::detect::{Certainty, Framework, Project, by_project, conventions};
+use wavecrew_measure::mutation::{MutationReport, MutationRequest, Target};
 use wavecrew_measure::run::{MeasureError, Order, Request, Runner, Wanted};
 use wavecrew_measure::{FileCoverage, Measurement, Outcome, Ratio, Standing};
 
@@ -22,6 +24,7 @@ use wavecrew_measure::{FileCoverage, Measurement, Outcome, Ratio, Standing};
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Examples:\n  wavecrew measure\n  wavecrew measure src/auth --json\n  wavecrew measure src/cart.ts --reruns 3\n  \
+    wavecrew measure src/cart.ts --mutation quick\n  \
     wavecrew measure --command 'make test REPORTS=\"$WAVECREW_REPORTS\"'"
 )]
 pub struct Args {
@@ -38,12 +41,22 @@ pub struct Args {
     /// `$WAVECREW_REPORTS`
     #[arg(long, value_name = "LINE")]
     command: Option<String>,
+    /// Count what passing tests cover, and nothing else: a suite with failing tests runs once more, without them
+    #[arg(long)]
+    passing_only: bool,
+    /// Change covered code a little, again and again, and show which changes no test notices
+    #[arg(long, value_name = "EFFORT", value_enum, default_value_t = Effort::Off)]
+    mutation: Effort,
+    /// Chooses the changes: the same number, the same changes
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
 }
 
 /// What came of one project.
 struct Measured {
     project: Project,
     result: Result<Measurement, MeasureError>,
+    mutation: Option<Result<MutationReport, MeasureError>>,
 }
 
 impl Args {
@@ -51,9 +64,10 @@ impl Args {
         let here = env::current_dir()?;
         let top = repository(&here);
         let runner = Runner {
-            cache: cache_folder(),
+            cache: testing::cache_folder(),
             timeout: Duration::from_secs(self.timeout),
-            stop: Some(stop_on_signals()?),
+            python_path: Vec::new(),
+            stop: Some(testing::stop_on_signals()?),
         };
         let mut all = Vec::new();
         for (project, scope) in self.scopes(&here, &top)? {
@@ -75,12 +89,31 @@ impl Args {
             };
             let result = runner.measure(&request).and_then(|mut measurement| {
                 runner.find_flaky(&request, self.reruns, &mut measurement)?;
+                if self.passing_only {
+                    runner.cover_passing(&request, &mut measurement)?;
+                }
                 Ok(measurement)
             });
-            if matches!(result, Err(MeasureError::Stopped)) {
+            let mutation = match (&result, self.mutation.budget(self.seed)) {
+                (Ok(found), Some(budget)) => Some(runner.mutate(&MutationRequest {
+                    project: &project,
+                    top: &top,
+                    targets: &Target::covered(found, &scope, &project.root),
+                    tests: &[],
+                    budget,
+                })),
+                _ => None,
+            };
+            if matches!(result, Err(MeasureError::Stopped))
+                || matches!(mutation, Some(Err(MeasureError::Stopped)))
+            {
                 return Ok(Exit::Interrupted);
             }
-            all.push(Measured { project, result });
+            all.push(Measured {
+                project,
+                result,
+                mutation,
+            });
         }
         let mut out = stdout().lock();
         if global.json {
@@ -154,23 +187,6 @@ fn repository(here: &Path) -> PathBuf {
     top.unwrap_or(here).to_owned()
 }
 
-fn cache_folder() -> PathBuf {
-    let own = env::var_os("XDG_CACHE_HOME")
-        .filter(|value| !value.is_empty())
-        .map(PathBuf::from);
-    let base = own.or_else(|| env::home_dir().map(|home| home.join(".cache")));
-    base.unwrap_or_else(env::temp_dir).join("wavecrew/measure")
-}
-
-/// Readable as soon as a person or the system wants an end: the frameworks are in groups of their own and do not hear it.
-fn stop_on_signals() -> io::Result<OwnedFd> {
-    let (ours, theirs) = UnixStream::pair()?;
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::low_level::pipe::register(signal, theirs.try_clone()?)?;
-    }
-    Ok(ours.into())
-}
-
 fn place(project: &Project, here: &Path) -> String {
     match project.root.strip_prefix(here) {
         Ok(below) if below.as_os_str().is_empty() => ".".to_owned(),
@@ -182,6 +198,14 @@ fn place(project: &Project, here: &Path) -> String {
 /// Percent with two decimals, rounded down: 100 means all.
 fn percent(ratio: Ratio) -> String {
     format!("{:.2} %", (ratio.percent() * 100.0).floor() / 100.0)
+}
+
+fn told(error: &MeasureError) -> Value {
+    json!({
+        "message": error.to_string(),
+        "help": error.help(),
+        "output": error.output(),
+    })
 }
 
 impl Measured {
@@ -203,13 +227,15 @@ impl Measured {
                 value["branches"] = json!(figure(found.coverage.branches()));
                 value["measurement"] = json!(found);
             }
-            Err(error) => {
-                value["error"] = json!({
-                    "message": error.to_string(),
-                    "help": error.help(),
-                    "output": error.output(),
-                });
+            Err(error) => value["error"] = told(error),
+        }
+        match &self.mutation {
+            Some(Ok(report)) => {
+                value["mutation"] = json!(report);
+                value["mutation"]["rate"] = json!(report.rate().map(|r| r.percent() / 100.0));
             }
+            Some(Err(error)) => value["mutation"] = json!({ "error": told(error) }),
+            None => {}
         }
         value
     }
@@ -223,7 +249,13 @@ impl Measured {
             safe(&self.project.evidence)
         )?;
         match &self.result {
-            Ok(found) => print_measurement(found, out),
+            Ok(found) => {
+                print_measurement(found, out)?;
+                match &self.mutation {
+                    Some(report) => mutation::print(report, out),
+                    None => Ok(()),
+                }
+            }
             Err(error) => {
                 if let Some(output) = error.output() {
                     let last: Vec<&str> = output.lines().rev().take(20).collect();

@@ -42,8 +42,13 @@ impl Args {
             .map_err(|e| Failure::input(format!("--budget {}: {e}", self.budget)))?;
         let root = absolute(&self.root)?;
         let request = Request {
-            files: self.files.iter().map(|file| absolute(file)).collect::<Result<_, _>>()?,
-            framework: Framework::Pytest,
+            files: self
+                .files
+                .iter()
+                .map(|file| absolute(file))
+                .collect::<Result<_, _>>()?,
+            framework: self.framework(&root),
+            laid_in: laid_in(&root, &std::path::absolute(&self.out)?),
             layer_folder: std::path::absolute(&self.out)?,
             imports: Imports {
                 interpreter: self.interpreter.clone(),
@@ -67,15 +72,44 @@ impl Args {
         let mut text = serde_json::to_vec(&outcome).expect("an outcome is plain data");
         text.push(b'\n');
         stdout().lock().write_all(&text).map_err(Failure::Output)?;
-        Ok(if outcome.tests() > 0 { Exit::Done } else { Exit::TasksFailed })
+        Ok(if outcome.tests() > 0 {
+            Exit::Done
+        } else {
+            Exit::TasksFailed
+        })
     }
+}
+
+impl Args {
+    fn framework(&self, root: &Path) -> Framework {
+        let python = self
+            .files
+            .iter()
+            .all(|file| file.extension().is_some_and(|ending| ending == "py"));
+        let here = |name: &str| {
+            let mut above = root.ancestors();
+            above.any(|folder| folder.join("node_modules/.bin").join(name).exists())
+        };
+        match () {
+            () if python => Framework::Pytest,
+            () if here("jest") && !here("vitest") => Framework::Jest,
+            () => Framework::Vitest,
+        }
+    }
+}
+
+/// Where tests lie when they are run, for imports that go by place.
+fn laid_in(root: &Path, out: &Path) -> PathBuf {
+    out.strip_prefix(root)
+        .map_or_else(|_| PathBuf::from("tests"), Path::to_owned)
 }
 
 fn failure(error: &OfflineError) -> Failure {
     match error {
-        OfflineError::Interpreter { .. } => {
-            Failure::with_help(error.to_string(), "install Python 3.8 or newer, or name one with --interpreter")
-        }
+        OfflineError::Interpreter { .. } => Failure::with_help(
+            error.to_string(),
+            "install Python 3.8 or newer, or name one with --interpreter",
+        ),
         OfflineError::Folder { .. } | OfflineError::Io(_) => Failure::input(error.to_string()),
     }
 }

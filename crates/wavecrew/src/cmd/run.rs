@@ -3,7 +3,7 @@
 use crate::cli::Global;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
-use crate::launch::{self, RunFlags, agents, base};
+use crate::launch::{self, RunFlags, agents, base, isolation};
 use crate::target::{Target, Words};
 use crate::{find_team, session_view};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use wavecrew_core::event::Status;
 use wavecrew_core::plan::did_you_mean;
 use wavecrew_core::time::Timestamp;
 use wavecrew_run::driver::{Edit, Moment, NewSession, OpenSession, follow_edit, read_edit};
-use wavecrew_store::{SESSION_FORMAT, SessionDir, SessionInfo, SessionState, session_id};
+use wavecrew_store::{IssueStore, SESSION_FORMAT, SessionDir, SessionInfo, SessionState, session_id};
 
 /// Run a team or a table of tasks, or continue a session
 #[derive(clap::Args, Debug)]
@@ -20,6 +20,13 @@ use wavecrew_store::{SESSION_FORMAT, SessionDir, SessionInfo, SessionState, sess
 pub struct Args {
     #[command(flatten)]
     words: Words,
+    #[command(flatten)]
+    how: TeamRun,
+}
+
+/// What every command that runs something takes beside its own words.
+#[derive(clap::Args, Debug, Clone)]
+pub struct TeamRun {
     /// Go on with a session: the named one, or the latest unfinished one
     #[arg(long = "continue", visible_alias = "resume", id = "resume", value_name = "SESSION", num_args = 0..=1)]
     #[expect(clippy::option_option, reason = "absent, bare, or with a name")]
@@ -34,6 +41,12 @@ pub struct Args {
     flags: RunFlags,
 }
 
+impl TeamRun {
+    pub fn is_wanted(&self) -> bool {
+        self.resume.is_some()
+    }
+}
+
 const EXAMPLES: &str = "\
 Examples:
   wavecrew run tasks.csv --agent 'command:./agent.sh'        run a table with any program
@@ -45,24 +58,30 @@ Examples:
   wavecrew run tasks.csv --max-cost 5 --max-time 8h          start nothing more at these limits";
 
 impl Args {
+    /// A team's own command is this one with the team named.
+    pub fn of_team(words: Words, how: TeamRun) -> Self {
+        Self { words, how }
+    }
+
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
         let project = std::env::current_dir().map_err(Failure::Output)?;
         let config = Config::load(&project)?;
-        match &self.resume {
+        match &self.how.resume {
             Some(name) => {
                 let dir = self.find(&project, name.as_deref())?;
-                resume(
-                    &project,
-                    dir,
-                    &self.flags,
-                    global,
-                    &config,
-                    &Changes {
-                        keep: self.keep,
-                        dry_run: self.dry_run,
-                        retry: None,
-                    },
-                )
+                if !self.how.dry_run {
+                    launch::apply::deepen(&dir, &self.words.testing)?;
+                }
+                let changes = Changes {
+                    keep: self.how.keep,
+                    dry_run: self.how.dry_run,
+                    retry: None,
+                };
+                let exit = resume(&project, dir.clone(), &self.how.flags, global, &config, &changes)?;
+                if self.how.dry_run {
+                    return Ok(exit);
+                }
+                self.after(&project, &dir, exit, global)
             }
             None => self.start(&project, global, &config),
         }
@@ -70,22 +89,27 @@ impl Args {
 
     fn start(&self, project: &Path, global: &Global, config: &Config) -> Result<Exit, Failure> {
         let target = self.words.read(global.quiet)?;
+        if let Some(prepared) = &target.testing {
+            prepared.check(global.quiet || global.json)?;
+        }
         let request = self.words.request();
         let chosen = agents::choose(
             &target.team,
             config,
-            self.flags.agent.as_deref(),
-            &self.flags.role_agent,
+            self.how.flags.agent.as_deref(),
+            &self.how.flags.role_agent,
         )?;
-        if let Some(file) = &self.flags.record {
+        if let Some(file) = &self.how.flags.record {
             launch::record::check(file, &chosen.choice, None)?;
         }
         if let Some(exit) = self.unfinished_before(project, &target, &request, global, config)? {
             return Ok(exit);
         }
-        self.confirm(&target, global)?;
+        agents::check_rows(&chosen.choice, &target.team, &target.plan)?;
+        let target = launch::confirm::confirm(target, &self.words, self.how.flags.yes, global)?;
         let (agent, why) = (chosen.choice.default.clone(), chosen.why);
-        let mut options = self.flags.options(global, config, chosen);
+        let mut options = self.how.flags.options(global, config, chosen);
+        options.isolation = isolation::settle(project, &target.team, self.how.flags.isolation, global.quiet)?;
         options.pipeline.clone_from(&target.pipeline);
         let date = jiff::Timestamp::now().strftime("%Y%m%d").to_string();
         let name = match &target.file {
@@ -124,45 +148,36 @@ impl Args {
             extra: serde_json::Map::new(),
         };
         let (mut session, ledger) = new.create(info).map_err(launch::session_failure)?;
+        if !target.new_issues.is_empty() {
+            IssueStore::new(project).take_in(&target.new_issues)?;
+        }
         session.log_bytes = config.limits.log_bytes;
-        if let Some(file) = &self.flags.record {
+        isolation::keep(&mut session.info, self.how.flags.isolation);
+        session.dir.write_info(&session.info)?;
+        if let Some(file) = &self.how.flags.record {
             launch::record::begin(file, &mut session)?;
         }
         launch::introduce(&ledger, &session, &agent, why, global);
-        launch::drive(session, Engine::new(ledger, options), &self.flags, global, config)
+        if let Some(prepared) = &target.testing {
+            launch::testing::begin(&mut session, &ledger, prepared, global.quiet || global.json)?;
+        }
+        let dir = session.dir.clone();
+        let exit = launch::drive(
+            session,
+            Engine::new(ledger, options),
+            &self.how.flags,
+            global,
+            config,
+        )?;
+        self.after(project, &dir, exit, global)
     }
 
-    /// A team made the table, not the person: show it and ask.
-    fn confirm(&self, target: &Target, global: &Global) -> Result<(), Failure> {
-        if self.flags.yes || target.file.is_some() {
-            return Ok(());
+    /// What becomes of the tests of a session that is over.
+    fn after(&self, project: &Path, dir: &SessionDir, exit: Exit, global: &Global) -> Result<Exit, Failure> {
+        if exit == Exit::Done && self.words.testing.apply {
+            launch::apply::apply(project, dir, self.how.flags.yes, global)?;
         }
-        if !launch::is_terminal() || global.json {
-            return Err(Failure::with_help(
-                "the plan of the team needs your word before it runs",
-                "give -y to run it as it is, or look at it with `wavecrew plan` first",
-            ));
-        }
-        let mut table = Vec::new();
-        crate::layout::table(
-            &target.plan,
-            &target.team.name,
-            crate::layout::width(),
-            &mut table,
-        )?;
-        anstream::eprintln!("{}", String::from_utf8_lossy(&table));
-        if let (Some(pipeline), Some(reason)) = (&target.pipeline, &target.reason) {
-            anstream::eprintln!("Pipeline {pipeline}: {reason}");
-        }
-        let run = dialoguer::Confirm::new()
-            .with_prompt("Run this?")
-            .default(true)
-            .interact();
-        if run.unwrap_or(false) {
-            Ok(())
-        } else {
-            Err(Failure::Declined)
-        }
+        Ok(exit)
     }
 
     /// The same work was begun before and not finished: go on with it, or begin anew?
@@ -174,7 +189,7 @@ impl Args {
         global: &Global,
         config: &Config,
     ) -> Result<Option<Exit>, Failure> {
-        if self.flags.yes {
+        if self.how.flags.yes {
             return Ok(None);
         }
         let file = target.file.as_deref().map(absolute);
@@ -199,7 +214,7 @@ impl Args {
             .default(0)
             .interact();
         match choice {
-            Ok(0) => resume(project, dir, &self.flags, global, config, &Changes::default()).map(Some),
+            Ok(0) => resume(project, dir, &self.how.flags, global, config, &Changes::default()).map(Some),
             Ok(_) => Ok(None),
             Err(_) => Err(Failure::Declined),
         }
@@ -250,6 +265,9 @@ pub fn resume(
     let (mut session, ledger) =
         OpenSession::take_up(project, dir, &launch::holder(), team).map_err(launch::session_failure)?;
     session.log_bytes = config.limits.log_bytes;
+    if !changes.dry_run {
+        launch::testing::take_up(&mut session, &ledger)?;
+    }
     let agent = flags
         .agent
         .clone()
@@ -261,6 +279,7 @@ pub fn resume(
         .collect();
     role_agents.extend(flags.role_agent.iter().cloned());
     let chosen = agents::choose(&ledger.team, config, agent.as_deref(), &role_agents)?;
+    agents::check_rows(&chosen.choice, &ledger.team, ledger.plan())?;
     let why = if flags.agent.is_some() {
         chosen.why
     } else {
@@ -275,6 +294,9 @@ pub fn resume(
     if flags.concurrency.is_none() {
         options.concurrency = info.concurrency;
     }
+    let place = flags.isolation.or_else(|| isolation::kept(&info));
+    options.isolation = isolation::settle(project, &ledger.team, place, global.quiet)?;
+    isolation::keep(&mut session.info, place);
     // Limits stay in force until another one is given.
     options.budget = flags.budget.over(ledger.budget.or(config.spending.budget));
     let standing_agents = options.agents.clone();

@@ -7,6 +7,7 @@ use serde_json::json;
 use std::io::{Write, stdout};
 use std::path::Path;
 use wavecrew_core::view::report_markdown;
+use wavecrew_run::driver::documents;
 
 /// Print the report of a session
 #[derive(clap::Args, Debug)]
@@ -25,7 +26,8 @@ impl Args {
         };
         let view = SessionView::load(dir)?;
         let folder = shown_folder(&view.dir);
-        let report = report_markdown(&view.ledger, &meta(&folder, &view.dir, view.info.as_ref()));
+        let mut report = report_markdown(&view.ledger, &meta(&folder, &view.dir, view.info.as_ref()));
+        report += &documents::sections(view.dir.path(), &view.ledger);
         if global.json {
             let id = view.dir.id();
             writeln!(

@@ -2,12 +2,14 @@
 
 use crate::config::Config;
 use crate::exit::Failure;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use wavecrew_core::engine::AgentChoice;
-use wavecrew_core::team::Team;
+use wavecrew_core::plan::Plan;
+use wavecrew_core::team::{Examination, Role, Team};
 use wavecrew_run::agent::machine::{find_program, installed};
-use wavecrew_run::agent::{AgentError, Cli, by_name, preferred, spoken_program};
+use wavecrew_run::agent::{AgentError, Cli, OFFLINE, by_name, preferred, spoken_program};
+use wavecrew_run::cassette::PREFIX;
 
 /// An agent, and why it was chosen.
 pub struct Chosen {
@@ -53,6 +55,7 @@ pub fn choose(
         }
         (None, None) => match installed(&path).first() {
             Some(cli) => (cli.name().to_owned(), "the first one found on PATH"),
+            None if writes_tests(team) => (OFFLINE.to_owned(), "built in; no agent is installed"),
             None => {
                 return Err(Failure::with_help(
                     "no agent was chosen, and none is installed",
@@ -69,9 +72,32 @@ pub fn choose(
         check(name, &path)?;
     }
     Ok(Chosen {
-        choice: AgentChoice { default, by_role },
+        choice: AgentChoice {
+            ignore_rows: default.starts_with(PREFIX),
+            default,
+            by_role,
+        },
         why,
     })
+}
+
+/// Whether the team's work is what the built-in agent can do.
+fn writes_tests(team: &Team) -> bool {
+    let examined = |role: &Role| role.examined == Some(Examination::GeneratedTests);
+    team.roles.iter().any(examined)
+}
+
+/// Makes sure that the agents which rows name can be started here.
+pub fn check_rows(choice: &AgentChoice, team: &Team, plan: &Plan) -> Result<(), Failure> {
+    let Some(column) = team.agent_column().filter(|_| !choice.ignore_rows) else {
+        return Ok(());
+    };
+    let path = search_path();
+    let named: BTreeSet<&str> = plan.tasks().map(|task| plan.cell(task, column)).collect();
+    named
+        .into_iter()
+        .filter(|name| !name.is_empty())
+        .try_for_each(|name| check(name, &path))
 }
 
 /// Where programs are looked for.

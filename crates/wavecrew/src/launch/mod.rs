@@ -1,10 +1,17 @@
 //! Starts a run and sees it through: the agent, the session, the screen, the exit code.
 
 pub mod agents;
+pub mod apply;
 mod asking;
 pub mod base;
 pub mod budget;
+mod builds;
+mod completion;
+pub mod confirm;
+pub mod isolation;
+mod issues;
 pub mod record;
+pub mod testing;
 
 use crate::cli::Global;
 use crate::config::Config;
@@ -58,6 +65,10 @@ pub struct RunFlags {
     /// Write what every worker says and does to a cassette that `--agent replay:FILE` plays
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// Where workers work: in the project, or each in a git worktree whose work is merged at the end of its wave
+    /// [default: as their roles say]
+    #[arg(long, value_name = "PLACE")]
+    pub isolation: Option<isolation::Place>,
     #[command(flatten)]
     pub budget: budget::BudgetFlags,
 }
@@ -163,11 +174,19 @@ pub fn drive(
         pools: pools(engine.agents(), config),
         agent_settings: config.agents.clone(),
     };
-    let (dir, info) = (session.dir.clone(), session.info.clone());
+    let (dir, info, project) = (session.dir.clone(), session.info.clone(), session.project.clone());
     let (ending, ledger) =
         Driver::run(session, engine, surface, guardian).map_err(|error| drive_failure(&error, dir.id()))?;
+    issues::close_merged(&project, &ledger)?;
+    builds::note_commits(&dir, &ledger)?;
     let exit = Exit::from(&ending);
+    apply::settle(&dir, exit);
     screen.end(&ending, &ledger, &dir, &info, exit);
+    // The screen is the person's again.
+    drop(screen);
+    if person && info.pipeline.is_some() {
+        return completion::offer(&dir, &ledger, exit, flags, global, config);
+    }
     Ok(exit)
 }
 

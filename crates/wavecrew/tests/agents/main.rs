@@ -12,6 +12,7 @@ mod questions;
     reason = "the tests of the servers use the rest, and write arguments in place"
 )]
 mod rpc;
+mod teams;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -43,7 +44,12 @@ fn one_shot(agent: &'static str) {
         .events("usage")
         .map(|event| event["output"].as_u64())
         .collect();
-    assert_eq!(usage, [Some(100)], "two requests of 50 each");
+    let told = match agent {
+        // It tells of its last request only.
+        "acp_opencode" => 50,
+        _ => 100,
+    };
+    assert_eq!(usage, [Some(told)], "two requests of 50 each");
     assert!(
         ran.log().lines().any(|line| line.starts_with('{')),
         "the raw stream is kept"
@@ -210,6 +216,20 @@ const COMMON: [Trouble; 3] = [
     ("429 once", "flaky1", "ok"),
 ];
 
+/// Over this protocol it hands on the words of its service without the status.
+const COMMON_WITHOUT_STATUS: [Trouble; 3] = [
+    ("400", "e400", "crashed"),
+    ("401", "e401", "crashed"),
+    ("429 once", "flaky1", "ok"),
+];
+
+fn common(agent: &str) -> &'static [Trouble] {
+    match agent {
+        "acp_opencode" => &COMMON_WITHOUT_STATUS,
+        _ => &COMMON,
+    }
+}
+
 const REFUSED: &str = "refused connection";
 
 /// Long enough for agents that try for a minute and a half before they give up.
@@ -285,7 +305,7 @@ macro_rules! agent {
 
             #[test]
             fn ends_for_the_right_reason() {
-                fails(AGENT, LONG, &COMMON);
+                fails(AGENT, LONG, common(AGENT));
                 fails(AGENT, LONG, &$soon);
             }
 
@@ -334,7 +354,16 @@ agents! {
         },
         clock: "60" [("hang", "hang", "timeout")],
     }
-    opencode acp_opencode {
+    acp_opencode {
+        soon: [("429", "e429", "crashed")],
+        late: {
+            gives_up_late_on_500: ("500", "e500", "crashed"),
+            gives_up_late_on_a_cut_stream: ("cut stream", "cut2", "crashed"),
+            gives_up_late_on_a_closed_port: (REFUSED, "refused", "refused")
+        },
+        clock: "90" [("hang", "hang", "timeout")],
+    }
+    opencode {
         soon: [("429", "e429", "rate_limited")],
         late: {
             gives_up_late_on_500: ("500", "e500", "crashed"),

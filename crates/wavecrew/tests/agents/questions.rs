@@ -171,8 +171,3 @@ fn qwen_is_ended_within_its_turn() {
 fn opencode_is_ended_within_its_turn() {
     ended_within_its_turn("opencode");
 }
-
-#[test]
-fn opencode_over_acp_is_ended_within_its_turn() {
-    ended_within_its_turn("acp_opencode");
-}

@@ -1,6 +1,6 @@
 //! Conversations with agents, by id.
 
-use crate::jobs::{Project, wait_for};
+use crate::jobs::{Project, wait_for, wait_for_line};
 use crate::rpc::Client;
 use serde_json::{Value, json};
 use std::fs;
@@ -138,10 +138,9 @@ fn all_are_gone_with_their_client() {
     let project = Project::new("a\n1\n", "echo $$ > pid; (sleep 1000 & echo $! > child; wait)");
     let mut client = project.client();
     spawn(&mut client, "x");
-    wait_for(&project.path().join("child"));
+    let pids = ["pid", "child"].map(|file| (file, wait_for_line(&project.path().join(file))));
     assert_eq!(client.hang_up(), 0);
-    for file in ["pid", "child"] {
-        let pid = fs::read_to_string(project.path().join(file)).unwrap();
+    for (file, pid) in pids {
         assert!(!Path::new("/proc").join(pid.trim()).exists(), "{file} lives on");
     }
 }

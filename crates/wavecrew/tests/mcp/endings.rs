@@ -1,6 +1,6 @@
 //! What is taken away while something runs: the folder of a job, its server, the process that guards agents.
 
-use crate::jobs::{ECHO, Project, call, wait_for};
+use crate::jobs::{ECHO, Project, call, wait_for, wait_for_line};
 use crate::rpc::Client;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -25,8 +25,8 @@ fn project() -> Project {
 /// Sends a call that runs both rows, and waits until they run.
 fn begin(client: &mut Client, project: &Project, tool: &str, arguments: Value) -> u64 {
     let id = client.send("tools/call", json!({"name": tool, "arguments": arguments}));
-    wait_for(&project.path().join("pid-row-1"));
-    wait_for(&project.path().join("pid-row-2"));
+    wait_for_line(&project.path().join("pid-row-1"));
+    wait_for_line(&project.path().join("pid-row-2"));
     id
 }
 

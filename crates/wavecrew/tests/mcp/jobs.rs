@@ -204,12 +204,11 @@ fn a_job_is_cancelled_with_its_workers() {
     let project = Project::new("path\na\nb\n", "echo $$ > pid-$WAVECREW_TASK; exec sleep 1000");
     let mut client = project.client();
     let started = client.call("spawn_agents_on_csv", call(json!({"background": true})));
-    wait_for(&project.path().join("pid-row-2"));
+    let pids = ["row-1", "row-2"].map(|row| (row, wait_for_line(&project.path().join(format!("pid-{row}")))));
     let ended = client.call("cancel_agent_job", json!({"job_id": started["job_id"]}));
     assert_eq!(ended["status"], "cancelled");
-    for row in ["row-1", "row-2"] {
-        let pid = fs::read_to_string(project.path().join(format!("pid-{row}"))).unwrap();
-        assert!(!Path::new("/proc").join(pid.trim()).exists(), "{row} lives on");
+    for (row, pid) in pids {
+        assert!(!Path::new("/proc").join(pid).exists(), "{row} lives on");
     }
 }
 
@@ -318,6 +317,17 @@ fn within_a_worker_there_are_only_the_workers_tools() {
 }
 
 /// Until a file of a worker is there.
+/// Waits for a whole line: a shell makes the file before it writes to it.
+pub fn wait_for_line(path: &Path) -> String {
+    loop {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        if let Some((line, _)) = text.split_once('\n') {
+            return line.to_owned();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
 pub fn wait_for(path: &Path) {
     while fs::read(path).is_err() {
         std::thread::yield_now();

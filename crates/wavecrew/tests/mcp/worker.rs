@@ -186,7 +186,7 @@ fn the_current_protocol_and_the_one_before_are_spoken() {
         ];
         let mut client = Client::silent(place.root.path(), &["--worker"], &env);
         assert_eq!(client.introduce(version)["protocolVersion"], version);
-        assert_eq!(client.tools().len(), 5);
+        assert_eq!(client.tools().len(), 6);
     }
 }
 
@@ -197,7 +197,7 @@ fn garbage_does_not_end_the_conversation() {
     for garbage in ["not json", "{\"jsonrpc\":\"2.0\"}", "[1,2", "\u{0}\u{1}"] {
         worker.line(garbage);
     }
-    assert_eq!(worker.tools().len(), 5);
+    assert_eq!(worker.tools().len(), 6);
 }
 
 #[test]

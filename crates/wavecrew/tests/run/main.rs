@@ -3,11 +3,14 @@
 mod asking;
 mod edits;
 mod hostile;
+mod issues;
 mod limits;
 mod reports;
 mod resume;
 mod sandbox;
 mod sessions;
+mod shorts;
 mod signals;
 mod spoken;
+mod trees;
 mod waves;

@@ -110,6 +110,9 @@ impl Engine {
         for (name, value) in examined.facts {
             set(&mut report.facts, &name, value);
         }
+        if !examined.findings.is_empty() {
+            report.put_first(&examined.findings);
+        }
         let attempt = self.live.get_mut(&worker).expect("callers looked it up");
         attempt.examined += 1;
         let (task, runs) = (attempt.task, attempt.examined);
@@ -117,10 +120,12 @@ impl Engine {
             return self.finish(worker, report, examined.checked);
         };
         let patience = self.patience_with(self.ledger.plan().role(task));
-        let pass_rate = report.outputs.iter().chain(&report.facts);
-        let pass_rate = pass_rate
-            .filter(|(name, _)| name == "pass_rate")
-            .find_map(|(_, value)| value.parse::<f64>().ok());
+        // What was delivered decides; the row shows what was kept of it.
+        let number = |wanted: &str| {
+            let mut values = report.outputs.iter().chain(&report.facts);
+            values.find_map(|(name, value)| (name == wanted).then(|| value.parse::<f64>().ok())?)
+        };
+        let pass_rate = number("delivered_pass_rate").or_else(|| number("pass_rate"));
         let good_enough = patience
             .enough
             .is_some_and(|(from, enough)| runs >= from && pass_rate.is_some_and(|rate| rate >= enough));

@@ -157,7 +157,9 @@ impl Engine {
                 return None;
             }
             let number = |column: &str| result.value(column)?.trim().parse::<f64>().ok();
-            let pass_rate = number(pass_rate_column).unwrap_or_default();
+            // What was delivered decides; the row shows what was kept of it.
+            let delivered = number(&format!("delivered_{pass_rate_column}"));
+            let pass_rate = delivered.or_else(|| number(pass_rate_column)).unwrap_or_default();
             let coverage = coverage_column.as_deref().and_then(number);
             let target = target_column.as_deref();
             let target = target.and_then(|column| plan.cell(critic, column).trim().parse::<f64>().ok());

@@ -211,8 +211,7 @@ impl Client {
             }
             (Stage::Prompting(due), Err(error)) if *id == due => {
                 self.stage = Stage::Open;
-                let told = self.updates.take_failure();
-                self.state.failed(told.unwrap_or_else(|| failure_of(error)));
+                self.state.failed(failure_of(error));
             }
             (Stage::Greeting(due), Err(error)) if *id == due => self.fail(failure_of(error)),
             (
@@ -295,11 +294,6 @@ impl Client {
             // The past, told once more.
             ("session/update", Stage::Opening(_, Manner::Resumed)) => {}
             ("session/update", _) => self.updates.read(&params["update"], &mut self.state),
-            ("_wavecrew/opencode", _) => {
-                if params["properties"]["sessionID"] == self.session {
-                    self.updates.opencode(params, &mut self.state);
-                }
-            }
             (other, _) => self.state.unknown(other),
         }
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::failure::{FailKind, Failure};
 use super::tools::brief;
 use super::usage::{Span, Usage};
-use super::{AgentEvent, State, items, opencode, text};
+use super::{AgentEvent, State, items, text};
 
 /// What has to be remembered between updates.
 #[derive(Debug, Default)]
@@ -19,10 +19,6 @@ pub(in crate::agent) struct SessionUpdates {
     paid: f64,
     /// The agent gave up on the model service, and will word it as an answer.
     broken: bool,
-    /// What the service failed with, told beside the protocol.
-    failure: Option<Failure>,
-    /// Each request is told beside the protocol, where the end of a turn has the last one alone.
-    counted: bool,
 }
 
 #[derive(Debug)]
@@ -36,7 +32,6 @@ impl SessionUpdates {
     pub(in crate::agent) fn turn_begins(&mut self) {
         self.over.clear();
         self.broken = false;
-        self.failure = None;
         self.paid = self.cost.unwrap_or(0.0);
     }
 
@@ -80,27 +75,6 @@ impl SessionUpdates {
             state.retrying(Failure::new(None, detail));
         }
         self.broken |= told["threadStatus"]["type"] == "systemError";
-    }
-
-    /// What our plugin hands on.
-    pub(in crate::agent) fn opencode(&mut self, told: &Value, state: &mut State) {
-        let properties = &told["properties"];
-        match text(told, "type") {
-            "session.error" => self.failure = Some(opencode::failure(&properties["error"])),
-            "session.status" => {
-                state.retrying(Failure::new(None, text(&properties["status"], "message")));
-            }
-            "message.part.updated" => {
-                self.counted = true;
-                state.push(AgentEvent::Usage(opencode::step_usage(&properties["part"])));
-            }
-            kind => state.unknown(&format!("opencode/{kind}")),
-        }
-    }
-
-    /// Why the prompt that failed did, where that was told.
-    pub(in crate::agent) fn take_failure(&mut self) -> Option<Failure> {
-        self.failure.take()
     }
 
     /// A call of a tool, as far as it has got. Agents leave out what they said of it before.
@@ -155,7 +129,7 @@ impl SessionUpdates {
     /// The answer to a prompt.
     pub(in crate::agent) fn turn_ended(&mut self, result: &Value, state: &mut State) {
         self.open.clear();
-        if let Some(usage) = self.usage(result).filter(|_| !self.counted) {
+        if let Some(usage) = self.usage(result) {
             state.push(AgentEvent::Usage(usage));
         }
         let failure = match text(result, "stopReason") {

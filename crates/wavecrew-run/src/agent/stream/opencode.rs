@@ -58,7 +58,7 @@ pub(super) fn read(value: &Value, state: &mut State) {
 }
 
 /// What its service or it itself failed with.
-pub(super) fn failure(error: &Value) -> Failure {
+fn failure(error: &Value) -> Failure {
     let data = &error["data"];
     let message = data["message"].as_str().unwrap_or_else(|| text(error, "name"));
     let wait = data["responseHeaders"]["retry-after"]
@@ -69,7 +69,7 @@ pub(super) fn failure(error: &Value) -> Failure {
 }
 
 /// What one request used.
-pub(super) fn step_usage(part: &Value) -> Usage {
+fn step_usage(part: &Value) -> Usage {
     let tokens = &part["tokens"];
     let count = |value: &Value| value.as_u64().unwrap_or(0);
     let cached = count(&tokens["cache"]["read"]);

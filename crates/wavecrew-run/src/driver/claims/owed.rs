@@ -13,7 +13,7 @@ const MAX_BYTES: u64 = 8 << 20;
 /// Entries looked at for one pattern.
 const MAX_ENTRIES: usize = 100_000;
 
-pub(super) fn check(session_dir: &Path, debts: &Debts<'_>) -> Findings {
+pub(super) fn check(session_dir: &Path, project_dir: &Path, debts: &Debts<'_>) -> Findings {
     let mut findings = Findings::default();
     for leaves in &debts.leaving {
         let path = shown(&leaves.0);
@@ -28,7 +28,7 @@ pub(super) fn check(session_dir: &Path, debts: &Debts<'_>) -> Findings {
         Ok(session) => {
             for debt in &debts.of_worker {
                 findings.look();
-                check_debt(&session, debt, &mut findings);
+                check_debt(&session, project_dir, debt, &mut findings);
             }
         }
         Err(error) => {
@@ -39,7 +39,7 @@ pub(super) fn check(session_dir: &Path, debts: &Debts<'_>) -> Findings {
     findings
 }
 
-fn check_debt(session: &Path, debt: &Debt<'_>, findings: &mut Findings) {
+fn check_debt(session: &Path, project: &Path, debt: &Debt<'_>, findings: &mut Findings) {
     let mut found = Found::default();
     let result = if debt.pattern.is_literal() {
         found.add(session, debt.pattern.as_str().to_owned())
@@ -57,13 +57,50 @@ fn check_debt(session: &Path, debt: &Debt<'_>, findings: &mut Findings) {
     }
     found.files.sort_unstable();
     if let Some(problem) = debt.count_problem(found.files.len()) {
-        findings.missing(problem);
+        findings.missing(match misplaced(session, project, debt) {
+            Some(there) => {
+                let (name, there) = (shown(debt.pattern.as_str()), shown(&there.to_string_lossy()));
+                format!("{name} is missing, and there is {there}: move it to {name} in the session folder")
+            }
+            None => problem,
+        });
     }
     for (name, real) in &found.files {
-        for problem in file_problems(real, debt.owed) {
+        for problem in file_problems(name, real, debt.owed) {
             findings.missing(format!("{} {problem}", shown(name)));
         }
     }
+}
+
+/// The files that are there of what is owed, named from the session folder.
+pub(super) fn delivered(session_dir: &Path, debts: &Debts<'_>) -> Vec<String> {
+    let Ok(session) = session_dir.canonicalize() else {
+        return vec![];
+    };
+    let mut names = vec![];
+    for debt in debts.of_worker.iter().chain(&debts.of_engine) {
+        let mut found = Found::default();
+        let looked = if debt.pattern.is_literal() {
+            found.add(&session, debt.pattern.as_str().to_owned())
+        } else {
+            found.search(&session, debt)
+        };
+        if looked.is_ok() {
+            names.extend(found.files.into_iter().map(|(name, _)| name));
+        }
+    }
+    names.sort_unstable();
+    names
+}
+
+/// The owed file in a place where workers put it by mistake.
+fn misplaced(session: &Path, project: &Path, debt: &Debt<'_>) -> Option<PathBuf> {
+    let owed = Path::new(debt.pattern.as_str());
+    let name = owed.file_name().filter(|_| debt.pattern.is_literal())?;
+    let places = [session.join(name), project.join(owed), project.join(name)];
+    places
+        .into_iter()
+        .find(|place| *place != session.join(owed) && place.is_file())
 }
 
 /// Files of a session that a debt is about.
@@ -138,11 +175,11 @@ impl Found {
 }
 
 /// What is wrong with an owed file; each problem goes on from its name.
-fn file_problems(real: &Path, owed: &Owed) -> Vec<String> {
-    read(real, owed).unwrap_or_else(|error| vec![format!("cannot be read: {error}")])
+fn file_problems(name: &str, real: &Path, owed: &Owed) -> Vec<String> {
+    read(name, real, owed).unwrap_or_else(|error| vec![format!("cannot be read: {error}")])
 }
 
-fn read(real: &Path, owed: &Owed) -> io::Result<Vec<String>> {
+fn read(name: &str, real: &Path, owed: &Owed) -> io::Result<Vec<String>> {
     // Opening a pipe that nobody writes to would wait for ever.
     let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let file = File::options().read(true).custom_flags(nonblocking).open(real)?;
@@ -163,14 +200,23 @@ fn read(real: &Path, owed: &Owed) -> io::Result<Vec<String>> {
     }
     match &owed.content {
         Content::Any => return Ok(vec![]),
-        Content::Markdown { .. } | Content::Json { .. } if len > MAX_BYTES => {
+        Content::Markdown { .. }
+        | Content::Requirements { .. }
+        | Content::Epics { .. }
+        | Content::Json { .. }
+            if len > MAX_BYTES =>
+        {
             return Ok(vec![format!(
                 "has {len} bytes, at most {MAX_BYTES} are read: make it shorter"
             )]);
         }
-        Content::Markdown { .. } | Content::Json { .. } | Content::TestFile => {}
+        Content::Markdown { .. }
+        | Content::Requirements { .. }
+        | Content::Epics { .. }
+        | Content::Json { .. }
+        | Content::TestFile => {}
     }
     let mut bytes = vec![];
     file.take(MAX_BYTES).read_to_end(&mut bytes)?;
-    Ok(content_problems(&owed.content, &bytes))
+    Ok(content_problems(&owed.content, name, &bytes))
 }

@@ -1,0 +1,43 @@
+//! Documents of a specification, read by the ids in them: requirements (`FR-001`), epics (`EPIC-001`) and their stories
+//! (`STORY-001`). Says what is missing in each, and how they hang together. Judges no wording.
+
+mod epics;
+mod item;
+mod requirements;
+mod trace;
+
+pub(super) use epics::problems as epics_problems;
+pub(super) use requirements::problems as requirements_problems;
+pub use trace::{PlannedTask, Trace};
+
+use std::collections::BTreeSet;
+
+const REQUIREMENT: &str = "FR";
+const EPIC: &str = "EPIC";
+const STORY: &str = "STORY";
+/// A worker reads a list of this length; more is counted.
+const LISTED: usize = 12;
+
+/// `what FR-001, FR-002`, if there are any.
+fn listed(what: &str, ids: &[&str]) -> Option<String> {
+    let shown = ids[..ids.len().min(LISTED)].join(", ");
+    match ids.len() {
+        0 => None,
+        n if n > LISTED => Some(format!("{what} {shown} and {} more", n - LISTED)),
+        _ => Some(format!("{what} {shown}")),
+    }
+}
+
+/// Ids that are defined more than once.
+fn twice<'a>(ids: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen = BTreeSet::new();
+    let twice: BTreeSet<&str> = ids.filter(|id| !seen.insert(*id)).collect();
+    twice.into_iter().collect()
+}
+
+/// Criteria that a tester can carry out: named so, or in the usual three steps.
+fn has_acceptance(text: &str) -> bool {
+    let text = text.to_lowercase();
+    let steps = ["given", "when", "then"];
+    text.contains("acceptance") || steps.iter().all(|step| item::has_word(&text, step))
+}

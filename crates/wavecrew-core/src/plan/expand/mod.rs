@@ -1,0 +1,91 @@
+//! Rows that a plan asks for: one per task of it in place of a placeholder, and dependencies that keep apart what would
+//! touch the same files. Computes tables from tables; callers read the plan's files and seal what comes out.
+
+mod issues;
+mod modules;
+mod tasks;
+#[cfg(test)]
+mod tests;
+
+pub use issues::{Conflict, per_issue};
+pub use tasks::{PlanTask, Routing, per_plan_task};
+
+use super::Plan;
+use crate::id::TaskIx;
+use crate::sheet::{Sheet, SheetBuilder};
+use std::collections::BTreeSet;
+
+/// A table with the rows that a plan asks for, and what was made of the plan.
+#[derive(Debug)]
+pub struct Expanded<T> {
+    pub sheet: Sheet,
+    pub what: T,
+}
+
+/// The rows of a table to be, each with one cell per column of the header.
+struct Rows {
+    header: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Rows {
+    /// The rows of a plan, as they were read.
+    fn of(plan: &Plan) -> Self {
+        Self {
+            header: plan.sheet.header().to_vec(),
+            rows: plan.tasks().map(|task| row(plan, task)).collect(),
+        }
+    }
+
+    fn at(&self, column: &str) -> Option<usize> {
+        self.header.iter().position(|name| name == column)
+    }
+
+    fn find(&self, id: &str) -> Option<usize> {
+        let at = self.at("id")?;
+        self.rows.iter().position(|row| row[at] == id)
+    }
+
+    fn list(&self, row: usize, column: &str) -> Vec<String> {
+        let cell = self.at(column).map_or("", |at| self.rows[row][at].as_str());
+        let ids = cell.split(';').map(str::trim).filter(|id| !id.is_empty());
+        ids.map(str::to_owned).collect()
+    }
+
+    fn set(&mut self, row: usize, column: &str, value: String) {
+        if let Some(at) = self.at(column) {
+            self.rows[row][at] = value;
+        }
+    }
+
+    fn set_list(&mut self, row: usize, column: &str, ids: &[String]) {
+        self.set(row, column, unique(ids).join(";"));
+    }
+
+    fn finish(self) -> Sheet {
+        let mut sheet = SheetBuilder::new(self.header);
+        for (line, row) in (2..).zip(&self.rows) {
+            sheet.row(line, row.iter().map(String::as_str));
+        }
+        sheet.finish()
+    }
+}
+
+fn row(plan: &Plan, task: TaskIx) -> Vec<String> {
+    plan.sheet.row(task.index()).map(str::to_owned).collect()
+}
+
+/// Each id once, in the order of first mention.
+fn unique(ids: &[String]) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    ids.iter()
+        .filter(|id| seen.insert(id.as_str()))
+        .cloned()
+        .collect()
+}
+
+/// A path as it is compared: `./a//b` and `a/b` are the same file.
+fn plain(path: &str) -> String {
+    let parts = path.split('/').filter(|part| !part.is_empty() && *part != ".");
+    parts.collect::<Vec<_>>().join("/")
+}

@@ -1,0 +1,44 @@
+//! Which lines are worth a mutant.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use wavecrew_syntax::LineSet;
+
+use crate::measurement::{Coverage, FileCoverage, Measurement, Standing};
+
+/// Lines of a file that may be changed. Best those that tests run: on others every mutant survives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// Absolute.
+    pub file: PathBuf,
+    pub lines: LineSet,
+}
+
+impl Target {
+    /// The files in scope with the lines that ran; all of their lines where nobody knows.
+    pub fn covered(measurement: &Measurement, scope: &[PathBuf], root: &Path) -> Vec<Self> {
+        let files = match &measurement.coverage {
+            Coverage::Unknown => {
+                let all = |file: &PathBuf| Self {
+                    file: file.clone(),
+                    lines: LineSet::All,
+                };
+                return scope.iter().map(all).collect();
+            }
+            Coverage::Known { files } => files,
+        };
+        let ran = |file: &&FileCoverage| file.standing == Standing::Measured && file.lines.covered > 0;
+        let target = |file: &FileCoverage| {
+            let path = root.join(&file.path);
+            let lines = fs::read(&path).map_or(0, |bytes| bytes.split(|&b| b == b'\n').count());
+            let lines = 1..=u32::try_from(lines).unwrap_or(u32::MAX);
+            let missed = |line: &u32| file.uncovered.iter().any(|r| (r.first..=r.last).contains(line));
+            Self {
+                lines: lines.filter(|line| !missed(line)).collect(),
+                file: path,
+            }
+        };
+        files.iter().filter(ran).map(target).collect()
+    }
+}

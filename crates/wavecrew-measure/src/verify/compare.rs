@@ -1,0 +1,150 @@
+//! What a change did to a project: its state before and after, test by test where that is known. Pure.
+
+use super::{Outcome, State, Suite, Went};
+use crate::measurement::TestId;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Named in a complaint; more are counted.
+const NAMED: usize = 10;
+
+/// The difference between two states.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Comparison {
+    /// What was good, or was not there, and fails now: tests by name, `build`, or a command line.
+    pub newly_failing: Vec<Failing>,
+    pub fixed: Vec<String>,
+    /// Failed before and fails now.
+    pub still_failing: Vec<Failing>,
+    /// Tests that passed before and are not run any more: deleted or skipped.
+    pub lost: Vec<String>,
+    /// Nothing could be checked.
+    pub unverified: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Failing {
+    pub name: String,
+    pub message: String,
+}
+
+impl Comparison {
+    /// What has to be mended before the change can be accepted, in words for whoever made it.
+    pub fn complaint(&self) -> Option<String> {
+        let mut parts = Vec::new();
+        if !self.newly_failing.is_empty() {
+            parts.push(format!(
+                "failing since the change: {}",
+                listed(self.newly_failing.iter().map(|f| f.name.as_str()))
+            ));
+        }
+        if !self.lost.is_empty() {
+            parts.push(format!(
+                "tests that passed before are gone or skipped: {}",
+                listed(self.lost.iter().map(String::as_str))
+            ));
+        }
+        if parts.is_empty() {
+            return None;
+        }
+        let told = self
+            .newly_failing
+            .first()
+            .filter(|first| !first.message.is_empty());
+        let told = told.map(|first| format!("\n{}:\n{}", first.name, first.message));
+        Some(parts.join("; ") + &told.unwrap_or_default())
+    }
+}
+
+fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    let text = names.take(NAMED).collect::<Vec<_>>().join(", ");
+    if more == 0 {
+        text
+    } else {
+        format!("{text} and {more} more")
+    }
+}
+
+/// Compares a project with itself before a change.
+pub fn compare(before: &State, after: &State) -> Comparison {
+    let mut found = Comparison {
+        unverified: !after.says_something(),
+        ..Comparison::default()
+    };
+    for (name, before, after) in [
+        ("setup", &before.setup, &after.setup),
+        ("build", &before.build, &after.build),
+    ] {
+        if let Some(after) = after {
+            command(&mut found, name, before.as_ref(), after);
+        }
+    }
+    match (&before.tests, &after.tests) {
+        (Suite::Measured { tests: before }, Suite::Measured { tests: after }) => {
+            tests(&mut found, before, after);
+        }
+        (Suite::None | Suite::Command { .. } | Suite::NotRun, Suite::Measured { tests: after }) => {
+            tests(&mut found, &BTreeMap::new(), after);
+        }
+        (before, Suite::Command { line, outcome }) => {
+            let before = match before {
+                Suite::Command { outcome, .. } => Some(outcome),
+                Suite::None | Suite::Measured { .. } | Suite::NotRun => None,
+            };
+            command(&mut found, line, before, outcome);
+        }
+        (Suite::Measured { tests: before }, Suite::None) => {
+            let green = before.iter().filter(|(_, went)| **went == Went::Green);
+            found.lost.extend(green.map(|(id, _)| id.to_string()));
+        }
+        // What comes before the tests has failed, and was told above.
+        (_, Suite::NotRun) | (Suite::None | Suite::Command { .. } | Suite::NotRun, Suite::None) => {}
+    }
+    found
+}
+
+fn command(found: &mut Comparison, name: &str, before: Option<&Outcome>, after: &Outcome) {
+    let was_good = before.is_none_or(Outcome::is_good);
+    match after {
+        Outcome::Passed if !was_good => found.fixed.push(name.to_owned()),
+        Outcome::Passed => {}
+        Outcome::Failed { how, output } => {
+            let failing = Failing {
+                name: name.to_owned(),
+                message: format!("{how}\n{output}").trim_end().to_owned(),
+            };
+            if was_good {
+                found.newly_failing.push(failing);
+            } else {
+                found.still_failing.push(failing);
+            }
+        }
+    }
+}
+
+fn tests(found: &mut Comparison, before: &BTreeMap<TestId, Went>, after: &BTreeMap<TestId, Went>) {
+    for (id, went) in after {
+        let name = id.to_string();
+        match (before.get(id), went) {
+            (Some(Went::Red { .. }), Went::Red { message }) => found.still_failing.push(Failing {
+                name,
+                message: message.clone(),
+            }),
+            (Some(Went::Green | Went::Aside) | None, Went::Red { message }) => {
+                found.newly_failing.push(Failing {
+                    name,
+                    message: message.clone(),
+                });
+            }
+            (Some(Went::Red { .. }), Went::Green) => found.fixed.push(name),
+            (Some(Went::Green), Went::Aside) => found.lost.push(name),
+            (Some(Went::Green | Went::Aside) | None, Went::Green)
+            | (Some(Went::Red { .. } | Went::Aside) | None, Went::Aside) => {}
+        }
+    }
+    let gone = before
+        .iter()
+        .filter(|(id, went)| **went == Went::Green && !after.contains_key(id));
+    found.lost.extend(gone.map(|(id, _)| id.to_string()));
+}

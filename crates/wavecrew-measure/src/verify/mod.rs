@@ -1,0 +1,219 @@
+//! Whether a project still builds and its tests still pass: finds its own commands, runs them in a folder, and compares
+//! what came of it with another time. Knows nothing of who changed what in between.
+
+mod compare;
+mod find;
+#[cfg(test)]
+mod tests;
+
+pub use compare::{Comparison, compare};
+pub use find::{Commands, Tests, find};
+
+use crate::detect::Project;
+use crate::measurement::TestId;
+use crate::run::process::{self, Ended, Step};
+use crate::run::{MeasureError, Order, Request, Runner, Wanted};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::time::Instant;
+
+/// Of what a command that failed printed, this much is kept: its end.
+const TOLD: usize = 4000;
+
+/// What a project's owner says in place of what would be found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// Run first: what a fresh copy needs before it can be built.
+    pub setup: Option<String>,
+    pub build: Option<String>,
+    pub test: Option<String>,
+}
+
+/// How one command ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Outcome {
+    Passed,
+    Failed {
+        /// `exit code 1`, `timed out`, ...
+        how: String,
+        /// The end of what it printed.
+        output: String,
+    },
+}
+
+impl Outcome {
+    pub fn is_good(&self) -> bool {
+        matches!(self, Self::Passed)
+    }
+}
+
+/// A test as it went.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Went {
+    Green,
+    Red {
+        message: String,
+    },
+    /// Skipped, or known to fail.
+    Aside,
+}
+
+/// What the tests of a project came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Suite {
+    /// There is nothing to run.
+    None,
+    /// Test by test.
+    Measured {
+        #[serde(serialize_with = "by_name")]
+        tests: BTreeMap<TestId, Went>,
+    },
+    /// By exit code alone.
+    Command {
+        line: String,
+        #[serde(flatten)]
+        outcome: Outcome,
+    },
+    /// Not run, because what comes before it failed.
+    NotRun,
+}
+
+/// What was found at one time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct State {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub setup: Option<Outcome>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub build: Option<Outcome>,
+    pub tests: Suite,
+}
+
+impl State {
+    /// Whether something was there to be checked.
+    pub fn says_something(&self) -> bool {
+        self.build.is_some() || !matches!(self.tests, Suite::None)
+    }
+}
+
+/// Runs what was found, in a folder. Every process is gone when this returns; red tests and broken builds are no errors.
+pub fn run(commands: &Commands, folder: &Path, runner: &Runner) -> Result<State, MeasureError> {
+    let mut state = State {
+        setup: None,
+        build: None,
+        tests: Suite::NotRun,
+    };
+    if let Some(line) = &commands.setup {
+        let outcome = command(line, folder, runner)?;
+        let good = outcome.is_good();
+        state.setup = Some(outcome);
+        if !good {
+            return Ok(state);
+        }
+    }
+    if let Some(line) = &commands.build {
+        let outcome = command(line, folder, runner)?;
+        let good = outcome.is_good();
+        state.build = Some(outcome);
+        if !good {
+            return Ok(state);
+        }
+    }
+    state.tests = match &commands.tests {
+        Tests::None => Suite::None,
+        Tests::Command { line } => Suite::Command {
+            line: line.clone(),
+            outcome: command(line, folder, runner)?,
+        },
+        Tests::Measured { projects, otherwise } => match measured(projects, folder, runner) {
+            Ok(tests) => Suite::Measured { tests },
+            Err(error @ (MeasureError::Stopped | MeasureError::TimedOut { .. })) => return Err(error),
+            // The framework says nothing; what the project itself calls its tests may.
+            Err(error) => match otherwise {
+                Some(line) => Suite::Command {
+                    line: line.clone(),
+                    outcome: command(line, folder, runner)?,
+                },
+                None => return Err(error),
+            },
+        },
+    };
+    Ok(state)
+}
+
+fn measured(
+    projects: &[Project],
+    folder: &Path,
+    runner: &Runner,
+) -> Result<BTreeMap<TestId, Went>, MeasureError> {
+    let mut all = BTreeMap::new();
+    for project in projects {
+        let request = Request {
+            project,
+            scope: &[],
+            tests: &[],
+            coverage: Wanted::TestsOnly,
+            order: Order::Usual,
+        };
+        let below = project.root.strip_prefix(folder).unwrap_or(Path::new(""));
+        for test in runner.measure(&request)?.tests {
+            let went = if test.outcome.is_red() {
+                Went::Red {
+                    message: end_of(test.outcome.text()),
+                }
+            } else if test.outcome.text().is_empty() {
+                Went::Green
+            } else {
+                Went::Aside
+            };
+            let mut id = test.id;
+            if !below.as_os_str().is_empty() {
+                id.file = below.join(&id.file).to_string_lossy().into_owned();
+            }
+            all.insert(id, went);
+        }
+    }
+    Ok(all)
+}
+
+fn command(line: &str, folder: &Path, runner: &Runner) -> Result<Outcome, MeasureError> {
+    let step = Step {
+        program: "sh".into(),
+        args: vec!["-c".into(), line.into()],
+        cwd: folder.to_owned(),
+        env: vec![("CI", "true".into()), ("NO_COLOR", "1".into())],
+        copy_to: None,
+    };
+    let told = runner.stop.as_ref().map(AsFd::as_fd);
+    let ran =
+        process::run(&step, Instant::now() + runner.timeout, told).map_err(|source| MeasureError::Start {
+            program: step.program.clone(),
+            source,
+        })?;
+    let how = match ran.ended {
+        Ended::Code(0) => return Ok(Outcome::Passed),
+        Ended::Code(code) => format!("exit code {code}"),
+        Ended::Signal(signal) => format!("signal {signal}"),
+        Ended::TimedOut => format!("no end after {} s", runner.timeout.as_secs()),
+        Ended::Stopped => return Err(MeasureError::Stopped),
+    };
+    Ok(Outcome::Failed {
+        how,
+        output: end_of(&ran.output),
+    })
+}
+
+fn end_of(text: &str) -> String {
+    let text = text.trim();
+    let from = text.len().saturating_sub(TOLD);
+    text[text.ceil_char_boundary(from)..].to_owned()
+}
+
+/// JSON wants names for keys.
+fn by_name<S: serde::Serializer>(tests: &BTreeMap<TestId, Went>, s: S) -> Result<S::Ok, S::Error> {
+    s.collect_map(tests.iter().map(|(id, went)| (id.to_string(), went)))
+}

@@ -1,0 +1,221 @@
+//! Mutants against real frameworks.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use wavecrew_measure::mutation::{Budget, Fate, MutationReport, MutationRequest, Target};
+use wavecrew_syntax::LineSet;
+
+use crate::lab::Lab;
+
+/// All mutants of one file on some of its lines.
+fn mutate(lab: &Lab, file: &str, lines: LineSet, budget: Budget) -> MutationReport {
+    let before = lab.files();
+    let project = lab.project(file);
+    let report = lab.runner().mutate(&MutationRequest {
+        project: &project,
+        top: &lab.root,
+        targets: &[Target {
+            file: lab.root.join(file),
+            lines,
+        }],
+        tests: &[],
+        budget,
+    });
+    assert_eq!(lab.files(), before, "the project stays as it was");
+    report.unwrap()
+}
+
+/// `line what: fate` of every mutant.
+fn fates(report: &MutationReport) -> Vec<String> {
+    let line = |tried: &wavecrew_measure::mutation::Tried| {
+        let fate = match &tried.fate {
+            Fate::Killed { by } => format!("killed by {}", by.as_deref().unwrap_or("?")),
+            Fate::Survived => "survived".to_owned(),
+            Fate::TimedOut => "timed out".to_owned(),
+        };
+        format!("{} {}: {fate}", tried.line, tried.what)
+    };
+    report.tried.iter().map(line).collect()
+}
+
+const STOCK: &str = "\
+LIMIT = 3
+
+
+def fits(count, limit=LIMIT):
+    return count <= limit
+
+
+def lowest(values):
+    best = None
+    for value in values:
+        if best is None or value < best:
+            best = value
+    return best
+
+
+def wait(count):
+    while count > 0:
+        count -= 1
+    return True
+
+
+def unused(a):
+    return a + 1
+";
+
+const STOCK_TESTS: &str = "\
+import stock
+
+
+def test_fits():
+    assert stock.fits(1)
+    assert not stock.fits(4)
+
+
+def test_lowest():
+    assert stock.lowest([2, 1, 3]) == 1
+
+
+def test_wait():
+    assert stock.wait(2)
+
+
+def test_red():
+    assert stock.fits(1) == 'no'
+";
+
+#[test]
+fn pytest_is_kept_warm() {
+    let Some(lab) = Lab::python(&[("stock.py", STOCK), ("test_stock.py", STOCK_TESTS)]) else {
+        return;
+    };
+    let report = mutate(&lab, "stock.py", LineSet::All, Budget::full(1));
+    assert_eq!(report.notes, []);
+    assert_eq!(report.untried, 0);
+    assert_eq!(
+        fates(&report),
+        [
+            // Loaded with the module: tried from scratch.
+            "1 `3` became `4`: killed by test_stock.py::test_fits",
+            "1 `3` became `2`: survived",
+            "5 `count <= limit` became `None`: killed by test_stock.py::test_fits",
+            "5 `<=` became `<`: survived",
+            "5 `<=` became `>`: killed by test_stock.py::test_fits",
+            "11 `best is None or value < best` became `not (best is None or value < best)`: killed by \
+             test_stock.py::test_lowest",
+            "11 `is` became `is not`: killed by test_stock.py::test_lowest",
+            "11 `or` became `and`: killed by test_stock.py::test_lowest",
+            "11 `<` became `<=`: survived",
+            "11 `<` became `>=`: killed by test_stock.py::test_lowest",
+            "13 `best` became `None`: killed by test_stock.py::test_lowest",
+            "17 `>` became `>=`: survived",
+            "17 `>` became `<=`: survived",
+            "17 `0` became `1`: survived",
+            "18 `-=` became `+=`: timed out",
+            "18 `-=` became `=`: timed out",
+            "18 `1` became `2`: survived",
+            "18 `1` became `0`: timed out",
+            "19 `True` became `None`: killed by test_stock.py::test_wait",
+            "19 `True` became `False`: killed by test_stock.py::test_wait",
+        ]
+    );
+    let rate = report.rate().unwrap();
+    assert_eq!((rate.covered, rate.total), (13, 20));
+}
+
+#[test]
+fn packages_that_are_installed_from_elsewhere_are_not_taken_for_the_copy() {
+    let files = [
+        ("src/shop/__init__.py", "from .tax import tax as tax\n"),
+        (
+            "src/shop/tax.py",
+            "def tax(cents):\n    return cents * 19 // 100\n",
+        ),
+        (
+            "tests/test_tax.py",
+            "import shop\n\n\ndef test_tax():\n    assert shop.tax(1000) == 190\n",
+        ),
+    ];
+    let Some(lab) = Lab::python(&files) else { return };
+    let installed = format!("import sys\nsys.path.append({:?})\n", lab.root.join("src"));
+    lab.write("conftest.py", &installed);
+    let report = mutate(&lab, "src/shop/tax.py", LineSet::All, Budget::full(1));
+    assert_eq!(report.survivors().count(), 0, "{:?}", fates(&report));
+    assert!(report.killed() >= 5, "{:?}", fates(&report));
+}
+
+#[test]
+fn a_change_that_brings_the_process_down_is_noticed() {
+    let files = [
+        (
+            "a.py",
+            "import os\n\n\ndef f(x):\n    if x > 10:\n        os._exit(3)\n    y = [0]\n    while len(y) < x:\n        \
+             y.append(1)\n    return len(y)\n",
+        ),
+        (
+            "test_a.py",
+            "import a\n\n\ndef test_f():\n    assert a.f(3) == 3\n",
+        ),
+    ];
+    let Some(lab) = Lab::python(&files) else { return };
+    let report = mutate(&lab, "a.py", [5].into_iter().collect(), Budget::full(1));
+    let exits = "5 `>` became `<=`: killed by ?".to_owned();
+    assert!(fates(&report).contains(&exits), "{:?}", fates(&report));
+}
+
+#[test]
+fn a_budget_bounds_the_number_and_the_time() {
+    let Some(lab) = Lab::python(&[("stock.py", STOCK), ("test_stock.py", STOCK_TESTS)]) else {
+        return;
+    };
+    let few = mutate(&lab, "stock.py", LineSet::All, Budget::quick(1));
+    assert_eq!(few.tried.len() + few.untried, 8);
+    let none = Budget {
+        time: Some(Duration::ZERO),
+        ..Budget::quick(1)
+    };
+    let none = mutate(&lab, "stock.py", LineSet::All, none);
+    assert_eq!((none.tried.len(), none.untried), (0, 8));
+    assert_eq!(none.rate(), None);
+}
+
+#[test]
+fn vitest_tries_each_in_a_run_of_its_own() {
+    node("vitest", "src/cart.ts", "test/cart.test.ts");
+}
+
+#[test]
+fn jest_tries_each_in_a_run_of_its_own() {
+    node("jest", "src/cart.js", "src/__tests__/cart.test.js");
+}
+
+fn node(framework: &str, file: &str, test: &str) {
+    let lab = Lab::of(framework);
+    if !lab.link("node_modules", "node_modules") {
+        return;
+    }
+    let source = std::fs::read_to_string(lab.root.join(file)).unwrap();
+    let line = 1 + source.lines().position(|line| line.contains("reduce")).unwrap();
+    let lines: LineSet = [u32::try_from(line).unwrap()].into_iter().collect();
+    let report = mutate(&lab, file, lines, Budget::full(1));
+    assert_eq!(report.notes, []);
+    assert!(report.killed() > 0, "{:?}", fates(&report));
+    let killer = format!("killed by {test}::");
+    assert!(
+        fates(&report).iter().any(|fate| fate.contains(&killer)),
+        "{:?}",
+        fates(&report)
+    );
+    // A file that no test loads has nobody who could notice.
+    let unused: PathBuf = PathBuf::from(file)
+        .with_file_name("unused")
+        .with_extension(PathBuf::from(file).extension().unwrap());
+    let budget = Budget {
+        per_file: 1,
+        ..Budget::full(1)
+    };
+    let report = mutate(&lab, unused.to_str().unwrap(), LineSet::All, budget);
+    assert_eq!(report.survivors().count(), 1, "{:?}", fates(&report));
+}

@@ -1,0 +1,230 @@
+//! JavaScript and TypeScript: the search runs as a test of the project's own framework, so that modules load as they do in
+//! its tests. The helper is JavaScript source in `helpers/javascript`, carried in this binary.
+
+mod framework;
+mod helper;
+mod module;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+use wavecrew_syntax::{Language, outline};
+
+use crate::{Defect, LeftOut, Module, OfflineError, Progress, Request, Written};
+use framework::{Runner, Trouble};
+use module::Source;
+
+/// Inputs that never come back are left out, and the search starts again, so often.
+const RESTARTS: usize = 3;
+/// What a framework may take to start and to end.
+const AROUND: Duration = Duration::from_secs(40);
+
+/// What a search leaves behind.
+#[derive(Debug, Deserialize)]
+struct Found {
+    /// The lines before the tests.
+    top: Vec<String>,
+    tests: Vec<Test>,
+    covers: Vec<String>,
+    calls: u64,
+    defects: Vec<Suspect>,
+    left_out: Vec<LeftOut>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Test {
+    group: String,
+    title: String,
+    text: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Suspect {
+    kind: String,
+    call: String,
+    what: String,
+}
+
+pub fn generate(request: &Request, progress: &mut dyn FnMut(Progress)) -> Result<Vec<Module>, OfflineError> {
+    fs::create_dir_all(&request.layer_folder).map_err(|why| OfflineError::Folder {
+        path: request.layer_folder.clone(),
+        why,
+    })?;
+    let runner = Runner::find(request)?;
+    let helper = helper::lay_out()?;
+    let mut modules = Vec::new();
+    for file in &request.files {
+        progress(Progress::Started { module: file.clone() });
+        let started = std::time::Instant::now();
+        let mut module = match Source::read(request, file) {
+            Ok(source) => search(request, &runner, helper.path(), &source)?,
+            Err(why) => left_out(file, why),
+        };
+        module.seconds = started.elapsed().as_secs_f64();
+        progress(Progress::Finished(Box::new(module.clone())));
+        modules.push(module);
+    }
+    Ok(modules)
+}
+
+fn search(
+    request: &Request,
+    runner: &Runner,
+    helper: &Path,
+    source: &Source,
+) -> Result<Module, OfflineError> {
+    let mut skip: Vec<String> = Vec::new();
+    let mut defects = Vec::new();
+    let found = loop {
+        match look(request, runner, helper, source, &skip)? {
+            Ok(found) => break found,
+            Err(Trouble::Hung(call))
+                if skip.len() < RESTARTS && !call.is_empty() && !skip.contains(&call) =>
+            {
+                defects.push(Defect {
+                    kind: "does not end".to_owned(),
+                    call: call.clone(),
+                    what: "no answer in time".to_owned(),
+                    ..Defect::default()
+                });
+                skip.push(call);
+            }
+            Err(trouble) => return Ok(left_out(&source.file, trouble.to_string())),
+        }
+    };
+    let mut module = Module {
+        file: source.file.clone(),
+        module: source.import_path.clone(),
+        calls: found.calls,
+        left_out: found.left_out.clone(),
+        ..Module::default()
+    };
+    defects.extend(found.defects.iter().map(|suspect| Defect {
+        kind: suspect.kind.clone(),
+        call: suspect.call.clone(),
+        what: suspect.what.clone(),
+        ..Defect::default()
+    }));
+    module.defects = defects;
+    if found.tests.is_empty() {
+        return Ok(module);
+    }
+    let path = source.free_name(&request.layer_folder);
+    let kept = confirmed(request, runner, source, &path, &found)?;
+    if kept.is_empty() {
+        let why = "no test came out the same in a process of its own".to_owned();
+        let what = source.file.display().to_string();
+        module.left_out.push(LeftOut { what, why });
+        return Ok(module);
+    }
+    fs::write(&path, text(&found.top, &kept))?;
+    module.written.push(Written {
+        path,
+        tests: kept
+            .iter()
+            .map(|test| format!("{} > {}", test.group, test.title))
+            .collect(),
+        covers: found.covers,
+    });
+    Ok(module)
+}
+
+/// One search for inputs, in a process of its own.
+fn look(
+    request: &Request,
+    runner: &Runner,
+    helper: &Path,
+    source: &Source,
+    skip: &[String],
+) -> Result<Result<Found, Trouble>, OfflineError> {
+    let folder = tempfile::tempdir()?;
+    let (out, trail) = (folder.path().join("found.json"), folder.path().join("trail"));
+    let outline = Language::of(&source.file).map(|language| outline(language, &source.text));
+    let mut plan = serde_json::to_value(outline.unwrap_or_default()).map_err(std::io::Error::other)?;
+    // Another round looks elsewhere.
+    let seed = request.seed.wrapping_add(u64::from(source.round) * 7919) % u64::from(u32::MAX);
+    let more = serde_json::json!({
+        "file": source.file, "stem": source.stem, "importPath": source.import_path, "shown": source.shown,
+        "style": source.style(), "typescript": source.is_typescript(), "framework": runner.name(),
+        "seed": seed, "budget": u64::try_from(request.budget_per_module.as_millis()).unwrap_or(u64::MAX),
+        "commit": request.commit, "skip": skip, "out": out, "trailFile": trail,
+    });
+    if let (Some(plan), serde_json::Value::Object(more)) = (plan.as_object_mut(), more) {
+        plan.extend(more);
+    }
+    let plan_file = folder.path().join("plan.json");
+    fs::write(&plan_file, plan.to_string())?;
+    let probe = source.probe(runner, helper, &plan_file);
+    let limit = request.budget_per_module * 2 + AROUND;
+    let ran = runner.run(&source.laid, &[("wavecrew-search", &probe)], "UTC", limit, None)?;
+    match fs::read(&out)
+        .ok()
+        .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+    {
+        Some(found) => Ok(Ok(found)),
+        None if ran.timed_out => {
+            let call = fs::read_to_string(&trail).unwrap_or_default();
+            Ok(Err(Trouble::Hung(
+                call.lines().next().unwrap_or_default().to_owned(),
+            )))
+        }
+        None => Ok(Err(Trouble::Failed(ran.complaint))),
+    }
+}
+
+/// The tests that pass in a fresh process, in another time zone.
+fn confirmed(
+    request: &Request,
+    runner: &Runner,
+    source: &Source,
+    path: &Path,
+    found: &Found,
+) -> Result<Vec<Test>, OfflineError> {
+    let name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let mut kept = found.tests.clone();
+    for zone in ["America/New_York", "Asia/Kolkata"] {
+        if kept.is_empty() {
+            break;
+        }
+        let report = tempfile::NamedTempFile::new()?;
+        let body = text(&found.top, &kept);
+        let limit = request.budget_per_module * 2 + AROUND;
+        runner.run(&source.laid, &[(&name, &body)], zone, limit, Some(report.path()))?;
+        let passed = framework::passed(report.path());
+        kept.retain(|test| passed.contains(&format!("{} {}", test.group, test.title)));
+    }
+    Ok(kept)
+}
+
+/// The test file: one group per thing that is called.
+fn text(top: &[String], tests: &[Test]) -> String {
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for test in tests {
+        match groups.iter_mut().find(|(name, _)| *name == test.group) {
+            Some((_, bodies)) => bodies.push(&test.text),
+            None => groups.push((&test.group, vec![&test.text])),
+        }
+    }
+    let blocks: Vec<String> = groups
+        .iter()
+        .map(|(name, bodies)| format!("describe('{name}', () => {{\n{}\n}});", bodies.join("\n\n")))
+        .collect();
+    format!("{}\n\n{}\n", top.join("\n"), blocks.join("\n\n"))
+}
+
+fn left_out(file: &Path, why: String) -> Module {
+    Module {
+        file: PathBuf::from(file),
+        left_out: vec![LeftOut {
+            what: file.display().to_string(),
+            why,
+        }],
+        ..Module::default()
+    }
+}

@@ -1,0 +1,219 @@
+//! A module under test: how tests import it, and what the test that searches for its inputs looks like.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::framework::Runner;
+use super::helper;
+use crate::Request;
+
+pub struct Source {
+    pub file: PathBuf,
+    pub text: String,
+    /// Where its tests are laid to be run.
+    pub laid: PathBuf,
+    /// As tests in that folder import it.
+    pub import_path: String,
+    /// A name for the module itself.
+    pub stem: String,
+    /// Its path from the root, for people.
+    pub shown: String,
+    /// How many files there are of earlier rounds.
+    pub round: u32,
+    base: String,
+}
+
+impl Source {
+    pub fn read(request: &Request, file: &Path) -> Result<Self, String> {
+        let text = fs::read_to_string(file).map_err(|error| format!("it cannot be read: {error}"))?;
+        let laid = request.root.join(&request.laid_in);
+        let shown = file.strip_prefix(&request.root).unwrap_or(file);
+        let base = base_name(request, file);
+        let mut source = Self {
+            import_path: import_path(&laid, file),
+            stem: identifier(file),
+            shown: shown.to_string_lossy().into_owned(),
+            file: file.to_owned(),
+            round: 0,
+            text,
+            laid,
+            base,
+        };
+        while source.name_of_round(&request.layer_folder).exists() {
+            source.round += 1;
+        }
+        Ok(source)
+    }
+
+    /// The file for the tests of this round.
+    pub fn free_name(&self, folder: &Path) -> PathBuf {
+        self.name_of_round(folder)
+    }
+
+    fn name_of_round(&self, folder: &Path) -> PathBuf {
+        let ending = match self.extension() {
+            "ts" | "mts" | "cts" => "test.ts",
+            "tsx" => "test.tsx",
+            "mjs" => "test.mjs",
+            "jsx" => "test.jsx",
+            _ => "test.js",
+        };
+        match self.round {
+            0 => folder.join(format!("{}.{ending}", self.base)),
+            more => folder.join(format!("{}-{}.{ending}", self.base, more + 1)),
+        }
+    }
+
+    fn extension(&self) -> &str {
+        self.file
+            .extension()
+            .and_then(|ending| ending.to_str())
+            .unwrap_or_default()
+    }
+
+    pub fn is_typescript(&self) -> bool {
+        matches!(self.extension(), "ts" | "tsx" | "mts" | "cts")
+    }
+
+    /// How its tests load it: as it exports.
+    pub fn style(&self) -> &'static str {
+        let exports = self
+            .text
+            .lines()
+            .any(|line| line.trim_start().starts_with("export "));
+        let common = self.text.contains("module.exports") || self.text.contains("exports.");
+        if self.extension() == "cjs" || (common && !exports) {
+            "require"
+        } else {
+            "import"
+        }
+    }
+
+    /// The test that searches: it hands the module to the helper.
+    pub fn probe(&self, runner: &Runner, folder: &Path, plan: &Path) -> String {
+        let helper = quoted(&helper::home(folder).join("search.cjs").to_string_lossy());
+        let (module, plan) = (quoted(&self.import_path), quoted(&plan.to_string_lossy()));
+        match runner {
+            Runner::Vitest { .. } => format!(
+                "import {{ it }} from 'vitest';\nimport {{ createRequire }} from 'node:module';\n\
+                 import * as subject from {module};\n\
+                 const load = createRequire(import.meta.url);\n\
+                 it('search', async () => {{\n  await load({helper}).search(subject, load({plan}));\n}}, 100000000);\n"
+            ),
+            Runner::Jest { .. } => format!(
+                "const subject = require({module});\nconst {{ search }} = require({helper});\n\
+                 it('search', async () => {{\n  await search(subject, JSON.parse(require('fs').readFileSync({plan}, 'utf8')));\n\
+                 }}, 100000000);\n"
+            ),
+        }
+    }
+}
+
+/// The file's own name, with its folder where another file of the request has the same.
+fn base_name(request: &Request, file: &Path) -> String {
+    let stem = |file: &Path| {
+        file.file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
+    };
+    let own = stem(file);
+    let twin = request
+        .files
+        .iter()
+        .any(|other| other != file && stem(other) == own);
+    let folder = file
+        .parent()
+        .and_then(Path::file_name)
+        .map(|name| name.to_string_lossy().into_owned());
+    match folder {
+        Some(folder) if twin || own == "index" => format!("{folder}-{own}"),
+        Some(_) | None => own,
+    }
+}
+
+/// Words that are no names, and one that says nothing.
+const RESERVED: [&str; 10] = [
+    "default", "index", "class", "new", "delete", "in", "this", "typeof", "void", "with",
+];
+
+/// A name that code may use.
+fn identifier(file: &Path) -> String {
+    let stem = file
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let mut name = String::new();
+    let mut upper = false;
+    for c in stem.chars() {
+        if c.is_ascii_alphanumeric() || c == '_' {
+            name.push(if upper { c.to_ascii_uppercase() } else { c });
+            upper = false;
+        } else {
+            upper = !name.is_empty();
+        }
+    }
+    if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) || RESERVED.contains(&name.as_str())
+    {
+        name.insert_str(0, "mod");
+    }
+    name
+}
+
+/// From a folder to a file, as import statements write it.
+fn import_path(from: &Path, file: &Path) -> String {
+    let (from, to): (Vec<_>, Vec<_>) = (from.components().collect(), file.components().collect());
+    let shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+    let mut parts: Vec<String> = vec!["..".to_owned(); from.len() - shared];
+    if parts.is_empty() {
+        parts.push(".".to_owned());
+    }
+    parts.extend(
+        to[shared..]
+            .iter()
+            .map(|part| part.as_os_str().to_string_lossy().into_owned()),
+    );
+    let path = parts.join("/");
+    // Frameworks find these by themselves; TypeScript does not want to see them.
+    for ending in [".ts", ".tsx", ".js", ".jsx"] {
+        if let Some(bare) = path.strip_suffix(ending)
+            && !path.ends_with(".d.ts")
+        {
+            return bare.to_owned();
+        }
+    }
+    path
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn imports_go_from_where_tests_are_laid() {
+        for (from, file, path) in [
+            ("/p/tests/L1-unit", "/p/src/a.ts", "../../src/a"),
+            ("/p/src", "/p/src/a.mjs", "./a.mjs"),
+            ("/p/src", "/p/src/deep/a.js", "./deep/a"),
+        ] {
+            assert_eq!(import_path(Path::new(from), Path::new(file)), path);
+        }
+    }
+
+    #[test]
+    fn modules_get_a_name_that_code_may_use() {
+        for (file, name) in [
+            ("to-title.ts", "toTitle"),
+            ("2d.js", "mod2d"),
+            ("index.js", "modindex"),
+            ("äx.js", "x"),
+        ] {
+            assert_eq!(identifier(Path::new(file)), name);
+        }
+    }
+}

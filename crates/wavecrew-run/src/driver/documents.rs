@@ -1,0 +1,103 @@
+//! What a session has to show: the files that its tasks delivered, and how its documents hang together. Reads, never
+//! writes.
+
+use super::claims::delivered;
+use super::expand::files_like;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use wavecrew_core::claim::{PlannedTask, Trace};
+use wavecrew_core::engine::{Ledger, TreeState};
+use wavecrew_core::event::Status;
+use wavecrew_core::team::{Content, Expansion, Team};
+use wavecrew_core::view::spending_table;
+
+/// A file that a completed task delivered.
+pub struct Deliverable<'a> {
+    pub task: &'a str,
+    /// From the session folder.
+    pub path: String,
+}
+
+/// The files that completed tasks owed and left, each once: by the last task that owed it.
+pub fn deliverables<'a>(session: &Path, ledger: &'a Ledger) -> Vec<Deliverable<'a>> {
+    let plan = ledger.plan();
+    let mut all: Vec<Deliverable<'a>> = Vec::new();
+    for task in plan
+        .tasks()
+        .filter(|task| ledger.status(*task) == Status::Completed)
+    {
+        for path in delivered(session, &ledger.team, plan, task) {
+            all.retain(|known| known.path != path);
+            let task = plan.id(task);
+            all.push(Deliverable { task, path });
+        }
+    }
+    all
+}
+
+/// Sections of the report that stand on the files of the session.
+pub fn sections(session: &Path, ledger: &Ledger) -> String {
+    let mut text = String::new();
+    let deliverables = deliverables(session, ledger);
+    if !deliverables.is_empty() {
+        text.push_str("\n## Deliverables\n\n| File | Task |\n| --- | --- |\n");
+        for Deliverable { task, path } in &deliverables {
+            let _ = writeln!(text, "| `{path}` | {task} |");
+        }
+    }
+    text += &commits(ledger);
+    if let Some(trace) = trace(session, &ledger.team) {
+        text += &trace.markdown();
+    }
+    text + &spending_table(ledger)
+}
+
+/// Work that was merged, and work that could not be.
+fn commits(ledger: &Ledger) -> String {
+    let plan = ledger.plan();
+    let rows = plan.tasks().filter_map(|task| {
+        let tree = ledger.task(task).tree.as_deref()?;
+        let commit = match &tree.state {
+            TreeState::Merged { commit: Some(commit) } => {
+                format!("`{}`", commit.chars().take(10).collect::<String>())
+            }
+            TreeState::Merged { commit: None } => "nothing to merge".to_owned(),
+            TreeState::Open | TreeState::Refused => format!("not merged, on branch `{}`", tree.tree.branch),
+        };
+        Some(format!("| {} | {commit} |\n", plan.id(task)))
+    });
+    let rows: String = rows.collect();
+    if rows.is_empty() {
+        return rows;
+    }
+    format!("\n## Commits\n\n| Task | Commit |\n| --- | --- |\n{rows}")
+}
+
+/// The ways from requirements to tasks, in a team that writes such documents.
+fn trace(session: &Path, team: &Team) -> Option<Trace> {
+    let owed = |wanted: fn(&Content) -> bool| {
+        let all = team.roles.iter().flat_map(|role| &role.owes);
+        let path = all
+            .filter(|owed| wanted(&owed.content))
+            .map(|owed| &owed.path)
+            .next()?;
+        fs::read_to_string(session.join(path)).ok()
+    };
+    let requirements = owed(|content| matches!(content, Content::Requirements { .. }))?;
+    let epics = owed(|content| matches!(content, Content::Epics { .. })).unwrap_or_default();
+    let tasks = team.expansion.iter().find_map(|expansion| match expansion {
+        Expansion::PerPlanTask { plan_tasks, .. } => Some(files_like(session, plan_tasks)),
+        Expansion::PerIssue { .. } => None,
+    });
+    let tasks = tasks.unwrap_or_default();
+    let planned: Vec<PlannedTask<'_>> = tasks
+        .iter()
+        .map(|(name, text)| {
+            let file = name.rsplit('/').next().unwrap_or(name);
+            let id = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+            PlannedTask { id, text }
+        })
+        .collect();
+    Trace::of(&requirements, &epics, &planned)
+}

@@ -1,0 +1,75 @@
+//! Submodules in a worktree: those that are checked out in the project are checked out there too, from the copy that
+//! the project has.
+
+use super::error::TreeError;
+use super::git::{Git, GitError};
+use std::path::Path;
+
+/// Checks out in `tree` what is checked out in the repository at `root`.
+pub(super) fn check_out(root: &Path, tree: &Path) -> Result<(), TreeError> {
+    if !tree.join(".gitmodules").exists() {
+        return Ok(());
+    }
+    for (name, path) in declared(tree)? {
+        let source = root.join(&path);
+        if !source.join(".git").exists() {
+            continue;
+        }
+        let url = format!("submodule.{name}.url={}", source.to_string_lossy());
+        // Git asks for this since a submodule may come from anywhere; this one comes from the project.
+        let words = [
+            "-c",
+            "protocol.file.allow=always",
+            "-c",
+            &url,
+            "submodule",
+            "--quiet",
+            "update",
+            "--init",
+            "--",
+            &path,
+        ];
+        match Git::at(tree).run(&words) {
+            Ok(_) => check_out(&source, &tree.join(&path))?,
+            Err(error) => {
+                let why = error.to_string();
+                return Err(TreeError::SubmoduleMissing { path, why });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Names and paths.
+fn declared(tree: &Path) -> Result<Vec<(String, String)>, GitError> {
+    let words = [
+        "config",
+        "--file",
+        ".gitmodules",
+        "--null",
+        "--get-regexp",
+        r"^submodule\..*\.path$",
+    ];
+    let output = Git::at(tree).output(&words)?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let entry = |entry: &str| {
+        let (key, path) = entry.split_once('\n')?;
+        let name = key.strip_prefix("submodule.")?.strip_suffix(".path")?;
+        Some((name.to_owned(), path.to_owned()))
+    };
+    Ok(text.split('\0').filter_map(entry).collect())
+}
+
+/// Submodules that differ between two commits.
+pub(super) fn changed(git: &Git, from: &str, to: &str) -> Result<Vec<String>, GitError> {
+    let raw = git.run(&["diff", "--raw", "--no-renames", "--abbrev=40", "-z", from, to])?;
+    // `:MODE MODE SHA SHA STATUS`, NUL, path, NUL.
+    let mut parts = raw.split('\0');
+    let mut paths = Vec::new();
+    while let (Some(about), Some(path)) = (parts.next(), parts.next()) {
+        if about.contains("160000") {
+            paths.push(path.to_owned());
+        }
+    }
+    Ok(paths)
+}

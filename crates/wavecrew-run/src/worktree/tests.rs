@@ -1,0 +1,483 @@
+//! Real git, in temporary folders.
+
+use super::merge::{Merge, merge, merge_in_worktree};
+use super::*;
+use crate::worktree::git::Git;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use wavecrew_core::event::Tree;
+use wavecrew_store::SessionDir;
+
+/// A project with one commit, and a session in it.
+struct Lab {
+    folder: tempfile::TempDir,
+    trees: SessionTrees,
+    session: PathBuf,
+}
+
+fn git(folder: &Path, words: &[&str]) -> String {
+    let me = ["-c", "user.name=t", "-c", "user.email=t@t"];
+    let all: Vec<&str> = me.iter().chain(words).copied().collect();
+    Git::at(folder).run(&all).expect("git does it")
+}
+
+fn repository() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    git(folder.path(), &["init", "-q", "-b", "main"]);
+    fs::write(folder.path().join("a.txt"), "one\n").expect("a file");
+    git(folder.path(), &["add", "."]);
+    git(folder.path(), &["commit", "-q", "-m", "first"]);
+    folder
+}
+
+impl Lab {
+    fn new() -> Self {
+        Self::of(repository())
+    }
+
+    fn of(folder: tempfile::TempDir) -> Self {
+        let dir = SessionDir::create(folder.path(), "s", &[]).expect("a session");
+        Self {
+            trees: SessionTrees::new(folder.path(), &dir),
+            session: dir.path().to_owned(),
+            folder,
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn git(&self, words: &[&str]) -> String {
+        git(self.folder.path(), words)
+    }
+
+    /// A tree in which a file was written.
+    fn work(&self, task: &str, file: &str, text: &str) -> Tree {
+        let (worktree, tree) = self.trees.open(task, None).expect("a tree");
+        fs::write(worktree.folder().join(file), text).expect("a file");
+        tree
+    }
+
+    fn land(&self, task: &str, tree: &Tree) -> Result<Landed, TreeError> {
+        self.trees.land(task, tree, &format!("{task}: work"))
+    }
+
+    fn subjects(&self, of: &str) -> Vec<String> {
+        let log = self.git(&["log", "--topo-order", "--reverse", "--format=%s", of]);
+        log.lines().map(str::to_owned).collect()
+    }
+
+    fn branches(&self) -> Vec<String> {
+        let names = self.git(&["for-each-ref", "--format=%(refname:short)", "refs/heads"]);
+        names.lines().map(str::to_owned).collect()
+    }
+}
+
+#[test]
+fn a_clean_checkout_gets_the_work_in_order() {
+    let lab = Lab::new();
+    fs::write(lab.path("mine.txt"), "untracked").expect("a file");
+    let (a, b) = (lab.work("A", "a.txt", "two\n"), lab.work("B", "b.txt", "b\n"));
+    assert_eq!(a.branch, "wavecrew/s/A");
+    for (task, tree) in [("A", &a), ("B", &b)] {
+        let landed = lab.land(task, tree).expect("merged");
+        let Landed::Merged { commit, into } = landed else {
+            panic!("nothing was merged")
+        };
+        assert_eq!(commit, lab.git(&["rev-parse", "HEAD"]));
+        let branch = "main".to_owned();
+        assert_eq!(into, Target::Checkout { branch });
+        assert!(lab.trees.sweep(tree).expect("looked at"));
+    }
+    assert_eq!(
+        lab.subjects("main"),
+        ["first", "A: work", "B: work", "Merge B of s"]
+    );
+    assert_eq!(fs::read_to_string(lab.path("a.txt")).unwrap(), "two\n");
+    assert_eq!(fs::read_to_string(lab.path("mine.txt")).unwrap(), "untracked");
+    assert_eq!(lab.branches(), ["main"]);
+    assert_eq!(lab.trees.publish(), Ok(Published::Nothing));
+    assert!(!lab.session.join("worktrees/A").exists());
+}
+
+#[test]
+fn a_dirty_checkout_is_left_alone_and_the_work_is_on_a_branch() {
+    let lab = Lab::new();
+    let a = lab.work("A", "a.txt", "theirs\n");
+    fs::write(lab.path("a.txt"), "mine\n").expect("an edit");
+    let before = lab.git(&["rev-parse", "HEAD"]);
+    let landed = lab.land("A", &a).expect("merged");
+    assert!(
+        matches!(
+            landed,
+            Landed::Merged {
+                into: Target::Beside,
+                ..
+            }
+        ),
+        "{landed:?}"
+    );
+    // The next tree starts from what is merged, wherever that is.
+    assert!(lab.trees.sweep(&a).expect("looked at"));
+    let (next, b) = lab.trees.open("B", None).expect("a tree");
+    assert_eq!(fs::read_to_string(next.path.join("a.txt")).unwrap(), "theirs\n");
+    fs::write(next.path.join("b.txt"), "b").expect("a file");
+    lab.land("B", &b).expect("merged");
+    lab.trees.sweep(&b).expect("looked at");
+    assert_eq!(
+        lab.trees.publish(),
+        Ok(Published::Branch("wavecrew/s".to_owned()))
+    );
+    assert_eq!(lab.subjects("wavecrew/s"), ["first", "A: work", "B: work"]);
+    assert_eq!(fs::read_to_string(lab.path("a.txt")).unwrap(), "mine\n");
+    assert_eq!(lab.git(&["rev-parse", "HEAD"]), before);
+    assert_eq!(lab.git(&["stash", "list"]), "");
+    // With that branch there, git has no room for branches below its name.
+    let c = lab.work("C", "c.txt", "c");
+    assert_eq!(c.branch, "wavecrew-tasks/s/C");
+    lab.land("C", &c).expect("merged");
+    lab.git(&["checkout", "-q", "-f", "wavecrew/s"]);
+    let held = lab.trees.publish().expect("looked at");
+    assert!(matches!(held, Published::Held { .. }), "{held:?}");
+}
+
+#[test]
+fn an_untracked_file_in_the_way_sends_the_work_beside() {
+    let lab = Lab::new();
+    let a = lab.work("A", "new.txt", "theirs\n");
+    fs::write(lab.path("new.txt"), "mine\n").expect("a file");
+    let landed = lab.land("A", &a).expect("merged");
+    assert!(
+        matches!(
+            landed,
+            Landed::Merged {
+                into: Target::Beside,
+                ..
+            }
+        ),
+        "{landed:?}"
+    );
+    assert_eq!(fs::read_to_string(lab.path("new.txt")).unwrap(), "mine\n");
+}
+
+#[test]
+fn a_detached_head_is_left_where_it_is() {
+    let lab = Lab::new();
+    lab.git(&["checkout", "-q", "--detach"]);
+    let before = lab.git(&["rev-parse", "HEAD"]);
+    let a = lab.work("A", "a.txt", "two\n");
+    let landed = lab.land("A", &a).expect("merged");
+    assert!(
+        matches!(
+            landed,
+            Landed::Merged {
+                into: Target::Beside,
+                ..
+            }
+        ),
+        "{landed:?}"
+    );
+    assert_eq!(lab.git(&["rev-parse", "HEAD"]), before);
+    lab.trees.sweep(&a).expect("looked at");
+    assert_eq!(
+        lab.trees.publish(),
+        Ok(Published::Branch("wavecrew/s".to_owned()))
+    );
+}
+
+#[test]
+fn a_conflict_changes_nothing_and_says_how_to_go_on() {
+    for dirty in [false, true] {
+        let lab = Lab::new();
+        let (a, b) = (lab.work("A", "a.txt", "A\n"), lab.work("B", "a.txt", "B\n"));
+        fs::write(lab.path("other.txt"), "x").expect("a file");
+        if dirty {
+            lab.git(&["add", "other.txt"]);
+        }
+        lab.land("A", &a).expect("merged");
+        let (head, status) = (
+            lab.git(&["rev-parse", "HEAD"]),
+            lab.git(&["status", "--porcelain"]),
+        );
+        let error = lab.land("B", &b).expect_err("a conflict").to_string();
+        assert_eq!(
+            error,
+            "merge conflict in a.txt; branch `wavecrew/s/B` is kept: `git merge wavecrew/s/B`, settle the conflict, \
+             commit"
+        );
+        assert_eq!(lab.git(&["rev-parse", "HEAD"]), head);
+        assert_eq!(lab.git(&["status", "--porcelain"]), status);
+        assert!(
+            !lab.trees.sweep(&b).expect("looked at"),
+            "unmerged work was removed"
+        );
+        assert_eq!(lab.git(&["show", "wavecrew/s/B:a.txt"]), "B");
+        lab.trees.sweep(&a).expect("looked at");
+        let published = if dirty {
+            // Its own name is taken by the branch that is kept.
+            Published::Branch("wavecrew-merged/s".to_owned())
+        } else {
+            Published::Nothing
+        };
+        assert_eq!(lab.trees.publish(), Ok(published));
+        // Another try begins anew, beside what is kept.
+        let again = lab.work("B", "b.txt", "B\n");
+        assert_eq!(again.branch, "wavecrew/s/B.2");
+        lab.land("B", &again).expect("merged");
+    }
+}
+
+#[test]
+fn landing_twice_is_landing_once() {
+    let lab = Lab::new();
+    let (a, b) = (lab.work("A", "a.txt", "two\n"), lab.work("B", "b.txt", "b\n"));
+    let first = lab.land("A", &a).expect("merged");
+    assert_eq!(lab.land("A", &a), Ok(first));
+    lab.land("B", &b).expect("merged");
+    lab.land("A", &a).expect("merged");
+    assert_eq!(
+        lab.subjects("main"),
+        ["first", "A: work", "B: work", "Merge B of s"]
+    );
+}
+
+#[test]
+fn nothing_done_is_nothing_merged() {
+    let lab = Lab::new();
+    let (_, a) = lab.trees.open("A", None).expect("a tree");
+    assert_eq!(lab.land("A", &a), Ok(Landed::Nothing));
+    assert!(lab.trees.sweep(&a).expect("looked at"));
+    assert_eq!(lab.branches(), ["main"]);
+}
+
+#[test]
+fn hooks_signing_and_a_missing_name_are_in_nobodys_way() {
+    let lab = Lab::new();
+    let hook = lab.path(".git/hooks/pre-commit");
+    fs::create_dir_all(hook.parent().expect("a folder")).expect("made");
+    fs::write(&hook, "#!/bin/sh\nexit 1\n").expect("a hook");
+    Command::new("chmod")
+        .arg("+x")
+        .arg(&hook)
+        .status()
+        .expect("chmod");
+    lab.git(&["config", "commit.gpgsign", "true"]);
+    lab.git(&["config", "user.useConfigOnly", "true"]);
+    let a = lab.work("A", "a.txt", "two\n");
+    lab.land("A", &a).expect("merged");
+    lab.git(&["config", "user.name", "Person"]);
+    lab.git(&["config", "user.email", "person@example.org"]);
+    let b = lab.work("B", "b.txt", "b\n");
+    lab.land("B", &b).expect("merged");
+    let authors = lab.git(&["log", "--reverse", "--format=%s by %an", "main"]);
+    assert!(authors.ends_with("B: work by Person"), "{authors}");
+}
+
+#[test]
+fn work_of_the_worker_on_another_branch_is_not_merged() {
+    let lab = Lab::new();
+    let a = lab.work("A", "a.txt", "two\n");
+    let path = lab.session.join("worktrees/A");
+    git(&path, &["checkout", "-q", "-b", "elsewhere"]);
+    git(&path, &["commit", "-q", "-a", "-m", "wrong"]);
+    let error = lab.land("A", &a).expect_err("on the wrong branch").to_string();
+    assert!(
+        error.starts_with("the work is on branch `elsewhere` and not on branch `wavecrew/s/A`"),
+        "{error}"
+    );
+    assert!(!lab.trees.sweep(&a).expect("looked at"));
+    git(&path, &["checkout", "-q", "--detach"]);
+    let error = lab.land("A", &a).expect_err("on no branch").to_string();
+    assert!(error.contains("which is on no branch"), "{error}");
+}
+
+#[test]
+fn a_merge_that_the_worker_left_half_done_is_not_committed() {
+    let lab = Lab::new();
+    let a = lab.work("A", "a.txt", "mine\n");
+    let path = lab.session.join("worktrees/A");
+    git(&path, &["commit", "-q", "-a", "-m", "mine"]);
+    fs::write(lab.path("a.txt"), "theirs\n").expect("an edit");
+    lab.git(&["commit", "-q", "-a", "-m", "theirs"]);
+    let merge = Command::new("git")
+        .current_dir(&path)
+        .args(["merge", "-q", "main"])
+        .output();
+    assert!(!merge.expect("git runs").status.success());
+    let error = lab.land("A", &a).expect_err("half merged");
+    assert!(
+        matches!(&error, TreeError::Unfinished { files, .. } if files == &["a.txt"]),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_tree_that_was_removed_by_hand_is_noticed() {
+    let lab = Lab::new();
+    let a = lab.work("A", "a.txt", "two\n");
+    fs::remove_dir_all(lab.session.join("worktrees/A")).expect("removed");
+    let error = lab.land("A", &a).expect_err("gone").to_string();
+    assert!(error.contains("was removed while it was worked in"), "{error}");
+    // The next attempt gets it back as far as it was committed.
+    let (again, _) = lab.trees.open("A", Some(&a)).expect("made again");
+    assert_eq!(fs::read_to_string(again.path.join("a.txt")).unwrap(), "one\n");
+}
+
+#[test]
+fn uncommitted_work_is_never_removed_and_is_gone_on_with() {
+    let lab = Lab::new();
+    let a = lab.work("A", "new.txt", "work");
+    assert!(!lab.trees.sweep(&a).expect("looked at"));
+    let (again, same) = lab.trees.open("A", Some(&a)).expect("taken up");
+    assert_eq!(same, a);
+    assert_eq!(fs::read_to_string(again.path.join("new.txt")).unwrap(), "work");
+    // Without a record of it, too, it is not lost.
+    let (other, _) = lab.trees.open("A", None).expect("another one");
+    assert!(other.path.ends_with("worktrees/A.2"));
+    assert!(again.path.join("new.txt").exists());
+}
+
+#[test]
+fn a_project_below_the_root_of_its_repository_is_found_there_in_the_tree() {
+    let folder = repository();
+    let below = folder.path().join("pkg");
+    fs::create_dir(&below).expect("a folder");
+    fs::write(below.join("p.txt"), "p\n").expect("a file");
+    git(folder.path(), &["add", "."]);
+    git(folder.path(), &["commit", "-q", "-m", "second"]);
+    let dir = SessionDir::create(&below, "s", &[]).expect("a session");
+    let trees = SessionTrees::new(&below, &dir);
+    let (worktree, tree) = trees.open("A", None).expect("a tree");
+    assert!(worktree.folder().join("p.txt").exists());
+    fs::write(worktree.folder().join("p.txt"), "q\n").expect("an edit");
+    fs::write(worktree.path.join("a.txt"), "above\n").expect("an edit");
+    trees.land("A", &tree, "work").expect("merged");
+    assert_eq!(fs::read_to_string(below.join("p.txt")).unwrap(), "q\n");
+    assert_eq!(
+        fs::read_to_string(folder.path().join("a.txt")).unwrap(),
+        "above\n"
+    );
+    assert!(trees.sweep(&tree).expect("looked at"));
+}
+
+#[test]
+fn submodules_are_there_and_changes_of_them_are_kept_for_a_person() {
+    let (library, folder) = (repository(), repository());
+    let url = library.path().to_string_lossy().into_owned();
+    let add = [
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        &url,
+        "lib",
+    ];
+    git(folder.path(), &add);
+    git(folder.path(), &["commit", "-q", "-m", "with a library"]);
+    let lab = Lab::of(folder);
+    let a = lab.work("A", "b.txt", "b\n");
+    assert!(lab.session.join("worktrees/A/lib/a.txt").exists());
+    lab.land("A", &a).expect("merged");
+    assert!(lab.trees.sweep(&a).expect("looked at"));
+
+    let (tree, b) = lab.trees.open("B", None).expect("a tree");
+    fs::write(tree.path.join("lib/a.txt"), "changed\n").expect("an edit");
+    assert!(
+        !lab.trees.sweep(&b).expect("looked at"),
+        "work in a submodule was removed"
+    );
+    git(
+        &tree.path.join("lib"),
+        &["commit", "-q", "-a", "-m", "in the library"],
+    );
+    let error = lab.land("B", &b).expect_err("not merged").to_string();
+    assert!(error.starts_with("the work changes submodules (lib)"), "{error}");
+    assert!(!lab.trees.sweep(&b).expect("looked at"));
+}
+
+#[test]
+fn where_there_is_no_repository_or_no_commit_it_says_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    assert_eq!(Worktree::possible(folder.path()), Err(TreeError::NotARepository));
+    git(folder.path(), &["init", "-q"]);
+    assert_eq!(Worktree::possible(folder.path()), Err(TreeError::NoCommit));
+}
+
+#[test]
+fn a_clean_tree_of_an_agent_goes_and_a_changed_one_stays() {
+    let lab = Lab::new();
+    let (project, place) = (lab.folder.path(), |name: &str| lab.path("trees").join(name));
+    let clean = Worktree::open(project, &place("a"), "crew/a").expect("a tree");
+    assert_eq!(clean.settle(), Ok(None));
+    assert!(!place("a").exists());
+    assert_eq!(lab.branches(), ["main"]);
+
+    let changed = Worktree::open(project, &place("b"), "crew/b").expect("a tree");
+    fs::write(place("b").join("new.txt"), "one\n").expect("a file");
+    let kept = changed.settle().expect("looked at").expect("kept");
+    assert_eq!((kept.branch.as_str(), kept.worktree), ("crew/b", place("b")));
+    assert!(kept.diff.contains("1 file changed, 1 insertion"), "{}", kept.diff);
+    // Taken up again it is the same one, and still not clean.
+    let again = Worktree::open(project, &place("b"), "crew/b").expect("taken up");
+    assert_eq!(again, changed);
+    assert!(again.settle().expect("looked at").is_some());
+
+    let committed = Worktree::open(project, &place("c"), "crew/c").expect("a tree");
+    git(&place("c"), &["commit", "-q", "--allow-empty", "-m", "y"]);
+    assert!(committed.settle().expect("looked at").is_some());
+    assert!(place("c").exists());
+}
+
+#[test]
+fn merging_with_and_without_a_checkout_comes_to_the_same() {
+    let lab = Lab::new();
+    for (task, file) in [("A", "a.txt"), ("B", "b.txt"), ("C", "a.txt")] {
+        let tree = lab.work(task, file, task);
+        let path = lab.session.join(&tree.folder);
+        git(&path, &["add", "."]);
+        git(&path, &["commit", "-q", "-m", task]);
+    }
+    let at = Git::at(lab.folder.path());
+    let tree_of = |merge: Merge| match merge {
+        Merge::Commit(commit) => Ok(lab.git(&["rev-parse", &format!("{commit}^{{tree}}")])),
+        Merge::Conflict { files } => Err(files),
+    };
+    for (theirs, conflict) in [("wavecrew/s/B", false), ("wavecrew/s/C", true)] {
+        let ours = "wavecrew/s/A";
+        let one = tree_of(merge(&at, &lab.session, ours, theirs, "m").expect("merged"));
+        let other = tree_of(merge_in_worktree(&at, &lab.session, ours, theirs, "m").expect("merged"));
+        assert_eq!(one, other);
+        assert_eq!(one.is_err(), conflict);
+    }
+}
+
+#[test]
+fn a_commit_is_believed_when_it_is_there_and_holds_the_files() {
+    let lab = Lab::new();
+    let folder = lab.folder.path();
+    let head = lab.git(&["rev-parse", "HEAD"]);
+    fs::write(lab.path("later.txt"), "x").expect("a file");
+    lab.git(&["checkout", "-q", "-b", "other"]);
+    lab.git(&["commit", "-q", "--allow-empty", "-m", "elsewhere"]);
+    let other = lab.git(&["rev-parse", "HEAD"]);
+    lab.git(&["checkout", "-q", "main"]);
+    let absent = "0123456789012345678901234567890123456789";
+    for (commit, files, wanted) in [
+        (head.as_str(), &["a.txt"][..], Holds::All),
+        (&head[..8], &[], Holds::All),
+        (
+            &head,
+            &["a.txt", "later.txt"],
+            Holds::Without("later.txt".to_owned()),
+        ),
+        (&other, &[], Holds::Elsewhere),
+        (absent, &[], Holds::NoSuchCommit),
+        ("HEAD", &[], Holds::NoSuchCommit),
+        ("--all", &[], Holds::NoSuchCommit),
+    ] {
+        assert_eq!(commit_holds(folder, commit, files), Ok(wanted), "{commit}");
+    }
+}

@@ -1,0 +1,311 @@
+//! `.workflow/issues/issues.jsonl`: the issues of a project, one JSON object per line. People and other tools write it
+//! too, so a line that is not understood is reported with its number and kept as it is.
+//!
+//! Writers take a lock and replace the whole file: readers see it before or after a change, never during one.
+
+use crate::atomic;
+use crate::error::{At, StoreError};
+use crate::lock::try_for;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use wavecrew_core::issue::{Issue, IssueStatus, next_ids};
+
+/// How long another writer is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The issues of a project.
+#[derive(Debug, Clone)]
+pub struct IssueStore {
+    folder: PathBuf,
+}
+
+/// What a file of issues holds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct IssueFile {
+    pub issues: Vec<Issue>,
+    pub problems: Vec<BadLine>,
+}
+
+/// A line that is no issue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadLine {
+    pub line: usize,
+    pub reason: String,
+}
+
+/// When something happens: the store has no clock.
+#[derive(Debug, Clone)]
+pub struct Moment {
+    /// RFC 3339 in UTC.
+    pub at: String,
+    /// `YYYYMMDD`.
+    pub date: String,
+    /// `HHMMSS`, as a number.
+    pub time: u32,
+}
+
+impl IssueFile {
+    pub fn find(&self, id: &str) -> Option<&Issue> {
+        self.issues.iter().find(|issue| issue.id == id)
+    }
+
+    /// Reads a file of issues; one that is not there holds none.
+    pub fn read(path: &Path) -> Result<Self, StoreError> {
+        let text = match fs::read(path) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(error).at("read", path),
+        };
+        Ok(Self::parse(&text))
+    }
+
+    fn parse(text: &str) -> Self {
+        let mut found = Self::default();
+        let mut seen = BTreeSet::new();
+        for (line, text) in (1..).zip(text.lines()) {
+            if text.trim().is_empty() {
+                continue;
+            }
+            match parse_line(text) {
+                Ok(issue) if seen.insert(issue.id.clone()) => found.issues.push(issue),
+                Ok(issue) => found.problems.push(BadLine {
+                    line,
+                    reason: format!("the issue {} is there already", issue.id),
+                }),
+                Err(reason) => found.problems.push(BadLine { line, reason }),
+            }
+        }
+        found
+    }
+}
+
+fn parse_line(text: &str) -> Result<Issue, String> {
+    let issue: Issue = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    if issue.id.trim().is_empty() {
+        return Err("the issue has no id".to_owned());
+    }
+    Ok(issue)
+}
+
+impl IssueStore {
+    pub fn new(project: &Path) -> Self {
+        Self {
+            folder: project.join(".workflow/issues"),
+        }
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.folder.join("issues.jsonl")
+    }
+
+    pub fn read(&self) -> Result<IssueFile, StoreError> {
+        IssueFile::read(&self.path())
+    }
+
+    /// Ids for new issues, as they would be now. Nothing is written, so somebody else may get them.
+    pub fn ids_for(&self, count: usize, now: &Moment) -> Result<Vec<String>, StoreError> {
+        Ok(free_ids(&self.read()?, count, now))
+    }
+
+    /// Files new issues. They depend on each other by their places in the list, before they have ids.
+    pub fn add(&self, new: Vec<(Issue, Vec<usize>)>, now: &Moment) -> Result<Vec<Issue>, StoreError> {
+        let _lock = self.lock()?;
+        let ids = free_ids(&self.read()?, new.len(), now);
+        let issues: Vec<Issue> = new
+            .into_iter()
+            .zip(&ids)
+            .map(|((mut issue, before), id)| {
+                issue.id.clone_from(id);
+                issue.created_at.clone_from(&now.at);
+                let before = before.into_iter().filter_map(|place| ids.get(place).cloned());
+                issue.depends_on_issues.extend(before);
+                issue
+            })
+            .collect();
+        self.append(&issues)?;
+        Ok(issues)
+    }
+
+    /// Puts issues that have their ids into the store, where they are not there yet.
+    pub fn take_in(&self, issues: &[Issue]) -> Result<(), StoreError> {
+        let _lock = self.lock()?;
+        let known = self.read()?;
+        let new: Vec<Issue> = issues
+            .iter()
+            .filter(|issue| known.find(&issue.id).is_none())
+            .cloned()
+            .collect();
+        self.append(&new)
+    }
+
+    /// Closes an issue; `None` when there is none of this id.
+    pub fn close(
+        &self,
+        id: &str,
+        resolution: Option<&str>,
+        now: &Moment,
+    ) -> Result<Option<Issue>, StoreError> {
+        let _lock = self.lock()?;
+        let path = self.path();
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error).at("read", &path),
+        };
+        let mut closed = None;
+        let mut lines: Vec<String> = Vec::new();
+        for line in text.lines() {
+            match parse_line(line) {
+                Ok(mut issue) if issue.id == id && closed.is_none() => {
+                    if issue.status != IssueStatus::Closed {
+                        issue.status = IssueStatus::Closed;
+                        issue.closed_at = Some(now.at.clone());
+                        issue.resolution = resolution.map(str::to_owned);
+                    }
+                    lines.push(to_line(&issue)?);
+                    closed = Some(issue);
+                }
+                Ok(_) | Err(_) => lines.push(line.to_owned()),
+            }
+        }
+        if closed.is_some() {
+            atomic::write(&path, (lines.join("\n") + "\n").as_bytes())?;
+        }
+        Ok(closed)
+    }
+
+    fn append(&self, issues: &[Issue]) -> Result<(), StoreError> {
+        if issues.is_empty() {
+            return Ok(());
+        }
+        let path = self.path();
+        let mut text = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(error).at("read", &path),
+        };
+        if text.last().is_some_and(|last| *last != b'\n') {
+            text.push(b'\n');
+        }
+        for issue in issues {
+            text.extend(to_line(issue)?.into_bytes());
+            text.push(b'\n');
+        }
+        atomic::write(&path, &text)
+    }
+
+    /// Held as long as the file lives.
+    fn lock(&self) -> Result<File, StoreError> {
+        fs::create_dir_all(&self.folder).at("create", &self.folder)?;
+        let path = self.folder.join(".lock");
+        let file = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .at("open the lock", &path)?;
+        if try_for(&file, &path, PATIENCE)? {
+            Ok(file)
+        } else {
+            Err(StoreError::Busy { path })
+        }
+    }
+}
+
+fn free_ids(known: &IssueFile, count: usize, now: &Moment) -> Vec<String> {
+    let taken: BTreeSet<&str> = known.issues.iter().map(|issue| issue.id.as_str()).collect();
+    next_ids(&now.date, now.time, &taken, count)
+}
+
+fn to_line(issue: &Issue) -> Result<String, StoreError> {
+    serde_json::to_string(issue).map_err(|error| StoreError::NotJson {
+        what: "the issue",
+        reason: error.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn now() -> Moment {
+        Moment {
+            at: "2026-03-08T12:00:00Z".to_owned(),
+            date: "20260308".to_owned(),
+            time: 120_000,
+        }
+    }
+
+    fn draft(title: &str) -> Issue {
+        Issue {
+            title: title.to_owned(),
+            ..Issue::default()
+        }
+    }
+
+    #[test]
+    fn issues_are_filed_found_and_closed() {
+        let project = tempfile::tempdir().unwrap();
+        let store = IssueStore::new(project.path());
+        assert_eq!(store.read().unwrap(), IssueFile::default());
+        let added = store
+            .add(vec![(draft("a"), vec![]), (draft("b"), vec![0])], &now())
+            .unwrap();
+        assert_eq!(added[1].id, "ISS-20260308-120001");
+        assert_eq!(added[1].depends_on_issues, ["ISS-20260308-120000"]);
+        assert_eq!(store.read().unwrap().issues, added);
+        let closed = store
+            .close(&added[0].id, Some("merged"), &now())
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            (closed.status, closed.resolution.as_deref()),
+            (IssueStatus::Closed, Some("merged"))
+        );
+        assert_eq!(store.read().unwrap().find(&added[0].id), Some(&closed));
+        assert_eq!(store.close("ISS-20260308-999999", None, &now()).unwrap(), None);
+        store.take_in(&added).unwrap();
+        assert_eq!(store.read().unwrap().issues.len(), 2);
+    }
+
+    #[test]
+    fn bad_lines_are_told_with_their_numbers_and_kept() {
+        let project = tempfile::tempdir().unwrap();
+        let store = IssueStore::new(project.path());
+        fs::create_dir_all(store.path().parent().unwrap()).unwrap();
+        let text = "{\"id\":\"A\",\"title\":\"a\",\"priority\":3,\"context\":\"why\"}\n\nnot json\n{\"id\":\"A\",\"title\":\"again\"}\n{\"title\":\"x\"}";
+        fs::write(store.path(), text).unwrap();
+        let found = store.read().unwrap();
+        let lines: Vec<usize> = found.problems.iter().map(|problem| problem.line).collect();
+        assert_eq!(lines, [3, 4, 5]);
+        assert_eq!(found.issues[0].description, "why");
+        store.close("A", None, &now()).unwrap().unwrap();
+        store.add(vec![(draft("new"), vec![])], &now()).unwrap();
+        let after = fs::read_to_string(store.path()).unwrap();
+        assert!(
+            after.contains("\nnot json\n{\"id\":\"A\",\"title\":\"again\"}\n{\"title\":\"x\"}\n"),
+            "{after}"
+        );
+        assert!(after.contains("\"priority\":3"), "{after}");
+    }
+
+    #[test]
+    fn many_writers_lose_nothing() {
+        let project = tempfile::tempdir().unwrap();
+        let store = IssueStore::new(project.path());
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for n in 0..5 {
+                        store.add(vec![(draft(&n.to_string()), vec![])], &now()).unwrap();
+                    }
+                });
+            }
+        });
+        let found = store.read().unwrap();
+        assert_eq!((found.issues.len(), found.problems.len()), (40, 0));
+    }
+}

@@ -1,0 +1,192 @@
+//! Many short texts in one file: making a file for each of them is what file systems are slow at.
+//!
+//! A folder has packs `short.1.pack`, `short.2.pack`, ... An entry is a line `== NAME LENGTH`, the text, and a newline, in
+//! one write. Every run begins a pack of its own, so that an entry that a crash cut short ends its file; it is left out.
+//! Refuses to change an entry.
+
+use crate::error::{At, StoreError};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// The writer's side.
+#[derive(Debug)]
+pub struct Pack {
+    folder: PathBuf,
+    /// Made with the first entry.
+    file: Option<File>,
+    buffer: Vec<u8>,
+}
+
+impl Pack {
+    pub fn in_folder(folder: PathBuf) -> Self {
+        Self {
+            folder,
+            file: None,
+            buffer: Vec::new(),
+        }
+    }
+
+    pub fn add(&mut self, name: &str, text: &[u8]) -> Result<(), StoreError> {
+        self.buffer.clear();
+        self.buffer
+            .extend_from_slice(format!("== {name} {}\n", text.len()).as_bytes());
+        self.buffer.extend_from_slice(text);
+        self.buffer.push(b'\n');
+        let mut file = match self.file.take() {
+            Some(file) => file,
+            None => begin(&self.folder)?,
+        };
+        file.write_all(&self.buffer)
+            .at("add to a pack in", &self.folder)?;
+        // After a failure the next entry begins a pack, for this one may be cut short.
+        self.file = Some(file);
+        Ok(())
+    }
+}
+
+fn begin(folder: &Path) -> Result<File, StoreError> {
+    let mut number = 1;
+    loop {
+        let path = path_of(folder, number);
+        match File::options().append(true).create_new(true).open(&path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
+            made => return made.at("create", &path),
+        }
+    }
+}
+
+fn path_of(folder: &Path, number: u32) -> PathBuf {
+    folder.join(format!("short.{number}.pack"))
+}
+
+/// Reads all packs of a folder from the first entry to the latest, again and again while they grow.
+#[derive(Debug)]
+pub struct PackReader {
+    folder: PathBuf,
+    number: u32,
+    file: Option<BufReader<File>>,
+    /// Where the next entry begins.
+    at: u64,
+}
+
+#[derive(PartialEq, Eq, Debug)]
+pub struct Entry {
+    pub name: String,
+    pub text: Vec<u8>,
+}
+
+impl PackReader {
+    pub fn new(folder: PathBuf) -> Self {
+        Self {
+            folder,
+            number: 1,
+            file: None,
+            at: 0,
+        }
+    }
+
+    /// The next entry, if there is one by now.
+    pub fn next_entry(&mut self) -> io::Result<Option<Entry>> {
+        loop {
+            let file = match &mut self.file {
+                Some(file) => file,
+                None => match File::open(path_of(&self.folder, self.number)) {
+                    Ok(file) => self.file.insert(BufReader::new(file)),
+                    Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+                    Err(error) => return Err(error),
+                },
+            };
+            if let Some((entry, length)) = read_entry(file)? {
+                self.at += length;
+                return Ok(Some(entry));
+            }
+            file.seek(SeekFrom::Start(self.at))?;
+            if !path_of(&self.folder, self.number + 1).exists() {
+                return Ok(None);
+            }
+            // Somebody has gone over to the next pack; what was added before that is in this one.
+            if let Some((entry, length)) = read_entry(file)? {
+                self.at += length;
+                return Ok(Some(entry));
+            }
+            (self.number, self.file, self.at) = (self.number + 1, None, 0);
+        }
+    }
+}
+
+/// A whole entry and its length.
+fn read_entry(file: &mut BufReader<File>) -> io::Result<Option<(Entry, u64)>> {
+    let mut head = Vec::new();
+    file.read_until(b'\n', &mut head)?;
+    let Some((name, length)) = parse_head(&head) else {
+        return Ok(None);
+    };
+    let mut text = Vec::new();
+    // With the newline that ends the entry.
+    file.take(length + 1).read_to_end(&mut text)?;
+    if text.len() as u64 != length + 1 {
+        return Ok(None);
+    }
+    text.pop();
+    let whole = head.len() as u64 + length + 1;
+    Ok(Some((Entry { name, text }, whole)))
+}
+
+fn parse_head(line: &[u8]) -> Option<(String, u64)> {
+    let line = std::str::from_utf8(line).ok()?.strip_suffix('\n')?;
+    let (name, length) = line.strip_prefix("== ")?.rsplit_once(' ')?;
+    // No file is so long; a number that is comes from elsewhere.
+    let length = length.parse().ok().filter(|length| *length < u64::MAX)?;
+    Some((name.to_owned(), length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn all(reader: &mut PackReader) -> Vec<(String, String)> {
+        std::iter::from_fn(|| reader.next_entry().unwrap())
+            .map(|entry| (entry.name, String::from_utf8(entry.text).unwrap()))
+            .collect()
+    }
+
+    fn pair(name: &str, text: &str) -> (String, String) {
+        (name.to_owned(), text.to_owned())
+    }
+
+    #[test]
+    fn a_pack_is_read_while_it_grows() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut reader = PackReader::new(dir.path().to_owned());
+        assert_eq!(all(&mut reader), []);
+        let mut pack = Pack::in_folder(dir.path().to_owned());
+        pack.add("a.1.log", b"== b 3\nno entry\n").unwrap();
+        assert_eq!(all(&mut reader), [pair("a.1.log", "== b 3\nno entry\n")]);
+        pack.add("b.1.log", b"").unwrap();
+        pack.add("c.1.log", b"three").unwrap();
+        assert_eq!(all(&mut reader), [pair("b.1.log", ""), pair("c.1.log", "three")]);
+    }
+
+    #[test]
+    fn an_entry_cut_anywhere_is_left_out_and_hides_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = path_of(dir.path(), 1);
+        let mut first = Pack::in_folder(dir.path().to_owned());
+        first.add("a", b"whole").unwrap();
+        let kept = fs::metadata(&path).unwrap().len();
+        first.add("b", b"cut\nshort").unwrap();
+        let bytes = fs::read(&path).unwrap();
+        Pack::in_folder(dir.path().to_owned()).add("c", b"later").unwrap();
+        for end in usize::try_from(kept).unwrap()..bytes.len() {
+            fs::write(&path, &bytes[..end]).unwrap();
+            let mut reader = PackReader::new(dir.path().to_owned());
+            assert_eq!(
+                all(&mut reader),
+                [pair("a", "whole"), pair("c", "later")],
+                "{end}"
+            );
+        }
+    }
+}

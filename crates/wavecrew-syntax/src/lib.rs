@@ -1,0 +1,21 @@
+//! Reads Python, JavaScript and TypeScript as syntax trees: errors, tests and what they assert, symbols, mutants. Bytes in,
+//! data out: no disk, no processes, and no opinion on what a weakened test or a surviving mutant means for a task.
+
+mod assertion;
+mod language;
+mod lines;
+mod mutate;
+mod outline;
+mod shape;
+mod symbols;
+mod tree;
+mod weakened;
+
+pub use assertion::{Assertion, Strength};
+pub use language::{Language, SyntaxError, errors};
+pub use lines::{LineSet, Lines};
+pub use mutate::{Mutant, MutantKind, apply, mutants};
+pub use outline::{Callable, ClassOutline, Constants, Outline, OwnType, Param, outline};
+pub use shape::{Standing, TestShape, tests};
+pub use symbols::{Symbol, SymbolKind, symbols};
+pub use weakened::{Weakening, WeakeningKind, weakened};

@@ -1,0 +1,152 @@
+//! Small changes of a program that its tests should notice. Makes them; running anything with them is up to others.
+
+mod choose;
+mod collect;
+mod python;
+mod script;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use serde::Serialize;
+use tree_sitter::{InputEdit, Point};
+
+use crate::language::{Language, column_of, errors_in};
+use crate::lines::LineSet;
+use collect::Candidate;
+
+/// One change at one place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Mutant {
+    /// Both count from 1, columns in characters.
+    pub line: u32,
+    pub column: u32,
+    /// The first line of the statement around it: coverage tools report statements there.
+    pub statement: u32,
+    pub range: Range<usize>,
+    pub replacement: String,
+    pub kind: MutantKind,
+    /// For a person: what was there and what is there now.
+    pub description: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MutantKind {
+    /// `<` and `<=`: the edge of a range.
+    Boundary,
+    Comparison,
+    Arithmetic,
+    /// `and`, `or`, `not`.
+    Boolean,
+    /// A condition turned around.
+    Condition,
+    /// A number or a truth value.
+    Constant,
+    Text,
+    /// Nothing returned instead of something.
+    ReturnValue,
+    /// `break` and `continue`.
+    Jump,
+    /// A statement that is gone.
+    Removal,
+    /// A place in a sequence.
+    Index,
+    /// The value of a parameter that is not given.
+    Default,
+    /// Nothing assigned instead of something.
+    Assignment,
+    /// A function or method in place of its counterpart.
+    Call,
+}
+
+/// At most `limit` changes on `lines`, spread over lines and kinds; the same for the same arguments. Each differs from the
+/// source and parses as well as it does. In the order of the text.
+pub fn mutants(language: Language, source: &str, lines: &LineSet, limit: usize, seed: u64) -> Vec<Mutant> {
+    let tree = language.parse(source);
+    let root = tree.root_node();
+    let mut candidates = if language.is_python() {
+        python::candidates(root, source)
+    } else {
+        script::candidates(root, source)
+    };
+    candidates.retain(|c| lines.contains(c.line) || lines.contains(c.statement));
+    let broken = errors_in(&tree, source).len();
+    let is_sound = |candidate: &Candidate| {
+        let changed = replaced(source, &candidate.range, &candidate.replacement);
+        let mut edited = tree.clone();
+        edited.edit(&edit(source, &changed, candidate));
+        let now = language.parse_again(&changed, Some(&edited));
+        changed != source && errors_in(&now, &changed).len() <= broken
+    };
+    let mut chosen = choose::spread(candidates, limit, seed, is_sound);
+    chosen.sort_by_key(|c| (c.range.start, c.range.end));
+    chosen
+        .into_iter()
+        .map(|candidate| finished(candidate, source))
+        .collect()
+}
+
+/// The source with the change in it.
+///
+/// # Panics
+/// When the mutant is of another text, and its range does not fit this one.
+pub fn apply(source: &str, mutant: &Mutant) -> String {
+    replaced(source, &mutant.range, &mutant.replacement)
+}
+
+fn replaced(source: &str, range: &Range<usize>, replacement: &str) -> String {
+    [&source[..range.start], replacement, &source[range.end..]].concat()
+}
+
+fn edit(source: &str, changed: &str, candidate: &Candidate) -> InputEdit {
+    let (start, old_end) = (candidate.range.start, candidate.range.end);
+    let new_end = start + candidate.replacement.len();
+    InputEdit {
+        start_byte: start,
+        old_end_byte: old_end,
+        new_end_byte: new_end,
+        start_position: point(source, start),
+        old_end_position: point(source, old_end),
+        new_end_position: point(changed, new_end),
+    }
+}
+
+fn point(source: &str, byte: usize) -> Point {
+    let before = &source[..byte];
+    Point {
+        row: before.matches('\n').count(),
+        column: byte - before.rfind('\n').map_or(0, |at| at + 1),
+    }
+}
+
+fn finished(candidate: Candidate, source: &str) -> Mutant {
+    let was = shown(&source[candidate.range.clone()]);
+    let description = match (was.is_empty(), candidate.replacement.as_str()) {
+        (true, now) => format!("`{}` inserted", shown(now)),
+        (false, "" | "pass" | ";") => format!("`{was}` removed"),
+        (false, now) => format!("`{was}` became `{}`", shown(now)),
+    };
+    Mutant {
+        line: candidate.line,
+        column: column_of(source, candidate.range.start),
+        statement: candidate.statement,
+        range: candidate.range,
+        replacement: candidate.replacement,
+        kind: candidate.kind,
+        description,
+    }
+}
+
+/// On one line, and short.
+fn shown(text: &str) -> String {
+    const SHOWN: usize = 60;
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= SHOWN {
+        return line;
+    }
+    let mut cut: String = line.chars().take(SHOWN).collect();
+    cut.push('…');
+    cut
+}

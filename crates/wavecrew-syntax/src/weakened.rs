@@ -1,0 +1,306 @@
+//! Compares the tests of a file before and after a change, and names what the change took away. Whether that is allowed is not
+//! its question.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use crate::assertion::Assertion;
+use crate::shape::{Standing, TestShape};
+
+/// One test that demands less than it did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Weakening {
+    pub kind: WeakeningKind,
+    pub test: String,
+    /// Where it stands now; for a removed test, where it stood.
+    pub line: u32,
+    /// For a person, with the test and the line in it.
+    pub message: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WeakeningKind {
+    Removed,
+    Skipped,
+    ExpectedToFail,
+    /// Another test is the only one to run.
+    Focused,
+    Emptied,
+    FewerAssertions,
+    FewerCases,
+    Loosened,
+}
+
+/// In the order of the tests before. A test that only got another name is still there.
+pub fn weakened(before: &[TestShape], after: &[TestShape]) -> Vec<Weakening> {
+    let now: BTreeMap<&str, &TestShape> = after.iter().map(|test| (test.name.as_str(), test)).collect();
+    let known: BTreeSet<&str> = before.iter().map(|test| test.name.as_str()).collect();
+    let mut renamed: Vec<&TestShape> = after
+        .iter()
+        .filter(|test| !known.contains(test.name.as_str()))
+        .collect();
+    let mut found = Vec::new();
+    for old in before {
+        let new = now.get(old.name.as_str()).copied().or_else(|| {
+            let same = |test: &&TestShape| test.fingerprint == old.fingerprint;
+            let at = renamed.iter().position(same)?;
+            Some(renamed.remove(at))
+        });
+        match new {
+            Some(new) => compare(old, new, &mut found),
+            None => found.push(Weakening {
+                kind: WeakeningKind::Removed,
+                test: old.name.clone(),
+                line: old.lines.first,
+                message: format!("the test `{}` (line {}) was removed", old.name, old.lines.first),
+            }),
+        }
+    }
+    for new in after.iter().filter(|test| test.standing == Standing::Only) {
+        let was = before
+            .iter()
+            .any(|t| t.name == new.name && t.standing == Standing::Only);
+        if !was {
+            found.push(at(
+                new,
+                WeakeningKind::Focused,
+                "is now the only one of its file that runs",
+            ));
+        }
+    }
+    found
+}
+
+fn at(test: &TestShape, kind: WeakeningKind, what: &str) -> Weakening {
+    at_line(test, kind, test.lines.first, what)
+}
+
+fn at_line(test: &TestShape, kind: WeakeningKind, line: u32, what: &str) -> Weakening {
+    Weakening {
+        kind,
+        test: test.name.clone(),
+        line,
+        message: format!("the test `{}` (line {line}) {what}", test.name),
+    }
+}
+
+fn compare(old: &TestShape, new: &TestShape, found: &mut Vec<Weakening>) {
+    if new.standing > old.standing {
+        match new.standing {
+            Standing::Skipped => found.push(at(new, WeakeningKind::Skipped, "is now skipped")),
+            Standing::Todo => found.push(at(new, WeakeningKind::Skipped, "is now only a name")),
+            Standing::SkippedIf => {
+                found.push(at(
+                    new,
+                    WeakeningKind::Skipped,
+                    "is now skipped under a condition",
+                ));
+            }
+            Standing::ExpectedToFail => found.push(at(
+                new,
+                WeakeningKind::ExpectedToFail,
+                "is now expected to fail, so that its failure no longer counts",
+            )),
+            // Told of the file as a whole.
+            Standing::Only | Standing::Runs => {}
+        }
+    }
+    if let (Some(then), Some(now)) = (old.cases, new.cases)
+        && now < then
+    {
+        let what = format!("has {now} of its {then} cases left");
+        found.push(at(new, WeakeningKind::FewerCases, &what));
+    }
+    let (then, now) = (old.assertions.len(), new.assertions.len());
+    if then > 0 && now == 0 {
+        let what = if new.hollow > 0 {
+            "asserts only what always holds"
+        } else {
+            "asserts nothing any more"
+        };
+        found.push(at(new, WeakeningKind::Emptied, what));
+        return;
+    }
+    if now < then {
+        let what = format!("has {now} of its {then} assertions left");
+        found.push(at(new, WeakeningKind::FewerAssertions, &what));
+    }
+    loosened(old, new, found);
+}
+
+/// Assertions that are the same on both sides are set aside; of the others, those about the same thing are compared, and
+/// what is left then by its strength, strongest first.
+fn loosened(old: &TestShape, new: &TestShape, found: &mut Vec<Weakening>) {
+    let mut now: Vec<&Assertion> = new.assertions.iter().collect();
+    let mut then: Vec<&Assertion> = Vec::new();
+    for assertion in &old.assertions {
+        match now.iter().position(|a| a.text == assertion.text) {
+            Some(same) => drop(now.remove(same)),
+            None => then.push(assertion),
+        }
+    }
+    let mut tell = |before: &Assertion, after: &Assertion| {
+        if after.strength.is_weaker_than(before.strength) {
+            let what = format!(
+                "was loosened: it demanded {} (`{}`), now {} (`{}`)",
+                before.strength, before.text, after.strength, after.text
+            );
+            found.push(at_line(new, WeakeningKind::Loosened, after.line, &what));
+        }
+    };
+    then.retain(|before| {
+        let about_the_same = |after: &&Assertion| {
+            after.subject == before.subject
+                && after.strength.is_about_exceptions() == before.strength.is_about_exceptions()
+        };
+        let Some(same) = now.iter().position(about_the_same) else {
+            return true;
+        };
+        tell(before, now.remove(same));
+        false
+    });
+    for about_exceptions in [false, true] {
+        let ranked = |assertions: &[&Assertion]| -> Vec<Assertion> {
+            let mut some: Vec<Assertion> = assertions
+                .iter()
+                .filter(|a| a.strength.is_about_exceptions() == about_exceptions)
+                .map(|a| (*a).clone())
+                .collect();
+            some.sort_by_key(|a| std::cmp::Reverse(a.strength.rank()));
+            some
+        };
+        for (before, after) in ranked(&then).iter().zip(&ranked(&now)) {
+            tell(before, after);
+        }
+    }
+}
+
+#[cfg(test)]
+mod examples {
+    use super::*;
+    use crate::{Language, tests};
+
+    #[test]
+    fn what_a_change_took_away_is_told() {
+        let before = "def test_a():\n    assert f(1) == 2\n    assert g() == 3\n";
+        let cases = [
+            (before, vec![]),
+            (
+                "def test_renamed():\n    assert f(1) == 2\n    assert g() == 3\n",
+                vec![],
+            ),
+            (
+                "def test_a():\n    assert f(1) == 4\n    assert g() == 3\n    assert h()\n",
+                vec![],
+            ),
+            ("", vec!["the test `test_a` (line 1) was removed"]),
+            (
+                "import pytest\n@pytest.mark.skip\ndef test_a():\n    assert f(1) == 2\n    assert g() == 3\n",
+                vec!["the test `test_a` (line 2) is now skipped"],
+            ),
+            (
+                "@pytest.mark.xfail\ndef test_a():\n    assert f(1) == 2\n    assert g() == 3\n",
+                vec![
+                    "the test `test_a` (line 1) is now expected to fail, so that its failure no longer counts",
+                ],
+            ),
+            (
+                "def test_a():\n    pass\n",
+                vec!["the test `test_a` (line 1) asserts nothing any more"],
+            ),
+            (
+                "def test_a():\n    assert True\n",
+                vec!["the test `test_a` (line 1) asserts only what always holds"],
+            ),
+            (
+                "def test_a():\n    assert f(1) == 2\n",
+                vec!["the test `test_a` (line 1) has 1 of its 2 assertions left"],
+            ),
+            (
+                "def test_a():\n    assert f(1) is not None\n    assert g() == 3\n",
+                vec![
+                    "the test `test_a` (line 2) was loosened: it demanded an exact value (`f ( 1 ) == 2`), now that there is \
+                 a value (`f ( 1 ) is not None`)",
+                ],
+            ),
+            (
+                "def test_a():\n    x = f(1)\n    assert x in (1, 2)\n    assert g() == 3\n",
+                vec![
+                    "the test `test_a` (line 3) was loosened: it demanded an exact value (`f ( 1 ) == 2`), now a property of \
+                 the value (`x in ( 1 , 2 )`)",
+                ],
+            ),
+        ];
+        for (after, expected) in cases {
+            let found = weakened(&tests(Language::Python, before), &tests(Language::Python, after));
+            let messages: Vec<&str> = found.iter().map(|w| w.message.as_str()).collect();
+            assert_eq!(messages, expected, "{after}");
+        }
+    }
+
+    #[test]
+    fn assertions_that_demand_less_are_told_in_both_languages() {
+        use WeakeningKind::{FewerCases, Focused, Loosened};
+        let wrap = |body: &str| format!("test('x', () => {{ {body} }});");
+        let scripts = [
+            ("expect(f()).toBe(1)", "expect(f()).toBeDefined()"),
+            ("expect(f()).toEqual([1])", "expect(f()).toBeTruthy()"),
+            ("expect(f()).toEqual([1])", "expect(f()).toHaveLength(1)"),
+            ("expect(() => f()).toThrow('no')", "expect(() => f()).toThrow()"),
+            ("expect(f()).toBeCloseTo(1, 5)", "expect(f()).toBeCloseTo(1, 0)"),
+            ("expect(f()).toBe(1)", "expect(f()).not.toBe(2)"),
+        ];
+        let pythons = [
+            ("assert f() == 1", "assert f()"),
+            ("assert f() == 1", "assert f() in (1, 2)"),
+            (
+                "with pytest.raises(KeyError):\n        f()",
+                "with pytest.raises(Exception):\n        f()",
+            ),
+            (
+                "with pytest.raises(KeyError, match='a'):\n        f()",
+                "with pytest.raises(KeyError):\n        f()",
+            ),
+            (
+                "assert f() == pytest.approx(1, abs=0.01)",
+                "assert f() == pytest.approx(1, abs=5)",
+            ),
+            ("self.assertEqual(f(), 1)", "self.assertIsNotNone(f())"),
+        ];
+        let kinds = |language, before: &str, after: &str| -> Vec<WeakeningKind> {
+            let found = weakened(&tests(language, before), &tests(language, after));
+            found.into_iter().map(|w| w.kind).collect()
+        };
+        for (before, after) in scripts {
+            let (before, after) = (wrap(before), wrap(after));
+            assert_eq!(
+                kinds(Language::JavaScript, &before, &after),
+                [Loosened],
+                "{after}"
+            );
+            assert_eq!(kinds(Language::JavaScript, &after, &before), [], "{before}");
+        }
+        for (before, after) in pythons {
+            let wrap = |body: &str| format!("def test_x(self):\n    {body}\n");
+            let (before, after) = (wrap(before), wrap(after));
+            assert_eq!(kinds(Language::Python, &before, &after), [Loosened], "{after}");
+            assert_eq!(kinds(Language::Python, &after, &before), [], "{before}");
+        }
+        let each = |rows: &str| format!("test.each([{rows}])('x', (a) => {{ expect(f(a)).toBe(1); }});");
+        assert_eq!(
+            kinds(Language::JavaScript, &each("1, 2"), &each("1")),
+            [FewerCases]
+        );
+        let only = "test('a', () => {}); test.only('b', () => {});";
+        assert_eq!(
+            kinds(
+                Language::JavaScript,
+                "test('a', () => {}); test('b', () => {});",
+                only
+            ),
+            [Focused]
+        );
+    }
+}

@@ -1,0 +1,332 @@
+//! Brings kept tests into the project, by its own conventions: into its test folders, under names that are free, with
+//! imports that hold there. Overwrites nothing.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use wavecrew_measure::detect::{Framework, Language};
+use wavecrew_measure::run::{MeasureError, Order, Request, Runner, Wanted};
+use wavecrew_measure::{FileCoverage, TestCase};
+
+use crate::layer::{self, Kind, Placed};
+use crate::rounds;
+use crate::scope::Scope;
+
+/// A file that is to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewFile {
+    /// Relative to the project.
+    pub path: PathBuf,
+    pub text: String,
+    framework: usize,
+    kind: Kind,
+}
+
+/// What would be written, and what is there already.
+#[derive(Debug, Default)]
+pub struct Plan {
+    pub files: Vec<NewFile>,
+    /// Same text, same place.
+    pub there: Vec<PathBuf>,
+}
+
+pub fn plan(session: &Path, project: &Path, scope: &Scope) -> io::Result<Plan> {
+    let mut plan = Plan::default();
+    let mut taken = BTreeSet::new();
+    for layer in &scope.layers {
+        let folder = rounds::accepted(session, &layer.name);
+        let placed = layer::place(scope, &layer.name, &folder)?;
+        for (index, framework) in scope.frameworks.iter().enumerate() {
+            let mine: Vec<&Placed> = placed.iter().filter(|file| file.framework == index).collect();
+            let name = Path::new(layer.folder.file_name().unwrap_or_default());
+            let from = layer::folder_of(framework, name);
+            // Helpers are found by their names: together with tests they keep a folder of their own.
+            let own_folder = mine.iter().any(|file| file.kind == Kind::Helper)
+                || matches!(framework.framework, Framework::Cargo | Framework::Go);
+            let to = if own_folder {
+                from.clone()
+            } else {
+                from.parent().unwrap_or(&from).to_owned()
+            };
+            for file in mine {
+                let below = file.target.strip_prefix(&from).unwrap_or(&file.file);
+                let source = fs::read_to_string(folder.join(&file.file))?;
+                let moved = Moved {
+                    project,
+                    from: &from,
+                    to: &to,
+                };
+                let text = moved.text(&file.target, &to.join(below), &source);
+                let free = |path: &Path| !taken.contains(path) && !project.join(path).exists();
+                let wanted = to.join(below);
+                if fs::read_to_string(project.join(&wanted)).is_ok_and(|there| there == text) {
+                    plan.there.push(wanted);
+                    continue;
+                }
+                let Some(path) = names(&wanted, &layer.name).find(|path| free(path)) else {
+                    continue;
+                };
+                taken.insert(path.clone());
+                plan.files.push(NewFile {
+                    path,
+                    text,
+                    framework: index,
+                    kind: file.kind,
+                });
+            }
+        }
+    }
+    Ok(plan)
+}
+
+/// The wanted name, then with the layer in it, then with numbers.
+fn names(wanted: &Path, layer: &str) -> impl Iterator<Item = PathBuf> {
+    let layer = layer.to_lowercase();
+    let file = wanted
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let with = {
+        let wanted = wanted.to_owned();
+        move |mark: &str| {
+            let (stem, end) = match file.find(".test.").or_else(|| file.find(".spec.")) {
+                Some(at) => file.split_at(at),
+                None => file
+                    .rfind('.')
+                    .map_or((file.as_str(), ""), |at| file.split_at(at)),
+            };
+            // Go knows tests by the end of their name.
+            let (stem, end) = match stem.strip_suffix("_test") {
+                Some(before) => (before, format!("_test{end}")),
+                None => (stem, end.to_owned()),
+            };
+            wanted.with_file_name(format!("{stem}_{mark}{end}"))
+        }
+    };
+    [wanted.to_owned(), with(&layer)]
+        .into_iter()
+        .chain((2..1000).map(move |n| with(&format!("{layer}_{n}"))))
+}
+
+/// A folder of tests that goes elsewhere.
+struct Moved<'a> {
+    project: &'a Path,
+    from: &'a Path,
+    to: &'a Path,
+}
+
+impl Moved<'_> {
+    /// The text for the new place: relative paths to what does not move along are written anew.
+    fn text(&self, was: &Path, is: &Path, source: &str) -> String {
+        if self.from == self.to || Language::of(was) != Some(Language::JavaScript) {
+            return source.to_owned();
+        }
+        let (Some(old), Some(new)) = (was.parent(), is.parent()) else {
+            return source.to_owned();
+        };
+        let mut out = String::with_capacity(source.len());
+        let mut rest = source;
+        while let Some(at) = rest.find(['\'', '"', '`']) {
+            let quote = &rest[at..=at];
+            out.push_str(&rest[..=at]);
+            rest = &rest[at + 1..];
+            let Some(end) = rest.find([quote.chars().next().unwrap_or('"'), '\n']) else {
+                break;
+            };
+            let word = &rest[..end];
+            match self.rewritten(word, old, new) {
+                Some(path) => out.push_str(&path),
+                None => out.push_str(word),
+            }
+            out.push_str(&rest[end..=end]);
+            rest = &rest[end + 1..];
+        }
+        out.push_str(rest);
+        out
+    }
+
+    fn rewritten(&self, word: &str, old: &Path, new: &Path) -> Option<String> {
+        if !(word.starts_with("./") || word.starts_with("../")) {
+            return None;
+        }
+        let target = plain(&old.join(word))?;
+        if target.starts_with(self.from) || !is_module(&self.project.join(&target)) {
+            return None;
+        }
+        let path = relative(new, &target);
+        Some(if path.starts_with("..") {
+            path
+        } else {
+            format!("./{path}")
+        })
+    }
+}
+
+/// Whether an import of this path finds something.
+fn is_module(path: &Path) -> bool {
+    let endings = [
+        "ts", "tsx", "js", "jsx", "mjs", "cjs", "mts", "cts", "json", "vue", "svelte",
+    ];
+    let with = |ending: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".{ending}"));
+        PathBuf::from(name).is_file()
+    };
+    // TypeScript names the file that it will become.
+    let source = |ending: &str| path.extension().is_some() && path.with_extension(ending).is_file();
+    path.exists() || endings.iter().any(|ending| with(ending) || source(ending))
+}
+
+/// Without `.` and `..`; `None` when it leads out of the project.
+fn plain(path: &Path) -> Option<PathBuf> {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                if !out.pop() {
+                    return None;
+                }
+            }
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => out.push(part),
+        }
+    }
+    Some(out)
+}
+
+fn relative(from: &Path, to: &Path) -> String {
+    let (a, b): (Vec<_>, Vec<_>) = (from.components().collect(), to.components().collect());
+    let same = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
+    let up = std::iter::repeat_n("..".to_owned(), a.len() - same);
+    let down = b[same..]
+        .iter()
+        .map(|part| part.as_os_str().to_string_lossy().into_owned());
+    up.chain(down).collect::<Vec<_>>().join("/")
+}
+
+impl Plan {
+    /// For a person to see before anything is written.
+    pub fn diff(&self) -> String {
+        let mut out = String::new();
+        for file in &self.files {
+            let name = file.path.display().to_string();
+            let diff = similar::TextDiff::from_lines("", &file.text);
+            out.push_str(&diff.unified_diff().header("/dev/null", &name).to_string());
+        }
+        out
+    }
+
+    /// Writes the files. One that has appeared meanwhile is left as it is, and named.
+    pub fn write(&self, project: &Path) -> io::Result<Vec<PathBuf>> {
+        let mut passed_over = Vec::new();
+        for file in &self.files {
+            let path = project.join(&file.path);
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            match fs::File::create_new(&path) {
+                Ok(mut out) => io::Write::write_all(&mut out, file.text.as_bytes())?,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    passed_over.push(file.path.clone());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(passed_over)
+    }
+
+    /// Runs the new files where they are now.
+    pub fn measure(
+        &self,
+        project: &Path,
+        scope: &Scope,
+        cache: &Path,
+        runner: impl Fn(PathBuf) -> Runner,
+    ) -> Result<Applied, MeasureError> {
+        let mut applied = Applied::default();
+        for (index, framework) in scope.frameworks.iter().enumerate() {
+            let tests: Vec<PathBuf> = self
+                .files
+                .iter()
+                .filter(|file| file.framework == index && file.kind == Kind::Test)
+                .map(|file| project.join(&file.path))
+                .collect();
+            if tests.is_empty() {
+                continue;
+            }
+            let owner = framework.in_tree(project);
+            let files: Vec<PathBuf> = scope
+                .files_of(framework)
+                .map(|file| project.join(&file.path))
+                .filter(|file| file.exists())
+                .collect();
+            let found = runner(cache.to_owned()).measure(&Request {
+                project: &owner,
+                scope: &files,
+                tests: &tests,
+                coverage: Wanted::TestsAndCoverage,
+                order: Order::Usual,
+            })?;
+            applied.files.extend(found.coverage.files().to_vec());
+            applied.tests.extend(found.tests);
+        }
+        Ok(applied)
+    }
+}
+
+/// What the applied tests came to in the project itself.
+#[derive(Debug, Default)]
+pub struct Applied {
+    pub tests: Vec<TestCase>,
+    pub files: Vec<FileCoverage>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_taken_get_the_layer_and_then_numbers() {
+        let some = |name: &str| -> Vec<String> {
+            names(Path::new(name), "L1")
+                .take(3)
+                .map(|path| path.display().to_string())
+                .collect()
+        };
+        assert_eq!(
+            some("tests/test_a.py"),
+            ["tests/test_a.py", "tests/test_a_l1.py", "tests/test_a_l1_2.py"]
+        );
+        assert_eq!(some("a.test.ts"), ["a.test.ts", "a_l1.test.ts", "a_l1_2.test.ts"]);
+        assert_eq!(
+            some("m/x_test.go"),
+            ["m/x_test.go", "m/x_l1_test.go", "m/x_l1_2_test.go"]
+        );
+    }
+
+    #[test]
+    fn imports_are_rewritten_for_the_final_place() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("src")).unwrap();
+        fs::write(dir.path().join("src/cart.ts"), "").unwrap();
+        let moved = Moved {
+            project: dir.path(),
+            from: Path::new("tests/L1-unit"),
+            to: Path::new("tests"),
+        };
+        let source = "import { a } from '../../src/cart';\nimport b from \"../../src/cart.js\";\nimport c from './helper';\nconst d = '../../no/file';\nit(`it's`, () => {});\n";
+        let text = moved.text(
+            Path::new("tests/L1-unit/a.test.ts"),
+            Path::new("tests/a.test.ts"),
+            source,
+        );
+        assert_eq!(
+            text,
+            "import { a } from '../src/cart';\nimport b from \"../src/cart.js\";\nimport c from './helper';\nconst d = '../../no/file';\nit(`it's`, () => {});\n"
+        );
+        assert_eq!(relative(Path::new("src"), Path::new("src/x/y.ts")), "x/y.ts");
+    }
+}

@@ -1,0 +1,115 @@
+//! The project's own tests before anything was written: red or green, what counts later is what is newly red.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use wavecrew_measure::run::Wanted;
+use wavecrew_measure::{FileCoverage, Measurement, Outcome, TestId};
+
+use crate::bench::{Bench, Trouble};
+use crate::scope::FrameworkInScope;
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Baseline {
+    pub suites: Vec<Suite>,
+}
+
+/// The suite of one framework.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Suite {
+    pub root: PathBuf,
+    pub framework: String,
+    #[serde(flatten)]
+    pub result: SuiteResult,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SuiteResult {
+    Measurement(Measurement),
+    /// Why it could not be run, and what helps.
+    Error {
+        message: String,
+        help: String,
+    },
+}
+
+impl Baseline {
+    /// Runs what is there. A suite that cannot be run is a fact about the project, not a failure of ours.
+    pub fn measure(bench: &Bench) -> Result<Self, Trouble> {
+        let mut suites = Vec::new();
+        for framework in &bench.scope.frameworks {
+            let result = match bench.own_suite(framework, Wanted::TestsAndCoverage) {
+                Ok(found) => SuiteResult::Measurement(found),
+                Err(error @ Trouble::Environment(_)) => SuiteResult::Error {
+                    message: error.to_string(),
+                    help: error.help(),
+                },
+                Err(error @ Trouble::Disk(_)) => return Err(error),
+            };
+            suites.push(Suite {
+                root: framework.root.clone(),
+                framework: framework.framework.name().to_owned(),
+                result,
+            });
+        }
+        Ok(Self { suites })
+    }
+
+    fn file(session: &Path) -> PathBuf {
+        session.join("results/baseline.json")
+    }
+
+    pub fn read(session: &Path) -> io::Result<Self> {
+        serde_json::from_slice(&fs::read(Self::file(session))?).map_err(io::Error::other)
+    }
+
+    pub fn write(&self, session: &Path) -> io::Result<()> {
+        let text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
+        fs::write(Self::file(session), text)
+    }
+
+    fn measurements(&self) -> impl Iterator<Item = (&Suite, &Measurement)> {
+        self.suites.iter().filter_map(|suite| match &suite.result {
+            SuiteResult::Measurement(found) => Some((suite, found)),
+            SuiteResult::Error { .. } => None,
+        })
+    }
+
+    /// Files in scope as the existing tests cover them.
+    pub fn coverage(&self) -> Vec<FileCoverage> {
+        self.measurements()
+            .flat_map(|(_, found)| found.coverage.files().to_vec())
+            .collect()
+    }
+
+    pub fn red(&self) -> usize {
+        self.measurements().map(|(_, found)| found.red().count()).sum()
+    }
+
+    pub fn tests(&self) -> usize {
+        self.measurements().map(|(_, found)| found.tests.len()).sum()
+    }
+
+    /// Tests that passed before and do not now.
+    pub fn newly_red(&self, framework: &FrameworkInScope, now: &Measurement) -> Vec<TestId> {
+        let Some((_, before)) = self
+            .measurements()
+            .find(|(suite, _)| suite.root == framework.root && suite.framework == framework.framework.name())
+        else {
+            return Vec::new();
+        };
+        let now: BTreeMap<&TestId, &Outcome> =
+            now.tests.iter().map(|test| (&test.id, &test.outcome)).collect();
+        before
+            .tests
+            .iter()
+            .filter(|test| test.outcome == Outcome::Passed)
+            .filter(|test| now.get(&test.id).is_none_or(|outcome| outcome.is_red()))
+            .map(|test| test.id.clone())
+            .collect()
+    }
+}

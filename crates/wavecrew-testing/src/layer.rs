@@ -1,0 +1,182 @@
+//! Where the tests of a layer lie in the session, and where they are laid in a copy of the project so that the framework
+//! finds them.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use wavecrew_measure::detect::{Framework, Language};
+
+use crate::scope::{FrameworkInScope, Scope};
+use crate::tree::Manifest;
+
+/// A file below a layer's folder, with its place in a copy of the project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placed {
+    /// Relative to the layer's folder.
+    pub file: PathBuf,
+    /// Which of the scope's frameworks runs it.
+    pub framework: usize,
+    /// Relative to the project.
+    pub target: PathBuf,
+    pub kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The framework is told to run it.
+    Test,
+    /// Lies beside tests for their use.
+    Helper,
+}
+
+/// All files below a folder, relative to it, sorted. What frameworks and agents leave behind does not count.
+pub fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(next) = open.pop() {
+        let entries = match fs::read_dir(&next) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        for entry in entries {
+            let entry = entry?;
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            let kind = entry.file_type()?;
+            if name.starts_with('.') || ["__pycache__", "node_modules"].contains(&&*name) {
+                continue;
+            }
+            if kind.is_dir() {
+                open.push(entry.path());
+            } else if kind.is_file() {
+                found.extend(entry.path().strip_prefix(folder).map(Path::to_owned));
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The files of a layer that lie below `folder`, each with its place. A file in a language that no framework of the scope
+/// tests has none.
+pub fn place(scope: &Scope, layer: &str, folder: &Path) -> io::Result<Vec<Placed>> {
+    Ok(files(folder)?
+        .into_iter()
+        .filter_map(|file| placed(scope, layer, file))
+        .collect())
+}
+
+fn placed(scope: &Scope, layer: &str, file: PathBuf) -> Option<Placed> {
+    let (index, below) = owner(scope, &file)?;
+    let framework = &scope.frameworks[index];
+    let target = folder_of(framework, layer_name(scope, layer)).join(below);
+    Some(Placed {
+        kind: if is_collected(&file, &framework.framework) {
+            Kind::Test
+        } else {
+            Kind::Helper
+        },
+        target,
+        framework: index,
+        file,
+    })
+}
+
+/// The last part of the layer's folder: `L1-unit`.
+fn layer_name<'a>(scope: &'a Scope, layer: &'a str) -> &'a Path {
+    scope
+        .folder(layer)
+        .and_then(|folder| folder.file_name())
+        .map_or(Path::new(layer), Path::new)
+}
+
+/// The folder, relative to the project, that a layer's tests of a framework are laid into.
+pub fn folder_of(framework: &FrameworkInScope, layer: &Path) -> PathBuf {
+    let root = framework.root.strip_prefix(".").unwrap_or(&framework.root);
+    match framework.framework {
+        // Only files directly in `tests`, or in the package itself, are tests there.
+        Framework::Cargo | Framework::Go => root.join(&framework.place),
+        Framework::Pytest | Framework::Vitest | Framework::Jest | Framework::Command { .. } => {
+            root.join(&framework.place).join(layer)
+        }
+    }
+}
+
+/// Which framework a file is for, and its path below that framework's part of the layer. In a project of several roots
+/// the files of each lie below its path; what lies elsewhere is for the first framework of its language.
+fn owner<'a>(scope: &Scope, file: &'a Path) -> Option<(usize, &'a Path)> {
+    let language = Language::of(file);
+    let speaks = |framework: &FrameworkInScope| {
+        language.is_none()
+            || framework
+                .framework
+                .language()
+                .is_none_or(|own| Some(own) == language)
+    };
+    let below = scope
+        .frameworks
+        .iter()
+        .enumerate()
+        .filter(|(_, framework)| framework.root != Path::new(".") && speaks(framework))
+        .filter_map(|(index, framework)| Some((index, file.strip_prefix(&framework.root).ok()?)))
+        .min_by_key(|(_, below)| below.components().count());
+    below.or_else(|| {
+        let own = scope
+            .frameworks
+            .iter()
+            .position(|f| f.root == Path::new(".") && speaks(f));
+        Some((own.or_else(|| scope.frameworks.iter().position(speaks))?, file))
+    })
+}
+
+/// Whether the framework takes a file of this name for tests.
+pub fn is_collected(file: &Path, framework: &Framework) -> bool {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let (stem, ending) = name.rsplit_once('.').unwrap_or((&name, ""));
+    match framework {
+        Framework::Pytest => ending == "py" && (stem.starts_with("test_") || stem.ends_with("_test")),
+        Framework::Vitest | Framework::Jest => {
+            Language::of(file) == Some(Language::JavaScript)
+                && [".test", ".spec"].iter().any(|end| stem.ends_with(end))
+        }
+        Framework::Cargo => ending == "rs" && file.components().count() == 1,
+        Framework::Go => name.ends_with("_test.go"),
+        Framework::Command { .. } => true,
+    }
+}
+
+/// Lays files of a layer into a copy of the project, in place of what was left there before; dropping the result takes
+/// them away again.
+pub fn lay(tree: &Path, folder: &Path, files: &[Placed], project: &Manifest) -> io::Result<Laid> {
+    let mut laid = Laid(Vec::new());
+    for placed in files {
+        let target = tree.join(&placed.target);
+        if project.knows(&placed.target) {
+            return Err(io::Error::other(format!(
+                "{} is there already: give the new test another name",
+                placed.target.display()
+            )));
+        }
+        if let Some(parent) = target.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        laid.0.push(target.clone());
+        fs::copy(folder.join(&placed.file), target)?;
+    }
+    Ok(laid)
+}
+
+/// Files that are there for a while.
+#[derive(Debug)]
+pub struct Laid(Vec<PathBuf>);
+
+impl Drop for Laid {
+    fn drop(&mut self) {
+        for file in &self.0 {
+            // What is left is seen by the next one who wants the place.
+            let _ = fs::remove_file(file);
+        }
+    }
+}

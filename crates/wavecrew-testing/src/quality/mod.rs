@@ -1,0 +1,126 @@
+//! How good the finished suite is: four parts, each computed from what was measured. What cannot be known is left out of
+//! the score, and said so; nothing is estimated.
+
+mod plot;
+mod score;
+mod sections;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde::Deserialize;
+use wavecrew_measure::FileCoverage;
+
+use crate::baseline::Baseline;
+use crate::figures::together;
+use crate::result::RunResult;
+use crate::rounds;
+use crate::scope::Scope;
+
+pub use score::{Part, Score};
+
+/// Everything that a report on a session is made from.
+#[derive(Debug)]
+pub struct Data {
+    pub layers: Vec<LayerData>,
+    pub before: Vec<FileCoverage>,
+    pub after: Vec<FileCoverage>,
+    pub defects: Vec<Defect>,
+}
+
+#[derive(Debug)]
+pub struct LayerData {
+    pub run: RunResult,
+    /// The critic's earlier runs, oldest first.
+    pub history: Vec<RunResult>,
+    /// How often the loop sent work back.
+    pub rounds: u32,
+}
+
+/// A defect that a worker wrote down.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Defect {
+    #[serde(default)]
+    pub file: String,
+    #[serde(default)]
+    pub line: serde_json::Value,
+    #[serde(default)]
+    pub pattern: String,
+    #[serde(default)]
+    pub description: String,
+}
+
+impl Data {
+    pub fn read(session: &Path, scope: &Scope) -> io::Result<Self> {
+        #[derive(Default, Deserialize)]
+        struct Loops {
+            #[serde(default)]
+            rounds: BTreeMap<String, u32>,
+        }
+        let state = fs::read(session.join("gc-state.json")).unwrap_or_default();
+        let loops: Loops = serde_json::from_slice(&state).unwrap_or_default();
+        let before = Baseline::read(session).unwrap_or_default().coverage();
+        let mut after = before.clone();
+        let mut layers = Vec::new();
+        for layer in &scope.layers {
+            let Ok(run) = RunResult::read(session, &layer.name) else {
+                continue;
+            };
+            if let Some(covered) = &run.coverage {
+                after = together(&after, &covered.files);
+            }
+            layers.push(LayerData {
+                history: rounds::history(session, &layer.name, &run.task, run.attempt),
+                rounds: loops.rounds.get(&layer.name).copied().unwrap_or(0),
+                run,
+            });
+        }
+        Ok(Self {
+            layers,
+            before,
+            after,
+            defects: defects(session)?,
+        })
+    }
+}
+
+/// One per place, as the board's last word has it.
+fn defects(session: &Path) -> io::Result<Vec<Defect>> {
+    #[derive(Deserialize)]
+    struct Entry {
+        #[serde(rename = "type")]
+        kind: String,
+        data: serde_json::Value,
+    }
+    let text = match fs::read_to_string(session.join("discoveries.ndjson")) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut found: BTreeMap<(String, String), Defect> = BTreeMap::new();
+    for line in text.lines() {
+        let Ok(entry) = serde_json::from_str::<Entry>(line) else {
+            continue;
+        };
+        if entry.kind != "defect_found" {
+            continue;
+        }
+        if let Ok(defect) = serde_json::from_value::<Defect>(entry.data) {
+            found.insert((defect.file.clone(), defect.line.to_string()), defect);
+        }
+    }
+    Ok(found.into_values().collect())
+}
+
+/// Puts the computed score and the measured tables into the analyst's report, in place of what it wrote there, and the
+/// plot beside it.
+pub fn complete(session: &Path, data: &Data) -> io::Result<Score> {
+    let score = Score::of(data);
+    let path = session.join("analysis/quality-report.md");
+    let text = fs::read_to_string(&path)?;
+    fs::write(session.join("analysis/coverage.svg"), plot::svg(data))?;
+    fs::write(path, sections::completed(&text, &score, data))?;
+    Ok(score)
+}

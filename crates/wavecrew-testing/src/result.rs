@@ -1,0 +1,91 @@
+//! `results/run-{layer}.json`: what was measured of a layer, for people, for the loop, for the report.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use wavecrew_measure::{FileCoverage, Note, Outcome, Ratio, TestCase, TestId};
+
+use crate::accept::Rejected;
+use crate::rounds;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RunResult {
+    pub layer: String,
+    pub task: String,
+    /// Which run of the row this is, and so which round of the loop.
+    pub attempt: u32,
+    /// On what is kept; the row holds these.
+    pub pass_rate: String,
+    /// `None` without a coverage tool.
+    pub coverage_achieved: Option<String>,
+    pub target: f64,
+    /// On everything that was written; the loop goes by this.
+    pub delivered: Suite,
+    pub accepted: Suite,
+    /// Of the accepted tests, over all files in scope.
+    pub coverage: Option<Covered>,
+    pub rejected: Vec<Rejected>,
+    /// Failing in the same way each time: the test is wrong, or the code is.
+    pub suspected_defects: Vec<TestId>,
+    pub mutation: Option<Killed>,
+    pub notes: Vec<Note>,
+    /// Everything that was written, with its outcome.
+    pub tests: Vec<TestCase>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Suite {
+    pub tests: usize,
+    pub passed: u64,
+    pub pass_rate: String,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Covered {
+    pub lines: Ratio,
+    pub files: Vec<FileCoverage>,
+}
+
+/// What the accepted tests noticed of deliberate changes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Killed {
+    /// Of the suite that was tried: the same one need not be tried again.
+    pub suite: String,
+    pub killed: u64,
+    pub total: u64,
+    pub survivors: Vec<Survivor>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Survivor {
+    pub file: String,
+    pub line: u32,
+    pub description: String,
+}
+
+impl RunResult {
+    pub fn read(session: &Path, layer: &str) -> io::Result<Self> {
+        Self::read_file(&rounds::run_file(session, layer))
+    }
+
+    pub fn read_file(path: &Path) -> io::Result<Self> {
+        serde_json::from_slice(&fs::read(path)?).map_err(io::Error::other)
+    }
+
+    pub fn write(&self, session: &Path) -> io::Result<()> {
+        let mut text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
+        text.push(b'\n');
+        fs::write(rounds::run_file(session, &self.layer), text)
+    }
+
+    /// File and name of the tests that passed.
+    pub fn passed(&self) -> BTreeSet<(String, String)> {
+        let passed = self.tests.iter().filter(|test| test.outcome == Outcome::Passed);
+        passed
+            .map(|test| (test.id.file.clone(), test.id.name.clone()))
+            .collect()
+    }
+}

@@ -1,0 +1,109 @@
+//! Copies of a layer's tests: as last examined, so that weakening is seen; per round, so that a worse one can be taken
+//! back; and the accepted suite.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::layer;
+use crate::result::RunResult;
+use crate::scope::Scope;
+
+/// The layer's tests as they were when they were last examined and found honest.
+pub fn kept(session: &Path, layer: &str) -> PathBuf {
+    session.join("results/kept").join(layer)
+}
+
+/// The layer's tests without what is not worth keeping.
+pub fn accepted(session: &Path, layer: &str) -> PathBuf {
+    session.join("results/accepted").join(layer)
+}
+
+/// Tests that were set aside because they may show a defect of the code.
+pub fn quarantine(session: &Path, layer: &str) -> PathBuf {
+    session.join("results/quarantine").join(layer)
+}
+
+/// What a run of a critic's row was measured on; a worse round after it is undone by putting this back.
+pub fn round(session: &Path, task: &str, attempt: u32) -> PathBuf {
+    session.join("rounds").join(format!("{task}.{attempt}"))
+}
+
+pub fn run_file(session: &Path, layer: &str) -> PathBuf {
+    session.join("results").join(format!("run-{layer}.json"))
+}
+
+pub fn feedback_file(session: &Path, layer: &str) -> PathBuf {
+    session.join("results").join(format!("feedback-{layer}.md"))
+}
+
+/// Makes `to` hold the files of `from` and nothing else.
+pub fn mirror(from: &Path, to: &Path) -> io::Result<()> {
+    let files = layer::files(from)?;
+    fs::create_dir_all(to)?;
+    for old in layer::files(to)? {
+        if !files.contains(&old) {
+            fs::remove_file(to.join(old))?;
+        }
+    }
+    for file in files {
+        let target = to.join(&file);
+        if let Some(parent) = target.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::copy(from.join(&file), target)?;
+    }
+    Ok(())
+}
+
+/// The same for folders of the same files.
+pub fn print(folder: &Path) -> io::Result<String> {
+    let mut hash = xxhash_rust::xxh3::Xxh3::new();
+    for file in layer::files(folder)? {
+        let text = fs::read(folder.join(&file))?;
+        hash.update(format!("{}\0{}\0", file.display(), text.len()).as_bytes());
+        hash.update(&text);
+    }
+    Ok(format!("{:032x}", hash.digest128()))
+}
+
+/// Leaves nothing of a copy.
+pub fn empty(folder: &Path) -> io::Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    fs::create_dir_all(folder)
+}
+
+/// Keeps a round: tests, accepted suite and result, and beside it the list of what is to be put back.
+pub fn keep(session: &Path, layer: &str, task: &str, attempt: u32, scope: &Scope) -> io::Result<()> {
+    let to = round(session, task, attempt);
+    let tests = scope.folder(layer).map(Path::to_owned).unwrap_or_default();
+    let folders = [
+        tests,
+        PathBuf::from("results/accepted").join(layer),
+        PathBuf::from("results/kept").join(layer),
+    ];
+    for folder in &folders {
+        mirror(&session.join(folder), &to.join(folder))?;
+    }
+    let run = PathBuf::from("results").join(format!("run-{layer}.json"));
+    fs::copy(session.join(&run), to.join(&run))?;
+    let list = serde_json::json!({ "folders": folders, "files": [run] });
+    fs::write(
+        session.join("rounds").join(format!("{task}.{attempt}.json")),
+        list.to_string(),
+    )
+}
+
+/// The results of a critic's earlier runs, oldest first.
+pub fn history(session: &Path, layer: &str, task: &str, before: u32) -> Vec<RunResult> {
+    let file = |attempt| {
+        round(session, task, attempt)
+            .join("results")
+            .join(format!("run-{layer}.json"))
+    };
+    (1..before)
+        .filter_map(|attempt| RunResult::read_file(&file(attempt)).ok())
+        .collect()
+}

@@ -1,0 +1,26 @@
+//! Asks the user's own git. Names come zero-terminated, so that spaces and other alphabets survive.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Names between zero bytes.
+pub fn names(output: &[u8]) -> impl Iterator<Item = PathBuf> {
+    output
+        .split(|&byte| byte == 0)
+        .filter(|name| !name.is_empty())
+        .map(|name| PathBuf::from(OsStr::from_bytes(name)))
+}
+
+/// What git printed; `None` when it refused.
+pub fn run(project: &Path, args: &[&str]) -> io::Result<Option<Vec<u8>>> {
+    let output = Command::new("git")
+        .current_dir(project)
+        .args(args)
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()?;
+    Ok(output.status.success().then_some(output.stdout))
+}

@@ -1,0 +1,218 @@
+//! What is to be tested: the source files in scope, the frameworks that test them, the targets. Found once, when a session
+//! begins, and kept in its `scope.json`; everything later goes by that file.
+
+mod change;
+pub(crate) mod git;
+mod kept;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use wavecrew_measure::detect::{Project, by_project, conventions, is_test, project_of};
+
+pub use change::{Base, GitError};
+pub use kept::{FrameworkInScope, LayerInScope, Mutation, Scope, ScopedFile};
+
+/// What a person asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Wish<'a> {
+    /// Compare with this revision in place of the last commit.
+    pub since: Option<&'a str>,
+    /// The request in words; existing paths in it narrow the scope.
+    pub request: &'a str,
+}
+
+/// Files in scope, and how they came to be there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    pub base: Base,
+    pub commit: Option<String>,
+    /// Relative to the project, sorted.
+    pub files: Vec<PathBuf>,
+    /// What the files are, in a sentence for people.
+    pub how: String,
+}
+
+impl Found {
+    /// Whether the whole project was taken only because there was nothing better: worth a question.
+    pub fn is_fallback(&self) -> bool {
+        matches!(self.base, Base::Whole)
+    }
+
+    /// First folders below the source roots; files directly in a root count as one more.
+    pub fn modules(&self, project: &Path) -> BTreeSet<String> {
+        self.files.iter().map(|file| module(file, project)).collect()
+    }
+}
+
+/// Looks for what changed in `project`, which is absolute; without changes, for all of it.
+pub fn find(project: &Path, wish: &Wish<'_>) -> Result<Found, GitError> {
+    let named = named_paths(project, wish.request);
+    let below = |file: &Path| named.is_empty() || named.iter().any(|path| file.starts_with(path));
+    let changes = change::changes(project, wish.since)?;
+    let commit = changes.as_ref().and_then(|changes| changes.commit.clone());
+    let whole = |why: &str| {
+        let mut files: Vec<PathBuf> = if named.is_empty() {
+            sources(project, project)
+        } else {
+            named
+                .iter()
+                .flat_map(|path| sources(&project.join(path), project))
+                .collect()
+        };
+        files.sort();
+        files.dedup();
+        let what = if named.is_empty() {
+            "the whole project".to_owned()
+        } else {
+            let shown: Vec<String> = named.iter().map(|path| path.display().to_string()).collect();
+            format!("all of {}", shown.join(", "))
+        };
+        Found {
+            // Paths that a person named are a choice, not a fallback.
+            base: if named.is_empty() {
+                Base::Whole
+            } else {
+                Base::Named
+            },
+            commit: commit.clone(),
+            files,
+            how: format!("{what}: {why}"),
+        }
+    };
+    let Some(changes) = changes else {
+        return Ok(whole("this is no git repository, so that no change is known"));
+    };
+    let files: Vec<PathBuf> = changes
+        .files
+        .iter()
+        .filter(|file| below(file) && is_source(file, project))
+        .cloned()
+        .collect();
+    if !files.is_empty() {
+        let how = format!("{} {}", counted(files.len(), "source file"), changes.base.told());
+        return Ok(Found {
+            base: changes.base,
+            commit,
+            files,
+            how,
+        });
+    }
+    let there = changes
+        .files
+        .iter()
+        .filter(|file| project.join(file).exists())
+        .count();
+    Ok(whole(&match (changes.files.len(), there) {
+        (0, _) => format!("nothing {}", changes.base.told()),
+        (gone, 0) => format!(
+            "all of {} {} are deleted",
+            counted(gone, "file"),
+            changes.base.told()
+        ),
+        _ if !named.is_empty() => format!("none of its source files {}", changes.base.told()),
+        (n, _) => format!(
+            "no source file is among {} {}",
+            counted(n, "file"),
+            changes.base.told()
+        ),
+    }))
+}
+
+fn counted(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// Words of a request that are paths of the project.
+fn named_paths(project: &Path, request: &str) -> Vec<PathBuf> {
+    let quotes = ['"', '\'', '`', ',', ';', ':', '(', ')'];
+    let mut found: Vec<PathBuf> = request
+        .split_whitespace()
+        .map(|word| {
+            word.trim_start_matches(quotes)
+                .trim_end_matches(|c| c == '.' || quotes.contains(&c))
+        })
+        .chain([request.trim()])
+        // A plain word such as `src` may be meant as a word; with a separator or an ending it is a path.
+        .filter(|word| word.contains(['/', '.']) && !word.starts_with('/') && !word.contains(".."))
+        .map(|word| PathBuf::from(word.trim_end_matches('/')))
+        .filter(|path| !path.as_os_str().is_empty() && project.join(path).exists())
+        .collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+fn sources(path: &Path, project: &Path) -> Vec<PathBuf> {
+    by_project(path, project)
+        .into_values()
+        .flatten()
+        .filter(|file| !file.starts_with(project.join(".workflow")))
+        .filter_map(|file| Some(file.strip_prefix(project).ok()?.to_owned()))
+        .collect()
+}
+
+/// An existing file in a known language that is no test.
+fn is_source(file: &Path, project: &Path) -> bool {
+    let full = project.join(file);
+    let Some(owner) = full.is_file().then(|| project_of(&full, project)).flatten() else {
+        return false;
+    };
+    // A folder's listing leaves out settings and tests; a file by itself is always listed.
+    let folder = full.parent().unwrap_or(project);
+    !is_test(&full, &owner.root)
+        && by_project(folder, project)
+            .values()
+            .flatten()
+            .any(|found| *found == full)
+}
+
+/// `src/auth/x.ts` is of module `auth`.
+fn module(file: &Path, project: &Path) -> String {
+    let root =
+        project_of(&project.join(file), project).map_or_else(|| project.to_owned(), |owner| owner.root);
+    let root = root.strip_prefix(project).unwrap_or(Path::new(""));
+    let mut parts: Vec<String> = file
+        .strip_prefix(root)
+        .unwrap_or(file)
+        .components()
+        .map(|part| part.as_os_str().to_string_lossy().into_owned())
+        .collect();
+    if parts.len() > 1 && ["src", "lib", "app", "source"].contains(&parts[0].as_str()) {
+        parts.remove(0);
+    }
+    let first = if parts.len() > 1 {
+        parts.swap_remove(0)
+    } else {
+        ".".to_owned()
+    };
+    match root.to_string_lossy() {
+        root if root.is_empty() => first,
+        root => format!("{root}/{first}"),
+    }
+}
+
+/// The frameworks of some files, each with its root; and the files as they stand in `scope.json`.
+pub fn frameworks(project: &Path, files: &[PathBuf]) -> (Vec<FrameworkInScope>, Vec<ScopedFile>) {
+    let mut owners: BTreeMap<Project, Vec<PathBuf>> = BTreeMap::new();
+    for file in files {
+        if let Some(owner) = project_of(&project.join(file), project) {
+            owners.entry(owner).or_default().push(file.clone());
+        }
+    }
+    let mut frameworks = Vec::new();
+    let mut scoped = Vec::new();
+    for (owner, files) in owners {
+        let info = FrameworkInScope::new(&owner, conventions(&owner, project), project);
+        scoped.extend(
+            files
+                .into_iter()
+                .map(|path| ScopedFile::new(path, &info, project)),
+        );
+        frameworks.push(info);
+    }
+    scoped.sort_by(|a, b| a.path.cmp(&b.path));
+    (frameworks, scoped)
+}

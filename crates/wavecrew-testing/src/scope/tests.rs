@@ -1,0 +1,216 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use super::*;
+
+/// A project of these files in a repository, if it is one.
+struct Lab(TempDir);
+
+impl Lab {
+    fn new(files: &[&str]) -> Self {
+        let lab = Self(tempfile::tempdir().unwrap());
+        for file in files {
+            lab.write(file, "x = 1\n");
+        }
+        lab
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path().canonicalize().unwrap()
+    }
+
+    fn write(&self, file: &str, text: &str) {
+        let path = self.0.path().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn git(&self, words: &[&str]) -> &Self {
+        let identity = [
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@b",
+            "-c",
+            "init.defaultBranch=main",
+        ];
+        let done = Command::new("git")
+            .args(identity)
+            .args(words)
+            .current_dir(self.0.path())
+            .output()
+            .unwrap();
+        assert!(done.status.success(), "{done:?}");
+        self
+    }
+
+    fn committed(files: &[&str]) -> Self {
+        let lab = Self::new(files);
+        lab.git(&["init", "-q"])
+            .git(&["add", "."])
+            .git(&["commit", "-qm", "one"]);
+        lab
+    }
+
+    fn find(&self, since: Option<&str>, request: &str) -> (Vec<String>, String) {
+        let found = find(&self.path(), &Wish { since, request }).unwrap();
+        (
+            found
+                .files
+                .iter()
+                .map(|file| file.display().to_string())
+                .collect(),
+            found.how,
+        )
+    }
+}
+
+#[test]
+fn changed_and_untracked_sources_are_in_scope_and_nothing_else() {
+    let lab = Lab::committed(&["pyproject.toml", "shop/a.py", "shop/b.py", "README.md"]);
+    lab.write("shop/b.py", "x = 2\n");
+    lab.write("tests/test_b.py", "x = 2\n");
+    lab.write("README.md", "new\n");
+    lab.git(&["add", "."]).git(&["commit", "-qm", "two"]);
+    lab.write("shop/neu und schön.py", "x = 3\n");
+    lab.write(".workflow/.csv-wave/s/x.py", "x = 3\n");
+    let (files, how) = lab.find(None, "");
+    assert_eq!(files, ["shop/b.py", "shop/neu und schön.py"]);
+    assert_eq!(how, "2 source files changed since HEAD~1 or untracked");
+    assert_eq!(lab.find(Some("HEAD"), "").0, ["shop/neu und schön.py"]);
+    assert_eq!(lab.find(None, "test shop/b.py, please").0, ["shop/b.py"]);
+    // A path that did not change was still named.
+    let (files, how) = lab.find(None, "test `shop/a.py`.");
+    assert_eq!(
+        (files, how.as_str()),
+        (
+            vec!["shop/a.py".to_owned()],
+            "all of shop/a.py: none of its source files changed since HEAD~1 or untracked"
+        )
+    );
+}
+
+#[test]
+fn what_falls_back_to_the_whole_project_says_why() {
+    let lab = Lab::new(&["pyproject.toml", "shop/a.py", "shop/b.py"]);
+    let (files, how) = lab.find(None, "");
+    assert_eq!(files, ["shop/a.py", "shop/b.py"]);
+    assert_eq!(
+        how,
+        "the whole project: this is no git repository, so that no change is known"
+    );
+
+    lab.git(&["init", "-q"]).git(&["add", "shop/a.py"]);
+    // No commit yet: what is staged counts.
+    assert_eq!(lab.find(None, "").1, "2 source files staged or untracked");
+    lab.git(&["add", "."]).git(&["commit", "-qm", "one"]);
+    assert_eq!(
+        lab.find(None, "").1,
+        "the whole project: nothing staged or untracked"
+    );
+
+    fs::remove_file(lab.path().join("shop/b.py")).unwrap();
+    lab.git(&["commit", "-qam", "two"]);
+    let found = find(&lab.path(), &Wish::default()).unwrap();
+    assert!(found.is_fallback());
+    assert_eq!(
+        found.how,
+        "the whole project: all of 1 file changed since HEAD~1 or untracked are deleted"
+    );
+
+    lab.write("README.md", "new\n");
+    lab.git(&["add", "."]).git(&["commit", "-qm", "three"]);
+    let how = lab.find(None, "").1;
+    assert_eq!(
+        how,
+        "the whole project: no source file is among 1 file changed since HEAD~1 or untracked"
+    );
+}
+
+#[test]
+fn a_revision_that_git_does_not_know_is_refused() {
+    let lab = Lab::committed(&["a.py"]);
+    let said = |since| {
+        find(
+            &lab.path(),
+            &Wish {
+                since: Some(since),
+                request: "",
+            },
+        )
+        .unwrap_err()
+        .to_string()
+    };
+    assert_eq!(said("nowhere"), "git knows no revision `nowhere` here");
+    assert_eq!(said("--output=x"), "git knows no revision `--output=x` here");
+    let bare = Lab::new(&["a.py"]);
+    let error = find(
+        &bare.path(),
+        &Wish {
+            since: Some("HEAD"),
+            request: "",
+        },
+    )
+    .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`--since HEAD` needs a git repository, and this is none"
+    );
+}
+
+#[test]
+fn modules_are_the_first_folders_below_the_source_roots() {
+    let lab = Lab::new(&["package.json", "packages/api/pyproject.toml"]);
+    for (file, expected) in [
+        ("src/auth/x.ts", "auth"),
+        ("src/auth/deep/y.ts", "auth"),
+        ("src/z.ts", "."),
+        ("cart/z.js", "cart"),
+        ("packages/api/app/users/u.py", "packages/api/users"),
+    ] {
+        lab.write(file, "");
+        assert_eq!(module(Path::new(file), &lab.path()), expected, "{file}");
+    }
+}
+
+#[test]
+fn frameworks_are_found_per_root_with_a_place_beside_the_tests_that_are_there() {
+    let lab = Lab::new(&[
+        "pyproject.toml",
+        "shop/a.py",
+        "tests/unit/test_a.py",
+        "web/src/cart.ts",
+        "web/vitest.config.ts",
+        "go/go.mod",
+        "go/m/x.go",
+    ]);
+    lab.write("web/package.json", "{}");
+    lab.write("web/node_modules/vitest/package.json", r#"{"version":"4.1.0"}"#);
+    let files = ["shop/a.py", "web/src/cart.ts", "go/m/x.go"].map(PathBuf::from);
+    let (frameworks, scoped) = frameworks(&lab.path(), &files);
+    let shown: Vec<String> = frameworks
+        .iter()
+        .map(|f| {
+            format!(
+                "{} {} {} {:?}",
+                f.root.display(),
+                f.framework.name(),
+                f.place.display(),
+                f.version
+            )
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            ". pytest tests/unit None",
+            "go go  None",
+            "web vitest tests Some(\"4.1.0\")",
+        ]
+    );
+    assert_eq!(scoped[2].root, Path::new("web"));
+    assert_eq!(scoped[0].lines, 1);
+}

@@ -1,0 +1,96 @@
+//! What the files of a copy were, so that a change is seen whoever made it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_128;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Manifest {
+    pub project: PathBuf,
+    /// The copy in which measurements are made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measuring: Option<PathBuf>,
+    /// The print of every file.
+    files: BTreeMap<PathBuf, String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    Edited(PathBuf),
+    Removed(PathBuf),
+}
+
+impl Change {
+    pub fn file(&self) -> &Path {
+        match self {
+            Self::Edited(file) | Self::Removed(file) => file,
+        }
+    }
+}
+
+impl Manifest {
+    pub(super) fn of(tree: &Path, files: BTreeSet<PathBuf>, project: &Path) -> io::Result<Self> {
+        let mut prints = BTreeMap::new();
+        for file in files {
+            prints.insert(file.clone(), print(&tree.join(&file))?);
+        }
+        Ok(Self {
+            project: project.to_owned(),
+            measuring: None,
+            files: prints,
+        })
+    }
+
+    pub(super) fn read(path: &Path) -> io::Result<Self> {
+        serde_json::from_slice(&fs::read(path)?).map_err(io::Error::other)
+    }
+
+    pub(super) fn write(&self, path: &Path) -> io::Result<()> {
+        let text = serde_json::to_vec(self).map_err(io::Error::other)?;
+        let part = path.with_extension("part");
+        fs::write(&part, text)?;
+        fs::rename(part, path)
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &Path> {
+        self.files.keys().map(PathBuf::as_path)
+    }
+
+    pub fn knows(&self, file: &Path) -> bool {
+        self.files.contains_key(file)
+    }
+
+    /// Whether a tree has the file as it was.
+    pub fn holds(&self, tree: &Path, file: &Path) -> bool {
+        let now = print(&tree.join(file)).ok();
+        now.is_some() && now.as_ref() == self.files.get(file)
+    }
+
+    /// What differs in a tree. Files that were added do not count.
+    pub fn changes(&self, tree: &Path) -> Vec<Change> {
+        let mut found = Vec::new();
+        for (file, was) in &self.files {
+            match print(&tree.join(file)) {
+                Ok(now) if now == *was => {}
+                Ok(_) => found.push(Change::Edited(file.clone())),
+                Err(_) => found.push(Change::Removed(file.clone())),
+            }
+        }
+        found
+    }
+}
+
+/// A link by where it leads, a file by its content.
+fn print(path: &Path) -> io::Result<String> {
+    let bytes = if path.symlink_metadata()?.is_symlink() {
+        [b"->", fs::read_link(path)?.as_os_str().as_bytes()].concat()
+    } else {
+        fs::read(path)?
+    };
+    Ok(format!("{:032x}", xxh3_128(&bytes)))
+}

@@ -1,0 +1,181 @@
+//! A session of team Testing on a small project with real frameworks beside it, without any run around it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+use wavecrew_testing::bench::Bench;
+use wavecrew_testing::examine::{Case, generated, run};
+use wavecrew_testing::scope::{self, LayerInScope, Mutation, Scope, Wish};
+use wavecrew_testing::tree::Trees;
+use wavecrew_testing::verdict::Verdict;
+
+pub struct Lab {
+    _dir: TempDir,
+    pub project: PathBuf,
+    pub session: PathBuf,
+}
+
+/// The folder that `scripts/install-frameworks.sh` filled, or `None` when these tests are to be passed over.
+pub fn installed() -> Option<PathBuf> {
+    if std::env::var_os("WAVECREW_SKIP_FRAMEWORKS").is_some_and(|value| value == "1") {
+        eprintln!("passed over: WAVECREW_SKIP_FRAMEWORKS=1");
+        return None;
+    }
+    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
+    let folder = std::env::var_os("WAVECREW_FRAMEWORKS_DIR")
+        .map_or_else(|| home().join(".cache/wavecrew/frameworks"), PathBuf::from)
+        .join("current");
+    assert!(
+        folder.join("complete").exists(),
+        "no frameworks in {}: run scripts/install-frameworks.sh, or set WAVECREW_SKIP_FRAMEWORKS=1 to go on without",
+        folder.display()
+    );
+    Some(folder)
+}
+
+impl Lab {
+    /// A project of these files; `None` when frameworks are to be passed over.
+    pub fn new(files: &[(&str, &str)]) -> Option<Self> {
+        let frameworks = installed()?;
+        let dir = tempfile::tempdir().unwrap();
+        let project = dir.path().canonicalize().unwrap().join("project");
+        let session = project.join(".workflow/.csv-wave/tst-x");
+        for folder in ["tests/L1-unit", "tests/L2-integration", "results", "analysis"] {
+            fs::create_dir_all(session.join(folder)).unwrap();
+        }
+        let lab = Self {
+            _dir: dir,
+            project,
+            session,
+        };
+        for (name, text) in files {
+            lab.write(name, text);
+        }
+        symlink(frameworks.join("venv"), lab.project.join(".venv")).unwrap();
+        symlink(frameworks.join("node_modules"), lab.project.join("node_modules")).unwrap();
+        Some(lab)
+    }
+
+    /// A small shop in Python: two functions, six lines.
+    pub fn python() -> Option<Self> {
+        Self::new(&[
+            ("pyproject.toml", "[tool.pytest.ini_options]\n"),
+            (
+                "shop/price.py",
+                "def total(items, discount=0):\n    if discount > 100:\n        raise ValueError('discount')\n    net = sum(items)\n    return net - net * discount / 100\n\n\ndef is_cheap(price):\n    if price < 10:\n        return True\n    return False\n",
+            ),
+        ])
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
+        let path = self.project.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// A test of the first layer.
+    pub fn test(&self, name: &str, text: &str) {
+        let path = self.session.join("tests/L1-unit").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// Begins the session: scope and copies.
+    pub fn begin(&self, mutation: Mutation) {
+        let found = scope::find(&self.project, &Wish::default()).unwrap();
+        let (frameworks, files) = scope::frameworks(&self.project, &found.files);
+        let layers = [("L1", "tests/L1-unit"), ("L2", "tests/L2-integration")];
+        Scope {
+            base: None,
+            commit: None,
+            how: found.how,
+            files,
+            frameworks,
+            targets: BTreeMap::from([("L1".to_owned(), 80.0), ("L2".to_owned(), 60.0)]),
+            layers: layers
+                .map(|(name, folder)| LayerInScope {
+                    name: name.to_owned(),
+                    folder: folder.into(),
+                })
+                .into(),
+            mutation,
+            run_seconds: 60,
+            seed: 7,
+            offline_seconds: None,
+        }
+        .write(&self.session)
+        .unwrap();
+        Trees::make(&self.project, &self.session).unwrap();
+    }
+
+    pub fn bench(&self) -> Bench {
+        Bench::open(&self.session, self.session.join("cache"), None).unwrap()
+    }
+
+    fn case<'a>(&'a self, task: &'a str, attempt: u32, claims: &'a [(String, String)]) -> Case<'a> {
+        Case {
+            session: &self.session,
+            task,
+            layer: "L1",
+            target: 80.0,
+            attempt,
+            claims,
+        }
+    }
+
+    pub fn generated(&self, attempt: u32) -> Verdict {
+        generated::examine(&mut self.bench(), &self.case("TESTGEN-001", attempt, &[])).unwrap()
+    }
+
+    pub fn run(&self, attempt: u32) -> Verdict {
+        self.run_claiming(attempt, &[])
+    }
+
+    pub fn run_claiming(&self, attempt: u32, claims: &[(&str, &str)]) -> Verdict {
+        let claims: Vec<(String, String)> = claims
+            .iter()
+            .map(|(a, b)| ((*a).to_owned(), (*b).to_owned()))
+            .collect();
+        run::examine(&mut self.bench(), &self.case("TESTRUN-001", attempt, &claims)).unwrap()
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.session.join(name)).unwrap()
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        let _ = Trees::remove(&self.session);
+    }
+}
+
+/// The figures of a verdict, as `pass_rate coverage`.
+pub fn figures(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Holds { measured, .. } => format!(
+            "holds {} {}",
+            measured["pass_rate"], measured["coverage_achieved"]
+        ),
+        Verdict::Short { measured, facts, .. } => format!(
+            "short {} of {} {}",
+            measured["pass_rate"], facts["delivered_pass_rate"], measured["coverage_achieved"]
+        ),
+        Verdict::Mend { reason } => format!("mend {reason}"),
+        Verdict::Contradicted { reason } => format!("contradicted {reason}"),
+    }
+}
+
+pub fn feedback(verdict: &Verdict) -> &str {
+    match verdict {
+        Verdict::Short { feedback, .. } => feedback,
+        other => panic!("{other:?}"),
+    }
+}
+
+pub fn at(path: &Path) -> String {
+    fs::read_to_string(path).unwrap()
+}

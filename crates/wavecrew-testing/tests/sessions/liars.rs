@@ -1,0 +1,137 @@
+//! What workers do to look better than they are, each with the message that they get.
+
+use std::fs;
+
+use crate::lab::{Lab, at, figures};
+use wavecrew_testing::scope::Mutation;
+
+const HONEST: &str = "from shop.price import is_cheap, total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n\n\ndef test_cheap():\n    assert is_cheap(9) is True\n    assert is_cheap(10) is False\n";
+
+fn examined() -> Option<Lab> {
+    let lab = Lab::python()?;
+    lab.write("tests/test_old.py", "def test_old():\n    assert 1 + 1 == 2\n");
+    lab.begin(Mutation::Off);
+    lab.test("test_price.py", HONEST);
+    assert!(figures(&lab.generated(1)).starts_with("holds"));
+    Some(lab)
+}
+
+#[test]
+fn editing_source_is_seen_and_undone() {
+    let Some(lab) = examined() else { return };
+    let copy = lab.session.join("tree/shop/price.py");
+    fs::write(&copy, "def total(items, discount=0):\n    return 0\n").unwrap();
+    assert_eq!(
+        figures(&lab.generated(2)),
+        "contradicted source was changed, only tests of the layer may be written: shop/price.py was edited"
+    );
+    assert_eq!(at(&copy), at(&lab.project.join("shop/price.py")));
+    fs::remove_file(lab.session.join("tree/tests/test_old.py")).unwrap();
+    assert_eq!(
+        figures(&lab.run(1)),
+        "contradicted existing tests were changed, only new ones may be written: tests/test_old.py was removed"
+    );
+    assert_eq!(figures(&lab.run(2)), "holds 1.00 88.88");
+}
+
+#[test]
+fn weakening_tests_is_seen_and_undone() {
+    let Some(lab) = examined() else { return };
+    assert_eq!(figures(&lab.run(1)), "holds 1.00 88.88");
+    let cases = [
+        (
+            "test_cheap was removed",
+            HONEST.split("\n\n\ndef test_cheap").next().unwrap().to_owned(),
+        ),
+        (
+            "skipped",
+            HONEST
+                .replace("def test_cheap", "@pytest.mark.skip\ndef test_cheap")
+                .replacen("from", "import pytest\nfrom", 1),
+        ),
+        (
+            "fail",
+            HONEST
+                .replace("def test_cheap", "@pytest.mark.xfail\ndef test_cheap")
+                .replacen("from", "import pytest\nfrom", 1),
+        ),
+        ("test_total", HONEST.replace("assert total([1, 2]) == 3", "pass")),
+        (
+            "test_total",
+            HONEST.replace("assert total([1, 2]) == 3", "assert total([1, 2]) is not None"),
+        ),
+    ];
+    for (part, text) in cases {
+        lab.test("test_price.py", &text);
+        let said = figures(&lab.run(2));
+        assert!(
+            said.starts_with("contradicted tests were weakened: test_price.py: "),
+            "{said}"
+        );
+        assert!(said.contains(part), "no `{part}` in {said}");
+        assert_eq!(lab.read("tests/L1-unit/test_price.py"), HONEST);
+    }
+    fs::remove_file(lab.session.join("tests/L1-unit/test_price.py")).unwrap();
+    assert_eq!(
+        figures(&lab.generated(2)),
+        "contradicted tests were weakened: test_price.py was deleted with its 2 tests"
+    );
+}
+
+#[test]
+fn tests_that_prove_nothing_are_sent_back() {
+    let Some(lab) = Lab::python() else { return };
+    lab.begin(Mutation::Off);
+    for (part, text) in [
+        (
+            "these tests assert nothing that could fail: `test_a`",
+            "from shop.price import total\n\n\ndef test_a():\n    total([1])\n",
+        ),
+        (
+            "these tests assert nothing that could fail: `test_a`",
+            "def test_a():\n    assert True\n",
+        ),
+        (
+            "these tests are skipped",
+            "import pytest\n\n\n@pytest.mark.skip\ndef test_a():\n    assert f() == 1\n",
+        ),
+        ("does not parse: line 1", "def test_a(:\n    assert f() == 1\n"),
+        ("holds no test", "x = 1\n"),
+        (
+            "no test file loads: test_a.py:",
+            "from shop.nowhere import f\n\n\ndef test_a():\n    assert f() == 1\n",
+        ),
+        (
+            "tests change source while they run: shop/price.py",
+            "from shop import price\n\n\ndef test_a():\n    open(price.__file__, 'a').write('x = 1\\n')\n    assert price.total([1]) == 1\n",
+        ),
+    ] {
+        lab.test("test_a.py", text);
+        let said = figures(&lab.generated(1));
+        assert!(
+            said.starts_with("mend ") && said.contains(part),
+            "no `{part}` in {said}"
+        );
+    }
+    fs::rename(
+        lab.session.join("tests/L1-unit/test_a.py"),
+        lab.session.join("tests/L1-unit/a.py"),
+    )
+    .unwrap();
+    assert_eq!(
+        figures(&lab.generated(1)),
+        "mend none of the files would be taken for a test (a.py): names have to look like test_*.py"
+    );
+}
+
+#[test]
+fn a_claim_of_everything_is_answered_with_the_figures() {
+    let Some(lab) = examined() else { return };
+    let verdict = lab.run_claiming(1, &[("pass_rate", "1.0"), ("coverage_achieved", "100%")]);
+    let said = format!("{verdict:?}");
+    assert!(
+        said.contains("claimed coverage_achieved 100%, measured 88.88")
+            && !said.contains("claimed pass_rate"),
+        "{said}"
+    );
+}

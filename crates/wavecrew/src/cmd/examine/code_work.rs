@@ -1,0 +1,306 @@
+//! Whether changed code is what its worker says: something was changed, on the branch it was to be changed on, the project
+//! builds, and no test is worse off than before. Runs the project's own build and tests.
+
+use super::{baseline, changes};
+use crate::exit::Failure;
+use serde::Serialize;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use wavecrew_core::claim::debts;
+use wavecrew_core::engine::Ledger;
+use wavecrew_core::event::Checked;
+use wavecrew_core::id::TaskIx;
+use wavecrew_core::team::LoopKind;
+use wavecrew_measure::detect::is_test;
+use wavecrew_measure::run::{MeasureError, Order, Request, Runner, Wanted};
+use wavecrew_measure::verify::{self, Comparison, Outcome, Settings, State, Suite, Tests, Went};
+use wavecrew_store::{SessionDir, atomic};
+
+/// For one command of the project.
+const LIMIT: Duration = Duration::from_mins(30);
+
+/// The work of one attempt.
+pub struct Case<'a> {
+    pub session: &'a SessionDir,
+    pub project: &'a Path,
+    /// Where the worker worked.
+    pub folder: &'a Path,
+    /// The commit that the session began with.
+    pub base: Option<&'a str>,
+    pub ledger: &'a Ledger,
+    pub task: TaskIx,
+    pub attempt: u32,
+}
+
+impl Case<'_> {
+    fn runner(&self) -> Runner {
+        Runner {
+            python_path: Vec::new(),
+            cache: self.session.run_folder().join("cache"),
+            timeout: LIMIT,
+            stop: None,
+        }
+    }
+}
+
+fn trouble(error: &MeasureError) -> Failure {
+    Failure::input(format!("the build and the tests could not be run: {error}"))
+}
+
+/// What was found, as the run reads it.
+#[derive(Serialize)]
+#[serde(tag = "verdict", rename_all = "kebab-case")]
+pub enum Verdict {
+    Holds(Found),
+    Short(Found),
+    Mend { reason: String },
+    Contradicted { reason: String },
+}
+
+#[derive(Serialize)]
+pub struct Found {
+    checked: Checked,
+    facts: BTreeMap<&'static str, String>,
+    feedback: String,
+}
+
+/// Code that was to be changed: nothing may be worse than before.
+pub fn code(case: &Case<'_>) -> Result<Verdict, Failure> {
+    let found = match look(case)? {
+        Ok(found) => found,
+        Err(refused) => return Ok(refused),
+    };
+    // Work that was sent back as a whole may have had nothing wrong in this part.
+    let again = case.ledger.task(case.task).rework.is_some();
+    if found.files.as_ref().is_some_and(Vec::is_empty) && !again {
+        return Ok(Verdict::Contradicted {
+            reason: "Nothing was changed: there is no work to take over".to_owned(),
+        });
+    }
+    let complaint = found.complaint();
+    Ok(found.verdict(case, complaint))
+}
+
+/// Code that was to be tested: those tests first that the session changed, then so many of all tests have to pass.
+pub fn tests(case: &Case<'_>) -> Result<Verdict, Failure> {
+    if let Some(failing) = affected(case)? {
+        return Ok(Verdict::Short(Found {
+            checked: Checked::Verified,
+            facts: BTreeMap::from([("pass_rate", "0.00".to_owned())]),
+            feedback: format!("Tests that came with the change fail; the others were not run:\n{failing}"),
+        }));
+    }
+    let found = match look(case)? {
+        Ok(found) => found,
+        Err(refused) => return Ok(refused),
+    };
+    let role = case.ledger.plan().role(case.task);
+    let wanted = case.ledger.team.loops.iter().find_map(|kind| match kind {
+        LoopKind::FixVerify {
+            fixer, min_pass_rate, ..
+        } if fixer == role => Some(*min_pass_rate),
+        LoopKind::FixVerify { .. } | LoopKind::GeneratorCritic { .. } => None,
+    });
+    let wanted = wanted.unwrap_or(1.0);
+    let complaint = match found.pass_rate() {
+        Some(rate) if rate >= wanted && found.comparison.lost.is_empty() && found.builds() => None,
+        Some(rate) if found.builds() => {
+            let all = found
+                .comparison
+                .newly_failing
+                .iter()
+                .chain(&found.comparison.still_failing);
+            let failing: Vec<String> = all
+                .map(|failing| format!("{}: {}", failing.name, failing.message))
+                .collect();
+            let lost = found
+                .comparison
+                .lost
+                .iter()
+                .map(|name| format!("{name}: gone or skipped"));
+            let named: Vec<String> = failing.into_iter().chain(lost).collect();
+            Some(format!(
+                "{:.0} % of the tests pass, {:.0} % have to:\n{}",
+                rate * 100.0,
+                wanted * 100.0,
+                named.join("\n")
+            ))
+        }
+        _ => found.complaint(),
+    };
+    Ok(found.verdict(case, complaint))
+}
+
+struct Seen {
+    base: Option<String>,
+    branch: Option<String>,
+    /// `None` where nobody can tell.
+    files: Option<Vec<String>>,
+    after: State,
+    comparison: Comparison,
+}
+
+/// Builds and tests the work, unless it is not where it belongs.
+fn look(case: &Case<'_>) -> Result<Result<Seen, Verdict>, Failure> {
+    let tree = case.ledger.task(case.task).open_tree();
+    let base = tree.map(|tree| tree.base.as_str()).or(case.base);
+    let changes = base.and_then(|base| changes::since(case.folder, base));
+    if let (Some(tree), Some(changes)) = (tree, &changes)
+        && changes.branch.as_deref() != Some(&tree.branch)
+    {
+        let on = changes.branch.as_deref().unwrap_or("no branch");
+        let reason = format!(
+            "the working copy is on {on}, and the work is taken from {}: check that out again and bring your commits there",
+            tree.branch
+        );
+        return Ok(Err(Verdict::Mend { reason }));
+    }
+    let runner = case.runner();
+    let folder = case.folder.canonicalize().map_err(Failure::Output)?;
+    let commands = verify::find(&folder, &Settings::default());
+    let after = verify::run(&commands, &folder, &runner).map_err(|error| trouble(&error))?;
+    let before = match base.filter(|_| needs_the_past(&after)) {
+        Some(base) => {
+            let id = case.ledger.plan().id(case.task);
+            baseline::at(case.session, case.project, base, id, &runner).map_err(|error| trouble(&error))?
+        }
+        None => None,
+    };
+    let before = before.unwrap_or(State {
+        setup: None,
+        build: None,
+        tests: Suite::None,
+    });
+    Ok(Ok(Seen {
+        comparison: verify::compare(&before, &after),
+        base: base.map(str::to_owned),
+        branch: tree.map(|tree| tree.branch.clone()),
+        files: changes.map(|changes| changes.files),
+        after,
+    }))
+}
+
+/// What fails of the tests that the session changed, where they can be run by themselves.
+fn affected(case: &Case<'_>) -> Result<Option<String>, Failure> {
+    let folder = case.folder.canonicalize().map_err(Failure::Output)?;
+    let Tests::Measured { projects, .. } = verify::find(&folder, &Settings::default()).tests else {
+        return Ok(None);
+    };
+    let Some(changes) = case.base.and_then(|base| changes::since(&folder, base)) else {
+        return Ok(None);
+    };
+    let runner = case.runner();
+    let mut failing = Vec::new();
+    for project in &projects {
+        let files = changes.files.iter().map(|file| folder.join(file));
+        let tests: Vec<PathBuf> = files
+            .filter(|file| file.is_file() && file.starts_with(&project.root) && is_test(file, &project.root))
+            .collect();
+        if tests.is_empty() {
+            continue;
+        }
+        let request = Request {
+            project,
+            scope: &[],
+            tests: &tests,
+            coverage: Wanted::TestsOnly,
+            order: Order::Usual,
+        };
+        // What cannot be run by itself is run with all the others.
+        if let Ok(measured) = runner.measure(&request) {
+            let red = measured.tests.iter().filter(|test| test.outcome.is_red());
+            failing.extend(red.map(|test| format!("{}: {}", test.id, test.outcome.text())));
+        }
+    }
+    Ok((!failing.is_empty()).then(|| failing.join("\n")))
+}
+
+/// Whether the state before could change anything: not when commands that only succeed or fail have all succeeded.
+fn needs_the_past(after: &State) -> bool {
+    let good = |outcome: &Option<Outcome>| outcome.as_ref().is_none_or(Outcome::is_good);
+    match &after.tests {
+        Suite::None => !good(&after.build) || !good(&after.setup),
+        Suite::Command { outcome, .. } => !outcome.is_good(),
+        Suite::Measured { .. } | Suite::NotRun => true,
+    }
+}
+
+impl Seen {
+    fn builds(&self) -> bool {
+        let good = |outcome: &Option<Outcome>| outcome.as_ref().is_none_or(Outcome::is_good);
+        good(&self.after.setup) && good(&self.after.build)
+    }
+
+    fn complaint(&self) -> Option<String> {
+        self.comparison.complaint()
+    }
+
+    /// The share of tests that pass, of those that were run.
+    fn pass_rate(&self) -> Option<f64> {
+        match &self.after.tests {
+            Suite::None | Suite::NotRun => None,
+            Suite::Command { outcome, .. } => Some(if outcome.is_good() { 1.0 } else { 0.0 }),
+            Suite::Measured { tests } => {
+                let green = tests.values().filter(|went| **went == Went::Green).count();
+                let red = tests
+                    .values()
+                    .filter(|went| matches!(went, Went::Red { .. }))
+                    .count();
+                #[expect(clippy::cast_precision_loss, reason = "nobody has so many tests")]
+                let rate = green as f64 / (green + red).max(1) as f64;
+                (green + red > 0).then_some(rate)
+            }
+        }
+    }
+
+    fn verdict(&self, case: &Case<'_>, complaint: Option<String>) -> Verdict {
+        let checked = if self.comparison.unverified {
+            Checked::Unverified
+        } else {
+            Checked::Verified
+        };
+        let mut facts = BTreeMap::new();
+        if let Some(rate) = self.pass_rate() {
+            facts.insert("pass_rate", format!("{:.2}", (rate * 100.0).floor() / 100.0));
+        }
+        if let Some(files) = &self.files {
+            facts.insert("files_changed", files.len().to_string());
+        }
+        self.write_down(case, complaint.is_none());
+        let found = Found {
+            checked,
+            facts,
+            feedback: String::new(),
+        };
+        match complaint {
+            None => Verdict::Holds(found),
+            Some(feedback) => Verdict::Short(Found { feedback, ..found }),
+        }
+    }
+
+    /// The record that is owed by the run itself, where the team wants one.
+    fn write_down(&self, case: &Case<'_>, accepted: bool) {
+        let plan = case.ledger.plan();
+        let record = json!({
+            "task": plan.id(case.task),
+            "attempt": case.attempt,
+            "base": self.base,
+            "branch": self.branch,
+            "files": self.files,
+            "accepted": accepted,
+            "verified": !self.comparison.unverified,
+            "pass_rate": self.pass_rate(),
+            "state": self.after,
+            "compared": self.comparison,
+        });
+        let text = serde_json::to_vec_pretty(&record).expect("plain data");
+        for debt in debts(&case.ledger.team, plan, case.task).of_engine {
+            if debt.pattern.is_literal() {
+                // A record that cannot be written changes nothing of what was found.
+                let _ = atomic::write_volatile(&case.session.path().join(debt.pattern.as_str()), &text);
+            }
+        }
+    }
+}

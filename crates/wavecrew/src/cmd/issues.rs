@@ -1,0 +1,276 @@
+//! `wavecrew issues`: what is to be done in this project, for `planex` to plan and implement.
+
+use crate::cli::Global;
+use crate::clock;
+use crate::exit::{Exit, Failure};
+use crate::layout::fit;
+use crate::show::safe;
+use std::fs;
+use std::io::{Write, stdout};
+use std::path::{Path, PathBuf};
+use wavecrew_core::issue::{Issue, IssueStatus, read_plan};
+use wavecrew_core::plan::did_you_mean;
+use wavecrew_store::{IssueFile, IssueStore};
+
+/// List, file, show and close the issues of this project
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  wavecrew issues add 'Rate limiting' --text 'Answer 429 after 100 requests a minute.'
+  wavecrew issues add 'Document it' --depends-on ISS-20260308-120000
+  wavecrew issues add --plan plan.md          one issue per open box or phase of a Markdown plan
+  wavecrew issues list                        what is open
+  wavecrew issues close ISS-20260308-120000 --reason 'not wanted any more'";
+
+#[derive(clap::Subcommand, Debug)]
+enum Action {
+    List(ListArgs),
+    Add(AddArgs),
+    Show(ShowArgs),
+    Close(CloseArgs),
+}
+
+/// List open issues
+#[derive(clap::Args, Debug)]
+struct ListArgs {
+    /// Closed ones too
+    #[arg(short, long)]
+    all: bool,
+}
+
+/// File an issue, or all issues of a Markdown plan
+#[derive(clap::Args, Debug)]
+struct AddArgs {
+    /// What is wanted, in one line
+    #[arg(required_unless_present = "plan", conflicts_with = "plan")]
+    title: Option<String>,
+    /// Everything that somebody who has to solve it needs to know
+    #[arg(long, value_name = "TEXT", conflicts_with = "plan")]
+    text: Option<String>,
+    /// A word to find it by; `wave-N` says how early it is due
+    #[arg(long = "tag", value_name = "TAG")]
+    tags: Vec<String>,
+    /// An issue that has to be solved first
+    #[arg(long, value_name = "ID")]
+    depends_on: Vec<String>,
+    /// A Markdown plan: its phases and check lists become issues
+    #[arg(long, value_name = "FILE")]
+    plan: Option<PathBuf>,
+}
+
+/// Show one issue
+#[derive(clap::Args, Debug)]
+struct ShowArgs {
+    id: String,
+}
+
+/// Close an issue
+#[derive(clap::Args, Debug)]
+struct CloseArgs {
+    id: String,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+impl Args {
+    pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
+        let store = IssueStore::new(Path::new("."));
+        match &self.action {
+            Action::List(args) => args.run(&store, global),
+            Action::Add(args) => args.run(&store, global),
+            Action::Show(args) => {
+                let known = read(&store, global)?;
+                show_one(find(&known, &args.id)?, global)
+            }
+            Action::Close(args) => {
+                find(&read(&store, global)?, &args.id)?;
+                match store.close(&args.id, args.reason.as_deref(), &clock::moment())? {
+                    Some(issue) => told(&[issue], "Closed", global),
+                    None => Err(unknown(&IssueFile::default(), &args.id)),
+                }
+            }
+        }
+    }
+}
+
+impl ListArgs {
+    fn run(&self, store: &IssueStore, global: &Global) -> Result<Exit, Failure> {
+        let known = read(store, global)?;
+        let shown: Vec<&Issue> = known
+            .issues
+            .iter()
+            .filter(|issue| self.all || issue.status == IssueStatus::Open)
+            .collect();
+        let mut out = stdout().lock();
+        if global.json {
+            serde_json::to_writer(&mut out, &shown).map_err(std::io::Error::from)?;
+            writeln!(out)?;
+            return Ok(Exit::Done);
+        }
+        if shown.is_empty() {
+            writeln!(out, "No open issues. `wavecrew issues add TITLE` files one.")?;
+        }
+        let width = shown
+            .iter()
+            .map(|issue| issue.id.chars().count())
+            .max()
+            .unwrap_or(0);
+        for issue in shown {
+            let mut line = format!(
+                "{}  {:<6}  {}",
+                fit(&issue.id, width),
+                issue.status.as_str(),
+                safe(&issue.title)
+            );
+            if !issue.tags.is_empty() {
+                line += &format!("  [{}]", safe(&issue.tags.join(", ")));
+            }
+            if !issue.depends_on_issues.is_empty() {
+                line += &format!("  after {}", safe(&issue.depends_on_issues.join(", ")));
+            }
+            writeln!(out, "{line}")?;
+        }
+        Ok(Exit::Done)
+    }
+}
+
+impl AddArgs {
+    fn run(&self, store: &IssueStore, global: &Global) -> Result<Exit, Failure> {
+        let known = read(store, global)?;
+        for id in &self.depends_on {
+            find(&known, id)?;
+        }
+        let mut new = match (&self.plan, &self.title) {
+            (Some(file), _) => planned(file)?,
+            (None, Some(title)) if !title.trim().is_empty() => vec![(
+                Issue {
+                    title: title.trim().to_owned(),
+                    description: self.text.clone().unwrap_or_default(),
+                    source: "cli".to_owned(),
+                    ..Issue::default()
+                },
+                Vec::new(),
+            )],
+            (None, _) => {
+                return Err(Failure::with_help(
+                    "the issue has no title",
+                    "say in one line what is wanted",
+                ));
+            }
+        };
+        for (issue, _) in &mut new {
+            issue.tags.extend(self.tags.iter().cloned());
+            issue.depends_on_issues.extend(self.depends_on.iter().cloned());
+        }
+        let added = store.add(new, &clock::moment())?;
+        told(&added, "Filed", global)
+    }
+}
+
+/// The issues of a Markdown plan, with the places of those that come before each.
+pub fn planned(file: &Path) -> Result<Vec<(Issue, Vec<usize>)>, Failure> {
+    let text = fs::read_to_string(file).map_err(|error| {
+        Failure::with_help(
+            format!("the plan {} cannot be read: {error}", file.display()),
+            "name a Markdown file",
+        )
+    })?;
+    let issues = read_plan(&text).map_err(|problem| {
+        Failure::with_help(
+            format!("{}: {problem}", file.display()),
+            "write phases as headings (`## Phase 1: Storage`), or what is to be done as a check list (`- [ ] Do it`)",
+        )
+    })?;
+    let issue = |planned: wavecrew_core::issue::Planned| {
+        let issue = Issue {
+            title: planned.title,
+            description: planned.text,
+            tags: vec![format!("wave-{}", planned.wave)],
+            source: "plan".to_owned(),
+            ..Issue::default()
+        };
+        (issue, planned.depends_on)
+    };
+    Ok(issues.into_iter().map(issue).collect())
+}
+
+/// The issues of the store; lines that are none are told.
+fn read(store: &IssueStore, global: &Global) -> Result<IssueFile, Failure> {
+    let known = store.read()?;
+    if !global.quiet {
+        for problem in &known.problems {
+            anstream::eprintln!(
+                "{}:{}: not an issue, passed over: {}",
+                store.path().display(),
+                problem.line,
+                safe(&problem.reason)
+            );
+        }
+    }
+    Ok(known)
+}
+
+/// An issue by its id, with help for a mistyped one.
+pub fn find<'a>(known: &'a IssueFile, id: &str) -> Result<&'a Issue, Failure> {
+    known.find(id).ok_or_else(|| unknown(known, id))
+}
+
+fn unknown(known: &IssueFile, id: &str) -> Failure {
+    let ids = known.issues.iter().map(|issue| issue.id.as_str());
+    let help =
+        did_you_mean(id, ids).unwrap_or_else(|| "`wavecrew issues list` shows what there is".to_owned());
+    Failure::with_help(format!("there is no issue `{}`", safe(id)), help)
+}
+
+fn show_one(issue: &Issue, global: &Global) -> Result<Exit, Failure> {
+    let mut out = stdout().lock();
+    if global.json {
+        serde_json::to_writer(&mut out, issue).map_err(std::io::Error::from)?;
+        writeln!(out)?;
+        return Ok(Exit::Done);
+    }
+    writeln!(
+        out,
+        "{}  {}  {}",
+        safe(&issue.id),
+        issue.status.as_str(),
+        safe(&issue.title)
+    )?;
+    let facts = [
+        ("Tags", issue.tags.join(", ")),
+        ("After", issue.depends_on_issues.join(", ")),
+        ("Filed", issue.created_at.clone()),
+        ("Closed", issue.closed_at.clone().unwrap_or_default()),
+        ("Why", issue.resolution.clone().unwrap_or_default()),
+    ];
+    for (name, value) in facts {
+        if !value.is_empty() {
+            writeln!(out, "{name:<7}{}", safe(&value))?;
+        }
+    }
+    if !issue.description.is_empty() {
+        let text = wavecrew_store::sanitise(issue.description.as_bytes());
+        writeln!(out, "\n{text}")?;
+    }
+    Ok(Exit::Done)
+}
+
+fn told(issues: &[Issue], what: &str, global: &Global) -> Result<Exit, Failure> {
+    let mut out = stdout().lock();
+    if global.json {
+        serde_json::to_writer(&mut out, issues).map_err(std::io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        for issue in issues {
+            writeln!(out, "{what} {}: {}", safe(&issue.id), safe(&issue.title))?;
+        }
+    }
+    Ok(Exit::Done)
+}

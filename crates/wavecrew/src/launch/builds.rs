@@ -1,0 +1,35 @@
+//! Completes the records of what was built with the commits that came of it, once they are merged.
+
+use serde_json::Value;
+use std::fs;
+use wavecrew_core::claim::debts;
+use wavecrew_core::engine::{Ledger, TreeState};
+use wavecrew_store::{SessionDir, StoreError, atomic};
+
+/// Notes the commit of each merged task in the record that the run owes for it. Looks at the ledger alone, so that a run
+/// which was cut off is caught up with when it is continued.
+pub fn note_commits(dir: &SessionDir, ledger: &Ledger) -> Result<(), StoreError> {
+    let plan = ledger.plan();
+    for task in plan.tasks() {
+        let merged = match ledger.task(task).tree.as_deref().map(|tree| &tree.state) {
+            Some(TreeState::Merged { commit: Some(commit) }) => commit,
+            Some(TreeState::Merged { commit: None } | TreeState::Open | TreeState::Refused) | None => {
+                continue;
+            }
+        };
+        for debt in debts(&ledger.team, plan, task).of_engine {
+            let file = dir.path().join(debt.pattern.as_str());
+            let record = fs::read(&file)
+                .ok()
+                .and_then(|text| serde_json::from_slice(&text).ok());
+            let Some(Value::Object(mut record)) = record.filter(|_| debt.pattern.is_literal()) else {
+                continue;
+            };
+            record.insert("commit".to_owned(), merged.as_str().into());
+            record.insert("merged".to_owned(), true.into());
+            let text = serde_json::to_vec_pretty(&record).expect("plain data");
+            atomic::write(&file, &text)?;
+        }
+    }
+    Ok(())
+}

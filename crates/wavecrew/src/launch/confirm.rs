@@ -1,0 +1,105 @@
+//! A team made the table, not the person: it is shown, and the person says what becomes of it.
+
+use crate::cli::Global;
+use crate::csv_file::CsvFile;
+use crate::exit::Failure;
+use crate::show;
+use crate::target::{Target, Words};
+use std::env;
+use std::io::Write;
+use std::process::Command;
+
+/// The target that is to be run, as it is or as the person wants it.
+pub fn confirm(mut target: Target, words: &Words, yes: bool, global: &Global) -> Result<Target, Failure> {
+    if yes || target.file.is_some() {
+        return Ok(target);
+    }
+    if !super::is_terminal() || global.json {
+        return Err(Failure::with_help(
+            "the plan of the team needs your word before it runs",
+            "give -y to run it as it is, or look at it with `wavecrew plan` first",
+        ));
+    }
+    loop {
+        show_plan(&target)?;
+        let choice = dialoguer::Select::new()
+            .with_prompt("Run this?")
+            .items(["Run it", "Use another pipeline", "Edit the table first", "Cancel"])
+            .default(0)
+            .interact();
+        match choice {
+            Ok(0) => return Ok(target),
+            Ok(1) => {
+                let names: Vec<String> = target
+                    .team
+                    .pipelines
+                    .iter()
+                    .map(|pipeline| pipeline.name.clone())
+                    .collect();
+                let chosen = dialoguer::Select::new()
+                    .with_prompt("Which one?")
+                    .items(&names)
+                    .default(0)
+                    .interact();
+                if let Some(name) = chosen.ok().and_then(|index| names.get(index)) {
+                    target = words.read_as(global.quiet, Some(name))?;
+                }
+            }
+            Ok(2) => edit(&mut target)?,
+            Ok(_) | Err(_) => return Err(Failure::Declined),
+        }
+    }
+}
+
+fn show_plan(target: &Target) -> Result<(), Failure> {
+    let mut table = Vec::new();
+    crate::layout::table(
+        &target.plan,
+        &target.team.name,
+        crate::layout::width(),
+        &mut table,
+    )?;
+    anstream::eprintln!("{}", String::from_utf8_lossy(&table));
+    if let (Some(pipeline), Some(reason)) = (&target.pipeline, &target.reason) {
+        anstream::eprintln!("Pipeline {pipeline}: {reason}");
+    }
+    Ok(())
+}
+
+/// Opens the table in the person's editor. What cannot be a plan is told, and nothing is changed.
+fn edit(target: &mut Target) -> Result<(), Failure> {
+    let mut file = tempfile::Builder::new()
+        .prefix("wavecrew-")
+        .suffix(".csv")
+        .tempfile()
+        .map_err(Failure::Output)?;
+    let mut bytes = Vec::new();
+    target
+        .plan
+        .render(&mut bytes, |_, _| None)
+        .expect("writing to memory");
+    file.write_all(&bytes).map_err(Failure::Output)?;
+    let editor = env::var("VISUAL")
+        .or_else(|_| env::var("EDITOR"))
+        .unwrap_or_else(|_| "vi".to_owned());
+    // Editors are often given with words of their own.
+    let edited = Command::new("sh")
+        .arg("-c")
+        .arg(format!("{editor} \"$1\""))
+        .arg("sh")
+        .arg(file.path())
+        .status();
+    if !edited.is_ok_and(|status| status.success()) {
+        show::warning(
+            &format!("`{editor}` did not end well: the table stays as it is"),
+            None,
+        );
+        return Ok(());
+    }
+    let table = CsvFile::open(file.path())?;
+    match table.plan(&target.team) {
+        Ok((plan, _)) => target.plan = plan,
+        Err(problems) => show::problems(&table, &problems),
+    }
+    Ok(())
+}

@@ -1,0 +1,230 @@
+//! Tests from what the code does: one call of the generator per framework in scope, aimed at what the last round left.
+
+use super::{Done, facts::Facts};
+use serde_json::json;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use wavecrew_core::view::count;
+use wavecrew_measure::detect::Framework as Found;
+use wavecrew_offline::{Feedback, Framework, Imports, Module, Outcome, Progress, Request, generate};
+use wavecrew_testing::layer::folder_of;
+use wavecrew_testing::scope::FrameworkInScope;
+
+/// Seconds per module, unless the person says otherwise.
+const BUDGET: u64 = 10;
+
+pub fn work(facts: &Facts) -> Result<Done, String> {
+    let folder = facts
+        .scope
+        .folder(&facts.layer)
+        .ok_or_else(|| format!("the scope has no layer `{}`", facts.layer))?;
+    let folder = facts.session.join(folder);
+    let mut modules = Vec::new();
+    let mut passed_over = Vec::new();
+    for framework in &facts.scope.frameworks {
+        let Some(kind) = kind(&framework.framework) else {
+            passed_over.push(framework.framework.name());
+            continue;
+        };
+        modules.extend(write(facts, framework, kind, &folder)?.modules);
+    }
+    let written: Vec<PathBuf> = modules
+        .iter()
+        .flat_map(|m| &m.written)
+        .map(|w| w.path.clone())
+        .collect();
+    if written.is_empty() {
+        return Err(nothing(&modules, &passed_over));
+    }
+    tell(facts, &modules);
+    let inside = |path: &PathBuf| {
+        let path = path.strip_prefix(&facts.session).unwrap_or(path);
+        path.to_string_lossy().into_owned()
+    };
+    let files: Vec<String> = written.iter().map(inside).collect();
+    Ok(Done {
+        findings: summary(&modules, &passed_over),
+        columns: json!({ "test_files": files.join(";") }),
+    })
+}
+
+fn kind(framework: &Found) -> Option<Framework> {
+    match framework {
+        Found::Pytest => Some(Framework::Pytest),
+        Found::Vitest => Some(Framework::Vitest),
+        Found::Jest => Some(Framework::Jest),
+        Found::Cargo | Found::Go | Found::Command { .. } => None,
+    }
+}
+
+fn write(
+    facts: &Facts,
+    framework: &FrameworkInScope,
+    kind: Framework,
+    folder: &Path,
+) -> Result<Outcome, String> {
+    let files = facts.scope.files_of(framework);
+    let root = framework.in_tree(&facts.tree).root;
+    let below = facts
+        .scope
+        .folder(&facts.layer)
+        .and_then(Path::file_name)
+        .map(Path::new);
+    let laid = facts
+        .tree
+        .join(folder_of(framework, below.unwrap_or(Path::new(""))));
+    let request = Request {
+        laid_in: laid.strip_prefix(&root).unwrap_or(&laid).to_owned(),
+        root,
+        files: files.map(|file| facts.tree.join(&file.path)).collect(),
+        framework: kind,
+        // Of several roots, the tests of each lie below its path.
+        layer_folder: if framework.root == Path::new(".") {
+            folder.to_owned()
+        } else {
+            folder.join(&framework.root)
+        },
+        imports: Imports::default(),
+        round: feedback(facts),
+        commit: facts.scope.commit.clone(),
+        seed: facts.scope.seed,
+        budget_per_module: Duration::from_secs(facts.scope.offline_seconds.unwrap_or(BUDGET)),
+        jobs: std::thread::available_parallelism().map_or(1, usize::from),
+    };
+    let mut show = |progress: Progress| match progress {
+        Progress::Started { module } => eprintln!("{}: looking for inputs", module.display()),
+        Progress::Step { module, what } => eprintln!("{}: {what}", module.display()),
+        Progress::Finished(module) => eprintln!("{}", line(&module)),
+    };
+    generate(&request, &mut show).map_err(|error| error.to_string())
+}
+
+/// What the measured run before this one left open.
+fn feedback(facts: &Facts) -> Option<Feedback> {
+    let result = facts.result()?;
+    let mut feedback = Feedback::default();
+    for file in result.coverage.iter().flat_map(|covered| &covered.files) {
+        let ranges = file
+            .uncovered
+            .iter()
+            .map(|range| (range.first, range.last))
+            .collect();
+        feedback.uncovered.insert(facts.tree.join(&file.path), ranges);
+    }
+    for survivor in result.mutation.iter().flat_map(|killed| &killed.survivors) {
+        let lines = feedback.surviving_mutants.entry(facts.tree.join(&survivor.file));
+        lines.or_default().push(survivor.line);
+    }
+    let rejected = result.rejected.iter().map(|rejected| rejected.id.name.clone());
+    feedback.failing_tests = rejected.collect();
+    Some(feedback)
+}
+
+fn tell(facts: &Facts, modules: &[Module]) {
+    for module in modules {
+        let source = module.file.strip_prefix(&facts.tree).unwrap_or(&module.file);
+        let source = source.to_string_lossy();
+        for written in &module.written {
+            let fields = [
+                (
+                    "file",
+                    json!(written.path.strip_prefix(&facts.session).unwrap_or(&written.path)),
+                ),
+                ("source_file", json!(source)),
+                ("test_count", json!(written.tests.len())),
+            ];
+            facts.discover("test_generated", fields);
+        }
+        for defect in &module.defects {
+            let fields = [
+                ("file", json!(source)),
+                ("line", json!(defect.line)),
+                ("pattern", json!(defect.kind)),
+                ("description", json!(format!("{}: {}", defect.call, defect.what))),
+            ];
+            facts.discover("defect_found", fields);
+        }
+    }
+}
+
+fn summary(modules: &[Module], passed_over: &[&str]) -> String {
+    let tests: usize = modules
+        .iter()
+        .flat_map(|m| &m.written)
+        .map(|w| w.tests.len())
+        .sum();
+    let files: usize = modules.iter().map(|m| m.written.len()).sum();
+    let (killed, planted) = modules
+        .iter()
+        .filter_map(|m| m.mutants)
+        .fold((0, 0), |(killed, all), mutants| {
+            (killed + mutants.killed, all + mutants.killed + mutants.survived)
+        });
+    let mut text = format!(
+        "{} in {}, which record what the code does now",
+        count(tests, "test"),
+        count(files, "file")
+    );
+    if planted > 0 {
+        let _ = write!(text, "; they notice {killed} of {planted} planted faults");
+    }
+    let defects: usize = modules.iter().map(|m| m.defects.len()).sum();
+    if defects > 0 {
+        let _ = write!(text, "; {} on the board", count(defects, "suspected defect"));
+    }
+    let left_out: Vec<String> = modules
+        .iter()
+        .flat_map(|m| &m.left_out)
+        .map(|l| format!("{}: {}", l.what, l.why))
+        .collect();
+    if let Some(first) = left_out.first() {
+        let _ = write!(text, "; left out: {first}");
+        if left_out.len() > 1 {
+            let _ = write!(text, " and {} more", left_out.len() - 1);
+        }
+    }
+    if !passed_over.is_empty() {
+        let _ = write!(
+            text,
+            "; not for {}: the offline agent cannot write its tests",
+            passed_over.join(", ")
+        );
+    }
+    text.push('.');
+    text
+}
+
+fn nothing(modules: &[Module], passed_over: &[&str]) -> String {
+    let reasons = modules.iter().flat_map(|m| &m.left_out);
+    let mut reasons: Vec<String> = reasons
+        .map(|left| format!("{}: {}", left.what, left.why))
+        .collect();
+    let foreign = passed_over
+        .iter()
+        .map(|name| format!("the offline agent cannot write tests for {name}"));
+    reasons.extend(foreign);
+    if reasons.is_empty() {
+        reasons.push("no public function in scope could be called".to_owned());
+    }
+    reasons.truncate(5);
+    format!("no test could be written: {}", reasons.join("; "))
+}
+
+fn line(module: &Module) -> String {
+    let tests: usize = module.written.iter().map(|written| written.tests.len()).sum();
+    let mut text = format!("{}: {}", module.file.display(), count(tests, "test"));
+    if let Some((reached, all)) = module.lines {
+        let _ = write!(text, ", {reached} of {all} lines");
+    }
+    if let Some(mutants) = module.mutants {
+        let _ = write!(
+            text,
+            ", {} of {} faults noticed",
+            mutants.killed,
+            mutants.killed + mutants.survived
+        );
+    }
+    let _ = write!(text, ", {} calls in {:.1} s", module.calls, module.seconds);
+    text
+}

@@ -1,0 +1,85 @@
+//! `wavecrew measure` through the program itself, with a real pytest. Needs `scripts/install-frameworks.sh`;
+//! `WAVECREW_SKIP_FRAMEWORKS=1` passes these tests over.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
+
+#[path = "../../wavecrew-measure/tests/frameworks/installed.rs"]
+mod installed;
+
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+struct Project(TempDir);
+
+impl Project {
+    fn new() -> Option<Self> {
+        let venv = installed::installed()?.join("venv");
+        let project = Self(tempfile::tempdir().unwrap());
+        symlink(venv, project.0.path().join(".venv")).unwrap();
+        let files = [
+            ("pytest.ini", "[pytest]\n"),
+            (
+                "shop.py",
+                "def fits(n):\n    return n <= 3\n\n\ndef tax(n):\n    return n * 2\n",
+            ),
+            (
+                "test_shop.py",
+                "import shop\n\n\ndef test_fits():\n    assert shop.fits(1) is True\n    assert shop.fits(5) is False\n\n\n\
+                 def test_tax():\n    assert shop.tax(2) == 5\n",
+            ),
+        ];
+        for (name, text) in files {
+            fs::write(project.0.path().join(name), text).unwrap();
+        }
+        Some(project)
+    }
+
+    fn measure(&self, words: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_wavecrew"))
+            .arg("measure")
+            .args(words)
+            .current_dir(self.0.path())
+            .env("XDG_CACHE_HOME", self.0.path().join(".cache"))
+            .output()
+            .unwrap()
+    }
+}
+
+#[test]
+fn figures_and_survivors_are_shown() {
+    let Some(project) = Project::new() else { return };
+    let ran = project.measure(&["--passing-only", "--mutation", "full"]);
+    let text = String::from_utf8_lossy(&ran.stdout);
+    assert_eq!(ran.status.code(), Some(1), "{ran:?}");
+    for line in [
+        "tests     1 passed, 1 failed; pass rate 50.00 %",
+        "coverage  3 of 4 lines, 75.00 %",
+        "uncovered 6",
+        "red   test_shop.py::test_tax: ",
+        // Of the changes on line 2, those of the edge alone go unnoticed.
+        "survived shop.py:2  `<=` became `<`",
+        "survived shop.py:2  `3` became `2`",
+        "survived shop.py:2  `3` became `4`",
+        "mutants   2 of 5 killed; 40.00 % noticed",
+    ] {
+        assert!(text.contains(line), "{line}\n---\n{text}");
+    }
+}
+
+#[test]
+fn the_same_comes_as_data() {
+    let Some(project) = Project::new() else { return };
+    let ran = project.measure(&["--json", "--mutation", "quick", "--seed", "7"]);
+    let json: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let found = &json["projects"][0];
+    assert_eq!(found["pass_rate"], 0.5);
+    // Without `--passing-only` coverage is that of a run by hand.
+    assert_eq!(found["lines"]["covered"], 4);
+    let tried = found["mutation"]["tried"].as_array().unwrap();
+    assert!(!tried.is_empty());
+    let killed = tried.iter().find(|t| t["fate"] == "killed").unwrap();
+    assert_eq!(killed["by"], "test_shop.py::test_fits");
+    assert!(killed["mutant"]["replacement"].is_string());
+}

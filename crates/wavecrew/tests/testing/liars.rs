@@ -1,0 +1,78 @@
+//! Workers that want to look better than they are: each is caught, and told how.
+
+use crate::lab::Lab;
+
+const GOOD: &str = "from shop.price import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n\n\ndef test_discount():\n    assert total([10], 50) == 5\n";
+
+/// A generator that writes these tests first and does this when it is sent back.
+fn liar(then: &str) -> Option<Lab> {
+    let lab = Lab::shop()?;
+    lab.agent(&format!(
+        "good = {GOOD:?}\nif task == 'TESTGEN-001' and attempt == 1:\n    text(layer / 'test_price.py', good)\nif task == 'TESTGEN-001' and attempt > 1:\n    {then}\nif task == 'TESTRUN-001':\n    report['pass_rate'] = '1.0'\n    report['coverage_achieved'] = '100'\n"
+    ));
+    Some(lab)
+}
+
+#[test]
+fn source_that_is_edited_fails_the_task_and_nothing_else() {
+    let Some(lab) = Lab::shop() else { return };
+    lab.agent(&format!(
+        "if task == 'TESTGEN-001':\n    text(layer / 'test_price.py', {GOOD:?})\n    text(pathlib.Path('shop/price.py'), 'def total(items, discount=0):\\n    return sum(items)\\n')\n"
+    ));
+    lab.run(&["--mutation", "off"]).exits(1);
+    let row = lab.row("TESTGEN-001");
+    assert_eq!(row["status"], "failed");
+    assert!(
+        row["error"]
+            .contains("source was changed, only tests of the layer may be written: shop/price.py was edited"),
+        "{row:?}"
+    );
+    assert!(
+        std::fs::read_to_string(lab.project.join("shop/price.py"))
+            .unwrap()
+            .contains("is_cheap")
+    );
+}
+
+#[test]
+fn tests_that_are_deleted_or_skipped_are_put_back_and_what_was_reached_stands() {
+    for (then, said) in [
+        (
+            "(layer / 'test_price.py').unlink()",
+            "test_price.py was deleted with its 2 tests",
+        ),
+        (
+            "text(layer / 'test_price.py', 'import pytest\\n' + good.replace('def test_discount', '@pytest.mark.skip\\ndef test_discount'))",
+            "tests were weakened: test_price.py:",
+        ),
+    ] {
+        let Some(lab) = liar(then) else { return };
+        // A claim of 100 % is answered with the figures.
+        lab.run(&["--mutation", "off"]).exits(0).says(said);
+        assert_eq!(lab.figures("TESTRUN-001"), "1.00 55.55");
+        assert!(
+            lab.read("tests/L1-unit/test_price.py")
+                .contains("def test_discount")
+        );
+        assert_eq!(lab.json("gc-state.json")["rounds"]["L1"], 3);
+    }
+}
+
+#[test]
+fn tests_that_assert_nothing_are_sent_back_and_then_fail() {
+    let Some(lab) = Lab::shop() else { return };
+    lab.agent("if task == 'TESTGEN-001':\n    text(layer / 'test_price.py', 'from shop.price import total\\n\\n\\ndef test_total():\\n    total([1])\\n')\n");
+    lab.run(&["--mutation", "off"]).exits(1);
+    let row = lab.row("TESTGEN-001");
+    assert!(
+        row["error"].contains("assert nothing that could fail: `test_total`"),
+        "{row:?}"
+    );
+    assert_eq!(
+        lab.started()
+            .iter()
+            .filter(|line| line.starts_with("TESTGEN"))
+            .count(),
+        3
+    );
+}
