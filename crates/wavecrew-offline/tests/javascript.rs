@@ -62,17 +62,6 @@ impl Lab {
         outcome.modules.into_iter().next().unwrap()
     }
 
-    fn text(&self, module: &Module) -> String {
-        fs::read_to_string(
-            &module
-                .written
-                .first()
-                .unwrap_or_else(|| panic!("{module:?}"))
-                .path,
-        )
-        .unwrap()
-    }
-
     /// The project's own framework takes what was written.
     fn passes(&self, words: &[&str]) {
         let ran = Command::new(self.root().join("node_modules/.bin").join(words[0]))
@@ -84,6 +73,18 @@ impl Lab {
             .unwrap();
         assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
     }
+}
+
+/// The file that was written.
+fn text(module: &Module) -> String {
+    fs::read_to_string(
+        &module
+            .written
+            .first()
+            .unwrap_or_else(|| panic!("{module:?}"))
+            .path,
+    )
+    .unwrap()
 }
 
 const TEXT: &str = r"
@@ -118,7 +119,7 @@ fn typescript_in_vitest() {
         return;
     };
     let module = lab.write(Framework::Vitest, "src/text.ts");
-    let text = lab.text(&module);
+    let text = text(&module);
     for part in [
         "from '../src/text'",
         "describe('pad'",
@@ -147,7 +148,7 @@ fn common_modules_in_jest() {
         return;
     };
     let module = lab.write(Framework::Jest, "lib/num.js");
-    let text = lab.text(&module);
+    let text = text(&module);
     assert!(
         text.contains("= require('../lib/num')") && text.contains("describe('clamp'"),
         "{text}"
@@ -172,7 +173,7 @@ fn what_cannot_be_tried_is_told() {
         module.defects.iter().any(|defect| defect.kind == "does not end"),
         "{module:?}"
     );
-    assert!(lab.text(&module).contains("describe('fine'"));
+    assert!(text(&module).contains("describe('fine'"));
     for file in ["src/broken.js", "src/exits.js"] {
         let module = lab.write(Framework::Vitest, file);
         assert!(

@@ -104,7 +104,10 @@ fn from_words(known: &IssueFile, words: &[String], store: &IssueStore) -> Result
         ));
     }
     if let [file] = words
-        && (file.ends_with(".jsonl") || Path::new(file).is_file())
+        && (Path::new(file)
+            .extension()
+            .is_some_and(|ending| ending == "jsonl")
+            || Path::new(file).is_file())
     {
         return Ok((from_file(Path::new(file))?, "issues", true));
     }

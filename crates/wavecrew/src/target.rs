@@ -227,15 +227,12 @@ impl Words {
             Expansion::PerIssue { chain, .. } => Some(chain),
             Expansion::PerPlanTask { .. } => None,
         });
-        let (mut pipeline, new_issues) = match chain {
-            Some(chain) => {
-                let input = issue_input::read(&self.issues, &self.request, quiet)?;
-                (pipeline.for_issues(&input.rows, chain), input.new)
-            }
-            None => {
-                self.no_issues(&format!("the team `{}`", team.name))?;
-                (pipeline.for_request(&request), Vec::new())
-            }
+        let (mut pipeline, new_issues) = if let Some(chain) = chain {
+            let input = issue_input::read(&self.issues, &self.request, quiet)?;
+            (pipeline.for_issues(&input.rows, chain), input.new)
+        } else {
+            self.no_issues(&format!("the team `{}`", team.name))?;
+            (pipeline.for_request(&request), Vec::new())
         };
         if let Some(prepared) = &testing {
             prepared.set_targets(&mut pipeline);

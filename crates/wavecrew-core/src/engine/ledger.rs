@@ -117,6 +117,30 @@ impl TaskState {
         self.ended = Some(at);
     }
 
+    fn begin(&mut self, at: Timestamp, attempt: u32, made_from: (Fingerprint, Arc<str>)) {
+        self.progress = Progress::Open { attempt };
+        self.attempts = attempt;
+        self.made_from = Some(made_from);
+        self.started = Some(at);
+        self.ended = None;
+        self.late_edits = None;
+    }
+
+    fn make_tree(&mut self, tree: &Tree) {
+        self.tree = Some(Box::new(TaskTree {
+            tree: tree.clone(),
+            state: TreeState::Open,
+        }));
+    }
+
+    fn merge_tree(&mut self, commit: Option<&String>) {
+        if let Some(tree) = &mut self.tree {
+            tree.state = TreeState::Merged {
+                commit: commit.cloned(),
+            };
+        }
+    }
+
     fn converse(&mut self, conversation: &str) {
         let known = self.talk.as_ref().is_some_and(|talk| talk.id == conversation);
         if let Some((_, agent)) = self.made_from.as_ref().filter(|_| !known) {
@@ -428,15 +452,8 @@ impl Ledger {
                 if *agent != *self.agent {
                     self.agent = Arc::from(agent.as_str());
                 }
-                let agent = Arc::clone(&self.agent);
-                self.change(task, |state| {
-                    state.progress = Progress::Open { attempt: *attempt };
-                    state.attempts = *attempt;
-                    state.made_from = Some((*print, agent));
-                    state.started = Some(*at);
-                    state.ended = None;
-                    state.late_edits = None;
-                });
+                let made_from = (*print, Arc::clone(&self.agent));
+                self.change(task, |state| state.begin(*at, *attempt, made_from));
             }
             Event::Finished {
                 at,
@@ -485,21 +502,11 @@ impl Ledger {
             }),
             Event::TreeMade { task, tree } => {
                 self.in_trees.insert(task.clone());
-                let (tree, state) = (tree.clone(), TreeState::Open);
-                self.change(task, |known| {
-                    known.tree = Some(Box::new(TaskTree { tree, state }))
-                });
+                self.change(task, |state| state.make_tree(tree));
             }
             Event::TreeMerged { task, commit } => {
                 self.in_trees.remove(task);
-                let merged = TreeState::Merged {
-                    commit: commit.clone(),
-                };
-                self.change(task, |state| {
-                    if let Some(tree) = &mut state.tree {
-                        tree.state = merged;
-                    }
-                });
+                self.change(task, |state| state.merge_tree(commit.as_ref()));
             }
             Event::TreeRefused { at, task, error } => {
                 self.in_trees.remove(task);

@@ -84,7 +84,7 @@ impl Engine {
 
     /// The same with what is used right now.
     pub(super) fn task_would_reach(&self, task: TaskIx, more: Spent, model: Option<&str>) -> Option<String> {
-        let agent = self.options.agents.for_role(self.ledger.plan().role(task));
+        let agent = self.ledger.agent_of(task, &self.options.agents);
         let mut spent = self.ledger.task(task).spent;
         spent += self.options.prices.with_cost(more, model, agent);
         self.options.budget.task_reached(&spent)

@@ -73,8 +73,8 @@ impl Bench<'_> {
     /// A pattern of names that all others match: jest and vitest join the names of suites and tests with a space.
     pub(super) fn left_out_pattern(&self) -> Option<String> {
         let named = self.focus.without.iter().filter(|test| !test.name.is_empty());
-        let names: Vec<String> = named.map(|test| pattern(&test.name)).collect();
-        (!names.is_empty()).then(|| format!("^(?!(?:{})$)", names.join("|")))
+        let patterns: Vec<String> = named.map(|test| pattern(&test.name)).collect();
+        (!patterns.is_empty()).then(|| format!("^(?!(?:{})$)", patterns.join("|")))
     }
 }
 

@@ -188,9 +188,9 @@ fn command(line: &str, folder: &Path, runner: &Runner) -> Result<Outcome, Measur
         env: vec![("CI", "true".into()), ("NO_COLOR", "1".into())],
         copy_to: None,
     };
-    let stop = runner.stop.as_ref().map(AsFd::as_fd);
+    let told = runner.stop.as_ref().map(AsFd::as_fd);
     let ran =
-        process::run(&step, Instant::now() + runner.timeout, stop).map_err(|source| MeasureError::Start {
+        process::run(&step, Instant::now() + runner.timeout, told).map_err(|source| MeasureError::Start {
             program: step.program.clone(),
             source,
         })?;

@@ -17,8 +17,9 @@ fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
 
 fn runner(cache: &Path) -> Runner {
     Runner {
+        python_path: Vec::new(),
         cache: cache.to_owned(),
-        timeout: Duration::from_secs(60),
+        timeout: Duration::from_mins(1),
         stop: None,
     }
 }
@@ -45,14 +46,18 @@ fn commands_are_found_by_the_files_of_a_project() {
         test: Some("./t".to_owned()),
         setup: None,
     };
-    let node = r#"{"scripts":{"build":"tsc","test":"node --test"}}"#;
+    let package = r#"{"scripts":{"build":"tsc","test":"node --test"}}"#;
     let fresh = r#"{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}"#;
     let vitest = r#"{"scripts":{"test":"vitest run"},"devDependencies":{"vitest":"3"}}"#;
     for (files, settings, wanted) in [
         (&[("readme.md", "")][..], &none, "- | -"),
-        (&[("package.json", node)], &none, "npm run build | npm run test"),
         (
-            &[("package.json", node), ("pnpm-lock.yaml", "")],
+            &[("package.json", package)],
+            &none,
+            "npm run build | npm run test",
+        ),
+        (
+            &[("package.json", package), ("pnpm-lock.yaml", "")],
             &none,
             "pnpm run build | pnpm run test",
         ),
@@ -83,7 +88,7 @@ fn commands_are_found_by_the_files_of_a_project() {
             "make build | make test",
         ),
         (&[("Makefile", "check: a\n")], &none, "- | make check"),
-        (&[("package.json", node)], &own, "./b | ./t"),
+        (&[("package.json", package)], &own, "./b | ./t"),
     ] {
         assert_eq!(shown(files, settings), wanted, "{files:?}");
     }

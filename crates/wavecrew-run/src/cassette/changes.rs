@@ -4,7 +4,7 @@
 //! was running when it was found: to the first of them to end, so that in a replay the file is there at least as early
 //! as it was.
 
-use super::tree::{Spot, Stamp, Tree};
+use super::tree::{Spot, Stamp, Tree, working_copy};
 use super::{Content, FileChange, Root};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -42,11 +42,24 @@ impl Changes {
     pub fn look(&mut self, running: &BTreeSet<WorkerId>) {
         let now = self.tree.look();
         if !running.is_empty() {
+            // A working copy is made and removed as a whole, and not by workers.
+            let copies = |files: &BTreeMap<Spot, Stamp>| -> BTreeSet<String> {
+                files.keys().filter_map(working_copy).map(str::to_owned).collect()
+            };
+            let (before, after) = (copies(&self.seen), copies(&now));
+            let stays = |spot: &&Spot| {
+                working_copy(spot).is_none_or(|copy| before.contains(copy) && after.contains(copy))
+            };
             let changed = now
                 .iter()
                 .filter(|(spot, stamp)| self.seen.get(spot) != Some(stamp))
-                .map(|(spot, _)| spot);
-            let gone = self.seen.keys().filter(|spot| !now.contains_key(spot));
+                .map(|(spot, _)| spot)
+                .filter(stays);
+            let gone = self
+                .seen
+                .keys()
+                .filter(|spot| !now.contains_key(spot))
+                .filter(stays);
             for spot in changed.chain(gone) {
                 self.pool.entry(spot.clone()).or_default().extend(running);
             }
@@ -65,8 +78,16 @@ impl Changes {
             .iter()
             .map(|(worker, paths)| (*worker, paths.iter().filter_map(|path| self.spot(path)).collect()))
             .collect();
-        let says =
-            |worker: &WorkerId, spot: &Spot| named.get(worker).is_some_and(|spots| spots.contains(spot));
+        // The folder of a working copy stands for all that is in it.
+        let covers = |told: &Spot, spot: &Spot| {
+            told == spot
+                || working_copy(told)
+                    .is_some_and(|copy| told.1.ends_with(copy) && working_copy(spot) == Some(copy))
+        };
+        let says = |worker: &WorkerId, spot: &Spot| {
+            let told = named.get(worker);
+            told.is_some_and(|spots| spots.iter().any(|told| covers(told, spot)))
+        };
         let mut own = Vec::new();
         self.pool.retain(|spot, candidates| {
             let told = says(&worker, spot);
@@ -184,6 +205,59 @@ mod tests {
             };
             taken.into_iter().map(show).collect()
         }
+    }
+
+    #[test]
+    fn what_changes_in_a_working_copy_is_its_workers() {
+        let mut place = Place::new();
+        let git = |words: &[&str]| {
+            let mut git = std::process::Command::new("git");
+            git.args(["-c", "user.name=x", "-c", "user.email=x@y"])
+                .args(words)
+                .current_dir(place.root.path());
+            assert!(git.output().unwrap().status.success(), "{words:?}");
+        };
+        git(&["init", "-q"]);
+        git(&["commit", "-q", "--allow-empty", "-m", "x"]);
+        place.changes.look(&BTreeSet::from([A, B]));
+        for name in ["a", "b"] {
+            let folder = format!(".workflow/s/worktrees/{name}");
+            let root = place.root.path();
+            let tree = root.join(&folder);
+            std::process::Command::new("git")
+                .args(["worktree", "add", "-q"])
+                .arg(&tree)
+                .current_dir(root)
+                .output()
+                .unwrap();
+            place.write(&format!("{folder}/there.py"), "from the beginning");
+        }
+        place.changes.look(&BTreeSet::from([A, B]));
+        place.write(".workflow/s/worktrees/a/made.py", "by a");
+        place.write(".workflow/s/worktrees/b/made.py", "by b");
+        place.changes.look(&BTreeSet::from([A, B]));
+        let home = |name: &str| {
+            vec![
+                place
+                    .root
+                    .path()
+                    .join(".workflow/s/worktrees")
+                    .join(name)
+                    .to_str()
+                    .unwrap()
+                    .to_owned(),
+            ]
+        };
+        let named = Named::from([(A, home("a")), (B, home("b"))]);
+        let taken = place.changes.take(A, &named, str::to_owned);
+        let paths: Vec<&str> = taken.iter().map(|change| change.path.as_str()).collect();
+        assert_eq!(paths, ["worktrees/a/made.py"]);
+        std::fs::remove_dir_all(place.root.path().join(".workflow/s/worktrees/b")).unwrap();
+        place.changes.look(&BTreeSet::from([A]));
+        assert!(
+            place.changes.take(A, &named, str::to_owned).is_empty(),
+            "removed as a whole"
+        );
     }
 
     #[test]

@@ -12,7 +12,9 @@ const MOST_FILES: usize = 200_000;
 /// Folders that hold no work: histories, sessions, installed packages.
 const SKIPPED: [&str; 3] = [".git", ".workflow", "node_modules"];
 /// Folders of a session that its workers do not write, or that are recorded in another way.
-const OURS: [&str; 4] = ["wisdom", "interactive", "logs", "prompts"];
+const OURS: [&str; 6] = ["wisdom", "interactive", "logs", "prompts", "builds", TREES];
+/// The folder of a session with the working copies of its workers.
+const TREES: &str = "worktrees";
 
 /// A file below one of the two folders.
 pub(super) type Spot = (Root, String);
@@ -83,6 +85,11 @@ impl Tree {
         for path in listed {
             add(Root::Project, path);
         }
+        for (name, files) in self.working_copies() {
+            for path in files {
+                add(Root::Session, format!("{TREES}/{name}/{path}"));
+            }
+        }
         for folder in self.team_folders() {
             let mut files = Vec::new();
             let path = self.session.join(&folder);
@@ -92,6 +99,19 @@ impl Tree {
             }
         }
         found
+    }
+
+    /// The working copies of workers, with their files.
+    fn working_copies(&self) -> Vec<(String, Vec<String>)> {
+        let Ok(entries) = fs::read_dir(self.session.join(TREES)) else {
+            return Vec::new();
+        };
+        let copy = |entry: fs::DirEntry| {
+            let name = entry.file_name().into_string().ok()?;
+            let files = git_files(&entry.path())?;
+            Some((name, files))
+        };
+        entries.flatten().filter_map(copy).collect()
     }
 
     /// Folders of the session in which workers leave their work.
@@ -106,6 +126,12 @@ impl Tree {
         };
         entries.flatten().filter_map(folder).collect()
     }
+}
+
+/// The working copy that a file lies in.
+pub(super) fn working_copy((root, path): &Spot) -> Option<&str> {
+    let below = path.strip_prefix(TREES).filter(|_| *root == Root::Session)?;
+    below.strip_prefix('/')?.split('/').next()
 }
 
 fn stamp(path: &Path) -> Option<Stamp> {

@@ -25,14 +25,13 @@ impl Driver<'_> {
             Expansion::PerIssue { .. } => true,
         });
         let change = match wanted {
-            None => Ok(None),
             Some(expansion @ Expansion::PerPlanTask { .. }) => self.route(expansion),
             Some(Expansion::PerIssue {
                 issue_column,
                 chain,
                 plan: Some(solution),
             }) => self.keep_apart(issue_column, chain, solution),
-            Some(Expansion::PerIssue { plan: None, .. }) => Ok(None),
+            None | Some(Expansion::PerIssue { plan: None, .. }) => Ok(None),
         };
         self.inputs.push_back(Input::Expanded { task: id, change });
     }

@@ -141,10 +141,12 @@ impl Driver<'_> {
     }
 }
 
-/// Files that the agents of all workers say they wrote.
+/// Files that the agents of all workers say they wrote, and the folders that are theirs alone.
 fn named(workers: &std::collections::BTreeMap<WorkerId, Worker>) -> Named {
-    let each = workers
-        .iter()
-        .map(|(worker, state)| (*worker, state.output.changed_files()));
+    let each = workers.iter().map(|(worker, state)| {
+        let mut files = state.output.changed_files();
+        files.push(state.folder.to_string_lossy().into_owned());
+        (*worker, files)
+    });
     each.collect()
 }

@@ -37,7 +37,7 @@ pub(super) fn session_branch(git: &Git, session: &str) -> Result<String, GitErro
 
 /// A task id as part of a ref: most are as they are, the few that git does not take are told apart by a number.
 fn part(id: &str) -> String {
-    if !id.contains("..") && !id.ends_with('.') && !id.ends_with(".lock") {
+    if !id.contains("..") && !id.ends_with('.') && !id.to_ascii_lowercase().ends_with(".lock") {
         return id.to_owned();
     }
     let mut hasher = DefaultHasher::new();

@@ -215,10 +215,11 @@ fn a_conflict_changes_nothing_and_says_how_to_go_on() {
         );
         assert_eq!(lab.git(&["show", "wavecrew/s/B:a.txt"]), "B");
         lab.trees.sweep(&a).expect("looked at");
-        let published = match dirty {
+        let published = if dirty {
             // Its own name is taken by the branch that is kept.
-            true => Published::Branch("wavecrew-merged/s".to_owned()),
-            false => Published::Nothing,
+            Published::Branch("wavecrew-merged/s".to_owned())
+        } else {
+            Published::Nothing
         };
         assert_eq!(lab.trees.publish(), Ok(published));
         // Another try begins anew, beside what is kept.

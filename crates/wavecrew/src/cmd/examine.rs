@@ -8,6 +8,7 @@ mod suite;
 use crate::exit::{Exit, Failure};
 use crate::session_view::SessionView;
 use clap::ValueEnum;
+use serde::Serialize;
 use std::io::{Write, stdout};
 use std::path::PathBuf;
 use wavecrew_store::SessionDir;
@@ -45,14 +46,14 @@ enum What {
 impl Args {
     pub fn run(&self) -> Result<Exit, Failure> {
         let verdict = self.examine().unwrap_or_else(|failure| {
-            let verdict = wavecrew_testing::verdict::Verdict::contradicted(failure.to_string());
-            serde_json::to_string(&verdict).expect("a verdict is plain data")
+            let reason = failure.to_string();
+            line(&code_work::Verdict::Contradicted { reason })
         });
-        writeln!(stdout().lock(), "{verdict}")?;
+        writeln!(stdout(), "{verdict}")?;
         Ok(Exit::Done)
     }
 
-    /// The line that is printed: it begins with the verdict, by which the run knows it.
+    /// The line to print.
     fn examine(&self) -> Result<String, Failure> {
         let view = SessionView::load(SessionDir::at(&self.session)?)?;
         let Some(task) = view.ledger.plan().find(&self.task) else {
@@ -68,15 +69,17 @@ impl Args {
             task,
             attempt: self.attempt,
         };
-        let verdict = match self.what {
-            What::GeneratedTests => {
-                serde_json::to_string(&suite::examine(self, &view, task, suite::generated)?)
-            }
-            What::TestRun => serde_json::to_string(&suite::examine(self, &view, task, suite::run)?),
-            What::TestReport => serde_json::to_string(&suite::examine(self, &view, task, suite::report)?),
-            What::CodeWork => serde_json::to_string(&code_work::code(&code)?),
-            What::CodeTests => serde_json::to_string(&code_work::tests(&code)?),
-        };
-        Ok(verdict.expect("a verdict is plain data"))
+        Ok(match self.what {
+            What::GeneratedTests => line(&suite::examine(self, &view, task, suite::generated)?),
+            What::TestRun => line(&suite::examine(self, &view, task, suite::run)?),
+            What::TestReport => line(&suite::examine(self, &view, task, suite::report)?),
+            What::CodeWork => line(&code_work::code(&code)?),
+            What::CodeTests => line(&code_work::tests(&code)?),
+        })
     }
+}
+
+/// A verdict in one line, with the word first: that is how it is found among what else was printed.
+fn line(verdict: &impl Serialize) -> String {
+    serde_json::to_string(verdict).expect("a verdict is plain data")
 }

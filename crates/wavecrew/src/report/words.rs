@@ -24,6 +24,28 @@ fn wave_done(ledger: &Ledger, wave: u32) -> String {
     )
 }
 
+/// What became of work in a worktree.
+fn in_tree(event: &Event) -> Option<(Weight, String)> {
+    Some(match event {
+        Event::TreeMade { task, tree } => (
+            Weight::Detail,
+            format!("{task} works on branch {}", one_line(&tree.branch)),
+        ),
+        Event::TreeMerged { task, commit: None } => (Weight::Detail, format!("{task} changed nothing")),
+        Event::TreeMerged {
+            task,
+            commit: Some(commit),
+        } => {
+            let short: String = commit.chars().take(10).collect();
+            (Weight::Milestone, format!("{task} is merged, up to {short}"))
+        }
+        Event::TreeRefused { task, error, .. } => {
+            (Weight::Trouble, format!("{task} failed: {}", one_line(error)))
+        }
+        _ => return None,
+    })
+}
+
 fn edited_late(task: &str, ledger: &Ledger) -> Option<(Weight, String)> {
     let state = ledger.task(ledger.plan().find(task)?);
     let files = late_edits(state)?;
@@ -119,24 +141,7 @@ pub fn event(event: &Event, ledger: &Ledger) -> Option<(Weight, String)> {
             (Weight::Detail, format!("Wave {wave}: {}", count(tasks, "task")))
         }
         Event::WaveMerged { wave } => (Weight::Milestone, wave_done(ledger, *wave)),
-        Event::TreeMade { task, tree } => (
-            Weight::Detail,
-            format!("{task} works on branch {}", one_line(&tree.branch)),
-        ),
-        Event::TreeMerged {
-            task,
-            commit: Some(commit),
-        } => (
-            Weight::Milestone,
-            format!(
-                "{task} is merged, up to {}",
-                commit.chars().take(10).collect::<String>()
-            ),
-        ),
-        Event::TreeMerged { task, commit: None } => (Weight::Detail, format!("{task} changed nothing")),
-        Event::TreeRefused { task, error, .. } => {
-            (Weight::Trouble, format!("{task} failed: {}", one_line(error)))
-        }
+        Event::TreeMade { .. } | Event::TreeMerged { .. } | Event::TreeRefused { .. } => in_tree(event)?,
         Event::Edited { .. } => (
             Weight::Milestone,
             "tasks.csv was edited; the run follows".to_owned(),

@@ -5,7 +5,13 @@ use crate::lab::Lab;
 const GOOD: &str = "exec EXAMPLE";
 
 fn good() -> String {
-    GOOD.replace("EXAMPLE", crate::lab::examples().join("lifecycle/agent.sh").to_str().unwrap())
+    GOOD.replace(
+        "EXAMPLE",
+        crate::lab::examples()
+            .join("lifecycle/agent.sh")
+            .to_str()
+            .unwrap(),
+    )
 }
 
 #[test]
@@ -30,12 +36,18 @@ fn a_missing_part_is_sent_back_with_the_list() {
 #[test]
 fn what_stays_wrong_fails() {
     for (script, error) in [
-        (r#": > "$session/spec/product-brief.md"; report done"#, "`spec/product-brief.md` is empty"),
+        (
+            r#": > "$session/spec/product-brief.md"; report done"#,
+            "`spec/product-brief.md` is empty",
+        ),
         (
             r#"echo text > "$session/product-brief.md"; report done"#,
             "`spec/product-brief.md` is missing, and there is",
         ),
-        ("report done", "`spec/product-brief.md` is missing: write it into the session folder"),
+        (
+            "report done",
+            "`spec/product-brief.md` is missing: write it into the session folder",
+        ),
     ] {
         let lab = Lab::new();
         lab.answer("DRAFT-001", script);
@@ -51,7 +63,10 @@ fn what_stays_wrong_fails() {
 fn a_score_that_is_none_is_sent_back() {
     for (score, told) in [
         ("", "the report needs `score`, a number from 0 to 1, and has none"),
-        (r#""score":7"#, "`score` is `7`, and has to be a number from 0 to 1"),
+        (
+            r#""score":7"#,
+            "`score` is `7`, and has to be a number from 0 to 1",
+        ),
     ] {
         let lab = Lab::new();
         lab.score("CHECKPOINT-001", score);

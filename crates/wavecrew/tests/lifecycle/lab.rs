@@ -45,7 +45,10 @@ impl Said {
 }
 
 pub fn examples() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").canonicalize().unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../examples")
+        .canonicalize()
+        .unwrap()
 }
 
 impl Lab {
@@ -89,9 +92,14 @@ impl Lab {
 
     pub fn git(&self, words: &[&str]) -> String {
         let mut git = Command::new("git");
-        git.current_dir(self.project()).args(["-c", "user.name=Lab", "-c", "user.email=lab@example.com"]);
+        git.current_dir(self.project())
+            .args(["-c", "user.name=Lab", "-c", "user.email=lab@example.com"]);
         let output = git.args(words).output().unwrap();
-        assert!(output.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "git {words:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         String::from_utf8(output.stdout).unwrap()
     }
 
@@ -124,7 +132,7 @@ impl Lab {
     }
 
     pub fn wavecrew(&self, words: &[&str]) -> Said {
-        said(self.command(words).output().unwrap())
+        said(&self.command(words).output().unwrap())
     }
 
     /// A run that asks nothing.
@@ -148,18 +156,17 @@ impl Lab {
         log.lines().map(str::to_owned).collect()
     }
 
-    /// Goes on with the session.
-    pub fn go_on(&self) -> Said {
-        self.wavecrew(&["lifecycle", "-y", "--continue"])
-    }
-
     pub fn agent(&self) -> String {
         format!("command:{}", self.path("agent.sh").display())
     }
 
     pub fn start(&self, words: &[&str]) -> Child {
         let mut command = self.command(words);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
     }
 
     pub fn session(&self) -> PathBuf {
@@ -206,14 +213,21 @@ impl Lab {
         let header = reader.headers().unwrap().clone();
         let at = |name: &str| header.iter().position(|known| known == name).unwrap();
         let line = |row: csv::StringRecord| format!("{} {}", &row[at("id")], &row[at("status")]);
-        reader.records().map(|row| line(row.unwrap())).collect::<Vec<_>>().join(", ")
+        reader
+            .records()
+            .map(|row| line(row.unwrap()))
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 
     /// The table of decisions in the report, `TASK DECISION` each.
     pub fn decisions(&self) -> Vec<String> {
         let report = self.read("context.md");
         let table = report.split("## Decisions").nth(1).unwrap_or_default();
-        let rows = table.lines().take_while(|line| !line.starts_with("## ")).filter(|line| line.starts_with("| "));
+        let rows = table
+            .lines()
+            .take_while(|line| !line.starts_with("## "))
+            .filter(|line| line.starts_with("| "));
         rows.skip(2)
             .map(|row| {
                 let cells: Vec<&str> = row.split('|').map(str::trim).collect();
@@ -225,13 +239,20 @@ impl Lab {
     /// Answers the next question of a run with this word; what was asked.
     pub fn reply(&self, child: &mut Child, word: &str) -> String {
         loop {
-            assert!(child.try_wait().unwrap().is_none(), "the run ended without a question");
+            assert!(
+                child.try_wait().unwrap().is_none(),
+                "the run ended without a question"
+            );
             let sessions = self.project().join(".workflow/.csv-wave");
-            let asked = fs::read_dir(&sessions).into_iter().flatten().flatten().find_map(|entry| {
-                let file = entry.path().join(RUN_FOLDER).join("question.json");
-                let text = fs::read_to_string(&file).ok()?;
-                Some((file, serde_json::from_str::<serde_json::Value>(&text).ok()?))
-            });
+            let asked = fs::read_dir(&sessions)
+                .into_iter()
+                .flatten()
+                .flatten()
+                .find_map(|entry| {
+                    let file = entry.path().join(RUN_FOLDER).join("question.json");
+                    let text = fs::read_to_string(&file).ok()?;
+                    Some((file, serde_json::from_str::<serde_json::Value>(&text).ok()?))
+                });
             if let Some((file, asked)) = asked {
                 let answer = serde_json::json!({"id": asked["id"], "answer": word}).to_string();
                 let fresh = file.with_file_name("answer.json.new");
@@ -247,7 +268,7 @@ impl Lab {
 /// Where the files of a run lie in its session.
 const RUN_FOLDER: &str = ".run";
 
-pub fn said(output: Output) -> Said {
+pub fn said(output: &Output) -> Said {
     Said {
         code: output.status.code(),
         err: String::from_utf8_lossy(&output.stderr).into_owned(),

@@ -19,7 +19,10 @@ fn a_request_becomes_a_specification() {
         ["CHECKPOINT-001 pass", "CHECKPOINT-002 pass", "QUALITY-001 pass"]
     );
     let report = lab.read("context.md");
-    assert!(report.contains("| `spec/requirements.md` | DRAFT-002 |"), "{report}");
+    assert!(
+        report.contains("| `spec/requirements.md` | DRAFT-002 |"),
+        "{report}"
+    );
     assert!(report.contains("| FR-001 | Must | EPIC-001 | – |"), "{report}");
     assert!(report.contains("Nothing gets lost on the way."), "{report}");
     let result = lab.read("interactive/CHECKPOINT-001-result.json");
@@ -35,17 +38,31 @@ fn what_was_delivered_can_be_taken_out_once() {
     let id = session.file_name().unwrap().to_str().unwrap();
     lab.wavecrew(&["export", id, "out"]).exits(0);
     let out = lab.project().join("out");
-    for file in ["spec/epics.md", "spec/discovery-context.json", "artifacts/QUALITY-001-report.md", "context.md"] {
-        let (kept, copied) = (fs::read(session.join(file)).unwrap(), fs::read(out.join(file)).unwrap());
+    for file in [
+        "spec/epics.md",
+        "spec/discovery-context.json",
+        "artifacts/QUALITY-001-report.md",
+        "context.md",
+    ] {
+        let (kept, copied) = (
+            fs::read(session.join(file)).unwrap(),
+            fs::read(out.join(file)).unwrap(),
+        );
         assert_eq!(kept, copied, "{file}");
     }
-    lab.wavecrew(&["export", id, "out"]).exits(2).says("is there already");
+    lab.wavecrew(&["export", id, "out"])
+        .exits(2)
+        .says("is there already");
 }
 
 #[test]
 fn nothing_requested_runs_nothing() {
     let lab = Lab::new();
-    lab.wavecrew(&["lifecycle", "-y"]).exits(2).says("nothing is requested");
-    lab.wavecrew(&["lifecycle", "-y", "--pipeline", "all", "x"]).exits(2).says("full-lifecycle");
+    lab.wavecrew(&["lifecycle", "-y"])
+        .exits(2)
+        .says("nothing is requested");
+    lab.wavecrew(&["lifecycle", "-y", "--pipeline", "all", "x"])
+        .exits(2)
+        .says("full-lifecycle");
     assert!(!lab.project().join(".workflow").exists());
 }

@@ -42,9 +42,8 @@ pub(super) fn defined<'a>(document: &'a str, prefix: &str) -> Vec<Item<'a>> {
             other.kind != Kind::Code && leading_id(other.text, prefix).is_some_and(|found| found != id)
         };
         let ends = |other: &Line<'_>| match (line.kind, other.kind) {
-            (Kind::Row, _) => true,
             (Kind::Heading(own), Kind::Heading(level)) => level <= own || starts_another(other),
-            (_, Kind::Heading(_)) => true,
+            (Kind::Row, _) | (_, Kind::Heading(_)) => true,
             _ => starts_another(other),
         };
         let body = rest

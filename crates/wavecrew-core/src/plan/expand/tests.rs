@@ -71,7 +71,7 @@ const HIGH: &str = "TASK-001: src/a/x\nTASK-002: src/b/x\nTASK-003: src/c/x\nTAS
 fn plans_are_routed_by_their_modules() {
     let (team, pipeline, _) = lifecycle();
     let plan = plan_of(&team, &pipeline);
-    let plain = [
+    let small = [
         "1 PLAN-001",
         "2 CHECKPOINT-003 PLAN-001",
         "3 IMPL-001 CHECKPOINT-003",
@@ -100,7 +100,7 @@ fn plans_are_routed_by_their_modules() {
         "5 REVIEW-001 IMPL-001;IMPL-002;IMPL-003;IMPL-004",
     ];
     let cases: [(&str, &str, &[&str]); 3] = [
-        (LOW, "Low", &plain),
+        (LOW, "Low", &small),
         (MEDIUM, "Medium", &medium),
         (HIGH, "High", &high),
     ];

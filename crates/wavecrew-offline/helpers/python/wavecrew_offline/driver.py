@@ -14,7 +14,8 @@ from . import children, defects, quarantine
 from .cases import Case
 from .render import Entry, Writer
 
-RESTARTS = 6
+RESTARTS = 8
+DEATHS_PER_TARGET = 2
 # Budgets are processor time; on a busy machine they may take this much of the clock.
 BUSY_FACTOR = 6
 BUSY_SECONDS = 20
@@ -47,6 +48,7 @@ class Module:
         self.excluded = []
         self.corpus = []
         self.hangs = []
+        self.given_up = []
 
     def tell(self, what):
         print(json.dumps({"progress": what, "module": self.name}), flush=True)
@@ -67,7 +69,7 @@ class Module:
         request = {
             "path": self.path, "module": self.name, "packages": [self.name.split(".")[0]],
             "sys_path": self.request.get("sys_path", []) + [self.import_root], "seed": self.request["seed"],
-            "harvest_root": self._harvest_root(), "corpus": [], "excluded": [], "mode": "search",
+            "harvest_root": self._harvest_root(), "corpus": [], "excluded": [], "given_up": [], "mode": "search",
             "feedback": self.request.get("feedback"),
         }
         request.update(more)
@@ -97,7 +99,7 @@ class Module:
             ended = children.run(
                 self._child_request(
                     seconds=max(left, 1.0), seed=self.request["seed"] + attempt, corpus=self.corpus[-400:],
-                    excluded=self.excluded),
+                    excluded=self.excluded, given_up=self.given_up),
                 self._heard)
             left -= time.monotonic() - began
             refused = ended.last("left_out")
@@ -111,6 +113,8 @@ class Module:
                 self.leave_out(self.name, trouble["why"] if trouble else "the import %s" % ended.why)
                 return None
             self.excluded.append(ended.victim)
+            if [data[0] for data in self.excluded].count(ended.victim[0]) >= DEATHS_PER_TARGET:
+                self.given_up.append(ended.victim[0])
             call = quarantine.shown(ended.victim)
             self.leave_out(call, "the process %s" % ended.why)
             if ended.why == "hangs":
@@ -156,7 +160,6 @@ class Module:
         path = self._free_path()
         entries = self._passing(path, writer, entries)
         if not entries:
-            os.remove(path)
             return
         self.outcome["tests"] = len(entries)
         self.outcome["written"].append({
@@ -230,7 +233,7 @@ class Module:
         """Writes the file; runs it, and writes it again without what fails."""
         for _ in range(4):
             if not entries:
-                return entries
+                break
             with open(path, "w", encoding="utf-8") as file:
                 file.write(writer.text(entries))
             failing = self._failing(path)
@@ -238,13 +241,15 @@ class Module:
                 return entries
             if failing is True:
                 self.leave_out(path, "the file does not load")
+                os.remove(path)
                 return []
             self.leave_out(self.name, "%d tests failed when they were run" % len(failing))
             entries = [entry for entry in entries if entry.test not in failing]
-        return entries
+        os.remove(path)  # none is left, or they go on failing
+        return []
 
     def _failing(self, path):
-        """Names of tests that do not pass, nothing when all do or pytest is not there, True when none ran."""
+        """Names of tests that do not pass, None when pytest is not there, True when the file does not load."""
         with tempfile.TemporaryDirectory(prefix="wavecrew-offline-") as folder:
             report = os.path.join(folder, "junit.xml")
             env = children.environment(7, "Asia/Tokyo")
@@ -258,12 +263,14 @@ class Module:
                 tree = xml.etree.ElementTree.parse(report)
             except (OSError, subprocess.TimeoutExpired, xml.etree.ElementTree.ParseError):
                 return None
-            failing, ran = set(), 0
+            failing = set()
             for test in tree.iter("testcase"):
-                ran += 1
-                if any(test.find(kind) is not None for kind in ("failure", "error", "skipped")):
+                found = [test.find(kind) for kind in ("failure", "error", "skipped")]
+                if any(one is not None and one.get("message") == "collection failure" for one in found):
+                    return True
+                if any(one is not None for one in found):
                     failing.add(test.get("name"))
-            return failing if ran > 1 or not failing else (True if failing and ran == 1 and "." in str(failing) else failing)
+            return failing
 
 
 def main(request_path):

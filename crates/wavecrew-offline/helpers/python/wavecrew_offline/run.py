@@ -154,7 +154,10 @@ class Runner:
             extra.extend(self._changed_state(scope["subject"], state))
         text = out.buffer.getvalue()
         if text and len(text) < MOST_OUTPUT:
-            extra.append(("@out", "==", repr(text.decode("utf-8", "replace"))))
+            try:
+                extra.append(("@out", "==", repr(text.decode("utf-8"))))
+            except UnicodeDecodeError:
+                return Outcome("refused", why="prints bytes that are no text")
         outcome.facts = tuple(outcome.facts) + tuple(extra)
         return outcome
 

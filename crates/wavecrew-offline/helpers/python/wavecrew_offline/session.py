@@ -125,14 +125,15 @@ class Session:
 
     def _wanted(self):
         """Public targets, or all of them in a module that is private as a whole."""
-        targets = [target for target in self.analysis.targets if target.public]
-        return targets or self.analysis.targets
+        given_up = self.request["given_up"]  # calls of these ended the process more than once
+        targets = [target for target in self.analysis.targets if target.key not in given_up]
+        return [target for target in targets if target.public] or targets
 
     def _private(self, search, executable, open_lines):
         """Private functions are called directly only where nothing public reached parts of them."""
         missing = [
             target for target in self.analysis.targets
-            if target.key not in search.targets and target.pool is not None and open_lines(target)
+            if target.key not in search.targets and target.key not in self.request["given_up"] and open_lines(target)
         ]
         if not missing:
             return

@@ -6,15 +6,16 @@ use crate::exit::Failure;
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wavecrew_core::claim::debts;
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::Checked;
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::team::LoopKind;
-use wavecrew_measure::run::Runner;
-use wavecrew_measure::verify::{self, Comparison, Outcome, Settings, State, Suite, Went};
+use wavecrew_measure::detect::is_test;
+use wavecrew_measure::run::{MeasureError, Order, Request, Runner, Wanted};
+use wavecrew_measure::verify::{self, Comparison, Outcome, Settings, State, Suite, Tests, Went};
 use wavecrew_store::{SessionDir, atomic};
 
 /// For one command of the project.
@@ -31,6 +32,21 @@ pub struct Case<'a> {
     pub ledger: &'a Ledger,
     pub task: TaskIx,
     pub attempt: u32,
+}
+
+impl Case<'_> {
+    fn runner(&self) -> Runner {
+        Runner {
+            python_path: Vec::new(),
+            cache: self.session.run_folder().join("cache"),
+            timeout: LIMIT,
+            stop: None,
+        }
+    }
+}
+
+fn trouble(error: &MeasureError) -> Failure {
+    Failure::input(format!("the build and the tests could not be run: {error}"))
 }
 
 /// What was found, as the run reads it.
@@ -67,8 +83,15 @@ pub fn code(case: &Case<'_>) -> Result<Verdict, Failure> {
     Ok(found.verdict(case, complaint))
 }
 
-/// Code that was to be tested: so many of all tests have to pass.
+/// Code that was to be tested: those tests first that the session changed, then so many of all tests have to pass.
 pub fn tests(case: &Case<'_>) -> Result<Verdict, Failure> {
+    if let Some(failing) = affected(case)? {
+        return Ok(Verdict::Short(Found {
+            checked: Checked::Verified,
+            facts: BTreeMap::from([("pass_rate", "0.00".to_owned())]),
+            feedback: format!("Tests that came with the change fail; the others were not run:\n{failing}"),
+        }));
+    }
     let found = match look(case)? {
         Ok(found) => found,
         Err(refused) => return Ok(refused),
@@ -97,12 +120,12 @@ pub fn tests(case: &Case<'_>) -> Result<Verdict, Failure> {
                 .lost
                 .iter()
                 .map(|name| format!("{name}: gone or skipped"));
-            let list: Vec<String> = failing.into_iter().chain(lost).collect();
+            let named: Vec<String> = failing.into_iter().chain(lost).collect();
             Some(format!(
                 "{:.0} % of the tests pass, {:.0} % have to:\n{}",
                 rate * 100.0,
                 wanted * 100.0,
-                list.join("\n")
+                named.join("\n")
             ))
         }
         _ => found.complaint(),
@@ -134,22 +157,14 @@ fn look(case: &Case<'_>) -> Result<Result<Seen, Verdict>, Failure> {
         );
         return Ok(Err(Verdict::Mend { reason }));
     }
-    let trouble = |error: wavecrew_measure::run::MeasureError| {
-        Failure::input(format!("the build and the tests could not be run: {error}"))
-    };
-    let runner = Runner {
-        python_path: Vec::new(),
-        cache: case.session.run_folder().join("cache"),
-        timeout: LIMIT,
-        stop: None,
-    };
+    let runner = case.runner();
     let folder = case.folder.canonicalize().map_err(Failure::Output)?;
     let commands = verify::find(&folder, &Settings::default());
-    let after = verify::run(&commands, &folder, &runner).map_err(trouble)?;
+    let after = verify::run(&commands, &folder, &runner).map_err(|error| trouble(&error))?;
     let before = match base.filter(|_| needs_the_past(&after)) {
         Some(base) => {
             let id = case.ledger.plan().id(case.task);
-            baseline::at(case.session, case.project, base, id, &runner).map_err(trouble)?
+            baseline::at(case.session, case.project, base, id, &runner).map_err(|error| trouble(&error))?
         }
         None => None,
     };
@@ -165,6 +180,41 @@ fn look(case: &Case<'_>) -> Result<Result<Seen, Verdict>, Failure> {
         files: changes.map(|changes| changes.files),
         after,
     }))
+}
+
+/// What fails of the tests that the session changed, where they can be run by themselves.
+fn affected(case: &Case<'_>) -> Result<Option<String>, Failure> {
+    let folder = case.folder.canonicalize().map_err(Failure::Output)?;
+    let Tests::Measured { projects, .. } = verify::find(&folder, &Settings::default()).tests else {
+        return Ok(None);
+    };
+    let Some(changes) = case.base.and_then(|base| changes::since(&folder, base)) else {
+        return Ok(None);
+    };
+    let runner = case.runner();
+    let mut failing = Vec::new();
+    for project in &projects {
+        let files = changes.files.iter().map(|file| folder.join(file));
+        let tests: Vec<PathBuf> = files
+            .filter(|file| file.is_file() && file.starts_with(&project.root) && is_test(file, &project.root))
+            .collect();
+        if tests.is_empty() {
+            continue;
+        }
+        let request = Request {
+            project,
+            scope: &[],
+            tests: &tests,
+            coverage: Wanted::TestsOnly,
+            order: Order::Usual,
+        };
+        // What cannot be run by itself is run with all the others.
+        if let Ok(measured) = runner.measure(&request) {
+            let red = measured.tests.iter().filter(|test| test.outcome.is_red());
+            failing.extend(red.map(|test| format!("{}: {}", test.id, test.outcome.text())));
+        }
+    }
+    Ok((!failing.is_empty()).then(|| failing.join("\n")))
 }
 
 /// Whether the state before could change anything: not when commands that only succeed or fail have all succeeded.
@@ -222,11 +272,11 @@ impl Seen {
         let found = Found {
             checked,
             facts,
-            feedback: complaint.clone().unwrap_or_default(),
+            feedback: String::new(),
         };
         match complaint {
             None => Verdict::Holds(found),
-            Some(_) => Verdict::Short(found),
+            Some(feedback) => Verdict::Short(Found { feedback, ..found }),
         }
     }
 
