@@ -57,45 +57,59 @@ def row(name, figures, line=None, branch=None):
 
 def main():
     wavecrew, output, seconds, seed, only = sys.argv[1], sys.argv[2], float(sys.argv[3]), int(sys.argv[4]), sys.argv[5:]
+    board = Board(output if not only else None, seconds, seed)
     wavecrew = os.path.abspath(wavecrew)
     packages = sysconfig.get_paths()["purelib"]
-    head = ["| module | line % | branch % | to reach | kills % | shuffled runs that pass | tests | wall s |",
-            "| --- | --- | --- | --- | --- | --- | --- | --- |"]
-    rows, all_figures = [], []
     for name, path, line, branch in MODULES:
-        if only and name not in only:
-            continue
-        figures = measure(wavecrew, name, os.path.join(packages, path), packages, seconds, seed)
-        rows.append(row(name, figures, line, branch))
-        all_figures.append(figures)
-        print(rows[-1], flush=True)
-    rows.append(row("**average**", average(all_figures))) if all_figures else None
-    small_rows, small_figures = [], []
+        if not only or name in only:
+            figures = measure(wavecrew, name, os.path.join(packages, path), packages, seconds, seed)
+            board.add("modules", name, figures, line, branch)
     with tempfile.TemporaryDirectory() as copy:
         root = os.path.join(copy, "small")
         shutil.copytree(SMALL, root)
         for file in sorted(os.listdir(root)):
             name = file[:-3]
-            if not file.endswith(".py") or only and name not in only and "small" not in only:
-                continue
-            figures = measure(wavecrew, name, os.path.join(root, file), root, SMALL_SECONDS, seed)
-            small_rows.append(row(name, figures))
-            small_figures.append(figures)
-            print(small_rows[-1], flush=True)
-    if small_figures:
-        small_rows.append(row("**average**", average(small_figures)))
-        print(small_rows[-1])
-    if only:
-        return
-    with open(output, "w", encoding="utf-8") as file:
-        file.write(
+            if file.endswith(".py") and (not only or name in only):
+                figures = measure(wavecrew, name, os.path.join(root, file), root, SMALL_SECONDS, seed)
+                board.add("small", name, figures)
+
+
+class Board:
+    """The scoreboard, written anew after each module, so that a run that is cut short is not lost."""
+
+    def __init__(self, output, seconds, seed):
+        self.output, self.seconds, self.seed = output, seconds, seed
+        self.rows = {"modules": [], "small": []}
+        self.figures = {"modules": [], "small": []}
+
+    def add(self, table, name, figures, line=None, branch=None):
+        self.rows[table].append(row(name, figures, line, branch))
+        self.figures[table].append(figures)
+        print(self.rows[table][-1], flush=True)
+        if self.output:
+            with open(self.output, "w", encoding="utf-8") as file:
+                file.write(self.text())
+
+    def table(self, name):
+        head = ["| module | line % | branch % | to reach | kills % | shuffled runs that pass | tests | wall s |",
+                "| --- | --- | --- | --- | --- | --- | --- | --- |"]
+        rows = self.rows[name]
+        if rows:
+            rows = rows + [row("**average**", average(self.figures[name]))]
+        return "\n".join(head + rows)
+
+    def text(self):
+        mutants = os.environ.get("JUDGE_MUTANTS", "80")
+        return (
             "# Scoreboard of the offline agent\n\n"
             "Written by `scripts/offline-scoreboard.sh` (seed %d, Python %s). Coverage by coverage.py, tests run by pytest,\n"
-            "kills among up to 80 mutants per module from a mutator that the agent does not share (`scripts/offline/judge.py`).\n"
-            "\"To reach\" is line / branch of the better of Pynguin with 60 s and a simple random search.\n\n"
+            "kills among up to %s mutants per module from a mutator that the agent does not share\n"
+            "(`scripts/offline/judge.py`; mutants of lines that no test reaches count as survivors). \"To reach\" is line / branch\n"
+            "of the better of Pynguin with 60 s and a simple random search. Budgets are processor time; wall is the clock of\n"
+            "the machine at that time, with the checks that come after the search.\n\n"
             "## Modules from PyPI, %g s each\n\n%s\n\n## Small functions, %g s each\n\n%s\n" % (
-                seed, sys.version.split()[0], seconds, "\n".join(head + rows), SMALL_SECONDS,
-                "\n".join(head + small_rows)))
+                self.seed, sys.version.split()[0], mutants, self.seconds, self.table("modules"), SMALL_SECONDS,
+                self.table("small")))
 
 
 def average(figures):

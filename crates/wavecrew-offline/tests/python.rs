@@ -27,11 +27,12 @@ fn python() -> Option<PathBuf> {
     Some(folder.join("venv/bin/python"))
 }
 
-fn helper_tests(file: &str) {
+/// Runs those tests of the helper whose names fit.
+fn helper_tests(file: &str, names: &str) {
     let Some(python) = python() else { return };
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("helpers/python");
     let ran = Command::new(python)
-        .args(["-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"])
+        .args(["-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", names])
         .arg(folder.join("tests").join(file))
         .current_dir(&folder)
         .output()
@@ -41,17 +42,27 @@ fn helper_tests(file: &str) {
 
 #[test]
 fn values_and_kinds_of_the_helper() {
-    helper_tests("test_values.py");
+    helper_tests("test_values.py", "test");
 }
 
 #[test]
 fn faults_of_the_helper() {
-    helper_tests("test_faults.py");
+    helper_tests("test_faults.py", "test");
 }
 
 #[test]
 fn whole_modules_through_the_helper() {
-    helper_tests("test_end_to_end.py");
+    helper_tests("test_end_to_end.py", "not trouble and not cannot_be_tested");
+}
+
+#[test]
+fn modules_that_cannot_be_tested() {
+    helper_tests("test_end_to_end.py", "cannot_be_tested");
+}
+
+#[test]
+fn trouble_in_a_function() {
+    helper_tests("test_end_to_end.py", "trouble");
 }
 
 struct Lab {

@@ -231,6 +231,8 @@ impl Host {
             status: watch::Sender::new(Status::Running),
             closing: None,
         };
+        // A conversation has a file from the start: it is looked into while it goes on.
+        agent.output.surface();
         self.agents.insert(id.clone(), agent);
         Ok(id)
     }

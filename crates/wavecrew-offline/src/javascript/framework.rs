@@ -74,7 +74,7 @@ impl Runner {
         }
     }
 
-    /// Lays the files into a folder, runs them, and takes them away again. A name without an ending gets that of a test.
+    /// Lays the files into a folder, runs them, and takes them away again.
     pub fn run(
         &self,
         folder: &Path,
@@ -87,11 +87,6 @@ impl Runner {
         laid.folder(folder)?;
         let mut paths = Vec::new();
         for (name, text) in files {
-            let name = if name.contains('.') {
-                (*name).to_owned()
-            } else {
-                format!("{name}.test.js")
-            };
             let path = folder.join(name);
             laid.file(&path, text)?;
             paths.push(path);

@@ -158,7 +158,13 @@ fn look(
     fs::write(&plan_file, plan.to_string())?;
     let probe = source.probe(runner, helper, &plan_file);
     let limit = request.budget_per_module * 2 + AROUND;
-    let ran = runner.run(&source.laid, &[("wavecrew-search", &probe)], "UTC", limit, None)?;
+    let ran = runner.run(
+        &source.laid,
+        &[(&source.probe_name(runner), &probe)],
+        "UTC",
+        limit,
+        None,
+    )?;
     match fs::read(&out)
         .ok()
         .and_then(|bytes| serde_json::from_slice(&bytes).ok())

@@ -51,16 +51,29 @@ impl Source {
     }
 
     fn name_of_round(&self, folder: &Path) -> PathBuf {
-        let ending = match self.extension() {
+        let ending = self.ending();
+        match self.round {
+            0 => folder.join(format!("{}.{ending}", self.base)),
+            more => folder.join(format!("{}-{}.{ending}", self.base, more + 1)),
+        }
+    }
+
+    /// A test by its name, as those that are written.
+    pub fn probe_name(&self, runner: &Runner) -> String {
+        match runner {
+            Runner::Vitest { .. } => format!("wavecrew-search.{}", self.ending()),
+            // It is run by its path, and without types.
+            Runner::Jest { .. } => "wavecrew-search.test.js".to_owned(),
+        }
+    }
+
+    fn ending(&self) -> &'static str {
+        match self.extension() {
             "ts" | "mts" | "cts" => "test.ts",
             "tsx" => "test.tsx",
             "mjs" => "test.mjs",
             "jsx" => "test.jsx",
             _ => "test.js",
-        };
-        match self.round {
-            0 => folder.join(format!("{}.{ending}", self.base)),
-            more => folder.join(format!("{}-{}.{ending}", self.base, more + 1)),
         }
     }
 

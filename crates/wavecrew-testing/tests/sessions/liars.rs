@@ -40,7 +40,7 @@ fn weakening_tests_is_seen_and_undone() {
     assert_eq!(figures(&lab.run(1)), "holds 1.00 88.88");
     let cases = [
         (
-            "test_cheap was removed",
+            "`test_cheap` (line 8) was removed",
             HONEST.split("\n\n\ndef test_cheap").next().unwrap().to_owned(),
         ),
         (

@@ -61,7 +61,7 @@ fn tests_are_taken_one_by_one_and_those_that_fail_are_set_aside() {
     let text = feedback(&verdict);
     for part in [
         "`test_price.py::test_wrong` fails",
-        "assert 1 == 2",
+        "assert 1.0 == 2",
         "`test_price.py::test_dice` is flaky",
         "`test_broken.py` its file does not load",
     ] {

@@ -1,6 +1,7 @@
 //! What is offered when a run is over: put the session away, keep it, take its documents out, or try again what failed.
 
 use super::RunFlags;
+use super::testing::TestingFlags;
 use crate::cli::Global;
 use crate::cmd::archive::{StateFailure, set_state};
 use crate::cmd::export::export;
@@ -21,7 +22,7 @@ pub(super) fn offer(
     global: &Global,
     config: &Config,
 ) -> Result<Exit, Failure> {
-    let choices = choices(ledger, exit);
+    let choices = choices(ledger, exit, dir.path().join("scope.json").exists());
     if choices.len() < 2 {
         return Ok(exit);
     }
@@ -35,7 +36,22 @@ pub(super) fn offer(
         return Ok(exit);
     };
     match choices[chosen].0 {
-        Completion::Keep | Completion::DeepenCoverage => {}
+        Completion::Keep => {}
+        Completion::DeepenCoverage => {
+            let given = dialoguer::Input::<String>::new()
+                .with_prompt("Layer and percentage")
+                .default("L1=90".to_owned())
+                .interact_text();
+            if let Ok(given) = given {
+                let raised = TestingFlags {
+                    targets: vec![given],
+                    ..TestingFlags::default()
+                };
+                super::apply::deepen(dir, &raised)?;
+                let project = std::env::current_dir().map_err(Failure::Output)?;
+                return resume(&project, dir.clone(), flags, global, config, &Changes::default());
+            }
+        }
         Completion::Archive => set_state(dir, SessionState::Archived).map_err(|failure| match failure {
             StateFailure::Runs(holder) => Failure::input(format!("`{}` is running{holder}", dir.id())),
             StateFailure::Other(failure) => failure,
@@ -63,7 +79,7 @@ pub(super) fn offer(
 }
 
 /// What of the team's offers makes sense now, with the words for it.
-fn choices(ledger: &Ledger, exit: Exit) -> Vec<(Completion, &'static str)> {
+fn choices(ledger: &Ledger, exit: Exit, measured: bool) -> Vec<(Completion, &'static str)> {
     let counts = ledger.counts();
     let over = matches!(exit, Exit::Done | Exit::TasksFailed);
     let offers = ledger.team.completion.iter().filter_map(|choice| match choice {
@@ -71,7 +87,9 @@ fn choices(ledger: &Ledger, exit: Exit) -> Vec<(Completion, &'static str)> {
         Completion::Keep => Some((*choice, "Keep it as it is")),
         Completion::RetryFailed if counts.failed > 0 => Some((*choice, "Try again what failed")),
         Completion::Export if counts.completed > 0 => Some((*choice, "Export its documents to a folder")),
-        // Asked where coverage is measured.
+        Completion::DeepenCoverage if measured && counts.completed > 0 => {
+            Some((*choice, "Deepen its coverage: raise the target of a layer"))
+        }
         Completion::RetryFailed | Completion::Export | Completion::DeepenCoverage => None,
     });
     if over { offers.collect() } else { Vec::new() }

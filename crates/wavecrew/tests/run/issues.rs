@@ -183,8 +183,8 @@ fn planex_takes_a_plan_to_merged_commits_and_closed_issues() {
             .collect::<Vec<_>>(),
         [
             "first".to_owned(),
-            format!("feat({}): Implement One", id(0)),
-            format!("feat({}): Implement Two", id(1))
+            format!("feat({}): t", id(0)),
+            format!("feat({}): t", id(1))
         ]
     );
     assert_eq!(

@@ -188,9 +188,10 @@ fn without_a_repository_isolation_is_off_and_without_a_commit_it_is_an_error() {
 
 #[test]
 fn a_role_of_a_team_file_may_work_apart() {
-    let sandbox = committed(Sandbox::new().tasks("id,role\na,coder\nb,reader"))
-        .agent("a", "write=a.txt:A")
-        .agent("b", "write=b.txt:B");
+    let sandbox =
+        committed(Sandbox::new().tasks("id,title,role,exec_mode\na,A,coder,csv-wave\nb,B,reader,csv-wave"))
+            .agent("a", "write=a.txt:A")
+            .agent("b", "write=b.txt:B");
     let team = "name = \"duo\"\ntitle = \"Duo\"\nprefix = \"duo\"\n\n\
                 [[roles]]\nname = \"coder\"\nprefixes = [\"a\"]\naccess = \"source\"\nworkspace = \"worktree\"\n\
                 commit = \"feat({id}): by {role}\"\ninstruction = \"Do it.\"\n\n\

@@ -63,10 +63,10 @@ fn a_round_with_feedback_takes_coverage_over_the_target() {
 }
 
 #[test]
-fn a_standard_run_ends_with_a_computed_score_and_can_be_deepened() {
+fn a_standard_run_ends_with_a_computed_score() {
     let Some(lab) = Lab::shop() else { return };
     lab.agent(&format!(
-        "{IMPROVES}\nif task == 'TESTGEN-002':\n    text(session / 'tests/L2-integration/test_both.py', 'from shop.price import is_cheap, total\\n\\n\\ndef test_both():\\n    assert is_cheap(total([4, 5])) is True\\n    assert is_cheap(total([4, 6])) is False\\n')\nif task == 'TESTGEN-001' and attempt > 2:\n    text(layer / 'test_errors.py', 'import pytest\\nfrom shop.price import total\\n\\n\\ndef test_too_much():\\n    with pytest.raises(ValueError, match=\"discount\"):\\n        total([1], 101)\\n')\n"
+        "{IMPROVES}\nif task == 'TESTGEN-002':\n    text(session / 'tests/L2-integration/test_both.py', 'from shop.price import is_cheap, total\\n\\n\\ndef test_both():\\n    assert is_cheap(total([4, 5])) is True\\n    assert is_cheap(total([4, 6])) is False\\n')\n"
     ));
     lab.run(&["--pipeline", "standard"]).exits(0);
     assert_eq!(lab.figures("TESTRUN-002"), "1.00 88.88");
@@ -90,7 +90,16 @@ fn a_standard_run_ends_with_a_computed_score_and_can_be_deepened() {
             .unwrap()
             > 0
     );
+}
 
+#[test]
+fn a_finished_session_can_be_deepened() {
+    let Some(lab) = Lab::shop() else { return };
+    lab.agent(&format!(
+        "{IMPROVES}\nif task == 'TESTGEN-001' and attempt > 2:\n    text(layer / 'test_errors.py', 'import pytest\\nfrom shop.price import total\\n\\n\\ndef test_too_much():\\n    with pytest.raises(ValueError, match=\"discount\"):\\n        total([1], 101)\\n')\n"
+    ));
+    lab.run(&["--mutation", "off"]).exits(0);
+    assert_eq!(lab.figures("TESTRUN-001"), "1.00 88.88");
     let session = lab.session().file_name().unwrap().to_string_lossy().into_owned();
     lab.run(&["--continue", &session, "--target", "L1=95"]).exits(0);
     assert_eq!(lab.figures("TESTRUN-001"), "1.00 100.00");

@@ -15,7 +15,14 @@ const PRIORITIES: [(&str, &str); 5] = [
 
 /// What is missing; each goes on from the file's name.
 pub(in crate::claim) fn problems(text: &str) -> Vec<String> {
-    let items = defined(text, REQUIREMENT);
+    let mut items = defined(text, REQUIREMENT);
+    // What stands in a section of criteria speaks of requirements, and defines none.
+    items.retain(|item| {
+        !item
+            .under
+            .iter()
+            .any(|title| is_about_criteria(&title.to_lowercase()))
+    });
     if items.is_empty() {
         return vec!["defines no requirement: begin each with its id, `FR-001` and on".to_owned()];
     }
@@ -90,10 +97,13 @@ fn is_accepted(item: &Item<'_>) -> bool {
 
 /// Requirements whose criteria stand in a section of their own.
 fn accepted_elsewhere(text: &str) -> BTreeSet<String> {
-    let section = below(text, |title| {
-        title.contains("acceptance") && !title.contains("fr-")
-    });
+    let section = below(text, is_about_criteria);
     named(&section, REQUIREMENT)
+}
+
+/// A heading, in small letters.
+fn is_about_criteria(title: &str) -> bool {
+    title.contains("acceptance") && !title.contains("fr-")
 }
 
 #[cfg(test)]

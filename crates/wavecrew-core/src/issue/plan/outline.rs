@@ -119,7 +119,14 @@ impl Outline {
 
     /// What stands below an item's first paragraph, without boxes that are done.
     pub fn without_done(&self, text: &str, item: &Item) -> String {
-        let below = item.below..item.range.end;
+        // From the beginning of its line, so that all lines have their indentation.
+        let line = text[..item.below].rfind('\n').map_or(0, |newline| newline + 1);
+        let begins = if text[line..item.below].trim().is_empty() {
+            line
+        } else {
+            item.below
+        };
+        let below = begins..item.range.end;
         let done = self.items.iter().filter(|other| {
             other.is_done == Some(true) && below.start <= other.range.start && other.range.end <= below.end
         });

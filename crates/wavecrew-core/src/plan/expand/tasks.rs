@@ -78,7 +78,10 @@ pub fn per_plan_task(
     let mut rows = Rows::of(plan);
     let strangers = |ids: Vec<String>| -> Vec<String> { ids.into_iter().filter(|id| !ours(id)).collect() };
     let place = rows.find(replaces).expect("found in the plan");
-    let before = strangers(rows.list(place, "deps"));
+    // A design of an earlier expansion stands between the placeholder and what it waits for.
+    let earlier = design.and_then(|design| rows.find(&design.id));
+    let waited = earlier.map(|at| rows.list(at, "deps")).unwrap_or_default();
+    let before = unique(&strangers([rows.list(place, "deps"), waited].concat()));
     let id_at = rows.at("id").expect("every table has it");
     rows.rows
         .retain(|row| row[id_at] == *replaces || !ours(&row[id_at]));

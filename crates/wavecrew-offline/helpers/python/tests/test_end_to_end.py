@@ -105,7 +105,7 @@ def test_modules_that_cannot_be_tested_say_why(generate, source, why):
         "import sys\ndef bad(n: int):\n    if n > 3:\n        sys.exit(n)\n    return n\n",
         "def bad(n: int):\n    return len('x' * (10 ** 11 if n > 3 else 1))\n",
         "import sys\ndef bad(n: int):\n    sys.stdout.buffer.write(b'\\xff\\x00{\"event\": 1}\\n')\n    return n\n",
-        "import builtins\nbuiltins.sorted = None\ndef bad(n: int):\n    return n\n",
+        "import builtins\nbuiltins.print = None\ndef bad(n: int):\n    return n\n",
         "import threading, time\ndef bad(n: int):\n    threading.Thread(target=lambda: time.sleep(9), daemon=True).start()\n",
         "def bad(n: int):\n    return input()\n",
         "import subprocess\ndef bad(n: int):\n    return subprocess.check_output(['true'])\n",

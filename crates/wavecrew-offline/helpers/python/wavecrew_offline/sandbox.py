@@ -2,6 +2,7 @@
 
 The limits hold for the whole child; `Guard` adds a time limit per call and remembers what was tried.
 """
+import asyncio
 import builtins
 import os
 import signal
@@ -148,6 +149,14 @@ def _no_waiting(guard):
         real(seconds)
 
     time.sleep = sleep
+    real_async = asyncio.sleep
+
+    async def async_sleep(delay, *args, **kwargs):
+        if guard.armed and delay > LONGEST_WAIT:
+            guard.refuse("waiting for %s seconds" % delay)
+        return await real_async(delay, *args, **kwargs)
+
+    asyncio.sleep = asyncio.tasks.sleep = async_sleep
 
 
 def _no_stdin(guard):
