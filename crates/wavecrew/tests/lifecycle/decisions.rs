@@ -82,7 +82,7 @@ fn a_person_may_override_or_stop() {
         ]);
         let asked = lab.reply(&mut run, word);
         assert!(asked.contains("CHECKPOINT-001 blocked with 0.2"), "{asked}");
-        said(run.wait_with_output().unwrap()).exits(code);
+        said(&run.wait_with_output().unwrap()).exits(code);
         assert_eq!(lab.decisions()[0], decision);
     }
 }
@@ -140,7 +140,7 @@ fn implementation_begins_with_an_approval() {
         ]);
         let asked = lab.reply(&mut run, word);
         assert!(asked.contains("QUALITY-001 scored 85 of 100"), "{asked}");
-        said(run.wait_with_output().unwrap()).exits(code);
+        said(&run.wait_with_output().unwrap()).exits(code);
         let planned = lab.ran("PLAN-001") > 0;
         assert_eq!(planned, code == 0);
     }

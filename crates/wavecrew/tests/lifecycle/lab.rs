@@ -133,7 +133,7 @@ impl Lab {
     }
 
     pub fn wavecrew(&self, words: &[&str]) -> Said {
-        said(self.command(words).output().unwrap())
+        said(&self.command(words).output().unwrap())
     }
 
     /// A run that asks nothing.
@@ -269,7 +269,7 @@ impl Lab {
 /// Where the files of a run lie in its session.
 const RUN_FOLDER: &str = ".run";
 
-pub fn said(output: Output) -> Said {
+pub fn said(output: &Output) -> Said {
     Said {
         code: output.status.code(),
         text: [&output.stdout, &output.stderr]
