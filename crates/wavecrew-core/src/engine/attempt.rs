@@ -32,6 +32,8 @@ pub(super) struct Attempt {
     examined: u32,
     iterations: u32,
     checking_since: Timestamp,
+    /// It was denied something that it wanted to do, in this turn or before.
+    denied: bool,
     pub started: Timestamp,
     pub last_activity: Timestamp,
     /// Until when the turn must have given a sign of life, for workers that do from the start.
@@ -127,6 +129,7 @@ impl Engine {
                 examined: 0,
                 iterations: 0,
                 checking_since: self.now,
+                denied: false,
                 started: self.now,
                 last_activity: self.now,
                 first_word_by: None,
@@ -253,6 +256,8 @@ impl Engine {
             return;
         };
         attempt.last_activity = now;
+        attempt.denied |= end.exit == Exit::Reason(StopReason::PermissionBlocked);
+        let denied = attempt.denied;
         let task = attempt.task;
         let being_ended = match &mut attempt.stage {
             Stage::Reported { report, .. } => {
@@ -297,6 +302,8 @@ impl Engine {
                     };
                     let stop = match exit {
                         Exit::Reason(stop) => stop,
+                        // What it was denied is what it lacked.
+                        Exit::Code(_) | Exit::Signal(_) if denied => StopReason::PermissionBlocked,
                         Exit::Code(_) | Exit::Signal(_) => StopReason::SchemaInvalid,
                     };
                     self.conclude(worker, stop, failed(error), Retry::Never);

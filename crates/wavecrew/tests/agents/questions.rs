@@ -143,7 +143,9 @@ fn opencode_asks_by_a_tool_of_ours() {
 /// The second request of the turn goes past the limit of the task; the third is never made.
 fn ended_within_its_turn(agent: &'static str) {
     let Some(lab) = Lab::new(agent) else { return };
-    let row = Row::one_shot(format!("@@shell echo one\n@@shell sleep 600\n@@final {REPORT}"));
+    let row = Row::one_shot(format!(
+        "@@shell echo one\n@@shell tail -f /dev/null\n@@final {REPORT}"
+    ));
     let ran = lab.run(
         "project",
         &lab.model.base("ok"),
