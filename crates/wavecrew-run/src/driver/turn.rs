@@ -202,6 +202,10 @@ impl Driver<'_> {
     /// Tells the engine what became of a turn.
     fn end_turn(&mut self, worker: WorkerId, exit: ProcessExit) -> Result<(), DriveError> {
         let reports = self.reports_of(worker)?;
+        if reports.is_empty() {
+            // A worker whose session was taken away is not to blame for what it could not hand in.
+            self.look_for_the_session()?;
+        }
         let state = &self.workers[&worker];
         // While another turn of the conversation goes on, only a report ends this one.
         if state.alive.is_empty() || state.output.converses() || !reports.is_empty() {

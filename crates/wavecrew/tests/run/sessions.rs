@@ -143,7 +143,9 @@ fn copy(from: &std::path::Path, to: &std::path::Path) -> std::io::Result<()> {
 
 #[test]
 fn a_run_ends_when_its_folder_is_taken_away_and_goes_on_when_it_is_back() {
-    let sandbox = Sandbox::new().tasks("id\na\nb").agent("a", "write=up wait=go");
+    let sandbox = Sandbox::new()
+        .tasks("id,deps\na,\nb,a")
+        .agent("a", "write=up wait=go");
     let going = sandbox.start();
     wait_until("the worker", || sandbox.path("up").exists());
     let (folder, away) = (sandbox.session(), sandbox.path("away"));
