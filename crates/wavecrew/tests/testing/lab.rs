@@ -237,6 +237,10 @@ impl Ran {
 pub fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap().flatten() {
+        // What somebody who tried the example left there is not of it.
+        if entry.file_name().to_string_lossy().starts_with('.') || entry.file_name() == "node_modules" {
+            continue;
+        }
         let target = to.join(entry.file_name());
         if entry.file_type().unwrap().is_dir() {
             copy(&entry.path(), &target);
