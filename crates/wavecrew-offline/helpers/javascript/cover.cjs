@@ -3,6 +3,29 @@
 
 const { Session } = require('node:inspector');
 
+function decoded(path) {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+// Where two lists of ranges overlap. What is inside of a block that nobody entered is not told apart before somebody does.
+function shared(one, other) {
+  const found = [];
+  for (const [from, to] of one) {
+    for (const [start, end] of other) {
+      if (Math.max(from, start) < Math.min(to, end)) found.push([Math.max(from, start), Math.min(to, end)]);
+    }
+  }
+  return found;
+}
+
+function length(ranges) {
+  return ranges.reduce((sum, [from, to]) => sum + to - from, 0);
+}
+
 class Cover {
   // `file` is the path of the source under test; transformed code keeps it as its address.
   constructor(file) {
@@ -11,8 +34,9 @@ class Cover {
     this.session.connect();
     this.post('Profiler.enable');
     this.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
-    // Blocks that no call entered, by function; a function that was never called is not in it.
+    // Ranges that no call entered, by function; a function that was never called is not in it.
     this.missed = new Map();
+    this.addresses = new Map();
   }
 
   post(method, params) {
@@ -29,26 +53,52 @@ class Cover {
     this.post('Profiler.takePreciseCoverage');
   }
 
-  // What ran since the last look: a text that is the same for the same path, and whether it reached something new.
+  // What ran since the last look: a text that is the same for the same path, and what each function did not enter.
   look() {
     const { result } = this.post('Profiler.takePreciseCoverage');
     const path = [];
-    let news = false;
+    const functions = [];
     for (const script of result) {
-      const url = decodeURIComponent(script.url.replace(/^file:\/\//, '').replace(/\?.*$/, ''));
-      if (url !== this.file && !url.endsWith(this.file)) continue;
+      if (!this.isSubject(script.url)) continue;
       for (const { functionName, ranges } of script.functions) {
         if (ranges[0].count === 0) continue;
         const id = `${functionName}@${ranges[0].startOffset}`;
-        const empty = ranges.filter((range) => range.count === 0).map((range) => range.startOffset);
-        path.push(`${id}:${empty.join('.')}`);
-        const before = this.missed.get(id);
-        const left = before === undefined ? empty : before.filter((offset) => empty.includes(offset));
-        if (before === undefined || left.length < before.length) news = true;
-        this.missed.set(id, left);
+        const empty = ranges.filter((range) => range.count === 0).map((range) => [range.startOffset, range.endOffset]);
+        path.push(`${id}:${empty.map(([from]) => from).join('.')}`);
+        functions.push([id, empty]);
       }
     }
-    return { path: path.sort().join('|'), news };
+    return { path: path.sort().join('|'), functions };
+  }
+
+  // Whether it reached what nothing before did.
+  isNew({ functions }) {
+    return functions.some(([id, empty]) => {
+      const before = this.missed.get(id);
+      return before === undefined || length(shared(before, empty)) < length(before);
+    });
+  }
+
+  // Whether a function that was called has parts that nothing entered.
+  isOpen() {
+    return [...this.missed.values()].some((ranges) => ranges.length > 0);
+  }
+
+  learn({ functions }) {
+    for (const [id, empty] of functions) {
+      const before = this.missed.get(id);
+      this.missed.set(id, before === undefined ? empty : shared(before, empty));
+    }
+  }
+
+  isSubject(address) {
+    let known = this.addresses.get(address);
+    if (known === undefined) {
+      const path = address.replace(/^file:\/\//, '').replace(/\?.*$/, '');
+      known = [path, decoded(path)].some((one) => one === this.file || one.endsWith(this.file));
+      this.addresses.set(address, known);
+    }
+    return known;
   }
 
   stop() {

@@ -1,6 +1,7 @@
 // Writes what was found as a test file that a person would keep.
 'use strict';
 
+const { shown, stepText } = require('./calls.cjs');
 const { quote } = require('./literal.cjs');
 
 const TITLE = 90;
@@ -13,11 +14,6 @@ function short(text) {
 // In the quotes that need the fewest escapes.
 function titled(text) {
   return text.includes("'") && !text.includes('"') ? JSON.stringify(text) : quote(text);
-}
-
-// Arguments as they are written: an object needs no brackets of its own there.
-function argument(source) {
-  return source.replace(/^\((\{[\s\S]*\})\)$/, '$1');
 }
 
 // Names without the module in front of them.
@@ -56,7 +52,7 @@ function complaint(result) {
 
 function body(found, search) {
   const { outcome, target } = found;
-  const list = (args) => bare(args.map(argument).join(', '), search);
+  const list = (args) => bare(args.join(', '), search);
   const lines = [];
   if (target.kind === 'function') {
     const name = bare(target.expression, search);
@@ -71,8 +67,8 @@ function body(found, search) {
     }
     let args = list(found.args);
     if (outcome.effects.length > 0) {
-      const names = found.args.map((arg, index) => (outcome.effects.some((effect) => effect.index === index) ? `given${index === 0 ? '' : index + 1}` : bare(argument(arg), search)));
-      outcome.effects.forEach(({ index }) => lines.push(`const ${names[index]} = ${bare(argument(found.args[index]), search)};`));
+      const names = found.args.map((arg, index) => (outcome.effects.some((effect) => effect.index === index) ? `given${index === 0 ? '' : index + 1}` : bare(arg, search)));
+      outcome.effects.forEach(({ index }) => lines.push(`const ${names[index]} = ${bare(found.args[index], search)};`));
       args = names.join(', ');
     }
     const line = expectation(`${name}(${args})`, result, outcome.async);
@@ -91,12 +87,14 @@ function body(found, search) {
   let isAsync = false;
   const names = [];
   outcome.steps.forEach((step, index) => {
-    const { name: method, args } = found.steps[index];
-    const call = `made.${method}(${list(args)})`;
-    names.push(method);
+    const call = bare(stepText('made', found.steps[index]), search);
+    const { how, name: method } = found.steps[index];
+    names.push(how === 'set' ? `set ${method}` : method);
     isAsync = isAsync || Boolean(step.async);
     if (step.result.kind === 'self') lines.push(`expect(${call}).toBe(made);`);
-    else if (step.result.kind === 'throws') lines.push(`expect(() => ${call}).toThrow(${complaint(step.result)});`);
+    else if (step.result.kind === 'throws' && step.async) lines.push(`await expect(${call}).rejects.toThrow(${complaint(step.result)});`);
+    else if (step.result.kind === 'throws') lines.push(`expect(() => ${how === 'set' ? `{ ${call}; }` : call}).toThrow(${complaint(step.result)});`);
+    else if (how === 'set') lines.push(`${call};`);
     else lines.push(expectation(call, step.result, step.async) || `${call};`);
   });
   outcome.getters.forEach(({ name: getter, result }) => lines.push(expectation(`made.${getter}`, result, false)));
@@ -110,7 +108,7 @@ function imports(search, used) {
   const named = [...new Set(used.filter((name) => name !== 'default'))];
   const whole = used.includes('default') || typeof search.subject === 'function';
   const lines = [];
-  if (plan.style === 'require') {
+  if (plan.style === 'require' && plan.framework === 'jest') {
     if (whole) lines.push(`const ${plan.stem} = require(${quote(plan.importPath)})${used.includes('default') && search.subject.default !== undefined ? '.default' : ''};`);
     if (named.length > 0 && !(whole && named.every((name) => name === plan.stem))) lines.push(`const { ${named.join(', ')} } = require(${quote(plan.importPath)});`);
   } else {
@@ -122,6 +120,20 @@ function imports(search, used) {
   if (plan.framework === 'vitest') lines.unshift("import { describe, expect, it } from 'vitest';");
   else if (plan.typescript) lines.unshift("import { describe, expect, it } from '@jest/globals';");
   return lines;
+}
+
+// A suspected defect with a test that fails until it is mended.
+function suspect({ kind, call, what, expected, line }, search) {
+  const text = bare(shown(call), search);
+  const lines = [];
+  if (call.target.kind === 'class') {
+    lines.push(`const made = new ${bare(call.target.expression, search)}(${bare(call.args.join(', '), search)});`);
+    call.steps.forEach((step) => lines.push(`${bare(stepText('made', step), search)};`));
+  } else if (expected) lines.push(`expect(${bare(line || shown(call), search)}).toEqual(${expected});`);
+  else lines.push(`expect(() => ${text}).not.toThrow();`);
+  const used = [...`${shown(call)} ${line || ''}`.matchAll(/\bsubject\.([A-Za-z_$][\w$]*)/g)].map((match) => match[1]);
+  const body = lines.map((each) => `  ${each}`).join('\n');
+  return { kind, call: text, what, top: imports(search, used), test: `// ${what.replace(/\s+/g, ' ')}\nit(${titled(short(`${text}: ${kind}`))}, () => {\n${body}\n});` };
 }
 
 function render(search) {
@@ -152,7 +164,7 @@ function render(search) {
   const reached = [...search.cases].filter(([, list]) => list.length > 0).map(([name]) => name);
   return {
     top: [header, ...imports(search, used)], tests, covers: reached, calls: search.calls,
-    defects: search.defects.map(({ kind, call, what }) => ({ kind, call: bare(call, search), what })),
+    defects: search.defects.map((defect) => suspect(defect, search)),
     left_out: [...search.left].map(([what, why]) => ({ what, why })),
   };
 }

@@ -3,77 +3,28 @@
 'use strict';
 
 const fs = require('node:fs');
-const vm = require('node:vm');
+const { Calls, shown } = require('./calls.cjs');
 const { Cover } = require('./cover.cjs');
-const { Forbidden, guard } = require('./guard.cjs');
-const { literal, isPlain } = require('./literal.cjs');
+const { suspects } = require('./defects.cjs');
+const examples = require('./examples.cjs');
+const { guard } = require('./guard.cjs');
 const { lots } = require('./lots.cjs');
+const { watch } = require('./probes.cjs');
 const { render } = require('./render.cjs');
+const { Evaluator, again, direct, many, once, used, ENDLESS_MS } = require('./run.cjs');
 const { subjects } = require('./subjects.cjs');
 const { Values } = require('./values.cjs');
 
-const CALL_MS = 100;
-const MOST_CASES = 24;
-const PER_PATH = 4;
+const MOST_CASES = 40;
+const PER_PATH = 5;
 const LONGEST = 160;
-
-// Runs a synchronous function that may never end.
-const ring = vm.createContext({ call: null });
-const caller = new vm.Script('call()');
-function timed(call) {
-  ring.call = call;
-  return caller.runInContext(ring, { timeout: CALL_MS });
-}
-
-async function settled(promise) {
-  let timer;
-  const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(Object.assign(new Error('it does not settle'), { late: true })), CALL_MS);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-// What came back, as far as a test can say it.
-function seen(value) {
-  if (typeof value === 'function') return { kind: 'type', text: 'function' };
-  if (value && typeof value === 'object' && typeof value.next === 'function' && typeof value[Symbol.iterator] === 'function') {
-    const items = [];
-    for (const item of value) {
-      items.push(item);
-      if (items.length > 20) return null;
-    }
-    const text = literal(items);
-    return text === null ? null : { kind: 'items', text };
-  }
-  const text = literal(value);
-  if (text !== null) return { kind: 'value', text, float: typeof value === 'number' && Number.isFinite(value) && !Number.isInteger(value), object: typeof value === 'object' && value !== null };
-  if (value && typeof value === 'object' && !isPlain(value) && !Array.isArray(value)) {
-    const fields = {};
-    for (const key of Object.keys(value)) {
-      if (literal(value[key]) !== null) fields[key] = value[key];
-    }
-    const shown = literal(fields);
-    if (shown !== null && shown !== '{}') return { kind: 'fields', text: shown };
-    return { kind: 'instance', text: (value.constructor && value.constructor.name) || 'Object' };
-  }
-  return null;
-}
-
-function thrown(error) {
-  if (error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return { kind: 'hangs' };
-  if (error && error.late) return { kind: 'hangs' };
-  if (error instanceof Forbidden) return { kind: 'forbidden', text: error.message };
-  if (error instanceof RangeError && /call stack/i.test(error.message)) return { kind: 'overflows' };
-  if (!error || typeof error !== 'object' || typeof error.message !== 'string') {
-    const text = literal(error);
-    return text === null ? null : { kind: 'throws', name: null, message: text };
-  }
-  return { kind: 'throws', name: error.name || 'Error', message: error.message };
-}
+const BATCH = 32;
+const MOST_PLAINER = 8;
+const DAYS = 40 * 86400000;
+const SECONDS = 7000;
+// Calls of one target that find nothing before it counts as done.
+const QUIET = 6000;
+const BUSY_FACTOR = 4;
 
 class Search {
   constructor(subject, plan) {
@@ -81,217 +32,251 @@ class Search {
     this.plan = plan;
     this.random = lots(plan.seed);
     this.found = subjects(subject, plan);
-    this.values = new Values(this.random, plan.constants, (name, depth) => this.instance(name, depth));
+    this.values = new Values(this.random, plan.constants, (name, depth) => this.made.instance(name, depth));
+    this.made = new Calls(this.random, this.values, this.found);
+    this.evaluator = new Evaluator(subject);
     this.cover = new Cover(plan.file);
-    this.cover.clear();
     this.skip = new Set(plan.skip);
     this.calls = 0;
     this.left = new Map();
     this.cases = new Map(this.found.map((target) => [target.name, []]));
     this.paths = new Map();
     this.defects = [];
+    this.began = { used: used(), at: Date.now() };
+    this.readExamples();
   }
 
-  instance(name, depth) {
-    const target = this.found.find((found) => found.kind === 'class' && found.name === name);
-    if (!target || depth > 2) return null;
-    return `new ${target.expression}(${this.args(target.params, depth + 1).join(', ')})`;
-  }
-
-  args(params, depth = 0) {
-    const args = [];
-    for (const param of params) {
-      if (param.optional && this.random.oneIn(3)) break;
-      if (param.rest) {
-        const of = param.type.kind === 'array' ? param.type.of : param.type;
-        for (let n = this.random.below(4); n > 0; n -= 1) args.push(this.values.of(of, depth));
-      } else args.push(this.values.of(param.type, depth));
-    }
-    return args;
-  }
-
-  // A call as data: what is built first, what is done to it, and what is looked at.
-  call(target) {
-    const known = this.cases.get(target.name);
-    if (target.kind === 'function') {
-      if (known.length > 0 && this.random.oneIn(3)) {
-        const base = this.random.pick(known);
-        const args = [...base.args];
-        if (args.length > 0) {
-          const at = this.random.below(args.length);
-          const param = target.params[Math.min(at, target.params.length - 1)];
-          args[at] = this.values.vary(args[at], param ? param.type : { kind: 'any' });
+  // What people wrote about the module, tried first.
+  readExamples() {
+    this.values.learn({ regexes: [], strings: this.plan.texts.flatMap(examples.words) });
+    for (const target of this.found) {
+      for (const [index, text] of this.plan.texts.entries()) {
+        for (const { args, claim, made } of examples.calls(text, target.aliases)) {
+          if (made === (target.kind === 'class')) {
+            target.examples.push(args);
+            // The first text is the module itself: what its comments say is meant for it as it is.
+            if (claim !== null && !made && index === 0) target.claims.push({ args, claim });
+          }
         }
-        return { target, args, steps: [] };
-      }
-      return { target, args: this.args(target.params), steps: [] };
-    }
-    const args = this.args(target.params);
-    const steps = [];
-    const many = target.methods.length > 0 ? 1 + this.random.below(4) : 0;
-    for (let n = 0; n < many; n += 1) {
-      const method = this.random.pick(target.methods);
-      steps.push({ name: method.name, args: this.args(method.params) });
-    }
-    return { target, args, steps };
-  }
-
-  text(call) {
-    const { target, args, steps } = call;
-    const list = args.join(', ');
-    if (target.kind === 'function') return `${target.expression}(${list})`;
-    return [`new ${target.expression}(${list})`, ...steps.map((step) => `.${step.name}(${step.args.join(', ')})`)].join(' ');
-  }
-
-  evaluate(source) {
-    return new Function('subject', `return [${source}];`)(this.subject);
-  }
-
-  // Does a call once and says what could be seen of it.
-  async once(call) {
-    const { target, args, steps } = call;
-    const outcome = { steps: [], effects: [], getters: [] };
-    let values;
-    try {
-      values = this.evaluate(args.join(', '));
-    } catch {
-      return null;
-    }
-    const before = values.map(literal);
-    try {
-      if (target.kind === 'function') {
-        const owner = this.evaluate(target.expression.replace(/\.[^.]+$/, ''))[0];
-        const name = target.expression.includes('.') ? target.expression.split('.').pop() : null;
-        let result = timed(() => (name ? owner[name](...values) : owner(...values)));
-        const isPromise = result && typeof result.then === 'function';
-        if (isPromise) result = await settled(result);
-        outcome.async = isPromise;
-        outcome.result = seen(result);
-        if (outcome.result === null) return null;
-        values.forEach((value, index) => {
-          const after = literal(value);
-          if (before[index] !== null && after !== null && after !== before[index]) outcome.effects.push({ index, text: after });
-        });
-        return outcome;
-      }
-      const made = timed(() => new target.value(...values));
-      for (const step of steps) {
-        const given = this.evaluate(step.args.join(', '));
-        let entry;
-        try {
-          let result = timed(() => made[step.name](...given));
-          const isPromise = result && typeof result.then === 'function';
-          if (isPromise) result = await settled(result);
-          entry = { async: isPromise, result: result === made ? { kind: 'self' } : seen(result) };
-        } catch (error) {
-          entry = { result: thrown(error) };
+        for (const step of target.kind === 'class' ? target.steps : []) {
+          if (step.how === 'call') step.examples = (step.examples || []).concat(examples.calls(text, [step.name]).map(({ args }) => args)).slice(0, 20);
         }
-        outcome.steps.push(entry);
-        if (!entry.result || entry.result.kind === 'hangs' || entry.result.kind === 'forbidden') return { result: entry.result };
-        if (entry.result.kind === 'throws') break;
       }
-      for (const name of target.getters) {
-        const value = seen(timed(() => made[name]));
-        if (value && value.kind === 'value') outcome.getters.push({ name, result: value });
-      }
-      const fields = seen(made);
-      outcome.result = fields && fields.kind === 'fields' ? fields : { kind: 'instance', text: target.name };
-      return outcome;
-    } catch (error) {
-      outcome.result = thrown(error);
-      return outcome.result === null ? null : outcome;
     }
   }
 
-  // The same again with another clock, other lots and another time zone: what differs cannot be asserted.
-  async stable(call, first) {
+  // Budgets are processor time, so that a busy machine does the same search; the clock has the last word.
+  late() {
+    return used() - this.began.used > this.plan.budget || Date.now() - this.began.at > BUSY_FACTOR * this.plan.budget;
+  }
+
+  // What is tried now, for those who look when it ends the process.
+  trail(call) {
+    this.calls += 1;
+    fs.writeSync(this.plan.trail, `${shown(call).replace(/\n/g, ' ')}\n`, 0);
+  }
+
+  // The same again with another clock, which jumps, and other lots: what differs cannot be asserted. Time zones are changed by those who
+  // run the tests afterwards.
+  async stable(call, expected) {
     const { random } = Math;
-    const { now } = Date;
-    const zone = process.env.TZ;
     const RealDate = Date;
-    const expected = JSON.stringify(first);
+    let looks = 0;
+    const later = () => {
+      looks += 1;
+      return RealDate.now() + DAYS + looks * SECONDS;
+    };
+    class Later extends RealDate {
+      constructor(...args) {
+        super(...(args.length > 0 ? args : [later()]));
+      }
+
+      static now() {
+        return later();
+      }
+    }
     try {
       Math.random = () => 0.123456;
-      Date.now = () => now() + 86400000 * 40;
-      process.env.TZ = 'Asia/Tokyo';
-      const again = await this.once(call);
-      if (JSON.stringify(again) !== expected) return false;
+      globalThis.Date = Later;
+      if (JSON.stringify(await again(call, this.evaluator)) !== expected) return false;
     } finally {
       Math.random = random;
-      RealDate.now = now;
-      if (zone === undefined) delete process.env.TZ;
-      else process.env.TZ = zone;
+      globalThis.Date = RealDate;
     }
-    return JSON.stringify(await this.once(call)) === expected;
+    return JSON.stringify(await again(call, this.evaluator)) === expected;
   }
 
   leave(what, why) {
     if (!this.left.has(what)) this.left.set(what, why);
   }
 
-  async attempt(target) {
-    const call = this.call(target);
-    const text = this.text(call);
-    if (this.skip.has(text)) return;
-    fs.writeSync(this.plan.trail, `${text.replace(/\n/g, ' ')}\n`, 0);
-    this.calls += 1;
-    const outcome = await this.once(call);
-    const { path, news } = this.cover.look();
-    if (outcome === null || !outcome.result) return;
+  // What came of a call that cannot be shown as a test; whether it was such a one.
+  unfit(call, outcome) {
+    const { target } = call;
+    if (outcome === null || !outcome.result || outcome.result.kind === 'overflows') return true;
     if (outcome.result.kind === 'hangs') {
       target.hung = (target.hung || 0) + 1;
-      if (!this.defects.some((defect) => defect.name === target.name)) {
-        this.defects.push({ name: target.name, kind: 'does not end', call: text, what: `no answer after ${CALL_MS} ms` });
+      if (!this.defects.some((defect) => defect.target === target)) {
+        this.defects.push({ target, call, kind: 'does not end', what: `no answer after ${ENDLESS_MS} ms` });
       }
-      return;
+      return true;
     }
     if (outcome.result.kind === 'forbidden') {
       this.leave(target.name, outcome.result.text);
       target.forbidden = (target.forbidden || 0) + 1;
-      return;
+      return true;
     }
-    if (outcome.result.kind === 'overflows') return;
-    const key = `${target.name}\n${path}`;
-    const alike = this.paths.get(key) || [];
+    return false;
+  }
+
+  // Runs calls one by one and looks at what each reached. Many share a watch.
+  async looked(calls) {
+    const found = [];
+    while (found.length < calls.length) {
+      const rest = calls.slice(found.length);
+      if (rest[0].target.promises) {
+        this.trail(rest[0]);
+        this.cover.clear();
+        const outcome = await once(rest[0], this.evaluator);
+        found.push({ call: rest[0], outcome, reached: this.cover.look() });
+        continue;
+      }
+      const reached = [];
+      const before = (call) => {
+        this.trail(call);
+        this.cover.clear();
+      };
+      const outcomes = many(rest, this.evaluator, before, () => reached.push(this.cover.look()));
+      const promised = outcomes.findIndex((outcome) => outcome && outcome.promise);
+      const good = promised < 0 ? outcomes.length : promised;
+      for (let at = 0; at < good; at += 1) found.push({ call: rest[at], outcome: outcomes[at], reached: reached[at] });
+      if (promised < 0 && good < rest.length) {
+        // It did not end in time: alone, it has more.
+        this.trail(rest[good]);
+        this.cover.clear();
+        found.push({ call: rest[good], outcome: await once(rest[good], this.evaluator), reached: this.cover.look() });
+      }
+    }
+    return found;
+  }
+
+  // Keeps what reached something new or shows another result on a known path; whether it did.
+  async consider({ call, outcome, reached }, wanted = false) {
+    const { target } = call;
+    if (this.unfit(call, outcome)) return false;
+    const news = this.cover.isNew(reached);
+    const alike = this.alike(target, reached.path);
     const word = JSON.stringify(outcome);
-    if (!news && (alike.length >= PER_PATH || alike.includes(word))) return;
-    const failed = outcome.result.kind === 'throws';
-    // One way to fail is shown once per path.
-    if (!news && failed && alike.length > 0) return;
     const known = this.cases.get(target.name);
-    if (!news && known.length >= MOST_CASES) return;
-    if (text.length > (news ? 3 : 1) * LONGEST) return;
-    const stable = await this.stable(call, outcome);
-    this.cover.clear();
-    if (!stable) {
-      this.leave(target.name, 'comes out differently each time for some inputs');
-      return;
+    if (alike.includes(word)) return false;
+    if (!news && !wanted) {
+      // One way to fail is shown once per path.
+      const failed = outcome.result.kind === 'throws' || outcome.steps.some((step) => step.result.kind === 'throws');
+      if (alike.length >= (failed ? 1 : PER_PATH) || known.length >= MOST_CASES) return false;
     }
-    alike.push(word);
-    this.paths.set(key, alike);
-    known.push({ ...call, text, outcome, news });
+    if (shown(call).length > (news ? 4 : 1) * LONGEST) return false;
+    if (!(await this.stable(call, word))) {
+      this.leave(target.name, 'comes out differently each time for some inputs');
+      return false;
+    }
+    this.cover.learn(reached);
+    const plain = wanted ? { call, outcome } : await this.plainest(call, outcome, reached.path);
+    alike.push(JSON.stringify(plain.outcome));
+    known.push({ ...plain.call, outcome: plain.outcome, news, path: reached.path });
+    if (plain.outcome.result.kind !== 'throws') this.made.remember(plain.call);
+    if (news && !target.promises) this.values.learn(watch(() => direct(plain.call, this.evaluator)));
+    return true;
+  }
+
+  alike(target, path) {
+    const key = `${target.name}\n${path}`;
+    if (!this.paths.has(key)) this.paths.set(key, []);
+    return this.paths.get(key);
+  }
+
+  // The plainest call found that takes the same way and ends in the same kind of result.
+  async plainest(call, outcome, path) {
+    let best = { call, outcome };
+    const alike = this.alike(call.target, path);
+    const fits = ({ outcome: found, reached }) => found && found.result && found.result.kind === outcome.result.kind
+      && found.result.name === outcome.result.name && reached.path === path && !alike.includes(JSON.stringify(found));
+    for (let round = 0; round < MOST_PLAINER; round += 1) {
+      const others = [];
+      for (const other of this.made.plainer(best.call, (sources) => this.evaluator.of(sources))) {
+        if (!this.skip.has(shown(other))) others.push(other);
+        if (others.length >= BATCH) break;
+      }
+      const better = (await this.looked(others)).find(fits);
+      if (!better || !(await this.stable(better.call, JSON.stringify(better.outcome)))) break;
+      best = better;
+    }
+    return best;
+  }
+
+  next(target) {
+    const known = this.cases.get(target.name);
+    if (known.length === 0 || this.random.oneIn(3)) return this.made.fresh(target);
+    // What was found last leads on most often.
+    const at = this.random.oneIn(2) ? known.length - 1 - this.random.below(Math.min(known.length, 6)) : this.random.below(known.length);
+    return this.made.near(known[at]);
+  }
+
+  // Many calls under one look; those that led somewhere are then looked at one by one. Answers how many were kept.
+  async batch(target) {
+    const calls = [];
+    for (let n = 0; n < (target.promises ? 4 : BATCH); n += 1) {
+      const call = this.next(target);
+      if (!this.skip.has(shown(call))) calls.push(call);
+    }
+    if (target.promises) return this.each(calls);
+    this.cover.clear();
+    const outcomes = many(calls, this.evaluator, (call) => this.trail(call));
+    let worth = [];
+    if (target.promises || this.cover.isNew(this.cover.look())) worth = calls.slice(0, outcomes.length);
+    else if (this.cases.get(target.name).length < MOST_CASES) worth = calls.filter((_, index) => this.promising(target, outcomes[index]));
+    // The one that did not end in time, if it does not by itself, either.
+    if (outcomes.length < calls.length) worth.push(calls[outcomes.length]);
+    return this.each(worth);
+  }
+
+  async each(calls, wanted = false) {
+    let kept = 0;
+    for (const one of await this.looked(calls)) if (await this.consider(one, wanted)) kept += 1;
+    return kept;
+  }
+
+  // Whether a result was not seen before. Where many such are no use, few are looked at.
+  promising(target, outcome) {
+    if (!outcome || !outcome.result) return false;
+    const word = JSON.stringify(outcome);
+    target.words = target.words || new Set();
+    if (target.words.has(word)) return false;
+    target.words.add(word);
+    target.looked = (target.looked || 0) + 1;
+    return target.looked < 60 || this.random.oneIn(8);
+  }
+
+  async tryExamples() {
+    for (const target of this.found) {
+      const calls = target.examples.slice(0, 40).map((args) => ({ target, args, steps: [] })).filter((call) => !this.skip.has(shown(call)));
+      await this.each(calls, target.kind === 'function');
+    }
   }
 
   async run() {
     const open = guard();
     try {
-      const until = Date.now() + this.plan.budget;
-      const quiet = Math.max(400, 120 * this.found.length);
-      let since = 0;
-      let kept = 0;
-      while (Date.now() < until && since < quiet * 12 && this.found.length > 0) {
-        const target = this.found[this.calls % this.found.length];
+      await this.tryExamples();
+      for (const target of this.found) target.quiet = 0;
+      for (let turn = 0; !this.late(); turn += 1) {
         // What hangs is tried less and less; what is forbidden, not again.
-        if ((target.forbidden || 0) > 20 || (target.hung > 1 && !this.random.oneIn(4 * target.hung))) {
-          this.calls += 1;
-          since += 1;
-          continue;
-        }
-        await this.attempt(target);
-        const now = [...this.cases.values()].reduce((sum, list) => sum + list.length, 0);
-        since = now > kept ? 0 : since + 1;
-        kept = now;
+        const most = this.cover.isOpen() ? 4 * QUIET : QUIET;
+        const active = this.found.filter((target) => target.quiet < most && (target.forbidden || 0) <= 20 && (target.hung || 0) < 5);
+        if (active.length === 0) break;
+        const target = active[turn % active.length];
+        target.quiet = (await this.batch(target)) > 0 ? 0 : target.quiet + BATCH;
       }
+      await suspects(this);
     } finally {
       open();
       this.cover.stop();
@@ -302,7 +287,7 @@ class Search {
 
 async function search(subject, plan) {
   const trail = fs.openSync(plan.trailFile, 'w');
-  const finder = new Search(subject, { ...plan, trail });
+  const finder = new Search(subject, { texts: [], ...plan, trail });
   const result = await finder.run();
   fs.writeFileSync(plan.out, JSON.stringify(result));
 }

@@ -6,8 +6,10 @@ const { guess } = require('./values.cjs');
 
 const plain = /^[A-Za-z_$][\w$]*$/;
 
+// Of the syntax, or a constructor with methods as older code writes it.
 function isClass(value) {
-  return /^class[\s{]/.test(Function.prototype.toString.call(value));
+  if (/^class[\s{]/.test(Function.prototype.toString.call(value))) return true;
+  return Boolean(value.prototype) && Object.getOwnPropertyNames(value.prototype).length > 1;
 }
 
 // Names of parameters from the text of a function, for what the syntax tree did not tell.
@@ -47,39 +49,58 @@ function destructured(pattern) {
   return { kind: 'fields', fields: names.map(([name]) => ({ name, optional: true, type: guess({ name }, '') })) };
 }
 
-function parameters(known, fn, types) {
-  const body = Function.prototype.toString.call(fn);
+// Names that objects have by themselves are no entries.
+function own(table, name) {
+  return table && Object.hasOwn(table, name) ? table[name] : undefined;
+}
+
+function parameters(known, fn, { types, functions, classes }) {
+  const text = (known && known.body) || Function.prototype.toString.call(fn);
+  const others = [...Object.values(functions), ...Object.values(classes).flatMap((one) => Object.values(one.methods))].map((one) => one.body).join('\n');
   const told = known && known.params.length > 0 ? known.params : written(fn);
   return told.map((param) => {
     let type = { kind: 'any' };
-    if (param.type) type = parse(param.type, types);
-    else if (param.pattern) type = destructured(param.pattern);
-    if (type.kind === 'any' || type.kind === 'named') type = param.pattern ? destructured(param.pattern) : guess(param, (known && known.body) || body);
-    return { name: param.name, type, optional: Boolean(param.optional), rest: Boolean(param.rest) };
+    const typed = Boolean(param.type);
+    if (typed) type = parse(param.type, types);
+    // "An object" says less than the fields that the code reads of it.
+    if (['any', 'named', 'object'].includes(type.kind)) {
+      const guessed = param.pattern ? destructured(param.pattern) : guess(param, text, others);
+      if (type.kind !== 'object' || guessed.kind === 'fields') type = guessed;
+    }
+    // What the code replaces when it is missing may be left out.
+    const optional = param.optional || new RegExp(`(?<![\\w.$])${param.name.replace(/\$/g, '\\$')}\\s*(?:=\\s*${param.name}\\s*)?(?:\\|\\||\\?\\?)`).test(text);
+    return { name: param.name, type, typed, optional: Boolean(optional), rest: Boolean(param.rest) };
   });
 }
 
 function subjects(subject, plan) {
   const found = [];
-  const types = plan.types;
   const add = (entry) => found.push(entry);
-  const visit = (name, value, expression, depth) => {
+  const visit = (name, value, expression, depth, owner) => {
     if (typeof value === 'function') {
-      const own = value.name && plan.functions[value.name] ? value.name : name;
-      if (isClass(value) || plan.classes[own]) {
-        const known = plan.classes[own] || { methods: {} };
-        add({ kind: 'class', name, expression, value, ...classOf(value, known, types) });
+      // Under its own name, that of its export, or that of a whole module.
+      const names = [value.name, name.split('.').pop(), depth === 0 && ['default', plan.stem].includes(name) ? 'exports' : ''];
+      const aliases = [...new Set(names.filter((word) => plain.test(word) && word !== 'default' && word !== 'exports'))];
+      const classKnown = names.map((word) => own(plan.classes, word)).find(Boolean);
+      if (isClass(value) || classKnown) {
+        const known = classKnown || { methods: {} };
+        add({ kind: 'class', name, aliases, expression, value, ...classOf(value, known, plan) });
         for (const key of Object.getOwnPropertyNames(value)) {
           if (['length', 'name', 'prototype'].includes(key) || !plain.test(key) || typeof value[key] !== 'function') continue;
-          add({ kind: 'function', name: `${name}.${key}`, expression: `${expression}.${key}`, params: parameters(known.methods[key], value[key], types) });
+          add({ kind: 'function', name: `${name}.${key}`, aliases: [key], expression: `${expression}.${key}`, value: value[key], owner: value, key, params: parameters(own(known.methods, key), value[key], plan) });
         }
       } else {
-        add({ kind: 'function', name, expression, params: parameters(plan.functions[own], value, types) });
+        const known = names.map((word) => own(plan.functions, word)).find(Boolean);
+        add({ kind: 'function', name, aliases, expression, value, owner, key: owner && name.split('.').pop(), params: parameters(known, value, plan) });
+        // Functions that hang on a function, as older packages export them.
+        if (depth === 0 && ['default', plan.stem].includes(name)) members(name, value, expression);
       }
-    } else if (value && typeof value === 'object' && depth === 0 && !Array.isArray(value)) {
-      for (const key of Object.keys(value).slice(0, 40)) {
-        if (plain.test(key) && typeof value[key] === 'function') visit(`${name}.${key}`, value[key], `${expression}.${key}`, 1);
-      }
+    } else if (value && typeof value === 'object' && depth === 0 && !Array.isArray(value)) members(name, value, expression);
+  };
+  const members = (name, value, expression) => {
+    for (const key of Object.keys(value).slice(0, 40)) {
+      const twice = found.some((target) => target.value === value[key]) || Object.values(subject).includes(value[key]);
+      if (plain.test(key) && typeof value[key] === 'function' && !twice) visit(`${name}.${key}`, value[key], `${expression}.${key}`, 1, value);
     }
   };
   if (typeof subject === 'function') visit(plan.stem, subject, 'subject', 0);
@@ -89,27 +110,42 @@ function subjects(subject, plan) {
     if (name === 'default' && Object.keys(subject).some((other) => other !== 'default' && subject[other] === subject.default)) continue;
     visit(name, subject[name], `subject.${name}`, 0);
   }
+  return found.map((target) => ({ examples: [], claims: [], ...target }));
+}
+
+// Prototypes of the module's own, the nearest first: what the language gives is not under test.
+function ancestry(value) {
+  const found = [];
+  for (let at = value.prototype; at && at !== Object.prototype; at = Object.getPrototypeOf(at)) {
+    if (/\{\s*\[native code\]\s*\}$/.test(Function.prototype.toString.call(at.constructor))) break;
+    found.push(at);
+  }
   return found;
 }
 
-function classOf(value, known, types) {
-  const methods = [];
+function classOf(value, known, plan) {
+  const steps = [];
   const getters = [];
-  const prototype = value.prototype || {};
-  for (const key of Object.getOwnPropertyNames(prototype)) {
-    if (key === 'constructor' || !plain.test(key) || key.startsWith('_')) continue;
-    const property = Object.getOwnPropertyDescriptor(prototype, key);
-    if (property.get) getters.push(key);
-    else if (typeof property.value === 'function') methods.push({ name: key, params: parameters(known.methods[key], property.value, types) });
+  const taken = new Set(['constructor']);
+  for (const prototype of ancestry(value)) {
+    for (const key of Object.getOwnPropertyNames(prototype)) {
+      if (taken.has(key) || !plain.test(key) || key.startsWith('_')) continue;
+      taken.add(key);
+      const property = Object.getOwnPropertyDescriptor(prototype, key);
+      if (property.get) getters.push(key);
+      if (property.set) steps.push({ how: 'set', name: key, params: parameters(null, property.set, plan) });
+      if (typeof property.value === 'function') steps.push({ how: 'call', name: key, params: parameters(own(known.methods, key), property.value, plan) });
+    }
+    if (Object.hasOwn(prototype, Symbol.iterator) && !steps.some((step) => step.how === 'spread')) steps.push({ how: 'spread', name: 'iterator', params: [] });
   }
   const text = Function.prototype.toString.call(value);
   const from = text.search(/\bconstructor\s*\(/);
-  const constructed = known.constructor_ || null;
-  const stand = { toString: () => text };
-  const params = constructed || from < 0
-    ? parameters(constructed, Object.assign(function none() {}, stand), types)
-    : parameters(null, fnFromText(text.slice(from)), types);
-  return { params: from < 0 && !constructed ? [] : params, methods, getters };
+  const made = known.constructor_ || null;
+  let params = [];
+  if (made) params = made.params.length > 0 ? parameters(made, value, plan) : [];
+  else if (from >= 0) params = parameters(null, fnFromText(text.slice(from)), plan);
+  else if (!text.startsWith('class')) params = parameters(null, value, plan);
+  return { params, steps, getters };
 }
 
 // A function whose text starts with a parameter list, as constructors in a class do.

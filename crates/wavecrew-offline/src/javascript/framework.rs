@@ -29,6 +29,8 @@ pub enum Runner {
 pub enum Trouble {
     #[error("the search did not end in time; the last call was {0}")]
     Hung(String),
+    #[error("the process dies of {0}")]
+    Died(String),
     #[error("the module does not load in a test: {0}")]
     Failed(String),
 }

@@ -12,11 +12,16 @@ macro_rules! sources {
 }
 
 const SOURCES: &[(&str, &str)] = sources![
+    "calls.cjs",
     "cover.cjs",
+    "defects.cjs",
+    "examples.cjs",
     "guard.cjs",
     "literal.cjs",
     "lots.cjs",
+    "probes.cjs",
     "render.cjs",
+    "run.cjs",
     "search.cjs",
     "subjects.cjs",
     "types.cjs",

@@ -4,6 +4,7 @@
 mod framework;
 mod helper;
 mod module;
+mod project;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,11 +16,14 @@ use wavecrew_syntax::{Language, outline};
 use crate::{Defect, LeftOut, Module, OfflineError, Progress, Request, Written};
 use framework::{Runner, Trouble};
 use module::Source;
+use project::Project;
 
 /// Inputs that never come back are left out, and the search starts again, so often.
 const RESTARTS: usize = 3;
 /// What a framework may take to start and to end.
-const AROUND: Duration = Duration::from_secs(40);
+const AROUND: Duration = Duration::from_secs(60);
+/// Budgets are processor time; on a busy machine they may take this much of the clock.
+const BUSY_FACTOR: u32 = 5;
 
 /// What a search leaves behind.
 #[derive(Debug, Deserialize)]
@@ -45,6 +49,9 @@ struct Suspect {
     kind: String,
     call: String,
     what: String,
+    /// The lines before its test, and a test that fails until it is mended.
+    top: Vec<String>,
+    test: String,
 }
 
 pub fn generate(request: &Request, progress: &mut dyn FnMut(Progress)) -> Result<Vec<Module>, OfflineError> {
@@ -54,11 +61,12 @@ pub fn generate(request: &Request, progress: &mut dyn FnMut(Progress)) -> Result
     })?;
     let runner = Runner::find(request)?;
     let helper = helper::lay_out()?;
+    let project = Project::read(&request.root);
     let mut modules = Vec::new();
     for file in &request.files {
         progress(Progress::Started { module: file.clone() });
         let started = std::time::Instant::now();
-        let mut module = match Source::read(request, file) {
+        let mut module = match Source::read(request, &project, file) {
             Ok(source) => search(request, &runner, helper.path(), &source)?,
             Err(why) => left_out(file, why),
         };
@@ -76,18 +84,23 @@ fn search(
     source: &Source,
 ) -> Result<Module, OfflineError> {
     let mut skip: Vec<String> = Vec::new();
-    let mut defects = Vec::new();
+    let (mut defects, mut dead) = (Vec::new(), Vec::new());
     let found = loop {
         match look(request, runner, helper, source, &skip)? {
             Ok(found) => break found,
-            Err(Trouble::Hung(call))
-                if skip.len() < RESTARTS && !call.is_empty() && !skip.contains(&call) =>
-            {
+            Err(Trouble::Hung(call)) if may_skip(&skip, &call) => {
                 defects.push(Defect {
                     kind: "does not end".to_owned(),
                     call: call.clone(),
                     what: "no answer in time".to_owned(),
                     ..Defect::default()
+                });
+                skip.push(call);
+            }
+            Err(Trouble::Died(call)) if may_skip(&skip, &call) => {
+                dead.push(LeftOut {
+                    what: call.clone(),
+                    why: "the process dies".to_owned(),
                 });
                 skip.push(call);
             }
@@ -98,15 +111,10 @@ fn search(
         file: source.file.clone(),
         module: source.import_path.clone(),
         calls: found.calls,
-        left_out: found.left_out.clone(),
+        left_out: dead.into_iter().chain(found.left_out.iter().cloned()).collect(),
         ..Module::default()
     };
-    defects.extend(found.defects.iter().map(|suspect| Defect {
-        kind: suspect.kind.clone(),
-        call: suspect.call.clone(),
-        what: suspect.what.clone(),
-        ..Defect::default()
-    }));
+    defects.extend(quarantined(request, source, &found.defects)?);
     module.defects = defects;
     if found.tests.is_empty() {
         return Ok(module);
@@ -131,6 +139,41 @@ fn search(
     Ok(module)
 }
 
+fn may_skip(skip: &[String], call: &String) -> bool {
+    skip.len() < RESTARTS && !call.is_empty() && !skip.contains(call)
+}
+
+/// Writes a failing test for each suspected defect into a file that frameworks do not collect.
+fn quarantined(
+    request: &Request,
+    source: &Source,
+    suspects: &[Suspect],
+) -> Result<Vec<Defect>, OfflineError> {
+    if suspects.is_empty() {
+        return Ok(Vec::new());
+    }
+    let path = source.quarantine_name(&request.layer_folder);
+    let mut lines = vec![format!(
+        "// Suspected defects of {}, found without knowing what was meant: to be judged by a person.",
+        source.shown
+    )];
+    for line in suspects.iter().flat_map(|suspect| &suspect.top) {
+        if !lines.contains(line) {
+            lines.push(line.clone());
+        }
+    }
+    let tests: Vec<&str> = suspects.iter().map(|suspect| suspect.test.as_str()).collect();
+    fs::write(&path, format!("{}\n\n{}\n", lines.join("\n"), tests.join("\n\n")))?;
+    let defect = |suspect: &Suspect| Defect {
+        kind: suspect.kind.clone(),
+        call: suspect.call.clone(),
+        what: suspect.what.clone(),
+        quarantine: Some(path.clone()),
+        ..Defect::default()
+    };
+    Ok(suspects.iter().map(defect).collect())
+}
+
 /// One search for inputs, in a process of its own.
 fn look(
     request: &Request,
@@ -149,7 +192,7 @@ fn look(
         "file": source.file, "stem": source.stem, "importPath": source.import_path, "shown": source.shown,
         "style": source.style(), "typescript": source.is_typescript(), "framework": runner.name(),
         "seed": seed, "budget": u64::try_from(request.budget_per_module.as_millis()).unwrap_or(u64::MAX),
-        "commit": request.commit, "skip": skip, "out": out, "trailFile": trail,
+        "commit": request.commit, "skip": skip, "out": out, "trailFile": trail, "texts": source.texts,
     });
     if let (Some(plan), serde_json::Value::Object(more)) = (plan.as_object_mut(), more) {
         plan.extend(more);
@@ -157,7 +200,7 @@ fn look(
     let plan_file = folder.path().join("plan.json");
     fs::write(&plan_file, plan.to_string())?;
     let probe = source.probe(runner, helper, &plan_file);
-    let limit = request.budget_per_module * 2 + AROUND;
+    let limit = request.budget_per_module * BUSY_FACTOR + AROUND;
     let ran = runner.run(
         &source.laid,
         &[(&source.probe_name(runner), &probe)],
@@ -170,13 +213,15 @@ fn look(
         .and_then(|bytes| serde_json::from_slice(&bytes).ok())
     {
         Some(found) => Ok(Ok(found)),
-        None if ran.timed_out => {
-            let call = fs::read_to_string(&trail).unwrap_or_default();
-            Ok(Err(Trouble::Hung(
-                call.lines().next().unwrap_or_default().to_owned(),
-            )))
+        None => {
+            let trail = fs::read_to_string(&trail).unwrap_or_default();
+            let call = trail.lines().next().unwrap_or_default().to_owned();
+            Ok(Err(match ran.timed_out {
+                true => Trouble::Hung(call),
+                false if call.is_empty() => Trouble::Failed(ran.complaint),
+                false => Trouble::Died(call),
+            }))
         }
-        None => Ok(Err(Trouble::Failed(ran.complaint))),
     }
 }
 

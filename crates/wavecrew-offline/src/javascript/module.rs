@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::framework::Runner;
 use super::helper;
+use super::project::Project;
 use crate::Request;
 
 pub struct Source {
@@ -21,10 +22,14 @@ pub struct Source {
     /// How many files there are of earlier rounds.
     pub round: u32,
     base: String,
+    /// `test` or `spec`, as the project says it.
+    word: &'static str,
+    /// Where people wrote down calls, the module itself first.
+    pub texts: Vec<String>,
 }
 
 impl Source {
-    pub fn read(request: &Request, file: &Path) -> Result<Self, String> {
+    pub fn read(request: &Request, project: &Project, file: &Path) -> Result<Self, String> {
         let text = fs::read_to_string(file).map_err(|error| format!("it cannot be read: {error}"))?;
         let laid = request.root.join(&request.laid_in);
         let shown = file.strip_prefix(&request.root).unwrap_or(file);
@@ -35,6 +40,10 @@ impl Source {
             shown: shown.to_string_lossy().into_owned(),
             file: file.to_owned(),
             round: 0,
+            word: project.test_word(),
+            texts: std::iter::once(text.clone())
+                .chain(project.texts(&stem_of(file)))
+                .collect(),
             text,
             laid,
             base,
@@ -67,13 +76,23 @@ impl Source {
         }
     }
 
-    fn ending(&self) -> &'static str {
+    /// The file for suspected defects, which no framework collects by its name.
+    pub fn quarantine_name(&self, folder: &Path) -> PathBuf {
+        folder.join(format!("quarantine-{}.{}", self.base, self.language()))
+    }
+
+    fn ending(&self) -> String {
+        format!("{}.{}", self.word, self.language())
+    }
+
+    /// The ending of tests for it.
+    fn language(&self) -> &'static str {
         match self.extension() {
-            "ts" | "mts" | "cts" => "test.ts",
-            "tsx" => "test.tsx",
-            "mjs" => "test.mjs",
-            "jsx" => "test.jsx",
-            _ => "test.js",
+            "ts" | "mts" | "cts" => "ts",
+            "tsx" => "tsx",
+            "mjs" => "mjs",
+            "jsx" => "jsx",
+            _ => "js",
         }
     }
 
@@ -124,17 +143,11 @@ impl Source {
 
 /// The file's own name, with its folder where another file of the request has the same.
 fn base_name(request: &Request, file: &Path) -> String {
-    let stem = |file: &Path| {
-        file.file_stem()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned()
-    };
-    let own = stem(file);
+    let own = stem_of(file);
     let twin = request
         .files
         .iter()
-        .any(|other| other != file && stem(other) == own);
+        .any(|other| other != file && stem_of(other) == own);
     let folder = file
         .parent()
         .and_then(Path::file_name)
@@ -145,6 +158,13 @@ fn base_name(request: &Request, file: &Path) -> String {
     }
 }
 
+fn stem_of(file: &Path) -> String {
+    file.file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}
+
 /// Words that are no names, and one that says nothing.
 const RESERVED: [&str; 10] = [
     "default", "index", "class", "new", "delete", "in", "this", "typeof", "void", "with",
@@ -152,11 +172,7 @@ const RESERVED: [&str; 10] = [
 
 /// A name that code may use.
 fn identifier(file: &Path) -> String {
-    let stem = file
-        .file_stem()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
+    let stem = stem_of(file);
     let mut name = String::new();
     let mut upper = false;
     for c in stem.chars() {

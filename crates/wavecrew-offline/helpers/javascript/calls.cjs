@@ -1,0 +1,185 @@
+// Makes calls: new ones, changed copies of those that led somewhere, and plainer ones that take the same way.
+'use strict';
+
+const { literal } = require('./literal.cjs');
+
+const MOST_STEPS = 6;
+
+class Calls {
+  constructor(random, values, found) {
+    this.random = random;
+    this.values = values;
+    this.found = found;
+    // What worked for a class, for values of its kind.
+    this.made = new Map();
+  }
+
+  remember(call) {
+    if (call.target.kind !== 'class') return;
+    const known = this.made.get(call.target.name) || [];
+    if (known.length < 20) known.push(call.args);
+    this.made.set(call.target.name, known);
+  }
+
+  instance(name, depth) {
+    const target = this.found.find((found) => found.kind === 'class' && (found.name === name || found.value.name === name));
+    if (!target || depth > 2) return null;
+    const known = this.made.get(target.name);
+    const args = known && !this.random.oneIn(3) ? this.random.pick(known) : this.args(target.params, depth + 1);
+    return `new ${target.expression}(${args.join(', ')})`;
+  }
+
+  // Arguments for parameters; `recent` are values that the same call has used already.
+  args(params, depth = 0, recent = []) {
+    const { random } = this;
+    const args = [];
+    for (const param of params) {
+      if (param.optional && random.oneIn(3)) break;
+      if (param.rest) {
+        const of = param.type.kind === 'array' ? param.type.of : param.type;
+        for (let n = random.below(4); n > 0; n -= 1) args.push(this.values.of(of, depth));
+      } else if (recent.length > 0 && random.oneIn(2)) args.push(random.pick(recent));
+      else if (depth === 0 && random.oneIn(16)) args.push(this.values.odd());
+      else args.push(this.values.of(param.type, depth));
+    }
+    return args;
+  }
+
+  fresh(target) {
+    const { random } = this;
+    if (target.kind === 'function') {
+      if (target.examples.length > 0 && random.oneIn(4)) return { target, args: this.varied(random.pick(target.examples), target.params), steps: [] };
+      return { target, args: this.args(target.params), steps: [] };
+    }
+    const known = this.made.get(target.name) || [];
+    const args = known.length > 0 && !random.oneIn(3) ? random.pick(known) : this.args(target.params);
+    const steps = [];
+    if (target.steps.length > 0) for (let n = random.below(MOST_STEPS); n > 0; n -= 1) steps.push(this.step(target, steps));
+    return { target, args, steps };
+  }
+
+  // One more step; what was put in before is likely to be asked for.
+  step(target, before) {
+    const { random } = this;
+    const kind = random.pick(target.steps);
+    const recent = before.flatMap((step) => step.args).filter((source) => source.length < 30);
+    const examples = kind.examples || [];
+    const args = examples.length > 0 && random.oneIn(4) ? random.pick(examples) : this.args(kind.params, 0, recent);
+    return { how: kind.how, name: kind.name, args };
+  }
+
+  varied(args, params) {
+    const { random } = this;
+    const copy = [...args];
+    if (copy.length === 0 || random.oneIn(8)) return this.args(params);
+    if (copy.length < params.length && random.oneIn(4)) {
+      copy.push(this.values.of(params[copy.length].type, 0));
+      return copy;
+    }
+    const at = random.below(copy.length);
+    const param = params[Math.min(at, params.length - 1)];
+    copy[at] = this.values.vary(copy[at], param ? param.type : { kind: 'any' });
+    return copy;
+  }
+
+  // A changed copy of a call.
+  near(call) {
+    const { random } = this;
+    const { target } = call;
+    if (target.kind === 'function') return { target, args: this.varied(call.args, target.params), steps: [] };
+    const steps = [...call.steps];
+    if (target.steps.length === 0 || random.oneIn(4)) return { target, args: this.varied(call.args, target.params), steps };
+    const at = random.below(steps.length + 1);
+    switch (random.below(4)) {
+      case 0:
+        if (steps.length > 0) {
+          const index = Math.min(at, steps.length - 1);
+          const kind = target.steps.find((one) => one.name === steps[index].name && one.how === steps[index].how);
+          if (kind) steps[index] = { ...steps[index], args: this.varied(steps[index].args, kind.params) };
+        }
+        break;
+      case 1:
+        if (steps.length > 1) steps.splice(Math.min(at, steps.length - 1), 1);
+        break;
+      default:
+        if (steps.length < 2 * MOST_STEPS) steps.splice(at, 0, this.step(target, steps));
+    }
+    return { target, args: call.args, steps };
+  }
+
+  // Copies that read better: fewer steps and arguments, then plainer values.
+  *plainer(call, evaluate) {
+    const { target, args, steps } = call;
+    for (let at = steps.length - 1; at >= 0; at -= 1) yield { target, args, steps: [...steps.slice(0, at), ...steps.slice(at + 1)] };
+    if (args.length > 0 && target.params[args.length - 1] && target.params[args.length - 1].optional) yield { target, args: args.slice(0, -1), steps };
+    const lists = [[args, (list) => ({ target, args: list, steps })]];
+    steps.forEach((step, at) => lists.push([step.args, (list) => ({ target, args, steps: steps.map((one, index) => (index === at ? { ...one, args: list } : one)) })]));
+    for (const [list, put] of lists) {
+      for (let at = 0; at < list.length; at += 1) {
+        for (const other of simpler(list[at], evaluate)) yield put([...list.slice(0, at), other, ...list.slice(at + 1)]);
+      }
+    }
+  }
+}
+
+// Sources of values that are smaller than that of a source.
+function* simpler(source, evaluate) {
+  if (/=>|subject|Promise/.test(source)) return;
+  let value;
+  try {
+    [value] = evaluate([source]);
+  } catch {
+    return;
+  }
+  for (const other of smaller(value)) {
+    const text = literal(other);
+    if (text !== null && text !== source) yield text;
+  }
+}
+
+function* smaller(value) {
+  if (typeof value === 'string') {
+    if (value.length > 1) {
+      for (const part of value.split(/[\s,;/&]+/)) if (part && part.length < value.length) yield part;
+      yield value.slice(0, Math.ceil(value.length / 2));
+      yield value.slice(Math.floor(value.length / 2));
+    }
+    if (value.length > 0 && /[^\x20-\x7e]/.test(value)) yield value.replace(/[^\x20-\x7e]/g, '');
+    return;
+  }
+  if (typeof value === 'number') {
+    for (const plain of [0, 1, 2, 10, 100, 1000]) if (plain < Math.abs(value) || !Number.isInteger(value)) yield Math.sign(value) * plain || plain;
+    return;
+  }
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length; at += 1) yield [...value.slice(0, at), ...value.slice(at + 1)];
+    for (let at = 0; at < Math.min(value.length, 4); at += 1) for (const item of smaller(value[at])) yield value.map((old, index) => (index === at ? item : old));
+    return;
+  }
+  if (value && typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype) {
+    for (const key of Object.keys(value)) {
+      const { [key]: gone, ...rest } = value;
+      yield rest;
+      // An option that is merely on or off reads best so.
+      if (gone && typeof gone !== 'boolean') yield { ...value, [key]: true };
+      for (const item of smaller(gone)) yield { ...value, [key]: item };
+    }
+  }
+}
+
+// A call as a person would type it.
+function shown(call) {
+  const list = call.args.join(', ');
+  const { target } = call;
+  if (target.kind === 'function') return `${target.expression}(${list})`;
+  const steps = call.steps.map((step) => stepText('', step));
+  return [`new ${target.expression}(${list})`, ...steps].join(' ');
+}
+
+function stepText(made, step) {
+  if (step.how === 'spread') return `[...${made || 'it'}]`;
+  if (step.how === 'set') return `${made}.${step.name} = ${step.args[0]}`;
+  return `${made}${step.name.startsWith('[') ? '' : '.'}${step.name}(${step.args.join(', ')})`;
+}
+
+module.exports = { Calls, shown, stepText };

@@ -1,0 +1,101 @@
+// Calls that people wrote down: in comments of the module, in the project's README and in its tests. They are tried first,
+// and where they say what comes back, that is compared.
+'use strict';
+
+const vm = require('node:vm');
+
+const MOST = 200;
+
+// Where the bracket at `open` is closed, strings left aside; -1 where it is not.
+function closing(text, open) {
+  let depth = 0;
+  let quote = null;
+  for (let at = open; at < text.length && at < open + 2000; at += 1) {
+    const char = text[at];
+    if (quote) {
+      if (char === '\\') at += 1;
+      else if (char === quote) quote = null;
+      else if (char === '\n' && quote !== '`') return -1;
+    } else if (char === '"' || char === "'" || char === '`') quote = char;
+    else if ('([{'.includes(char)) depth += 1;
+    else if (')]}'.includes(char)) {
+      depth -= 1;
+      if (depth === 0) return at;
+    }
+  }
+  return -1;
+}
+
+// The parts between top-level commas.
+function split(text) {
+  const parts = [];
+  let from = 0;
+  let quote = null;
+  let depth = 0;
+  for (let at = 0; at <= text.length; at += 1) {
+    const char = text[at];
+    if (quote) {
+      if (char === '\\') at += 1;
+      else if (char === quote) quote = null;
+    } else if (char === '"' || char === "'" || char === '`') quote = char;
+    else if ('([{'.includes(char) && char) depth += 1;
+    else if (')]}'.includes(char) && char) depth -= 1;
+    if (at === text.length || (char === ',' && depth === 0 && !quote)) {
+      const part = text.slice(from, at).trim();
+      if (part) parts.push(part);
+      from = at + 1;
+    }
+  }
+  return parts;
+}
+
+// Whether an expression stands for itself: it names nothing that only its surroundings know.
+function alone(source) {
+  try {
+    new vm.Script(`[${source}]`).runInNewContext(Object.create(null), { timeout: 50 });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+// What a comment behind a call says that comes back, as source; null where it says nothing that can be read.
+function claimed(rest) {
+  const said = rest.match(/^\s*;?\s*(?:\/\/|\/\*)?\s*(?:=>|->|→|returns:?)\s*([^\n]*)/);
+  if (!said) return null;
+  const source = said[1].replace(/\*\/\s*$/, '').replace(/[;.]?\s*$/, '').trim();
+  return source !== '' && !/=>/.test(source) && alone(source) ? source : null;
+}
+
+// All calls of some names in a text: arguments as sources, and what is said of the result.
+function calls(text, names) {
+  const found = [];
+  const seen = new Set();
+  for (const name of names) {
+    const escaped = name.replace(/[$.]/g, '\\$&');
+    for (const match of text.matchAll(new RegExp(`(?<![\\w$.])(?:[a-zA-Z_$][\\w$]*\\.)?${escaped}\\(`, 'g'))) {
+      const open = match.index + match[0].length - 1;
+      const close = closing(text, open);
+      if (close < 0 || found.length >= MOST) continue;
+      const inner = text.slice(open + 1, close).replace(/\n\s*\*\s?/g, '\n').trim();
+      const made = /new\s*$/.test(text.slice(0, match.index));
+      const key = `${made} ${inner}`;
+      if (seen.has(key) || !alone(inner)) continue;
+      seen.add(key);
+      found.push({ args: split(inner), claim: claimed(text.slice(close + 1)), made });
+    }
+  }
+  return found;
+}
+
+// Texts in quotes.
+function words(text) {
+  const found = new Set();
+  for (const match of text.matchAll(/'([^'\\\n]{1,40})'|"([^"\\\n]{1,40})"/g)) {
+    found.add(match[1] || match[2]);
+    if (found.size >= MOST) break;
+  }
+  return [...found];
+}
+
+module.exports = { calls, words };

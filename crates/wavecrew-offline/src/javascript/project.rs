@@ -1,0 +1,124 @@
+//! What the project's own files tell: how its tests are named, and texts in which its modules are called. Reads, and changes
+//! nothing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Folders that hold nothing of the project's own.
+const OTHERS: [&str; 6] = ["node_modules", "dist", "build", "coverage", "target", "vendor"];
+const DEEPEST: usize = 8;
+const MOST_FILES: usize = 5000;
+/// Texts beyond this size are no examples.
+const MOST_BYTES: u64 = 200_000;
+const MOST_TEXTS: usize = 6;
+
+#[derive(Debug, Default)]
+pub struct Project {
+    tests: Vec<PathBuf>,
+    readme: Option<PathBuf>,
+}
+
+impl Project {
+    pub fn read(root: &Path) -> Self {
+        let mut found = Self::default();
+        let mut left = MOST_FILES;
+        found.walk(root, 0, &mut left);
+        found.tests.sort();
+        found
+    }
+
+    fn walk(&mut self, folder: &Path, depth: usize, left: &mut usize) {
+        let mut entries: Vec<PathBuf> = fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+            .collect();
+        entries.sort();
+        for path in entries {
+            if *left == 0 {
+                return;
+            }
+            *left -= 1;
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if name.starts_with('.') || path.is_symlink() {
+                continue;
+            }
+            if path.is_dir() {
+                if depth < DEEPEST && !OTHERS.contains(&name.as_ref()) {
+                    self.walk(&path, depth + 1, left);
+                }
+            } else if word_of(&name).is_some() {
+                self.tests.push(path);
+            } else if depth == 0 && name.eq_ignore_ascii_case("readme.md") {
+                self.readme = Some(path);
+            }
+        }
+    }
+
+    /// `spec` where most of its tests are named so, else `test`.
+    pub fn test_word(&self) -> &'static str {
+        let specs = self
+            .tests
+            .iter()
+            .filter(|path| word_of(&path.file_name().unwrap_or_default().to_string_lossy()) == Some("spec"))
+            .count();
+        if specs * 2 > self.tests.len() { "spec" } else { "test" }
+    }
+
+    /// Texts that may call a module: what is told to readers, and tests that name it.
+    pub fn texts(&self, stem: &str) -> Vec<String> {
+        let read = |path: &PathBuf| {
+            let small = fs::metadata(path).is_ok_and(|found| found.len() <= MOST_BYTES);
+            small.then(|| fs::read_to_string(path).ok()).flatten()
+        };
+        let tests = self
+            .tests
+            .iter()
+            .filter_map(read)
+            .filter(|text| text.contains(stem));
+        self.readme
+            .iter()
+            .filter_map(read)
+            .chain(tests)
+            .take(MOST_TEXTS)
+            .collect()
+    }
+}
+
+/// How a file says that it is a test.
+fn word_of(name: &str) -> Option<&'static str> {
+    let mut parts = name.rsplit('.');
+    let ending = parts.next()?;
+    if !["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"].contains(&ending) {
+        return None;
+    }
+    let word = parts.next()?;
+    parts.next()?;
+    ["spec", "test"].into_iter().find(|known| *known == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_are_named_as_those_that_are_there() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(Project::read(dir.path()).test_word(), "test");
+        for file in ["src/a.spec.ts", "src/b.spec.ts", "c.test.js", "node_modules/x/d.test.js"] {
+            let path = dir.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "slug('a')").unwrap();
+        }
+        fs::write(dir.path().join("README.md"), "slug('b')").unwrap();
+        let project = Project::read(dir.path());
+        assert_eq!(project.test_word(), "spec");
+        assert_eq!(project.texts("slug").len(), 4);
+        assert_eq!(
+            project.texts("other"),
+            ["slug('b')"],
+            "only the README speaks to everybody"
+        );
+    }
+}
