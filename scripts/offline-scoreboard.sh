@@ -1,9 +1,11 @@
 #!/bin/sh
-# Writes docs/offline-scoreboard.md: tests that the offline agent writes for nine modules from PyPI, judged by coverage.py,
-# pytest and mutants of another mutator. By hand; takes some minutes. Packages land in a cache folder outside the tree.
+# Writes docs/offline-scoreboard.md: tests that the offline agent writes for nine modules from PyPI, five packages from npm
+# and some small functions, judged by coverage.py, pytest, vitest and mutants of other mutators. By hand; takes half an
+# hour. Packages land in a cache folder outside the tree.
 #
 #   scripts/offline-scoreboard.sh [MODULE...]
 #   WAVECREW_OFFLINE_DIR  where packages are installed (default: ~/.cache/wavecrew/offline)
+#   OUTPUT                the file that is written (default: docs/offline-scoreboard.md)
 #   SECONDS_EACH          budget for each module (default: 15)
 #   SEED                  of the search (default: 1)
 set -eu
@@ -18,6 +20,15 @@ if [ ! -e "$venv/complete" ]; then
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r scripts/offline/requirements.txt
     touch "$venv/complete"
 fi
+pins=$(cksum <scripts/offline/package.json | tr ' ' '-')
+modules=$home/npm-$pins
+if [ ! -e "$modules/complete" ]; then
+    rm -rf "$modules"
+    mkdir -p "$modules"
+    cp scripts/offline/package.json "$modules/"
+    (cd "$modules" && npm install --no-audit --no-fund --loglevel=error)
+    touch "$modules/complete"
+fi
 cargo build --quiet -p wavecrew
-exec "$venv/bin/python" scripts/offline/scoreboard.py target/debug/wavecrew docs/offline-scoreboard.md \
-    "${SECONDS_EACH:-15}" "${SEED:-1}" "$@"
+exec "$venv/bin/python" scripts/offline/scoreboard.py target/debug/wavecrew \
+    "${OUTPUT:-docs/offline-scoreboard.md}" "${SECONDS_EACH:-15}" "${SEED:-1}" "$modules/node_modules" "$@"

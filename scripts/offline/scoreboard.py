@@ -1,6 +1,6 @@
-"""Runs the offline agent on modules from PyPI and on the small functions of its tests, and writes the scoreboard.
+"""Runs the offline agent on modules from PyPI, packages from npm and the small functions of its tests, and writes the scoreboard.
 
-    scoreboard.py WAVECREW OUTPUT.md SECONDS SEED [MODULE...]
+    scoreboard.py WAVECREW OUTPUT.md SECONDS SEED NODE_MODULES [MODULE...]
 """
 import json
 import os
@@ -29,6 +29,14 @@ MODULES = (
 )
 
 
+# Packages from npm, with the file under test; the last has classes.
+PACKAGES = (
+    ("ms", "index.js"), ("bytes", "index.js"), ("camelcase", "index.js"), ("pretty-bytes", "index.js"),
+    ("quick-lru", "index.js"),
+)
+LINES_TO_REACH = 80.0
+
+
 def measure(wavecrew, name, source, root, seconds, seed):
     """Figures for one module: what the agent wrote, as judged by others."""
     with tempfile.TemporaryDirectory() as out:
@@ -48,15 +56,46 @@ def measure(wavecrew, name, source, root, seconds, seed):
         return figures
 
 
+def measure_package(wavecrew, package, file, modules, seconds, seed):
+    """The same for a package from npm, in a project that is a copy of it."""
+    with tempfile.TemporaryDirectory() as root:
+        root = os.path.realpath(root)
+        home = os.path.join(modules, package)
+        shutil.copytree(home, os.path.join(root, "src"))
+        for readme in os.listdir(home):
+            if readme.lower() == "readme.md":
+                shutil.copy(os.path.join(home, readme), os.path.join(root, "README.md"))
+        os.symlink(modules, os.path.join(root, "node_modules"))
+        with open(os.path.join(home, "package.json"), encoding="utf-8") as text:
+            kind = json.load(text).get("type", "commonjs")
+        with open(os.path.join(root, "package.json"), "w", encoding="utf-8") as text:
+            json.dump({"private": True, "type": kind}, text)
+        source, tests = os.path.join(root, "src", file), os.path.join(root, "tests")
+        started = time.monotonic()
+        ran = subprocess.run(
+            [wavecrew, "-q", "__offline", "--root", root, "--out", tests, "--seed", str(seed), "--budget", str(seconds), source],
+            stdout=subprocess.PIPE)
+        wall = time.monotonic() - started
+        module = json.loads(ran.stdout)["modules"][0]
+        figures = {"line": 0.0, "branch": 0.0, "kills": 0.0, "passes": 0, "shuffles": 20, "mutants": 0}
+        if module["written"]:
+            judged = subprocess.run(
+                ["node", os.path.join(HERE, "judge.mjs"), root, source, module["written"][0]["path"]], stdout=subprocess.PIPE)
+            figures = json.loads(judged.stdout)
+        figures.update(wall=wall, tests=sum(len(w["tests"]) for w in module["written"]), defects=len(module["defects"]))
+        return figures
+
+
 def row(name, figures, line=None, branch=None):
-    wanted = "%.1f / %.1f" % (line, branch) if line is not None else ""
+    wanted = "" if line is None else "%.1f" % line if branch is None else "%.1f / %.1f" % (line, branch)
     return "| %s | %.1f | %.1f | %s | %.1f | %d/%d | %d | %.1f |" % (
         name, figures["line"], figures["branch"], wanted, figures["kills"], figures["passes"], figures["shuffles"],
         figures["tests"], figures["wall"])
 
 
 def main():
-    wavecrew, output, seconds, seed, only = sys.argv[1], sys.argv[2], float(sys.argv[3]), int(sys.argv[4]), sys.argv[5:]
+    wavecrew, output, seconds, seed, modules = sys.argv[1], sys.argv[2], float(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
+    only = sys.argv[6:]
     board = Board(output if not only else None, seconds, seed)
     wavecrew = os.path.abspath(wavecrew)
     packages = sysconfig.get_paths()["purelib"]
@@ -64,6 +103,10 @@ def main():
         if not only or name in only:
             figures = measure(wavecrew, name, os.path.join(packages, path), packages, seconds, seed)
             board.add("modules", name, figures, line, branch)
+    for package, file in PACKAGES:
+        if not only or package in only:
+            figures = measure_package(wavecrew, package, file, modules, seconds, seed)
+            board.add("packages", package, figures, LINES_TO_REACH)
     with tempfile.TemporaryDirectory() as copy:
         root = os.path.join(copy, "small")
         shutil.copytree(SMALL, root)
@@ -79,8 +122,8 @@ class Board:
 
     def __init__(self, output, seconds, seed):
         self.output, self.seconds, self.seed = output, seconds, seed
-        self.rows = {"modules": [], "small": []}
-        self.figures = {"modules": [], "small": []}
+        self.rows = {"modules": [], "packages": [], "small": []}
+        self.figures = {"modules": [], "packages": [], "small": []}
 
     def add(self, table, name, figures, line=None, branch=None):
         self.rows[table].append(row(name, figures, line, branch))
@@ -107,9 +150,11 @@ class Board:
             "(`scripts/offline/judge.py`; mutants of lines that no test reaches count as survivors). \"To reach\" is line / branch\n"
             "of the better of Pynguin with 60 s and a simple random search. Budgets are processor time; wall is the clock of\n"
             "the machine at that time, with the checks that come after the search.\n\n"
-            "## Modules from PyPI, %g s each\n\n%s\n\n## Small functions, %g s each\n\n%s\n" % (
-                self.seed, sys.version.split()[0], mutants, self.seconds, self.table("modules"), SMALL_SECONDS,
-                self.table("small")))
+            "## Modules from PyPI, %g s each\n\n%s\n\n"
+            "## Packages from npm, %g s each\n\nTests run and coverage taken by vitest, mutants by `scripts/offline/judge.mjs`.\n\n%s\n\n"
+            "## Small functions, %g s each\n\nThose of `crates/wavecrew-offline/tests/small`.\n\n%s\n" % (
+                self.seed, sys.version.split()[0], mutants, self.seconds, self.table("modules"), self.seconds,
+                self.table("packages"), SMALL_SECONDS, self.table("small")))
 
 
 def average(figures):

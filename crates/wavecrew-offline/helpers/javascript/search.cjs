@@ -25,6 +25,8 @@ const SECONDS = 7000;
 // Calls of one target that find nothing before it counts as done.
 const QUIET = 6000;
 const BUSY_FACTOR = 4;
+// The rest is for plainer inputs.
+const SEARCH_SHARE = 0.7;
 
 class Search {
   constructor(subject, plan) {
@@ -66,8 +68,9 @@ class Search {
   }
 
   // Budgets are processor time, so that a busy machine does the same search; the clock has the last word.
-  late() {
-    return used() - this.began.used > this.plan.budget || Date.now() - this.began.at > BUSY_FACTOR * this.plan.budget;
+  late(share = 1) {
+    const budget = this.plan.budget * share;
+    return used() - this.began.used > budget || Date.now() - this.began.at > BUSY_FACTOR * budget;
   }
 
   // What is tried now, for those who look when it ends the process.
@@ -142,11 +145,8 @@ class Search {
         continue;
       }
       const reached = [];
-      const before = (call) => {
-        this.trail(call);
-        this.cover.clear();
-      };
-      const outcomes = many(rest, this.evaluator, before, () => reached.push(this.cover.look()));
+      this.cover.clear();
+      const outcomes = many(rest, this.evaluator, (call) => this.trail(call), () => reached.push(this.cover.look()));
       const promised = outcomes.findIndex((outcome) => outcome && outcome.promise);
       const good = promised < 0 ? outcomes.length : promised;
       for (let at = 0; at < good; at += 1) found.push({ call: rest[at], outcome: outcomes[at], reached: reached[at] });
@@ -180,11 +180,10 @@ class Search {
       return false;
     }
     this.cover.learn(reached);
-    const plain = wanted ? { call, outcome } : await this.plainest(call, outcome, reached.path);
-    alike.push(JSON.stringify(plain.outcome));
-    known.push({ ...plain.call, outcome: plain.outcome, news, path: reached.path });
-    if (plain.outcome.result.kind !== 'throws') this.made.remember(plain.call);
-    if (news && !target.promises) this.values.learn(watch(() => direct(plain.call, this.evaluator)));
+    alike.push(word);
+    known.push({ ...call, outcome, news, path: reached.path, wanted });
+    if (outcome.result.kind !== 'throws') this.made.remember(call);
+    if (news && !target.promises) this.values.learn(watch(() => direct(call, this.evaluator)));
     return true;
   }
 
@@ -192,6 +191,18 @@ class Search {
     const key = `${target.name}\n${path}`;
     if (!this.paths.has(key)) this.paths.set(key, []);
     return this.paths.get(key);
+  }
+
+  // Puts plainer calls in place of those that were found; what people wrote stays as it is.
+  async tidy() {
+    for (const known of this.cases.values()) {
+      for (const [at, { target, args, steps, outcome, news, path, wanted }] of known.entries()) {
+        if (wanted || this.late()) continue;
+        const plain = await this.plainest({ target, args, steps }, outcome, path);
+        this.alike(target, path).push(JSON.stringify(plain.outcome));
+        known[at] = { ...plain.call, outcome: plain.outcome, news, path, wanted };
+      }
+    }
   }
 
   // The plainest call found that takes the same way and ends in the same kind of result.
@@ -268,7 +279,7 @@ class Search {
     try {
       await this.tryExamples();
       for (const target of this.found) target.quiet = 0;
-      for (let turn = 0; !this.late(); turn += 1) {
+      for (let turn = 0; !this.late(SEARCH_SHARE); turn += 1) {
         // What hangs is tried less and less; what is forbidden, not again.
         const most = this.cover.isOpen() ? 4 * QUIET : QUIET;
         const active = this.found.filter((target) => target.quiet < most && (target.forbidden || 0) <= 20 && (target.hung || 0) < 5);
@@ -276,6 +287,7 @@ class Search {
         const target = active[turn % active.length];
         target.quiet = (await this.batch(target)) > 0 ? 0 : target.quiet + BATCH;
       }
+      await this.tidy();
       await suspects(this);
     } finally {
       open();

@@ -20,6 +20,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "children.py",
     "classes.py",
     "clock.py",
+    "closures.py",
     "defects.py",
     "driver.py",
     "harvest.py",

@@ -55,6 +55,7 @@ def suggestions(probe, rng):
         if operator == "Item":
             if isinstance(left, dict):
                 found.append((right, [key for key in list(left)[:MOST_ITEMS] if isinstance(key, SIMPLE)]))
+                found.append((left, _with(left, right)))
             elif isinstance(left, enum.EnumMeta):
                 found.append((right, list(left.__members__)[:MOST_ITEMS]))
         elif operator in ("In", "NotIn"):
@@ -64,6 +65,7 @@ def suggestions(probe, rng):
             elif isinstance(right, (list, tuple, set, frozenset, dict)):
                 items = sorted(right, key=repr)[:MOST_ITEMS]
                 found.append((left, [item for item in items if isinstance(item, SIMPLE)]))
+                found.append((right, _with(right, left)))
         elif isinstance(left, SIMPLE) and isinstance(right, SIMPLE):
             found.append((left, _near(right)))
             found.append((right, _near(left)))
@@ -73,6 +75,18 @@ def suggestions(probe, rng):
         if isinstance(value, str):
             found.append((value, ["12", "-3", "0"] + (["2.5"] if kind == "float" else [])))
     return found
+
+
+def _with(container, item):
+    """Copies of a container that hold an item, which it was asked for."""
+    if not isinstance(item, SIMPLE) or len(container) > MOST_ITEMS:
+        return []
+    if isinstance(container, dict):
+        values = list(container.values())[:1] + [1, {}, [1, 2], "a"]
+        return [{**container, item: value} for value in values]
+    if isinstance(container, (list, tuple)):
+        return [container + type(container)([item])] if type(container) in (list, tuple) else []
+    return [set(container) | {item}]
 
 
 def _near(value):
@@ -106,10 +120,12 @@ def _of_method(name, owner, args, rng):
             yield subject, shapes.matches(pattern, rng, 6)
     elif isinstance(owner, dict) and name == "get" and isinstance(text, SIMPLE):
         yield text, [key for key in list(owner)[:MOST_ITEMS] if isinstance(key, SIMPLE)]
+        yield owner, _with(owner, text)
 
 
-def aimed(case, probe, rng, maker, pool, values, most=160):
-    """Cases that differ from `case` where the probe saw a decision. `values` are the arguments as they were."""
+def aimed(case, probe, rng, maker, pool, values, defaults=(), most=160):
+    """Cases that differ from `case` where the probe saw a decision. `values` are the arguments as they were; `defaults` are
+    names and values of parameters that were left out."""
     slots = Slots(case)
     found = {}
     for seen, wanted in suggestions(probe, rng):
@@ -117,6 +133,11 @@ def aimed(case, probe, rng, maker, pool, values, most=160):
             for changed in _substitutes(source, seen, wanted):
                 if changed != source and len(changed) <= 200:
                     found[slots.replaced(index, changed)] = None
+        for name, default in defaults:
+            if type(default) is type(seen) and default == seen:
+                for new in wanted:
+                    if type(new) is type(seen) and new != default:
+                        found[case.with_args(case.args + ((name, repr(new)),))] = None
         if len(found) > most * 4:
             break
     for value, kind in probe.checks:
@@ -138,12 +159,38 @@ def _substitutes(source, seen, wanted):
         for new in _leaf(value, seen, wanted):
             yield (whole[:start] + repr(new).encode() + whole[end:]).decode()
     plain, value = literal(source)
+    if plain and isinstance(seen, (dict, list, tuple, set)):
+        for new in wanted:
+            if isinstance(new, (dict, list, tuple, set)):
+                changed = _inside(value, seen, new)
+                if changed is not None:
+                    yield repr(changed)
+        return
     if plain and isinstance(seen, int) and not isinstance(seen, bool) and hasattr(value, "__len__") and len(value) == seen:
         for size in wanted:
             if isinstance(size, int) and 0 <= size <= 60:
                 resized = _resized(value, size)
                 if resized is not None:
                     yield repr(resized)
+
+
+def _inside(value, seen, new, depth=0):
+    """A copy of a value with `new` where `seen` stood, or nothing."""
+    if type(value) is type(seen) and value == seen:
+        return new
+    if depth > 3:
+        return None
+    if isinstance(value, dict):
+        for key, item in value.items():
+            changed = _inside(item, seen, new, depth + 1)
+            if changed is not None:
+                return {**value, key: changed}
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            changed = _inside(item, seen, new, depth + 1)
+            if changed is not None:
+                return value[:index] + type(value)([changed]) + value[index + 1:]
+    return None
 
 
 def _leaf(value, seen, wanted):
@@ -191,11 +238,32 @@ def _resized(value, size):
 def calmer(case):
     """Cases with smaller numbers and shorter texts, which read better."""
     slots = Slots(case)
+    for other in _renamed(case):
+        yield other
     for index, source in enumerate(slots.sources):
         whole = source.encode()
         for start, end, value in leaves(source):
             for new in _smaller(value):
                 yield slots.replaced(index, (whole[:start] + repr(new).encode() + whole[end:]).decode())
+
+
+def _renamed(case):
+    """Cases with a plain word for a text that reads badly, wherever it stands: keys have to go on fitting."""
+    texts = [value for _, source in case.args for _, _, value in leaves(source) if isinstance(value, str)]
+    odd = [text for text in dict.fromkeys(texts) if len(text) > 8 or not all(c.isalnum() or c in " ._-" for c in text)]
+    for text in odd[:3]:
+        for word in ("a", "b", "name"):
+            if word in texts:
+                continue
+            args = []
+            for name, source in case.args:
+                whole = source.encode()
+                for start, end, value in sorted(leaves(source), key=lambda leaf: -leaf[0]):
+                    if value == text and isinstance(value, str):
+                        whole = whole[:start] + repr(word).encode() + whole[end:]
+                args.append((name, whole.decode()))
+            yield case.with_args(args)
+            break
 
 
 def _smaller(value):

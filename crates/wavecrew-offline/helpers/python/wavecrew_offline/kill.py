@@ -8,7 +8,7 @@ CALL_SECONDS = 0.05
 BATCH = 40
 ROUNDS = 40
 MOST_TRIES = 75
-MOST_CALMER = 12
+MOST_CALMER = 16
 
 
 def cover(pool, lines=None):

@@ -255,6 +255,8 @@ class Writer:
 
 
 def _assertion(place, operator, expected):
+    if operator == "raises":
+        return "with pytest.raises(%s):\n        %s" % (expected, place)
     if operator == "type":
         return "assert type(%s).__name__ == %r" % (place, expected)
     return "assert %s %s %s" % (place, operator, expected)

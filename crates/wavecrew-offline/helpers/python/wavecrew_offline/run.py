@@ -6,12 +6,13 @@ import itertools
 import sys
 import types
 
-from . import observe, sandbox
+from . import closures, observe, sandbox
 from .cases import method_call
 
 MOST_ITEMS = 30
 MOST_OUTPUT = 4000
 MOST_CACHED = 30000
+STILL = (bool, int, float, str)
 ITERATORS = (types.GeneratorType, map, filter, zip, enumerate, reversed, itertools.chain, itertools.islice,
              itertools.accumulate, itertools.zip_longest, itertools.starmap, itertools.groupby, itertools.product,
              itertools.permutations, itertools.combinations, itertools.takewhile, itertools.dropwhile)
@@ -136,10 +137,15 @@ class Runner:
             if traced:  # what the setup reaches is nothing that the test shows
                 self.tracer.start()
             result = eval(call, self.namespace, scope)
-            result = self._finish(result, wrap, target)
-            facts = self.facts.of(result)
+            if target.manages_context and hasattr(type(result), "__enter__"):
+                wrap[0] = "with {}"
+                with result as value:
+                    facts, kind = self.facts.of(value), type(value)
+            else:
+                result = self._finish(result, wrap)
+                facts, kind = self._facts(result), type(result)
             outcome = Outcome("returns", facts, wrap[0])
-            outcome.kind = type(result)
+            outcome.kind = kind
         except (sandbox.TimeUp, MemoryError):
             raise
         except BaseException as error:
@@ -151,7 +157,7 @@ class Runner:
                 if new is not None and new != old:
                     extra.append(("@" + key, "==", new))
         if case.receiver is not None and not target.reads_only:
-            extra.extend(self._changed_state(scope["subject"], state))
+            extra.extend(self._changed_state(scope["subject"], state, outcome.how == "returns" and outcome.kind is type(None)))
         text = out.buffer.getvalue()
         if text and len(text) < MOST_OUTPUT:
             try:
@@ -168,8 +174,14 @@ class Runner:
         words = [(name, "a%d" % index) for index, (name, _) in enumerate(args)]
         eval(self.compiled(method_call("subject", step, words)), self.namespace, values)
 
-    def _finish(self, result, wrap, target):
-        """Runs what the call only began: coroutines, generators, context managers."""
+    def _facts(self, result):
+        facts = self.facts.of(result)
+        if closures.is_own(result, self.paths) and self.names.name_of(result) is None:
+            facts += closures.facts(result, self.facts.of, self.evaluate, self.names.exception_name)
+        return facts
+
+    def _finish(self, result, wrap):
+        """Runs what the call only began: coroutines and generators."""
         if isinstance(result, types.CoroutineType):
             wrap[0] = "asyncio.run({})"
             return asyncio.run(result)
@@ -187,10 +199,9 @@ class Runner:
                 wrap[0] = "list(itertools.islice({}, 10))"
                 items = items[:10]
             return items
-        if target.manages_context and hasattr(type(result), "__enter__"):
-            wrap[0] = "with {}"
-            with result as value:
-                return value
+        if closures.is_own(result, self.paths) and closures.decorates(result):
+            wrap[0] = "{}(abs)"
+            return result(abs)
         return result
 
     def _raised(self, error, wrap):
@@ -238,18 +249,19 @@ class Runner:
                     values[name] = getattr(subject, name)
         return {name: self._try_source(value) for name, value in list(values.items())[:30] if isinstance(name, str)}
 
-    def _changed_state(self, subject, before):
-        """Facts about what can be seen of a change: public attributes, and properties where anything changed."""
+    def _changed_state(self, subject, before, says_nothing):
+        """Facts about what can be seen of a change: public attributes and properties, and plain ones that stay as they are."""
         after = self._snapshot(subject)
-        if after == before:
+        if after == before and not says_nothing:
             return []
-        facts = []
+        facts, still = [], []
         for name, item in observe.public_attributes(subject)[:8]:
-            if name in after and after[name] == before.get(name):
+            same = name in after and after[name] == before.get(name)
+            if same and not isinstance(item, STILL):
                 continue
             found = self.facts.of(item, "@subject." + name, 2)
-            facts.extend(fact for fact in found if fact[1] != "type")
-        return facts[:6]
+            (still if same else facts).extend(fact for fact in found if fact[1] != "type" and not (same and len(fact[2]) > 40))
+        return facts[:6] + still[:3]
 
     def _try_source(self, value):
         try:

@@ -129,7 +129,12 @@ class Search:
         values = [self._value(source) for _, source in case.args]
         fixed = [(known, kind) for value, kind in probe.checks for known in values if _same(known, value)]
         probe.checks = fixed[:20]
-        self.queue.extend(aim.aimed(case, probe, self.rng, self.maker, target.pool, values))
+        given = {name for name, _ in case.args}
+        plain = sum(1 for name, _ in case.args if name is None)
+        defaults = [
+            (p.name, p.default) for p in target.parameters[plain:]
+            if p.name not in given and not p.required and p.style in ("plain", "keyword") and isinstance(p.default, aim.SIMPLE)]
+        self.queue.extend(aim.aimed(case, probe, self.rng, self.maker, target.pool, values, defaults))
 
     def _value(self, source):
         try:
@@ -153,6 +158,11 @@ class Search:
         if not others or self.rng.random() < 0.45:
             return ()
         steps = []
+        if self.rng.random() < 0.15:
+            # The same again and again, for what counts.
+            other = self.rng.choice(others)
+            step = (other.name, tuple(self.classes.arguments(other, self.maker, target.pool, 1)))
+            return (step,) * self.rng.choice((2, 3, 4, 5, 6, 8))
         for _ in range(self.rng.choice((1, 1, 2, 3))):
             other = self.rng.choice(others)
             steps.append((other.name, tuple(self.classes.arguments(other, self.maker, target.pool, 1))))
@@ -178,7 +188,11 @@ class Search:
             else:
                 index = rng.randrange(len(args))
                 name, source = args[index]
-                if rng.random() < 0.75:
+                if len(args) > 1 and rng.random() < 0.12:
+                    # Arguments that are alike: what compares them has nothing to tell apart otherwise.
+                    alike = rng.choice(args)[1]
+                    args[index] = (name, self.vary.expression(alike) if rng.random() < 0.5 else alike)
+                elif rng.random() < 0.75:
                     args[index] = (name, self.vary.expression(source))
                 else:
                     parameter = self._parameter(target, index, name)

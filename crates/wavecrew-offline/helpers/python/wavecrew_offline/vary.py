@@ -168,10 +168,14 @@ class Vary:
 
     def mapping(self, mapping, depth):
         rng = self.rng
-        choice = rng.randrange(5)
+        choice = rng.randrange(6)
         if not mapping:
             return {rng.choice(self.pool.strings or ["a"]): self.pool.any_value(rng)}
         key = rng.choice(list(mapping))
+        if choice == 5 and depth < 3:
+            # Things of this kind are often nested.
+            mapping[key] = rng.choice(({}, {rng.choice(self.pool.strings or ["a"]): mapping[key]}, [mapping[key]]))
+            return mapping
         if choice <= 1:
             mapping[key] = self.value(mapping[key], depth + 1)
         elif choice == 2:

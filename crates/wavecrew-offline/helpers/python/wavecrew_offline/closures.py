@@ -1,0 +1,49 @@
+"""Functions that functions return: a test that names them says little, so they are called with a few plain values."""
+import inspect
+import types
+
+MOST_CALLS = 3
+FUNCTION_WORDS = ("f", "fn", "func", "function", "callback", "method", "wrapped")
+
+
+def is_own(value, paths):
+    """Whether a value is a function that the project's code made."""
+    return isinstance(value, types.FunctionType) and value.__code__.co_filename in paths
+
+
+def decorates(function):
+    """Whether a function takes another one, as decorators do."""
+    code = function.__code__
+    return code.co_argcount == 1 and code.co_varnames[0] in FUNCTION_WORDS
+
+
+def plain_calls(function):
+    """Arguments to try, as sources of what stands between the brackets."""
+    try:
+        parameters = list(inspect.signature(function, follow_wrapped=False).parameters.values())
+    except (TypeError, ValueError):
+        return ()
+    needed = [p for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if any(p.kind is p.KEYWORD_ONLY and p.default is p.empty for p in parameters):
+        return ()
+    if len(needed) == 2:
+        return ("3, 2", "1, 5")
+    if needed and len(needed) != 1:
+        return (", ".join(str(index + 1) for index in range(len(needed))),)
+    if needed or any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return ("-2", "3", "3")
+    return ("", "")
+
+
+def facts(function, observe, evaluate, raised):
+    """What a few calls, one after the other, come to."""
+    found = []
+    for source in plain_calls(function)[:MOST_CALLS]:
+        call = "{}(%s)" % source
+        try:
+            value = function(*evaluate("(%s,)" % source if source else "()"))
+        except Exception as error:
+            found.append((call, "raises", raised(type(error))))
+            continue
+        found.extend(observe(value, call, 1))
+    return tuple(found[:2 * MOST_CALLS])
