@@ -14,7 +14,7 @@ sys.path.insert(0, HELPERS)
 def generate(tmp_path):
     """Writes a module, lets the helper write tests for it, and answers its outcome and their text."""
 
-    def run(source, name="sample", budget=1.0, **more):
+    def run(source, name="sample", budget=1.0, python=sys.executable, **more):
         project = tmp_path / "project"
         project.mkdir(exist_ok=True)
         file = project / (name + ".py")
@@ -24,7 +24,7 @@ def generate(tmp_path):
         path = tmp_path / "request.json"
         path.write_text(json.dumps(request))
         ran = subprocess.run(
-            [sys.executable, "-B", os.path.join(HELPERS, "wavecrew_offline"), str(path)],
+            [python, "-B", os.path.join(HELPERS, "wavecrew_offline"), str(path)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=280)
         lines = ran.stdout.decode().splitlines()
         assert lines, ran.stderr.decode()

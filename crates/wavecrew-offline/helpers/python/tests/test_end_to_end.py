@@ -1,5 +1,7 @@
 """The helper on whole modules: what it writes, and what it survives."""
+import glob
 import os
+import re
 import subprocess
 import sys
 
@@ -14,6 +16,16 @@ def passes(outcome):
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", path], stdout=subprocess.PIPE,
         env=dict(os.environ, PYTHONPATH=project, PYTHONDONTWRITEBYTECODE="1"), cwd=os.path.dirname(path))
     return ran.returncode == 0
+
+
+def fails(outcome):
+    """Whether each test in quarantine fails, as long as nothing is mended."""
+    path = outcome["defects"][0]["quarantine"]
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", path], stdout=subprocess.PIPE,
+        env=dict(os.environ, PYTHONPATH=os.path.dirname(outcome["file"]), PYTHONDONTWRITEBYTECODE="1"))
+    words = ran.stdout.decode()
+    return "%d failed" % len(outcome["defects"]) in words and "passed" not in words
 
 
 def test_a_function_gets_a_table_of_plain_inputs(generate):
@@ -57,6 +69,7 @@ def test_doctest_inputs_are_used_and_disagreeing_ones_are_defects(generate):
     assert "hello there" in outcome["defects"][0]["what"]
     quarantine = outcome["defects"][0]["quarantine"]
     assert os.path.basename(quarantine).startswith("quarantine_")
+    assert fails(outcome)
     assert "other words" in text
 
 
@@ -65,6 +78,7 @@ def test_round_trips_that_fail_are_defects(generate):
         "def encode_key(text: str) -> str:\n    return text.replace('b', 'B')\n\n\n"
         "def decode_key(text: str) -> str:\n    return text.replace('B', 'b')\n")
     assert "round trip" in [d["kind"] for d in outcome["defects"]]
+    assert fails(outcome)
 
 
 def test_internal_errors_on_documented_input_are_defects(generate):
@@ -72,6 +86,7 @@ def test_internal_errors_on_documented_input_are_defects(generate):
     found = outcome["defects"]
     assert [d["kind"] for d in found] == ["internal error"]
     assert found[0]["call"] == "first([])"
+    assert fails(outcome)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +139,85 @@ def test_trouble_in_one_function_spares_the_others(generate, trouble):
 
 def test_no_end_is_a_defect(generate):
     outcome, _ = generate("def spin(n: int) -> int:\n    while n > 2:\n        pass\n    return n\n")
-    assert "does not end" in [d["kind"] for d in outcome["defects"]]
+    found = [d for d in outcome["defects"] if d["kind"] == "does not end"]
+    with open(found[0]["quarantine"]) as file:
+        assert found[0]["call"] in file.read()
+
+
+def test_modules_that_import_each_other(generate, tmp_path):
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "other.py").write_text("import sample\n\ndef half(n):\n    return sample.double(n) / 4\n")
+    outcome, text = generate("import other\n\ndef double(n: int) -> int:\n    return n * 2\n")
+    assert "double(" in text
+    assert passes(outcome)
+
+
+def test_a_partly_loaded_import_is_told(generate, tmp_path):
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "other.py").write_text("from sample import double\n")
+    outcome, _ = generate("from other import double as twice\n\ndef double(n):\n    return n * 2\n")
+    assert "import fails: ImportError" in outcome["left_out"][0]["why"]
+
+
+def test_what_an_import_prints_and_compiled_modules_do_not_matter(generate, tmp_path):
+    outcome, text = generate(
+        "import sys, zlib\nsys.stdout.write('loading\\n')\nsys.argv.append('x')\n\n"
+        "def checksum(text: str) -> int:\n    return zlib.crc32(text.encode())\n")
+    assert "checksum(" in text
+    assert passes(outcome)
+    outcome, _ = generate(b"\x7fELF\x00\x00", name="fast", file=str(tmp_path / "project" / "fast.so"))
+    assert "compiled" in outcome["left_out"][0]["why"]
+
+
+SYNTAX = {
+    (3, 8): "def new(n: int, /) -> int:\n    if (half := n // 2) > 3:\n        return half\n    return n\n",
+    (3, 9): "def new(n: int) -> dict[str, int]:\n    return {'a': 1} | {'n': n}\n",
+    (3, 10): "def new(n: int | str):\n    match n:\n        case 0:\n            return 'zero'\n        case str():\n            return 'text'\n    return n\n",
+    (3, 11): "def new(n: int):\n    try:\n        raise ExceptionGroup('g', [ValueError(n)])\n    except* ValueError:\n        n += 1\n    return n\n",
+    (3, 12): "type Pair[T] = tuple[T, T]\n\ndef new[T](n: T) -> Pair[T]:\n    return (n, n)\n",
+    (3, 13): "def new[T = int](n: T) -> list[T]:\n    return [n]\n",
+}
+
+
+def interpreters():
+    """Every Python from 3.8 on that is on this machine, by version."""
+    found = {sys.version_info[:2]: sys.executable}
+    homes = [os.path.join(os.path.expanduser("~"), ".pyenv", "versions", "3.*", "bin", "python"), "/usr/bin/python3.*"]
+    for path in sorted(path for home in homes for path in glob.glob(home)):
+        version = re.search(r"3\.(\d+)", path)
+        if version and int(version[1]) >= 8 and not path.endswith("-config"):
+            found.setdefault((3, int(version[1])), path)
+    return sorted(found.items())
+
+
+@pytest.mark.parametrize(("version", "python"), interpreters(), ids=lambda value: str(value).split("/")[-1])
+def test_syntax_of_each_version(generate, version, python):
+    newest = max(known for known in SYNTAX if known <= version)
+    outcome, text = generate(SYNTAX[newest] + "\n\ndef old(n: int) -> int:\n    return n + 1\n", python=python)
+    assert "new(" in text and "old(" in text, outcome
+    if newest > (3, 8) and version == newest:
+        older = [path for known, path in interpreters() if known < newest]
+        if older:
+            outcome, _ = generate(SYNTAX[newest], name="later", python=older[0])
+            assert outcome["left_out"], "an older Python says what it cannot read"
+
+
+def test_files_are_named_as_the_project_names_its_tests(generate, tmp_path):
+    (tmp_path / "project" / "tests").mkdir(parents=True)
+    (tmp_path / "project" / "tests" / "old_test.py").write_text("def test_it():\n    assert True\n")
+    outcome, _ = generate("def double(n: int) -> int:\n    return n * 2\n")
+    assert os.path.basename(outcome["written"][0]["path"]) == "sample_behaviour_test.py"
+
+
+def test_what_failed_in_an_earlier_round_is_not_written_again(generate):
+    source = "def sign(n: int) -> int:\n    if n > 0:\n        return 1\n    return -1 if n < 0 else 0\n"
+    first, _ = generate(source)
+    failing = first["written"][0]["tests"][:1]
+    second, _ = generate(source, feedback={"uncovered": [], "survivors": [], "failing": failing})
+    assert failing[0] not in second["written"][0]["tests"]
+    assert "1 tests failed in an earlier round" in [left["why"] for left in second["left_out"]]
 
 
 def test_results_that_depend_on_the_day_are_left_out(generate):

@@ -20,6 +20,7 @@ DEATHS_PER_TARGET = 2
 BUSY_FACTOR = 6
 BUSY_SECONDS = 20
 PATIENCE = 3.0  # seconds that a call may take before it counts as one that does not end
+ELSEWHERE = ("node_modules", "site-packages", "venv", "build", "dist", "__pycache__")
 ZONES = ("America/St_Johns", "Asia/Kolkata")
 
 
@@ -84,6 +85,9 @@ class Module:
         return root
 
     def _search(self):
+        if not self.path.endswith(".py"):
+            self.leave_out(self.name, "is no Python source: compiled modules are tested through those that use them")
+            return None
         try:
             with open(self.path, "rb") as file:
                 ast.parse(file.read())
@@ -158,13 +162,24 @@ class Module:
         note = self._note()
         writer = Writer(self.name, result["targets"], result["origin"], note, result["seeded"])
         path = self._free_path()
-        entries = self._passing(path, writer, entries)
+        entries = self._passing(path, writer, self._not_failed_before(writer, entries))
         if not entries:
             return
         self.outcome["tests"] = len(entries)
         self.outcome["written"].append({
             "path": path, "tests": [entry.test for entry in entries],
             "covers": list(dict.fromkeys(entry.case.target for entry in entries))})
+
+    def _not_failed_before(self, writer, entries):
+        """Without those whose tests an earlier round wrote and saw fail: they would fail again."""
+        failing = set((self.request.get("feedback") or {}).get("failing") or ())
+        if not failing:
+            return entries
+        writer.text(entries)  # gives each its name
+        kept = [entry for entry in entries if entry.test not in failing]
+        if len(kept) < len(entries):
+            self.leave_out(self.name, "%d tests failed in an earlier round" % (len(entries) - len(kept)))
+        return kept
 
     def _report_defects(self, result):
         """Suspected defects, with a test for each in a file of its own."""
@@ -199,12 +214,26 @@ class Module:
 
     def _free_path(self):
         short = self.name.split(".")[-1]
-        base = os.path.join(self.request["out"], "test_%s_behaviour" % short)
-        path, number = base + ".py", 2
-        while os.path.exists(path):
-            path, number = "%s_%d.py" % (base, number), number + 1
+        shape = "%s_behaviour%s_test.py" if self._tests_end_so() else "test_%s_behaviour%s.py"
+        number = 1
+        while True:
+            path = os.path.join(self.request["out"], shape % (short, "_%d" % number if number > 1 else ""))
+            if not os.path.exists(path):
+                break
+            number += 1
         os.makedirs(self.request["out"], exist_ok=True)
         return path
+
+    def _tests_end_so(self):
+        """Whether the project calls most of its tests `x_test.py`."""
+        front = back = 0
+        for folder, folders, files in os.walk(os.path.abspath(self.request["root"])):
+            folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in ELSEWHERE)[:200]
+            front += sum(1 for name in files if name.startswith("test_") and name.endswith(".py"))
+            back += sum(1 for name in files if name.endswith("_test.py"))
+            if front + back > 500:
+                break
+        return back > front
 
     def _same_everywhere(self, entries, result):
         """Keeps what comes out the same in fresh processes with other hash seeds, time zones, orders and dates."""
