@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use wavecrew_offline::{Framework, Imports, Module, Request, generate};
+use wavecrew_offline::{Feedback, Framework, Imports, Module, Request, generate};
 
 struct Lab {
     dir: tempfile::TempDir,
@@ -45,6 +45,10 @@ impl Lab {
 
     /// Writes tests for a file, straight into the folder that they are run in.
     fn write(&self, framework: Framework, file: &str) -> Module {
+        self.write_again(framework, file, None)
+    }
+
+    fn write_again(&self, framework: Framework, file: &str, round: Option<Feedback>) -> Module {
         let request = Request {
             root: self.root().canonicalize().unwrap(),
             files: vec![self.root().canonicalize().unwrap().join(file)],
@@ -52,7 +56,7 @@ impl Lab {
             layer_folder: self.root().join("tests"),
             laid_in: PathBuf::from("tests"),
             imports: Imports::default(),
-            round: None,
+            round,
             commit: Some("abc1234".to_owned()),
             seed: 7,
             budget_per_module: Duration::from_secs(4),
@@ -181,4 +185,106 @@ fn what_cannot_be_tried_is_told() {
             "{module:?}"
         );
     }
+}
+
+const SUSPICIOUS: &str = r"
+/**
+ * Shouts.
+ * @example
+ * shout('hello there') // => 'HELLO THERE!'
+ */
+export function shout(text: string): string { return text.toUpperCase(); }
+export function encodeKey(text: string): string { return text.replace(/b/g, 'B'); }
+export function decodeKey(text: string): string { return text.replace(/B/g, 'b'); }
+export function first(items: string[]): string { return items[0].trim(); }
+export function spin(n: number): number { while (n > 2) { n += 0; } return n; }
+";
+
+#[test]
+fn what_looks_wrong_is_quarantined() {
+    let Some(lab) = Lab::new(&[("package.json", r#"{"type": "module"}"#), ("src/odd.ts", SUSPICIOUS)]) else {
+        return;
+    };
+    let module = lab.write(Framework::Vitest, "src/odd.ts");
+    for (kind, call) in [
+        ("example disagrees", "shout('hello there')"),
+        ("round trip", "encodeKey("),
+        ("internal error", "first([])"),
+        ("does not end", "spin("),
+    ] {
+        let found = module.defects.iter().find(|defect| defect.kind == kind);
+        let found = found.unwrap_or_else(|| panic!("no {kind} in {:?}", module.defects));
+        assert!(found.call.contains(call), "{found:?}");
+        let quarantine = fs::read_to_string(found.quarantine.as_ref().unwrap()).unwrap();
+        assert!(quarantine.contains(&found.call), "{quarantine}");
+    }
+    let kept = text(&module);
+    assert!(!kept.contains("first([])") && !kept.contains("hello there"), "{kept}");
+    lab.passes(&["vitest", "run"]);
+}
+
+#[test]
+fn tests_are_named_as_the_project_names_them_and_failed_ones_do_not_come_back() {
+    let source = "export function sign(n: number): number { return n > 0 ? 1 : n < 0 ? -1 : 0; }\n";
+    let files = [
+        ("package.json", r#"{"type": "module"}"#),
+        ("src/sign.ts", source),
+        ("src/old.spec.ts", "import { it } from 'vitest';\nit('is', () => {});\n"),
+    ];
+    let Some(lab) = Lab::new(&files) else { return };
+    let module = lab.write(Framework::Vitest, "src/sign.ts");
+    let written = &module.written[0];
+    assert!(written.path.ends_with("tests/sign.spec.ts"), "{written:?}");
+    fs::remove_file(&written.path).unwrap();
+    let failing_tests = vec![written.tests[0].clone()];
+    let round = Feedback {
+        failing_tests: failing_tests.clone(),
+        ..Feedback::default()
+    };
+    let again = lab.write_again(Framework::Vitest, "src/sign.ts", Some(round));
+    assert_eq!(again.written[0].tests, written.tests[1..], "all but {failing_tests:?}");
+}
+
+#[test]
+fn path_aliases_and_both_kinds_of_modules() {
+    let files = [
+        ("package.json", r#"{"type": "module"}"#),
+        (
+            "vitest.config.ts",
+            "import { defineConfig } from 'vitest/config';\n\
+             export default defineConfig({ resolve: { alias: { '@lib': new URL('./src/lib', import.meta.url).pathname } } });\n",
+        ),
+        ("src/lib/scale.ts", "export const scale = (n: number): number => n * 3;\n"),
+        (
+            "src/use.ts",
+            "import { scale } from '@lib/scale';\nimport old from './old.cjs';\n\
+             export function both(n: number): number { return n > 5 ? scale(n) : old.half(n); }\n",
+        ),
+        ("src/old.cjs", "exports.half = (n) => n / 2;\n"),
+        ("src/noisy.js", "console.log('loading');\nexport const one = () => 1;\n"),
+    ];
+    let Some(lab) = Lab::new(&files) else { return };
+    for (file, call) in [("src/use.ts", "both("), ("src/old.cjs", "half("), ("src/noisy.js", "one(")] {
+        let module = lab.write(Framework::Vitest, file);
+        assert!(text(&module).contains(call), "{}", text(&module));
+    }
+    lab.passes(&["vitest", "run"]);
+}
+
+#[test]
+fn calls_that_end_the_process_or_recurse_for_ever_spare_the_others() {
+    let source = "export function down(n) { return down(n + 1) + 1; }\n\
+                  export function more(n) { const all = []; while (n > 1) all.push(new Array(1e6).fill(n)); return all.length; }\n\
+                  export function leave(n) { if (n > 3) process.exit(n); return n; }\n\
+                  export function bytes(n) { process.stdout.write(Buffer.from([255, 0, n])); return n; }\n\
+                  export function fine(n) { return n + 1; }\n";
+    let files = [("package.json", r#"{"type": "module"}"#), ("src/a.js", source)];
+    let Some(lab) = Lab::new(&files) else { return };
+    let module = lab.write(Framework::Vitest, "src/a.js");
+    assert!(text(&module).contains("describe('fine'"), "{module:?}");
+    assert!(
+        module.left_out.iter().any(|left| left.why.contains("end the process")),
+        "{module:?}"
+    );
+    lab.passes(&["vitest", "run"]);
 }

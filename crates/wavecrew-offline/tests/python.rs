@@ -52,7 +52,15 @@ fn faults_of_the_helper() {
 
 #[test]
 fn whole_modules_through_the_helper() {
-    helper_tests("test_end_to_end.py", "not trouble and not cannot_be_tested");
+    helper_tests(
+        "test_end_to_end.py",
+        "not trouble and not cannot_be_tested and not syntax",
+    );
+}
+
+#[test]
+fn every_python_of_this_machine() {
+    helper_tests("test_end_to_end.py", "syntax");
 }
 
 #[test]

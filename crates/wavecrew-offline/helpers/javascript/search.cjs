@@ -24,7 +24,7 @@ const DAYS = 40 * 86400000;
 const SECONDS = 7000;
 // Calls of one target that find nothing before it counts as done.
 const QUIET = 6000;
-const BUSY_FACTOR = 4;
+const BUSY_FACTOR = 10;
 // The rest is for plainer inputs.
 const SEARCH_SHARE = 0.7;
 
@@ -297,9 +297,17 @@ class Search {
   }
 }
 
+// What tests call the module: its main function by its own name, where that is free.
+function stem(subject, plan) {
+  const main = typeof subject === 'function' ? subject : subject.default;
+  const name = typeof main === 'function' ? main.name : '';
+  const free = /^[A-Za-z_$][\w$]*$/.test(name) && name !== 'default' && name !== 'exports' && !Object.hasOwn(subject, name);
+  return free ? name : plan.stem;
+}
+
 async function search(subject, plan) {
   const trail = fs.openSync(plan.trailFile, 'w');
-  const finder = new Search(subject, { texts: [], ...plan, trail });
+  const finder = new Search(subject, { texts: [], ...plan, stem: stem(subject, plan), trail });
   const result = await finder.run();
   fs.writeFileSync(plan.out, JSON.stringify(result));
 }

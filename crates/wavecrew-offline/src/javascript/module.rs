@@ -36,7 +36,7 @@ impl Source {
         let base = base_name(request, file);
         let mut source = Self {
             import_path: import_path(&laid, file),
-            stem: identifier(file),
+            stem: identifier(&called(&request.root, file)),
             shown: shown.to_string_lossy().into_owned(),
             file: file.to_owned(),
             round: 0,
@@ -170,9 +170,31 @@ const RESERVED: [&str; 10] = [
     "default", "index", "class", "new", "delete", "in", "this", "typeof", "void", "with",
 ];
 
-/// A name that code may use.
-fn identifier(file: &Path) -> String {
+/// What people call a file: an index goes by the name of its folder, or of the whole package.
+fn called(root: &Path, file: &Path) -> String {
     let stem = stem_of(file);
+    if stem != "index" {
+        return stem;
+    }
+    let folder = file.parent().filter(|folder| {
+        *folder != root && !["src", "lib", "source"].iter().any(|name| folder.ends_with(name))
+    });
+    folder
+        .and_then(Path::file_name)
+        .map(|name| name.to_string_lossy().into_owned())
+        .or_else(|| package_name(root))
+        .unwrap_or(stem)
+}
+
+fn package_name(root: &Path) -> Option<String> {
+    let text = fs::read(root.join("package.json")).ok()?;
+    let package: serde_json::Value = serde_json::from_slice(&text).ok()?;
+    let name = package["name"].as_str()?;
+    Some(name.rsplit('/').next().unwrap_or(name).to_owned())
+}
+
+/// A name that code may use.
+fn identifier(stem: &str) -> String {
     let mut name = String::new();
     let mut upper = false;
     for c in stem.chars() {
@@ -239,10 +261,11 @@ mod tests {
         for (file, name) in [
             ("to-title.ts", "toTitle"),
             ("2d.js", "mod2d"),
-            ("index.js", "modindex"),
+            ("/p/src/index.js", "modindex"),
+            ("/p/src/to-title/index.js", "toTitle"),
             ("äx.js", "x"),
         ] {
-            assert_eq!(identifier(Path::new(file)), name);
+            assert_eq!(identifier(&called(Path::new("/p"), Path::new(file))), name);
         }
     }
 }

@@ -67,7 +67,7 @@ def run(request, on_event, hash_seed=0, zone="UTC"):
 
 def _listen(child, shared, seconds, on_event):
     ended = Ended()
-    started = changed = time.monotonic()
+    started = changed = waiting = time.monotonic()
     count, pending, used = b"", b"", 0.0
     descriptor = child.stdout.fileno()
     while True:
@@ -91,7 +91,10 @@ def _listen(child, shared, seconds, on_event):
         if shared[:8] != count:
             count, changed, used = shared[:8], now, _processor_time(child.pid)
         more = IMPORTING if not count.strip(b"\0") else 0.0
-        if now - changed > SILENCE and _processor_time(child.pid) - used > SILENCE + more or now - changed > BLOCKED + more:
+        if _runnable(child.pid):
+            waiting = now
+        busy = now - changed > SILENCE and _processor_time(child.pid) - used > SILENCE + more
+        if busy or now - max(changed, waiting) > BLOCKED + more:
             ended.why = "hangs"
             break
         if now - started > seconds + GRACE + BLOCKED:
@@ -112,6 +115,15 @@ def _processor_time(process):
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, IndexError):
         return time.monotonic()
+
+
+def _runnable(process):
+    """Whether a process would go on if it got the processor: others have it, then."""
+    try:
+        with open("/proc/%d/stat" % process) as file:
+            return file.read().rpartition(")")[2].split()[0] == "R"
+    except (OSError, IndexError):
+        return False
 
 
 def _victim(shared):

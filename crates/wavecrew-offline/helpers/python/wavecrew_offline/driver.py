@@ -17,8 +17,9 @@ from .render import Entry, Writer
 RESTARTS = 8
 DEATHS_PER_TARGET = 2
 # Budgets are processor time; on a busy machine they may take this much of the clock.
-BUSY_FACTOR = 6
-BUSY_SECONDS = 20
+BUSY_FACTOR = 15
+BUSY_SECONDS = 60
+PYTEST_SECONDS = 400
 PATIENCE = 3.0  # seconds that a call may take before it counts as one that does not end
 ELSEWHERE = ("node_modules", "site-packages", "venv", "build", "dist", "__pycache__")
 ZONES = ("America/St_Johns", "Asia/Kolkata")
@@ -288,7 +289,7 @@ class Module:
                        "junit_family=xunit1", "--rootdir", folder, "-c", os.devnull, "--noconftest", path]
             try:
                 subprocess.run(command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL, timeout=120)
+                               stderr=subprocess.DEVNULL, timeout=PYTEST_SECONDS)
                 tree = xml.etree.ElementTree.parse(report)
             except (OSError, subprocess.TimeoutExpired, xml.etree.ElementTree.ParseError):
                 return None
