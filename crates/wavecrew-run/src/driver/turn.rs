@@ -2,7 +2,7 @@
 
 use super::files::{read_result_file, scratch_folder, write_files, write_prompt};
 use super::output::Output;
-use super::worker::{Unsaid, open_streams};
+use super::worker::{Life, Unsaid, open_streams};
 use super::{DriveError, Driver, usage};
 use crate::agent::launch::{McpServer, Request, Stdin};
 use crate::agent::stream::{End, Expects, FailKind, Failure, Outcome, Stopped};
@@ -68,9 +68,16 @@ impl Driver<'_> {
         }
         let session_dir = self.session.dir.path();
         let mut env = vec![
-            variable("WAVECREW_PROMPT_FILE", &prompt_file),
+            variable(
+                "WAVECREW_PROMPT_FILE",
+                if turn == 1 {
+                    &state.files.prompt
+                } else {
+                    &prompt_file
+                },
+            ),
             variable("WAVECREW_SESSION_DIR", session_dir),
-            variable("WAVECREW_RESULT_FILE", &state.result_file),
+            variable("WAVECREW_RESULT_FILE", &state.files.result),
             variable("WAVECREW_TASK", id),
             variable("WAVECREW_ROLE", &state.assignment.role),
             variable("WAVECREW_ATTEMPT", attempt.to_string()),
@@ -78,10 +85,7 @@ impl Driver<'_> {
             variable("WAVECREW_TOKEN", state.token.as_str()),
         ];
         if state.output.voice() == Voice::Quiet {
-            env.push(variable(
-                "WAVECREW_USAGE_FILE",
-                self.session.dir.usage_file(id, attempt),
-            ));
+            env.push(variable("WAVECREW_USAGE_FILE", &state.files.usage));
         }
         let tools = self.surface.worker_tools.as_ref().map(|words| tools(words, &env));
         let scratch = scratch_folder(&self.session.dir).join(format!("{id}.{attempt}"));
@@ -102,22 +106,23 @@ impl Driver<'_> {
         });
         write_files(&scratch, &launch.files)?;
         let (prompt, dialogue) = match launch.stdin {
-            Stdin::Text(text) if turn == 1 && state.output.voice() == Voice::Quiet => {
-                let (stdin, young) = self.shorts.write_prompt(prompt_file, text)?;
-                state.young = Some(young);
+            Stdin::Text(text) if turn == 1 => {
+                let stdin = self.shorts.write_prompt(&mut state.files, &prompt_file, &text)?;
                 (stdin, None)
             }
-            Stdin::Text(text) => {
-                state.young = None;
-                (write_prompt(&prompt_file, &text)?, None)
-            }
+            Stdin::Text(text) => (write_prompt(&prompt_file, &text)?, None),
             Stdin::Spoken(dialogue) => (write_prompt(&prompt_file, message)?, Some(dialogue)),
         };
         env.extend(launch.env.iter().map(|(name, value)| variable(name, value)));
         let key = self.next_key;
         self.next_key += 1;
         let spoken = dialogue.map(|dialogue| (dialogue, message));
-        let opened = open_streams(key, &state.output, self.process_news.clone(), prompt, spoken);
+        let news = self.process_news.clone();
+        let life = match spoken {
+            Some(_) => Life::Watched,
+            None => Life::Young,
+        };
+        let opened = open_streams(key, &state.output, news, prompt, spoken, life);
         let streams = match opened {
             Ok(streams) => streams,
             Err(error) => {
@@ -129,7 +134,8 @@ impl Driver<'_> {
         };
         state.alive.push(key);
         state.turn = turn;
-        self.processes.insert(key, (worker, streams.exited));
+        self.processes.insert(key, (worker, streams.life));
+        self.young.push_back((Instant::now(), key));
         let cwd = state.folder.clone();
         self.tape_begin(worker, key, turn);
         let spec = Spawn {
@@ -223,9 +229,8 @@ impl Driver<'_> {
                 reports,
                 now,
             );
-            let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
             if state.output.voice() == Voice::Quiet
-                && let Some(told) = read_result_file(&self.session.dir.usage_file(id, attempt))?
+                && let Some(told) = read_result_file(&state.files.usage)?
             {
                 usage::complete(&mut end, &told);
             }
@@ -323,7 +328,7 @@ impl Driver<'_> {
             self.tape_report(worker, &body);
             reports.push(body);
         }
-        if let Some(report) = read_result_file(&self.workers[&worker].result_file)? {
+        if let Some(report) = read_result_file(&self.workers[&worker].files.result)? {
             let body = self.redactor.text(&report);
             self.tape_result_file(worker, &body);
             reports.push(body);

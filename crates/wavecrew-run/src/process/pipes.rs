@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::future::Future;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::pin::pin;
 
 use tokio::net::unix::pipe::{Receiver, Sender};
@@ -20,10 +20,10 @@ thread_local! {
 }
 
 /// A pipe for what a worker prints: our end, and the end for [`super::Spawn`].
-pub fn output_pipe() -> io::Result<(Receiver, OwnedFd)> {
+pub fn output_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
     rustix::io::ioctl_fionbio(&reader, true)?;
-    Ok((Receiver::from_owned_fd_unchecked(reader)?, writer))
+    Ok((reader, writer))
 }
 
 /// A pipe into a worker's stdin: the end for [`super::Spawn`], and ours. For a text that is known beforehand an opened file
@@ -42,21 +42,19 @@ pub fn no_input() -> io::Result<OwnedFd> {
 /// Hands everything that comes out of `from` to `on_chunk`, until its end or until `stop` is ready; what had been
 /// written before `stop` is still delivered. Returns the number of bytes. A slow `on_chunk` slows the worker, never memory.
 pub async fn pump(
-    from: &Receiver,
+    from: OwnedFd,
     stop: impl Future<Output = ()>,
     mut on_chunk: impl FnMut(&[u8]),
 ) -> io::Result<u64> {
     let mut stop = pin!(stop);
     let mut total = 0;
+    let from = Receiver::from_owned_fd_unchecked(from)?;
     loop {
         tokio::select! {
             biased;
             ready = from.readable() => ready?,
             () = &mut stop => {
-                // Ask the pipe itself: the reactor may not know yet what is in it. One share is more than a pipe
-                // holds; whoever writes more after the stop is not our worker any more.
-                read_share(|buffer| Ok(rustix::io::read(from, buffer)?), &mut total, &mut on_chunk)?;
-                return Ok(total);
+                return Ok(total + take_rest(&from, on_chunk)?);
             }
         }
         match read_share(|buffer| from.try_read(buffer), &mut total, &mut on_chunk)? {
@@ -65,6 +63,15 @@ pub async fn pump(
             Share::More => tokio::task::yield_now().await,
         }
     }
+}
+
+/// Hands over what is in a pipe now. Asks the pipe itself: the reactor may not know yet. One share is more than a pipe holds;
+/// whoever writes more after that is not our worker any more.
+pub fn take_rest(from: impl AsFd, mut on_chunk: impl FnMut(&[u8])) -> io::Result<u64> {
+    let mut total = 0;
+    let read = |buffer: &mut [u8]| Ok(rustix::io::read(from.as_fd(), buffer)?);
+    read_share(read, &mut total, &mut on_chunk)?;
+    Ok(total)
 }
 
 enum Share {
