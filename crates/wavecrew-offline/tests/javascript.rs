@@ -202,7 +202,10 @@ export function spin(n: number): number { while (n > 2) { n += 0; } return n; }
 
 #[test]
 fn what_looks_wrong_is_quarantined() {
-    let Some(lab) = Lab::new(&[("package.json", r#"{"type": "module"}"#), ("src/odd.ts", SUSPICIOUS)]) else {
+    let Some(lab) = Lab::new(&[
+        ("package.json", r#"{"type": "module"}"#),
+        ("src/odd.ts", SUSPICIOUS),
+    ]) else {
         return;
     };
     let module = lab.write(Framework::Vitest, "src/odd.ts");
@@ -219,7 +222,10 @@ fn what_looks_wrong_is_quarantined() {
         assert!(quarantine.contains(&found.call), "{quarantine}");
     }
     let kept = text(&module);
-    assert!(!kept.contains("first([])") && !kept.contains("hello there"), "{kept}");
+    assert!(
+        !kept.contains("first([])") && !kept.contains("hello there"),
+        "{kept}"
+    );
     lab.passes(&["vitest", "run"]);
 }
 
@@ -229,7 +235,10 @@ fn tests_are_named_as_the_project_names_them_and_failed_ones_do_not_come_back() 
     let files = [
         ("package.json", r#"{"type": "module"}"#),
         ("src/sign.ts", source),
-        ("src/old.spec.ts", "import { it } from 'vitest';\nit('is', () => {});\n"),
+        (
+            "src/old.spec.ts",
+            "import { it } from 'vitest';\nit('is', () => {});\n",
+        ),
     ];
     let Some(lab) = Lab::new(&files) else { return };
     let module = lab.write(Framework::Vitest, "src/sign.ts");
@@ -242,7 +251,11 @@ fn tests_are_named_as_the_project_names_them_and_failed_ones_do_not_come_back() 
         ..Feedback::default()
     };
     let again = lab.write_again(Framework::Vitest, "src/sign.ts", Some(round));
-    assert_eq!(again.written[0].tests, written.tests[1..], "all but {failing_tests:?}");
+    assert_eq!(
+        again.written[0].tests,
+        written.tests[1..],
+        "all but {failing_tests:?}"
+    );
 }
 
 #[test]
@@ -254,17 +267,27 @@ fn path_aliases_and_both_kinds_of_modules() {
             "import { defineConfig } from 'vitest/config';\n\
              export default defineConfig({ resolve: { alias: { '@lib': new URL('./src/lib', import.meta.url).pathname } } });\n",
         ),
-        ("src/lib/scale.ts", "export const scale = (n: number): number => n * 3;\n"),
+        (
+            "src/lib/scale.ts",
+            "export const scale = (n: number): number => n * 3;\n",
+        ),
         (
             "src/use.ts",
             "import { scale } from '@lib/scale';\nimport old from './old.cjs';\n\
              export function both(n: number): number { return n > 5 ? scale(n) : old.half(n); }\n",
         ),
         ("src/old.cjs", "exports.half = (n) => n / 2;\n"),
-        ("src/noisy.js", "console.log('loading');\nexport const one = () => 1;\n"),
+        (
+            "src/noisy.js",
+            "console.log('loading');\nexport const one = () => 1;\n",
+        ),
     ];
     let Some(lab) = Lab::new(&files) else { return };
-    for (file, call) in [("src/use.ts", "both("), ("src/old.cjs", "half("), ("src/noisy.js", "one(")] {
+    for (file, call) in [
+        ("src/use.ts", "both("),
+        ("src/old.cjs", "half("),
+        ("src/noisy.js", "one("),
+    ] {
         let module = lab.write(Framework::Vitest, file);
         assert!(text(&module).contains(call), "{}", text(&module));
     }
@@ -283,7 +306,10 @@ fn calls_that_end_the_process_or_recurse_for_ever_spare_the_others() {
     let module = lab.write(Framework::Vitest, "src/a.js");
     assert!(text(&module).contains("describe('fine'"), "{module:?}");
     assert!(
-        module.left_out.iter().any(|left| left.why.contains("end the process")),
+        module
+            .left_out
+            .iter()
+            .any(|left| left.why.contains("end the process")),
         "{module:?}"
     );
     lab.passes(&["vitest", "run"]);

@@ -63,7 +63,11 @@ impl Project {
             .iter()
             .filter(|path| word_of(&path.file_name().unwrap_or_default().to_string_lossy()) == Some("spec"))
             .count();
-        if specs * 2 > self.tests.len() { "spec" } else { "test" }
+        if specs * 2 > self.tests.len() {
+            "spec"
+        } else {
+            "test"
+        }
     }
 
     /// Texts that may call a module: what is told to readers, and tests that name it.
@@ -106,7 +110,12 @@ mod tests {
     fn tests_are_named_as_those_that_are_there() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(Project::read(dir.path()).test_word(), "test");
-        for file in ["src/a.spec.ts", "src/b.spec.ts", "c.test.js", "node_modules/x/d.test.js"] {
+        for file in [
+            "src/a.spec.ts",
+            "src/b.spec.ts",
+            "c.test.js",
+            "node_modules/x/d.test.js",
+        ] {
             let path = dir.path().join(file);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "slug('a')").unwrap();
