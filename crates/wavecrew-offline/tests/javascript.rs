@@ -297,7 +297,6 @@ fn path_aliases_and_both_kinds_of_modules() {
 #[test]
 fn calls_that_end_the_process_or_recurse_for_ever_spare_the_others() {
     let source = "export function down(n) { return down(n + 1) + 1; }\n\
-                  export function more(n) { const all = []; while (n > 1) all.push(new Array(1e6).fill(n)); return all.length; }\n\
                   export function leave(n) { if (n > 3) process.exit(n); return n; }\n\
                   export function bytes(n) { process.stdout.write(Buffer.from([255, 0, n])); return n; }\n\
                   export function fine(n) { return n + 1; }\n";

@@ -7,8 +7,8 @@ const { literal, isPlain } = require('./literal.cjs');
 
 const CALL_MS = 100;
 const PROMISE_MS = 300;
-const BATCH_MS = 400;
-const MOST_MS = 5000;
+const BATCH_MS = 150;
+const MOST_MS = 1500;
 const ENDLESS_MS = 1000;
 
 // Runs a synchronous function that may never end. To watch costs a thread, so that many calls share one.

@@ -19,11 +19,16 @@ const MOST_CASES = 40;
 const PER_PATH = 5;
 const LONGEST = 160;
 const BATCH = 32;
+const FEW = 4;
 const MOST_PLAINER = 8;
 const DAYS = 40 * 86400000;
 const SECONDS = 7000;
 // Calls of one target that find nothing before it counts as done.
 const QUIET = 6000;
+// What a call that overflows or hangs costs, in calls.
+const OVERFLOW_COST = 30;
+const HANG_COST = 3000;
+const MOST_HANGS = 3;
 const BUSY_FACTOR = 10;
 // The rest is for plainer inputs.
 const SEARCH_SHARE = 0.7;
@@ -116,9 +121,14 @@ class Search {
   // What came of a call that cannot be shown as a test; whether it was such a one.
   unfit(call, outcome) {
     const { target } = call;
-    if (outcome === null || !outcome.result || outcome.result.kind === 'overflows') return true;
+    if (outcome === null || !outcome.result) return true;
+    if (outcome.result.kind === 'overflows') {
+      target.cost += OVERFLOW_COST;
+      return true;
+    }
     if (outcome.result.kind === 'hangs') {
       target.hung = (target.hung || 0) + 1;
+      target.cost += HANG_COST;
       if (!this.defects.some((defect) => defect.target === target)) {
         this.defects.push({ target, call, kind: 'does not end', what: `no answer after ${ENDLESS_MS} ms` });
       }
@@ -233,9 +243,9 @@ class Search {
   }
 
   // Many calls under one look; those that led somewhere are then looked at one by one. Answers how many were kept.
-  async batch(target) {
+  async batch(target, size) {
     const calls = [];
-    for (let n = 0; n < (target.promises ? 4 : BATCH); n += 1) {
+    for (let n = 0; n < size; n += 1) {
       const call = this.next(target);
       if (!this.skip.has(shown(call))) calls.push(call);
     }
@@ -277,15 +287,19 @@ class Search {
   async run() {
     const open = guard();
     try {
+      for (const target of this.found) Object.assign(target, { quiet: 0, cost: 0 });
       await this.tryExamples();
-      for (const target of this.found) target.quiet = 0;
-      for (let turn = 0; !this.late(SEARCH_SHARE); turn += 1) {
+      while (!this.late(SEARCH_SHARE)) {
         // What hangs is tried less and less; what is forbidden, not again.
         const most = this.cover.isOpen() ? 4 * QUIET : QUIET;
-        const active = this.found.filter((target) => target.quiet < most && (target.forbidden || 0) <= 20 && (target.hung || 0) < 5);
+        const active = this.found.filter((target) => target.quiet < most && (target.forbidden || 0) <= 20 && (target.hung || 0) < MOST_HANGS);
         if (active.length === 0) break;
-        const target = active[turn % active.length];
-        target.quiet = (await this.batch(target)) > 0 ? 0 : target.quiet + BATCH;
+        // The one that had least; what takes long has had more, by count, so that a seed repeats the order.
+        const target = active.reduce((least, other) => (other.cost < least.cost ? other : least));
+        // A few calls first: one that hangs shall not take the time of those that nobody has tried yet.
+        const size = target.cost < BATCH || target.promises ? FEW : BATCH;
+        target.cost += size;
+        target.quiet = (await this.batch(target, size)) > 0 ? 0 : target.quiet + size;
       }
       await this.tidy();
       await suspects(this);
