@@ -208,21 +208,19 @@ fn look(
         limit,
         None,
     )?;
-    match fs::read(&out)
+    let found = fs::read(&out)
         .ok()
-        .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-    {
-        Some(found) => Ok(Ok(found)),
-        None => {
-            let trail = fs::read_to_string(&trail).unwrap_or_default();
-            let call = trail.lines().next().unwrap_or_default().to_owned();
-            Ok(Err(match ran.timed_out {
-                true => Trouble::Hung(call),
-                false if call.is_empty() => Trouble::Failed(ran.complaint),
-                false => Trouble::Died(call),
-            }))
-        }
+        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    if let Some(found) = found {
+        return Ok(Ok(found));
     }
+    let trail = fs::read_to_string(&trail).unwrap_or_default();
+    let call = trail.lines().next().unwrap_or_default().to_owned();
+    Ok(Err(match (ran.timed_out, call.is_empty()) {
+        (true, _) => Trouble::Hung(call),
+        (false, true) => Trouble::Failed(ran.complaint),
+        (false, false) => Trouble::Died(call),
+    }))
 }
 
 /// The tests that pass in a fresh process, in another time zone.
