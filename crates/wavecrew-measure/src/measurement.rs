@@ -24,6 +24,21 @@ pub struct TestId {
     pub name: String,
 }
 
+impl TestId {
+    /// As pytest names it.
+    pub(crate) fn node_id(&self) -> String {
+        match self.name.split_once("::") {
+            Some((class, name)) => format!("{}::{}::{name}", self.file, class.replace('.', "::")),
+            None => format!("{}::{}", self.file, self.name),
+        }
+    }
+
+    /// Whether a framework that was asked for names means this test.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.to_string() == name || self.node_id() == name
+    }
+}
+
 impl std::fmt::Display for TestId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (self.file.is_empty(), self.name.is_empty()) {

@@ -91,12 +91,17 @@ impl Bench {
         })
     }
 
+    /// For one run of the tests.
+    pub(crate) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
     /// The measuring copy.
     pub fn tree(&self) -> &Path {
         &self.tree
     }
 
-    fn runner(&self, framework: &FrameworkInScope, timeout: Duration) -> Result<Runner, Trouble> {
+    pub(crate) fn runner(&self, framework: &FrameworkInScope, timeout: Duration) -> Result<Runner, Trouble> {
         let root = framework.in_tree(&self.tree).root;
         let sources = root.join("src");
         let mut python_path = if sources.is_dir() {
@@ -113,7 +118,7 @@ impl Bench {
         })
     }
 
-    fn sources(&self, framework: &FrameworkInScope) -> Vec<PathBuf> {
+    pub(crate) fn sources(&self, framework: &FrameworkInScope) -> Vec<PathBuf> {
         self.scope
             .files_of(framework)
             .map(|file| self.tree.join(&file.path))
@@ -312,7 +317,7 @@ fn found_files(measurement: &mut Measurement) -> &mut [FileCoverage] {
 }
 
 /// A path below a framework's root as one of the project.
-fn project_path(root: &Path, below: &str) -> String {
+pub(crate) fn project_path(root: &Path, below: &str) -> String {
     let root = root.strip_prefix(".").unwrap_or(root);
     root.join(below).to_string_lossy().into_owned()
 }

@@ -80,6 +80,6 @@ fn the_same_comes_as_data() {
     let tried = found["mutation"]["tried"].as_array().unwrap();
     assert!(!tried.is_empty());
     let killed = tried.iter().find(|t| t["fate"] == "killed").unwrap();
-    assert_eq!(killed["by"], "test_shop.py::test_fits");
+    assert_eq!(killed["by"][0], "test_shop.py::test_fits");
     assert!(killed["mutant"]["replacement"].is_string());
 }

@@ -12,6 +12,7 @@ mod node;
 mod passing;
 pub(crate) mod process;
 mod pytest;
+mod reach;
 mod scope;
 
 use std::ffi::OsString;
@@ -28,6 +29,7 @@ use crate::measurement::{Coverage, Measurement, Note, TestId};
 use crate::report::{CoverageFormat, HitsByFile, TestFormat};
 pub use error::MeasureError;
 use process::{Ended, Ran, Step};
+pub use reach::{Point, Reach, Way};
 use scope::WhenMissing;
 
 /// How test runs are made. One for many runs.

@@ -17,7 +17,7 @@ use crate::report::{CoverageFormat, TestFormat};
 pub struct Installed(Vec<String>);
 
 impl Installed {
-    fn has(&self, module: &str) -> bool {
+    pub fn has(&self, module: &str) -> bool {
         self.0.iter().any(|name| name == module)
     }
 }
@@ -68,13 +68,11 @@ pub fn invocation(bench: &Bench<'_>) -> Result<Invocation, MeasureError> {
     let report = bench.file("coverage.json");
     let mut json = words(["-m", "coverage", "json", "-q", "-i", "-o"]);
     json.push(report.clone().into());
-    // Settings may ask for a data file per process; without such files this step does nothing.
-    let combine = words(["-m", "coverage", "combine", "-q", "--append"]);
     Ok(Invocation {
         tests: python_step(bench, &python, args),
         test_report: (TestFormat::JUnit, bench.file("junit.xml")),
         then: if covered {
-            [combine, json]
+            [combine(), json]
                 .map(|args| python_step(bench, &python, args))
                 .into()
         } else {
@@ -84,6 +82,11 @@ pub fn invocation(bench: &Bench<'_>) -> Result<Invocation, MeasureError> {
         when_missing: WhenMissing::Excluded,
         notes,
     })
+}
+
+/// Settings may ask for a data file per process; without such files this step does nothing.
+pub fn combine() -> Vec<OsString> {
+    words(["-m", "coverage", "combine", "-q", "--append"])
 }
 
 /// What the interpreter has; an error without pytest.
@@ -173,7 +176,7 @@ fn has_plugin(bench: &Bench<'_>) -> bool {
 
 /// The folders of the files in scope: coverage.py lists what no test imports only directly in a source folder and in
 /// packages below it.
-fn sources(bench: &Bench<'_>) -> OsString {
+pub fn sources(bench: &Bench<'_>) -> OsString {
     let mut folders: Vec<&Path> = bench
         .request
         .scope

@@ -23,10 +23,8 @@ pub fn examine(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
         return Ok(Verdict::contradicted(reason));
     }
     let folder = case.folder(bench)?;
-    let passed = RunResult::read(case.session, case.layer)
-        .map(|run| run.passed())
-        .unwrap_or_default();
-    let weaker = weaknesses(case.session, case.layer, &folder, &passed)?;
+    let last = RunResult::read(case.session, case.layer).ok();
+    let weaker = weaknesses(case.session, case.layer, &folder, last.as_ref())?;
     if !weaker.is_empty() {
         put_back(case.session, case.layer, &folder)?;
         return Ok(Verdict::contradicted(format!(

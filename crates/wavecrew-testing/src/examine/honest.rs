@@ -1,11 +1,11 @@
 //! What no worker of the team may do, whatever it claims: change source or existing tests, take tests away or make them
 //! demand less. What is found is undone, so that the next worker starts from the honest state.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::Path;
 
+use wavecrew_measure::TestId;
 use wavecrew_measure::detect::is_test;
 use wavecrew_syntax::{Language, TestShape, Weakening, WeakeningKind, tests, weakened};
 
@@ -13,6 +13,7 @@ use super::listed;
 use crate::accept::find;
 use crate::bench::Bench;
 use crate::layer;
+use crate::result::RunResult;
 use crate::rounds;
 use crate::tree::Change;
 
@@ -47,25 +48,40 @@ pub fn project_changes(bench: &mut Bench) -> io::Result<Option<String>> {
     Ok(Some(parts.into_iter().flatten().collect::<Vec<_>>().join("; ")))
 }
 
-/// Tests of the layer that are gone or demand less than when they were last examined. `passed`: those that passed then;
-/// the others may be made to demand something else, but not be taken away.
+/// Tests of the layer that are gone or demand less than when they were last examined. Of `last`: those that passed then;
+/// the others may be made to demand something else, but not be taken away, unless they add nothing.
 pub fn weaknesses(
     session: &Path,
     layer: &str,
     folder: &Path,
-    passed: &BTreeSet<(String, String)>,
+    last: Option<&RunResult>,
 ) -> io::Result<Vec<String>> {
     let before = rounds::kept(session, layer);
+    let passed = last.map(RunResult::passed).unwrap_or_default();
+    let superfluous: Vec<&TestId> = last
+        .into_iter()
+        .flat_map(|last| last.superfluous().map(|test| &test.id))
+        .collect();
     let mut found = Vec::new();
     for file in layer::files(&before)? {
         let Some(language) = Language::of(&file) else {
             continue;
         };
-        let was = tests(language, &read(&before.join(&file)));
+        let mut was = tests(language, &read(&before.join(&file)));
+        let shown = file.to_string_lossy().into_owned();
+        let of_file: Vec<&str> = superfluous
+            .iter()
+            .filter(|id| id.file == shown)
+            .map(|id| id.name.as_str())
+            .collect();
+        let free: Vec<String> = of_file
+            .iter()
+            .filter_map(|name| Some(find(&was, name)?.name.clone()))
+            .collect();
+        was.retain(|shape| !free.contains(&shape.name));
         if was.is_empty() {
             continue;
         }
-        let shown = file.to_string_lossy().into_owned();
         let path = folder.join(&file);
         if !path.exists() {
             found.push(format!("{shown} was deleted with its {} tests", was.len()));

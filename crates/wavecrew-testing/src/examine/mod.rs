@@ -5,6 +5,7 @@ pub mod generated;
 mod honest;
 pub mod report;
 pub mod run;
+mod without;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -57,7 +58,7 @@ fn facts<const N: usize>(facts: [(&str, impl ToString); N]) -> BTreeMap<String, 
 const NAMED: usize = 10;
 
 /// `a, b and 3 more`.
-fn listed(names: &[String]) -> String {
+pub(crate) fn listed(names: &[String]) -> String {
     let mut text = names[..names.len().min(NAMED)].join(", ");
     if names.len() > NAMED {
         text.push_str(&format!(" and {} more", names.len() - NAMED));

@@ -5,3 +5,4 @@
 mod lab;
 mod liars;
 mod measuring;
+mod worth;

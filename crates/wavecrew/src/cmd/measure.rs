@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use unicode_width::UnicodeWidthStr;
 use wavecrew_measure::detect::{Certainty, Framework, Project, by_project, conventions};
-use wavecrew_measure::mutation::{MutationReport, MutationRequest, Target};
+use wavecrew_measure::mutation::{MutationReport, MutationRequest, Named, Target};
 use wavecrew_measure::run::{MeasureError, Order, Request, Runner, Wanted};
 use wavecrew_measure::{FileCoverage, Measurement, Outcome, Ratio, Standing};
 
@@ -101,6 +101,7 @@ impl Args {
                     targets: &Target::covered(found, &scope, &project.root),
                     tests: &[],
                     budget,
+                    named: Named::First,
                 })),
                 _ => None,
             };

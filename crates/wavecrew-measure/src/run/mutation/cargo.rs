@@ -121,7 +121,7 @@ fn read(report: &[u8], targets: &[Target]) -> MutationReport {
         // Files are named from the root of the workspace.
         let is_meant = |target: &Target| target.file.ends_with(&made.file) && target.lines.contains(line);
         let fate = match summary {
-            Summary::CaughtMutant => Fate::Killed { by: None },
+            Summary::CaughtMutant => Fate::Killed { by: Vec::new() },
             Summary::MissedMutant => Fate::Survived,
             Summary::Timeout => Fate::TimedOut,
             Summary::Other => continue,
@@ -183,13 +183,14 @@ mod tests {
         let targets = [Target {
             file: "/work/src/lib.rs".into(),
             lines: [3, 7].into_iter().collect(),
+            closer: Vec::new(),
         }];
         let found = read(report.to_string().as_bytes(), &targets);
         let seen: Vec<(u32, &str, &Fate)> = found.tried.iter().map(|t| (t.line, &*t.what, &t.fate)).collect();
         assert_eq!(
             seen,
             [
-                (3, "replace + with -", &Fate::Killed { by: None }),
+                (3, "replace + with -", &Fate::Killed { by: Vec::new() }),
                 (3, "replace + with *", &Fate::TimedOut),
                 (7, "replace f -> A::B with ()", &Fate::Survived),
             ]
