@@ -19,7 +19,7 @@ use crate::scope::FrameworkInScope;
 use crate::verdict::{Checked, Verdict};
 
 pub fn examine(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
-    if let Some(reason) = project_changes(bench)? {
+    if let Some(reason) = project_changes(bench, case)? {
         return Ok(Verdict::contradicted(reason));
     }
     let folder = case.folder(bench)?;

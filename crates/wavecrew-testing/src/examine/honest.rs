@@ -9,7 +9,7 @@ use wavecrew_measure::TestId;
 use wavecrew_measure::detect::is_test;
 use wavecrew_syntax::{Language, TestShape, Weakening, WeakeningKind, tests, weakened};
 
-use super::listed;
+use super::{Case, listed};
 use crate::accept::find;
 use crate::bench::Bench;
 use crate::layer;
@@ -17,17 +17,44 @@ use crate::result::RunResult;
 use crate::rounds;
 use crate::tree::Change;
 
-/// Files of the project that the worker changed in its copy.
-pub fn project_changes(bench: &mut Bench) -> io::Result<Option<String>> {
+/// Files of the project that the worker changed in its copy, or in the project itself.
+pub fn project_changes(bench: &mut Bench, case: &Case<'_>) -> io::Result<Option<String>> {
+    let in_copy = copy_changes(bench)?;
+    let in_project = original_changes(bench, case)?;
+    let parts: Vec<String> = in_copy.into_iter().chain(in_project).collect();
+    Ok((!parts.is_empty()).then(|| parts.join("; ")))
+}
+
+/// The copy is put right again; the project is a person's, and stays as it is.
+fn original_changes(bench: &Bench, case: &Case<'_>) -> io::Result<Option<String>> {
+    let Some(began) = case.began else {
+        return Ok(None);
+    };
+    let changes = bench.trees.manifest.changed_since(began)?;
+    let names: Vec<String> = changes.iter().map(told).collect();
+    Ok((!names.is_empty()).then(|| {
+        format!(
+            "the project itself was changed while the worker was at work, which may only write in the session: {} (look \
+             at the change; if it is yours, `wavecrew retry` runs the task again)",
+            listed(&names)
+        )
+    }))
+}
+
+fn told(change: &Change) -> String {
+    match change {
+        Change::Edited(file) => format!("{} was edited", file.display()),
+        Change::Removed(file) => format!("{} was removed", file.display()),
+        Change::Added(file) => format!("{} was added", file.display()),
+    }
+}
+
+fn copy_changes(bench: &mut Bench) -> io::Result<Option<String>> {
     let changes = bench.trees.manifest.changes(&bench.trees.workers());
     if changes.is_empty() {
         return Ok(None);
     }
     bench.trees.undo(&changes)?;
-    let told = |change: &Change| match change {
-        Change::Edited(file) => format!("{} was edited", file.display()),
-        Change::Removed(file) => format!("{} was removed", file.display()),
-    };
     let (tests, sources): (Vec<&Change>, Vec<&Change>) = changes
         .iter()
         .partition(|change| is_test(change.file(), Path::new("")));

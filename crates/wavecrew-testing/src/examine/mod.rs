@@ -9,6 +9,7 @@ mod without;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use crate::bench::{Bench, Trouble};
 use crate::verdict::Verdict;
@@ -23,6 +24,8 @@ pub struct Case<'a> {
     pub target: f64,
     /// Of the row: every time it runs again it has the next number.
     pub attempt: u32,
+    /// When the worker began whose claim this is; none before there is one.
+    pub began: Option<SystemTime>,
     /// The columns that the worker reported.
     pub claims: &'a [(String, String)],
 }

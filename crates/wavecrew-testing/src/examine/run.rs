@@ -27,7 +27,7 @@ use crate::verdict::{Checked, Verdict};
 const CUTS: usize = 3;
 
 pub fn examine(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
-    if let Some(reason) = project_changes(bench)? {
+    if let Some(reason) = project_changes(bench, case)? {
         return Ok(Verdict::contradicted(reason));
     }
     let folder = case.folder(bench)?;

@@ -1,9 +1,11 @@
 //! A session of team Testing on a small project with real frameworks beside it, without any run around it.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use tempfile::TempDir;
 use wavecrew_testing::bench::Bench;
@@ -16,6 +18,8 @@ pub struct Lab {
     _dir: TempDir,
     pub project: PathBuf,
     pub session: PathBuf,
+    /// When the worker began whose claims are examined.
+    pub began: Cell<SystemTime>,
 }
 
 /// The folder that `scripts/install-frameworks.sh` filled, or `None` when these tests are to be passed over.
@@ -50,6 +54,7 @@ impl Lab {
             _dir: dir,
             project,
             session,
+            began: Cell::new(SystemTime::now()),
         };
         for (name, text) in files {
             lab.write(name, text);
@@ -109,6 +114,7 @@ impl Lab {
         .write(&self.session)
         .unwrap();
         Trees::make(&self.project, &self.session).unwrap();
+        self.began.set(SystemTime::now());
     }
 
     pub fn bench(&self) -> Bench {
@@ -122,6 +128,7 @@ impl Lab {
             layer: "L1",
             target: 80.0,
             attempt,
+            began: Some(self.began.get()),
             claims,
         }
     }

@@ -76,3 +76,31 @@ fn tests_that_assert_nothing_are_sent_back_and_then_fail() {
         3
     );
 }
+
+#[test]
+fn edits_of_the_project_itself_are_noticed() {
+    let Some(lab) = Lab::shop() else { return };
+    let source = lab.project.join("shop/price.py");
+    lab.agent(&format!(
+        "if task == 'TESTGEN-001':\n    text(layer / 'test_price.py', {GOOD:?})\n    text(pathlib.Path({:?}), 'def total(items, discount=0):\\n    return sum(items)\\n')\n",
+        source.display()
+    ));
+    lab.run(&["--mutation", "off"]).exits(1);
+    let row = lab.row("TESTGEN-001");
+    assert_eq!(row["status"], "failed");
+    let expected = "the project itself was changed while the worker was at work, which may only write in the session: \
+                    shop/price.py was edited";
+    assert!(row["error"].contains(expected), "{row:?}");
+    // Tests are judged by the project as it was when the session began, and the task can be done again.
+    lab.agent(&format!(
+        "if task == 'TESTGEN-001':\n    text(layer / 'test_price.py', {GOOD:?})\n"
+    ));
+    let session = lab.session().file_name().unwrap().to_string_lossy().into_owned();
+    lab.wavecrew(&["retry", &session, "-y"]);
+    assert_eq!(
+        lab.row("TESTGEN-001")["status"],
+        "completed",
+        "{:?}",
+        lab.row("TESTGEN-001")
+    );
+}
