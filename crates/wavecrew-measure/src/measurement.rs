@@ -137,6 +137,25 @@ pub struct Note {
     pub fix: Option<String>,
 }
 
+/// What is known without a coverage tool.
+pub(crate) const NO_COVERAGE: &str = "only the pass rate is known";
+/// What is known without a tool that makes mutants.
+pub(crate) const NO_MUTANTS: &str = "no mutants were tried";
+
+impl Note {
+    /// A tool that has to be installed before more can be known.
+    pub(crate) fn missing_tool(what: &str, so: &str, fix: String) -> Self {
+        Self {
+            what: format!("{what}: {so}"),
+            fix: Some(fix),
+        }
+    }
+
+    pub fn lacks_a_tool(&self) -> bool {
+        [NO_COVERAGE, NO_MUTANTS].iter().any(|so| self.what.ends_with(so))
+    }
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum Coverage {

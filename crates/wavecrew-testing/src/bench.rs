@@ -1,6 +1,8 @@
 //! Runs tests of the session in the measuring copy of the project, framework by framework. A suite that hangs or dies is
 //! taken apart into its files, so that one bad file costs itself alone; an environment that is broken is told apart.
 
+mod home;
+
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -188,7 +190,7 @@ impl Bench {
             if !mine.is_empty() {
                 for part in self.files(framework, &mine, coverage, order)? {
                     unknown |= part.coverage == Coverage::Unknown;
-                    run.add(part, framework, &mine);
+                    run.add(part, framework, &mine, &self.tree);
                 }
             }
             run.cover_rest(self.untouched(framework));
@@ -323,19 +325,15 @@ pub(crate) fn project_path(root: &Path, below: &str) -> String {
 }
 
 impl LayerRun {
-    fn add(&mut self, mut part: Measurement, framework: &FrameworkInScope, placed: &[&Placed]) {
+    fn add(&mut self, mut part: Measurement, framework: &FrameworkInScope, placed: &[&Placed], tree: &Path) {
         for file in found_files(&mut part) {
             file.path = project_path(&framework.root, &file.path);
         }
         if let Coverage::Known { files } = part.coverage {
             self.cover(&files);
         }
-        for mut test in part.tests {
-            let path = project_path(&framework.root, &test.id.file);
-            if let Some(file) = placed.iter().find(|file| file.target == Path::new(&path)) {
-                test.id.file = file.file.to_string_lossy().into_owned();
-            }
-            self.tests.push(test);
+        for test in &part.tests {
+            self.tests.extend(home::in_layer(test, framework, placed, tree));
         }
         for note in part.notes {
             if !self.notes.contains(&note) {

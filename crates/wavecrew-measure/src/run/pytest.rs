@@ -10,7 +10,7 @@ use super::error::MeasureError;
 use super::process::Step;
 use super::scope::WhenMissing;
 use super::{Bench, Invocation, Order, option, words};
-use crate::measurement::Note;
+use crate::measurement::{NO_COVERAGE, Note};
 use crate::report::{CoverageFormat, TestFormat};
 
 /// Which of the modules that matter the interpreter has.
@@ -50,10 +50,11 @@ pub fn invocation(bench: &Bench<'_>) -> Result<Invocation, MeasureError> {
     let mut notes = Vec::new();
     let covered = bench.wants_coverage() && installed.has("coverage");
     if bench.wants_coverage() && !installed.has("coverage") {
-        notes.push(Note {
-            what: "coverage.py is not installed: only the pass rate is known".to_owned(),
-            fix: Some(format!("{shown} -m pip install coverage")),
-        });
+        notes.push(Note::missing_tool(
+            "coverage.py is not installed",
+            NO_COVERAGE,
+            format!("{shown} -m pip install coverage"),
+        ));
     }
     let mut args = Vec::new();
     if covered {

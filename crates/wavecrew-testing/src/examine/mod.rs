@@ -4,6 +4,7 @@
 pub mod generated;
 mod honest;
 pub mod report;
+mod rough;
 pub mod run;
 mod without;
 

@@ -331,13 +331,18 @@ fn findings(case: &Case<'_>, result: &RunResult) -> String {
             ", {covered} % of the lines in scope covered (target {})",
             case.target
         )),
-        None => text.push_str(", coverage unknown: no coverage tool"),
+        None => text.push_str(", coverage unknown"),
     }
     if let Some(m) = result.mutation.as_ref().filter(|m| m.total > 0) {
         text.push_str(&format!(
             ", {} of {} deliberate changes noticed",
             m.killed, m.total
         ));
+    }
+    // What the figures lack, and what would bring it.
+    for note in result.notes.iter().filter(|note| note.lacks_a_tool()) {
+        let fix = note.fix.as_deref().unwrap_or_default();
+        text.push_str(&format!("; {}; to have it: {fix}", note.what));
     }
     let superfluous: Vec<String> = result.superfluous().map(|test| test.id.to_string()).collect();
     if !superfluous.is_empty() {

@@ -74,6 +74,14 @@ impl Lab {
         Some(lab)
     }
 
+    /// A copy of a fixture of the measuring tests.
+    pub fn fixture(name: &str) -> Option<Self> {
+        let lab = Self::new(&[])?;
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wavecrew-measure/tests/projects");
+        copy(&fixtures.join(name), &lab.project);
+        Some(lab)
+    }
+
     /// A shop of one module, nine lines.
     pub fn shop() -> Option<Self> {
         Self::new(&[

@@ -85,7 +85,7 @@ fn edits_of_the_project_itself_are_noticed() {
         "if task == 'TESTGEN-001':\n    text(layer / 'test_price.py', {GOOD:?})\n    text(pathlib.Path({:?}), 'def total(items, discount=0):\\n    return sum(items)\\n')\n",
         source.display()
     ));
-    lab.run(&["--mutation", "off"]).exits(1);
+    lab.run(&["--mutation", "off", "--target", "L1=50"]).exits(1);
     let row = lab.row("TESTGEN-001");
     assert_eq!(row["status"], "failed");
     let expected = "the project itself was changed while the worker was at work, which may only write in the session: \

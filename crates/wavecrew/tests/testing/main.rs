@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
 mod bad_input;
+mod compiled;
 mod examples;
 mod lab;
 mod liars;
