@@ -1,5 +1,6 @@
 //! A session of team Testing on a small project with real frameworks beside it, without any run around it.
 
+use crate::installed;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,28 +23,10 @@ pub struct Lab {
     pub began: Cell<SystemTime>,
 }
 
-/// The folder that `scripts/install-frameworks.sh` filled, or `None` when these tests are to be passed over.
-pub fn installed() -> Option<PathBuf> {
-    if std::env::var_os("WAVECREW_SKIP_FRAMEWORKS").is_some_and(|value| value == "1") {
-        eprintln!("passed over: WAVECREW_SKIP_FRAMEWORKS=1");
-        return None;
-    }
-    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
-    let folder = std::env::var_os("WAVECREW_FRAMEWORKS_DIR")
-        .map_or_else(|| home().join(".cache/wavecrew/frameworks"), PathBuf::from)
-        .join("current");
-    assert!(
-        folder.join("complete").exists(),
-        "no frameworks in {}: run scripts/install-frameworks.sh, or set WAVECREW_SKIP_FRAMEWORKS=1 to go on without",
-        folder.display()
-    );
-    Some(folder)
-}
-
 impl Lab {
     /// A project of these files; `None` when frameworks are to be passed over.
     pub fn new(files: &[(&str, &str)]) -> Option<Self> {
-        let frameworks = installed()?;
+        let frameworks = installed::installed()?;
         let dir = tempfile::tempdir().unwrap();
         let project = dir.path().canonicalize().unwrap().join("project");
         let session = project.join(".workflow/.csv-wave/tst-x");

@@ -5,6 +5,8 @@
 mod bad_input;
 mod compiled;
 mod examples;
+#[path = "../../../wavecrew-measure/tests/frameworks/installed.rs"]
+mod installed;
 mod lab;
 mod liars;
 mod offline;
