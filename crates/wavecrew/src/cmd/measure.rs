@@ -4,7 +4,7 @@ mod mutation;
 
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
-use crate::launch::testing;
+use crate::launch::test_runs;
 use crate::layout::fit;
 use crate::show::{self, safe};
 use mutation::Effort;
@@ -64,10 +64,10 @@ impl Args {
         let here = env::current_dir()?;
         let top = repository(&here);
         let runner = Runner {
-            cache: testing::cache_folder(),
+            cache: test_runs::cache_folder(),
             timeout: Duration::from_secs(self.timeout),
             python_path: Vec::new(),
-            stop: Some(testing::stop_on_signals()?),
+            stop: Some(test_runs::stop_on_signals()?),
         };
         let mut all = Vec::new();
         for (project, scope) in self.scopes(&here, &top)? {
