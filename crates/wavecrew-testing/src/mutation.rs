@@ -154,15 +154,12 @@ fn units(folder: &Path, reaches: Vec<Reach>) -> Vec<Reach> {
         });
         let name = find(shapes, &first.name).map_or(&first.name, |shape| &shape.name);
         let key = (first.file.clone(), name.clone());
-        match keys.iter().position(|known| *known == key) {
-            Some(at) => {
-                units[at].tests.extend(reach.tests);
-                units[at].points.extend(reach.points);
-            }
-            None => {
-                keys.push(key);
-                units.push(reach);
-            }
+        if let Some(at) = keys.iter().position(|known| *known == key) {
+            units[at].tests.extend(reach.tests);
+            units[at].points.extend(reach.points);
+        } else {
+            keys.push(key);
+            units.push(reach);
         }
     }
     units

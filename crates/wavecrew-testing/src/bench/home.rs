@@ -60,8 +60,8 @@ pub fn in_layer(
                 return files.iter().map(|file| of(file, "")).collect();
             }
             let holds = |file: &&&Placed| {
-                let text = fs::read_to_string(tree.join(&file.target)).unwrap_or_default();
-                text.contains(&format!("func {function}("))
+                let source = fs::read_to_string(tree.join(&file.target)).unwrap_or_default();
+                source.contains(&format!("func {function}("))
             };
             files
                 .iter()
