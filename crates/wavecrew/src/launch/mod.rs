@@ -11,6 +11,7 @@ pub mod confirm;
 pub mod isolation;
 mod issues;
 pub mod record;
+pub mod test_runs;
 pub mod testing;
 
 use crate::cli::Global;

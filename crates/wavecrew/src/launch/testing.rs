@@ -2,16 +2,13 @@
 //! tests before anything is written, and what becomes of the new ones.
 
 use crate::exit::Failure;
+use crate::launch::test_runs;
 use crate::show;
 use std::collections::HashSet;
-use std::env;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::json;
-use signal_hook::consts::{SIGINT, SIGTERM};
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::team::{Changes, Examination, Pipeline, Team, Workspace};
 use wavecrew_measure::detect::Certainty;
@@ -390,8 +387,8 @@ fn folders(ledger: &Ledger, project: &Path, session: &Path) -> Folders {
 
 /// The session's tests, to be run.
 pub fn bench(session: &Path) -> Result<Bench, Failure> {
-    let stop = stop_on_signals().map_err(Failure::Output)?;
-    Bench::open(session, cache_folder(), Some(stop)).map_err(|trouble| trouble_failure(&trouble))
+    let stop = test_runs::stop_on_signals().map_err(Failure::Output)?;
+    Bench::open(session, test_runs::cache_folder(), Some(stop)).map_err(|trouble| trouble_failure(&trouble))
 }
 
 pub fn trouble_failure(trouble: &Trouble) -> Failure {
@@ -406,22 +403,4 @@ pub fn disk(error: &io::Error) -> Failure {
         message: format!("the session's copy of the project cannot be made: {error}"),
         help: "check the space and the rights of the folder".to_owned(),
     }
-}
-
-/// Where builds of compilers live on between runs.
-pub fn cache_folder() -> PathBuf {
-    let own = env::var_os("XDG_CACHE_HOME")
-        .filter(|value| !value.is_empty())
-        .map(PathBuf::from);
-    let base = own.or_else(|| env::home_dir().map(|home| home.join(".cache")));
-    base.unwrap_or_else(env::temp_dir).join("wavecrew/measure")
-}
-
-/// Readable as soon as a person or the system wants an end: the frameworks are in groups of their own and do not hear it.
-pub fn stop_on_signals() -> io::Result<OwnedFd> {
-    let (ours, theirs) = UnixStream::pair()?;
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::low_level::pipe::register(signal, theirs.try_clone()?)?;
-    }
-    Ok(ours.into())
 }

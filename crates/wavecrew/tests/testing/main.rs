@@ -3,7 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
 mod bad_input;
+mod compiled;
 mod examples;
+#[path = "../../../wavecrew-measure/tests/frameworks/installed.rs"]
+mod installed;
 mod lab;
 mod liars;
 mod offline;
