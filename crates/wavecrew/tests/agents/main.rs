@@ -13,6 +13,10 @@ mod questions;
 )]
 mod rpc;
 mod teams;
+mod testing;
+#[path = "../testing/lab.rs"]
+#[allow(dead_code, reason = "the tests of the team use the rest")]
+mod testing_lab;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
