@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use wavecrew_core::view::count;
 use wavecrew_measure::run::Runner;
 use wavecrew_measure::{Outcome, Ratio};
 use wavecrew_store::{SessionDir, atomic};
@@ -77,7 +78,7 @@ fn confirmed(plan: &Plan, global: &Global) -> Result<bool, Failure> {
             "give -y with --apply",
         ));
     }
-    let question = format!("Copy {} files into the project?", plan.files.len());
+    let question = format!("Copy {} into the project?", count(plan.files.len(), "file"));
     Ok(dialoguer::Confirm::new()
         .with_prompt(question)
         .default(true)
