@@ -322,7 +322,12 @@ fn findings(case: &Case<'_>, result: &RunResult) -> String {
             ", {covered} % of the lines in scope covered (target {})",
             case.target
         )),
-        None => text.push_str(", coverage unknown: no coverage tool"),
+        None => {
+            let why = result.notes.iter().map(|note| note.what.as_str());
+            let why = why.filter_map(|what| what.strip_suffix(": only the pass rate is known"));
+            let why = why.last().unwrap_or("no coverage tool");
+            text.push_str(&format!(", coverage unknown: {why}"));
+        }
     }
     if let Some(m) = result.mutation.as_ref().filter(|m| m.total > 0) {
         text.push_str(&format!(
