@@ -4,7 +4,10 @@
 
 mod bad_input;
 mod examples;
+mod hostile;
+mod kills;
 mod lab;
 mod liars;
 mod offline;
 mod rounds;
+mod terminal;
