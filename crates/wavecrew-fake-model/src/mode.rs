@@ -7,8 +7,8 @@ use std::time::Duration;
 pub enum Mode {
     /// `ok`: the script is played.
     Ok,
-    /// `e400` ... `e599`: this HTTP status, with an error body of the dialect.
-    Status(u16),
+    /// `e400` ... `e599`, `w400` ... `w599`: every request fails.
+    Failing(Trouble),
     /// `quota`: the account is used up; waiting a little does not help.
     Quota,
     /// `cut<n>`: the last `n` events are missing and the connection breaks.
@@ -17,10 +17,25 @@ pub enum Mode {
     Hang,
     /// `slow<ms>`: played after a pause.
     Slow(Duration),
-    /// `flaky<n>`, `flaky<n>e<status>`: the first `n` requests fail (429 unless told otherwise), then it is `ok`.
-    Flaky { failures: u64, status: u16 },
+    /// `flaky<n>`, `flaky<n>e<status>`: the first `n` requests fail (`e429` unless told otherwise), then it is `ok`.
+    Flaky { failures: u64, trouble: Trouble },
     /// `refuse`: the model declines to answer, in the way of the dialect.
     Refuse,
+}
+
+/// An HTTP status with an error body of the dialect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Trouble {
+    pub status: u16,
+    pub words: Words,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Words {
+    /// `e`: they say nothing, so that a client has to tell failures apart by the status.
+    Bare,
+    /// `w`: they say what is wrong, as those of real services do.
+    Telling,
 }
 
 impl Mode {
@@ -41,20 +56,32 @@ impl Mode {
             return rest.parse().ok().map(|ms| Self::Slow(Duration::from_millis(ms)));
         }
         if let Some(rest) = name.strip_prefix("flaky") {
-            let (failures, status) = rest
-                .split_once('e')
-                .map_or((rest, Some(429)), |(n, s)| (n, status(s)));
+            let begins = rest.find(['e', 'w']).unwrap_or(rest.len());
+            let (failures, trouble) = rest.split_at(begins);
             return Some(Self::Flaky {
                 failures: number_or(failures, 1)?,
-                status: status?,
+                trouble: match trouble {
+                    "" => Trouble {
+                        status: 429,
+                        words: Words::Bare,
+                    },
+                    name => Trouble::parse(name)?,
+                },
             });
         }
-        name.strip_prefix('e').and_then(status).map(Self::Status)
+        Trouble::parse(name).map(Self::Failing)
     }
 }
 
-fn status(digits: &str) -> Option<u16> {
-    digits.parse().ok().filter(|code| (400..600).contains(code))
+impl Trouble {
+    fn parse(name: &str) -> Option<Self> {
+        let (words, digits) = match name.strip_prefix('w') {
+            Some(digits) => (Words::Telling, digits),
+            None => (Words::Bare, name.strip_prefix('e')?),
+        };
+        let status = digits.parse().ok().filter(|code| (400..600).contains(code))?;
+        Some(Self { status, words })
+    }
 }
 
 fn number_or<T: std::str::FromStr>(digits: &str, default: T) -> Option<T> {
@@ -69,12 +96,27 @@ fn number_or<T: std::str::FromStr>(digits: &str, default: T) -> Option<T> {
 mod tests {
     use super::*;
 
+    fn bare(status: u16) -> Trouble {
+        let words = Words::Bare;
+        Trouble { status, words }
+    }
+
+    fn telling(status: u16) -> Trouble {
+        let words = Words::Telling;
+        Trouble { status, words }
+    }
+
+    fn flaky(failures: u64, trouble: Trouble) -> Mode {
+        Mode::Flaky { failures, trouble }
+    }
+
     #[test]
     fn names_are_read() {
         let cases = [
             ("ok", Some(Mode::Ok)),
             ("ok.second", Some(Mode::Ok)),
-            ("e503", Some(Mode::Status(503))),
+            ("e503", Some(Mode::Failing(bare(503)))),
+            ("w401", Some(Mode::Failing(telling(401)))),
             ("e200", None),
             ("quota", Some(Mode::Quota)),
             ("cut", Some(Mode::Cut(1))),
@@ -82,20 +124,9 @@ mod tests {
             ("cutx", None),
             ("slow250", Some(Mode::Slow(Duration::from_millis(250)))),
             ("slow", None),
-            (
-                "flaky",
-                Some(Mode::Flaky {
-                    failures: 1,
-                    status: 429,
-                }),
-            ),
-            (
-                "flaky2e500.a",
-                Some(Mode::Flaky {
-                    failures: 2,
-                    status: 500,
-                }),
-            ),
+            ("flaky", Some(flaky(1, bare(429)))),
+            ("flaky2e500.a", Some(flaky(2, bare(500)))),
+            ("flaky5w429", Some(flaky(5, telling(429)))),
             ("flaky2e99", None),
             ("refuse", Some(Mode::Refuse)),
             ("v1", None),

@@ -13,7 +13,7 @@ use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 
 use crate::dialect::{Answer, Dialect, Event, Reply};
-use crate::mode::Mode;
+use crate::mode::{Mode, Trouble};
 use crate::script::next_step;
 use crate::stats::Stats;
 
@@ -59,8 +59,8 @@ async fn answer(
     };
     let step = Reply::Step(next_step(&conversation));
     Ok(match mode {
-        Mode::Status(status) => failed(dialect, status),
-        Mode::Flaky { failures, status } if nth <= failures => failed(dialect, status),
+        Mode::Failing(trouble) => failed(dialect, trouble),
+        Mode::Flaky { failures, trouble } if nth <= failures => failed(dialect, trouble),
         Mode::Ok | Mode::Flaky { .. } => play(&step, 0),
         Mode::Quota => {
             let (status, body) = dialect.quota();
@@ -94,9 +94,9 @@ fn code(status: u16) -> StatusCode {
     StatusCode::from_u16(status).expect("modes hold statuses from 400 to 599")
 }
 
-fn failed(dialect: Dialect, status: u16) -> Response {
-    let mut response = document(code(status), &dialect.error(status));
-    if matches!(status, 429 | 503 | 529) {
+fn failed(dialect: Dialect, trouble: Trouble) -> Response {
+    let mut response = document(code(trouble.status), &dialect.error(trouble));
+    if matches!(trouble.status, 429 | 503 | 529) {
         response
             .headers_mut()
             .insert(header::RETRY_AFTER, header::HeaderValue::from_static("1"));

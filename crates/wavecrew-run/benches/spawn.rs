@@ -93,7 +93,7 @@ async fn guarded(count: usize, output: Output) {
             Output::Nowhere => null(),
             Output::Pumped => {
                 let (from, to) = output_pipe().expect("a pipe");
-                tokio::spawn(async move { pump(&from, std::future::pending(), |_| {}).await });
+                tokio::spawn(async move { pump(from, std::future::pending(), |_| {}).await });
                 to
             }
         };

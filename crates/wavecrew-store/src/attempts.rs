@@ -12,10 +12,11 @@ mod token;
 use crate::atomic::{self, sync_folder};
 use crate::error::{At, StoreError};
 use crate::session::SessionDir;
+use std::collections::HashMap;
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Seek, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Seek};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use wavecrew_core::id::check_task_id;
@@ -24,6 +25,9 @@ pub use token::Token;
 
 /// Larger reports are refused.
 pub const MAX_REPORT: usize = 1024 * 1024;
+
+/// More are opened again when they are closed.
+const MOST_HELD: usize = 64;
 
 /// In place of a token's first byte; no token has it.
 const VOID: &[u8] = b"-";
@@ -92,7 +96,9 @@ pub struct Attempts {
     folder: PathBuf,
     /// Files of closed attempts, whose tokens are void. The next ones take them, because a file system is slow to make
     /// files while others are deleted.
-    spares: Vec<PathBuf>,
+    spares: Vec<(PathBuf, File)>,
+    /// Files of open attempts; only of some, for every one counts against the limit of open files.
+    held: HashMap<PathBuf, File>,
 }
 
 /// The worker's side: hands in `json` for one attempt.
@@ -144,6 +150,7 @@ impl Attempts {
         Self {
             folder,
             spares: Vec::new(),
+            held: HashMap::new(),
         }
     }
 
@@ -181,28 +188,31 @@ impl Attempts {
             });
         }
         let path = self.token_path(task, attempt);
-        // Also in place of a file left by a crash: who still has that one open stays out.
-        let moved = match self.spares.pop() {
-            Some(spare) => fs::rename(spare, &path),
-            None => Err(ErrorKind::NotFound.into()),
+        let file = match self.take_spare(&path)? {
+            Some(file) => file,
+            None => make_token_file(&path)?,
         };
-        match moved {
-            Err(error) if error.kind() == ErrorKind::NotFound => remove_if_there(&path)?,
-            moved => moved.at("create", &path)?,
-        }
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(&path)
-            .at("create", &path)?;
         let token = token.as_str().as_bytes();
-        file.write_all(token).at("write", &path)?;
-        if file.metadata().at("look at", &path)?.len() != token.len() as u64 {
+        file.write_all_at(token, 0).at("write", &path)?;
+        if token.len() != Token::LENGTH {
+            // Nobody but tests has one; the file of the next is made anew.
             file.set_len(token.len() as u64).at("write", &path)?;
+        } else if self.held.len() < MOST_HELD {
+            self.held.insert(path, file);
         }
         Ok(())
+    }
+
+    /// A void file, in the place of the new one.
+    fn take_spare(&mut self, path: &Path) -> Result<Option<File>, StoreError> {
+        let Some((spare, file)) = self.spares.pop() else {
+            return Ok(None);
+        };
+        match fs::rename(spare, path) {
+            Ok(()) => Ok(Some(file)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).at("create", path),
+        }
     }
 
     /// The report, if there is one. It stays on disk until [`forget`](Self::forget), so that a crash does not
@@ -243,7 +253,9 @@ impl Attempts {
     /// Ends an attempt: a report either got in before and is returned, or is refused from now on.
     pub fn close_attempt(&mut self, task: &str, attempt: u32) -> Result<Closed, StoreError> {
         let path = self.token_path(task, attempt);
-        let mut open = match File::options().read(true).write(true).open(&path) {
+        let held = self.held.remove(&path).map(Ok);
+        let of_usual_length = held.is_some();
+        let open = match held.unwrap_or_else(|| File::options().read(true).write(true).open(&path)) {
             Ok(open) => open,
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 return Ok(Closed {
@@ -257,8 +269,11 @@ impl Attempts {
         // With the lock in hand nobody is in between, and whoever comes later sees that the token is gone.
         if open.try_lock().is_ok() {
             let report = self.take_report(task, attempt)?;
-            open.write_all(VOID).at("close", &path)?;
-            self.spares.push(path);
+            open.write_all_at(VOID, 0).at("close", &path)?;
+            open.unlock().at("close", &path)?;
+            if of_usual_length || open.metadata().at("look at", &path)?.len() == Token::LENGTH as u64 {
+                self.spares.push((path, open));
+            }
             return Ok(Closed {
                 report,
                 stragglers: Stragglers::None,
@@ -334,7 +349,11 @@ impl Attempts {
     /// is in the journal.
     pub fn sweep(&self) -> Result<(), StoreError> {
         for name in self.names()?.iter().filter(|name| is_of_an_attempt(name)) {
-            remove_if_there(&self.folder.join(name))?;
+            match remove_if_there(&self.folder.join(name)) {
+                // What a worker made of a name that it was given.
+                Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::IsADirectory => {}
+                removed => removed?,
+            }
         }
         Ok(())
     }
@@ -366,6 +385,18 @@ impl Attempts {
     }
 }
 
+/// Also in place of a file left by a crash: who still has that one open stays out.
+fn make_token_file(path: &Path) -> Result<File, StoreError> {
+    remove_if_there(path)?;
+    File::options()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+        .at("create", path)
+}
+
 fn reason_path(rejected: &Path) -> PathBuf {
     rejected.with_added_extension("reason")
 }
@@ -387,11 +418,15 @@ fn parse_numbered(name: &str) -> Option<(&str, u32)> {
     Some((task, attempt.parse().ok()?))
 }
 
-/// Tokens, reports and rejected reports; results and records of other kinds are not.
+/// Tokens, reports, rejected reports, and what a worker may leave beside them; records of other kinds are not.
 fn is_of_an_attempt(name: &str) -> bool {
     let name = name.strip_suffix(".reason").unwrap_or(name);
     let numbered = match name.rsplit_once('.') {
-        Some((rest, last)) if matches!(last, "report" | "result") || last.starts_with("rejected-") => rest,
+        Some((rest, last))
+            if matches!(last, "report" | "result" | "usage") || last.starts_with("rejected-") =>
+        {
+            rest
+        }
         _ => name,
     };
     parse_numbered(numbered).is_some()

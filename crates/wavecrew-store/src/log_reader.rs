@@ -217,8 +217,10 @@ mod tests {
         let mut reader = LogReader::new(dir.path().join("b.1.log"));
         let mut pack = crate::Pack::in_folder(dir.path().to_owned());
         pack.add("a.1.log", b"another").unwrap();
+        pack.flush().unwrap();
         assert_eq!(more(&mut reader), b"");
         pack.add("b.1.log", b"this one").unwrap();
+        pack.flush().unwrap();
         assert_eq!(more(&mut reader), b"this one");
         assert_eq!(more(&mut reader), b"");
     }

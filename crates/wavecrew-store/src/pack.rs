@@ -1,13 +1,16 @@
 //! Many short texts in one file: making a file for each of them is what file systems are slow at.
 //!
-//! A folder has packs `short.1.pack`, `short.2.pack`, ... An entry is a line `== NAME LENGTH`, the text, and a newline, in
-//! one write. Every run begins a pack of its own, so that an entry that a crash cut short ends its file; it is left out.
+//! A folder has packs `short.1.pack`, `short.2.pack`, ... An entry is a line `== NAME LENGTH`, the text, and a newline;
+//! several share a write. Every run begins a pack of its own, so that an entry that a crash cut short ends its file; it is left out.
 //! Refuses to change an entry.
 
 use crate::error::{At, StoreError};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+
+/// Bytes that are written without waiting for more.
+const FULL: usize = 64 << 10;
 
 /// The writer's side.
 #[derive(Debug)]
@@ -27,18 +30,29 @@ impl Pack {
         }
     }
 
+    /// Adds an entry; it is on disk with the next [`flush`](Self::flush).
     pub fn add(&mut self, name: &str, text: &[u8]) -> Result<(), StoreError> {
-        self.buffer.clear();
         self.buffer
             .extend_from_slice(format!("== {name} {}\n", text.len()).as_bytes());
         self.buffer.extend_from_slice(text);
         self.buffer.push(b'\n');
+        if self.buffer.len() < FULL {
+            return Ok(());
+        }
+        self.flush()
+    }
+
+    pub fn flush(&mut self) -> Result<(), StoreError> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
         let mut file = match self.file.take() {
             Some(file) => file,
             None => begin(&self.folder)?,
         };
-        file.write_all(&self.buffer)
-            .at("add to a pack in", &self.folder)?;
+        let written = file.write_all(&self.buffer).at("add to a pack in", &self.folder);
+        self.buffer.clear();
+        written?;
         // After a failure the next entry begins a pack, for this one may be cut short.
         self.file = Some(file);
         Ok(())
@@ -163,10 +177,24 @@ mod tests {
         assert_eq!(all(&mut reader), []);
         let mut pack = Pack::in_folder(dir.path().to_owned());
         pack.add("a.1.log", b"== b 3\nno entry\n").unwrap();
+        assert_eq!(all(&mut reader), []);
+        pack.flush().unwrap();
         assert_eq!(all(&mut reader), [pair("a.1.log", "== b 3\nno entry\n")]);
         pack.add("b.1.log", b"").unwrap();
         pack.add("c.1.log", b"three").unwrap();
+        pack.flush().unwrap();
         assert_eq!(all(&mut reader), [pair("b.1.log", ""), pair("c.1.log", "three")]);
+    }
+
+    #[test]
+    fn a_buffer_that_is_full_is_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut pack = Pack::in_folder(dir.path().to_owned());
+        let long = "x".repeat(FULL);
+        pack.add("a", b"short").unwrap();
+        pack.add("b", long.as_bytes()).unwrap();
+        let found = all(&mut PackReader::new(dir.path().to_owned()));
+        assert_eq!(found, [pair("a", "short"), pair("b", &long)]);
     }
 
     #[test]
@@ -175,10 +203,14 @@ mod tests {
         let path = path_of(dir.path(), 1);
         let mut first = Pack::in_folder(dir.path().to_owned());
         first.add("a", b"whole").unwrap();
+        first.flush().unwrap();
         let kept = fs::metadata(&path).unwrap().len();
         first.add("b", b"cut\nshort").unwrap();
+        first.flush().unwrap();
         let bytes = fs::read(&path).unwrap();
-        Pack::in_folder(dir.path().to_owned()).add("c", b"later").unwrap();
+        let mut second = Pack::in_folder(dir.path().to_owned());
+        second.add("c", b"later").unwrap();
+        second.flush().unwrap();
         for end in usize::try_from(kept).unwrap()..bytes.len() {
             fs::write(&path, &bytes[..end]).unwrap();
             let mut reader = PackReader::new(dir.path().to_owned());

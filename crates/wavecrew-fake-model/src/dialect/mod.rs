@@ -7,6 +7,7 @@ mod responses;
 
 use serde_json::{Value, json};
 
+use crate::mode::{Trouble, Words};
 use crate::script::{Conversation, Step};
 
 /// A protocol, found by the end of the path.
@@ -110,9 +111,13 @@ impl Dialect {
     }
 
     /// The body that goes with an HTTP status.
-    pub fn error(self, status: u16) -> Value {
-        // Without the number: a client has to tell failures apart by the status, as with a real service.
-        let message = "the service fails as scripted";
+    pub fn error(self, trouble: Trouble) -> Value {
+        let status = trouble.status;
+        // Without the number in any case.
+        let message = match trouble.words {
+            Words::Bare => "the service fails as scripted",
+            Words::Telling => self.telling(status),
+        };
         match self {
             Self::Responses | Self::Chat => {
                 let kind = match status {
@@ -145,6 +150,22 @@ impl Dialect {
                 };
                 json!({ "error": { "code": status, "message": message, "status": name } })
             }
+        }
+    }
+
+    /// What is wrong, in words by which real services are recognised.
+    fn telling(self, status: u16) -> &'static str {
+        match (self, status) {
+            (Self::Responses | Self::Chat, 401) => "Incorrect API key provided: k***y.",
+            (Self::Messages, 401) => "invalid x-api-key",
+            (Self::Gemini, 401) => "API key not valid.",
+            (Self::Responses | Self::Chat, 429) => "Rate limit reached for fake-1. Please try again in 1s.",
+            (Self::Messages, 429) => "This request would exceed the rate limit of your organization.",
+            (Self::Gemini, 429) => "Resource has been exhausted.",
+            (Self::Messages, 529) => "Overloaded",
+            (_, 503) => "The model is overloaded.",
+            (_, 400..500) => "Unsupported parameter: 'depth'.",
+            (_, _) => "The server had an error.",
         }
     }
 

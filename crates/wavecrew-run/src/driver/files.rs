@@ -27,19 +27,7 @@ pub fn write_files(scratch: &Path, files: &[(PathBuf, String)]) -> Result<(), St
     if files.is_empty() {
         return Ok(());
     }
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        |source| StoreError::Io {
-            operation: "write",
-            path,
-            source,
-        }
-    };
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(scratch)
-        .map_err(failed(scratch))?;
+    make_private(scratch)?;
     for (path, content) in files {
         let file = File::options()
             .write(true)
@@ -48,9 +36,23 @@ pub fn write_files(scratch: &Path, files: &[(PathBuf, String)]) -> Result<(), St
             .mode(0o600)
             .open(path);
         file.and_then(|mut file| file.write_all(content.as_bytes()))
-            .map_err(failed(path))?;
+            .map_err(|source| StoreError::Io {
+                operation: "write",
+                path: path.clone(),
+                source,
+            })?;
     }
     Ok(())
+}
+
+/// A folder that only the user may look into.
+pub(super) fn make_private(folder: &Path) -> Result<(), StoreError> {
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map_err(|source| StoreError::Io {
+        operation: "create",
+        path: folder.to_owned(),
+        source,
+    })
 }
 
 /// The prompt as a file that is also the worker's stdin: nothing has to be pumped, and one that does not read it is
@@ -95,7 +97,10 @@ pub(super) fn read_result_file(path: &Path) -> Result<Option<String>, StoreError
     };
     let bytes = match read() {
         Ok(Some(bytes)) => bytes,
-        Ok(None) => return Ok(None),
+        Ok(None) => {
+            remove_whatever(path);
+            return Ok(None);
+        }
         Err(error) => match Errno::from_io_error(&error) {
             Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::IO) => {
                 return Err(StoreError::Io {
@@ -104,10 +109,21 @@ pub(super) fn read_result_file(path: &Path) -> Result<Option<String>, StoreError
                     source: error,
                 });
             }
-            _ => return Ok(None),
+            Some(Errno::NOENT) => return Ok(None),
+            _ => {
+                remove_whatever(path);
+                return Ok(None);
+            }
         },
     };
     let _ = fs::remove_file(path);
     let text = String::from_utf8_lossy(&bytes).trim().to_owned();
     Ok((!text.is_empty()).then_some(text))
+}
+
+/// The next worker may be given the same name.
+fn remove_whatever(path: &Path) {
+    if fs::remove_file(path).is_err() {
+        let _ = fs::remove_dir_all(path);
+    }
 }

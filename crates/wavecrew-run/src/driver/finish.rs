@@ -18,6 +18,7 @@ impl Driver<'_> {
         outcome: Result<Ending, DriveError>,
     ) -> Result<(Ending, Ledger), DriveError> {
         let table = self.table.stop();
+        self.shorts.flush();
         self.guardian.shutdown().await;
         end_all_descendants();
         self.pools.leave(self.clock.now());

@@ -66,7 +66,7 @@ use worker::{ProcessNews, Worker};
 const TICK: Duration = Duration::from_millis(100);
 
 /// Results that arrive within this time share a sync.
-const BETWEEN_SYNCS: Duration = Duration::from_millis(10);
+const BETWEEN_SYNCS: Duration = Duration::from_millis(20);
 
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
@@ -395,6 +395,7 @@ impl<'a> Driver<'a> {
         self.look_at_checks();
         self.look_for_words();
         self.look_at_pools();
+        self.shorts.flush();
         self.inputs.push_back(Input::Tick);
         let ledger = self.engine.ledger();
         self.table.tick(|| session::render(ledger));

@@ -3,7 +3,7 @@
 use super::examine::Stage;
 use super::files::remove_scratch;
 use super::output::{Activity, Output};
-use super::shorts::SHORT;
+use super::shorts::{Place, SHORT};
 use super::turn::{CUT_SHORT, conversation_id};
 use super::worker::{Talk, Worker};
 use super::{DriveError, Driver, session};
@@ -14,7 +14,9 @@ use std::fs;
 use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use wavecrew_core::engine::{Action, Assignment, Input, Notice, Resume, SpawnError, Verdict, WorkerId};
+use wavecrew_core::engine::{
+    Action, Assignment, Input, Notice, Resume, SpawnError, Verdict, Voice, WorkerId,
+};
 use wavecrew_core::prompt::{Briefing, Revision, first_message, resumed_message};
 use wavecrew_store::{StoreError, Token, atomic};
 
@@ -174,27 +176,30 @@ impl Driver<'_> {
             .log_bytes
             .unwrap_or(self.engine.ledger().team.limits_for(&assignment.role).log_bytes);
         let now = Instant::now();
+        let output = Output::new(
+            self.session.dir.log_file(id, attempt),
+            limit,
+            agent.listener(before),
+            Rc::clone(&self.redactor),
+        )
+        .taped(self.session.recorder.as_ref().map(|_| Tape::default()));
+        let files = Place::own(&self.session.dir, id, attempt);
+        let files = match output.voice() {
+            Voice::Quiet => self.shorts.place(files),
+            Voice::Telling => files,
+        };
         let state = Worker {
-            output: Rc::new(
-                Output::new(
-                    self.session.dir.log_file(id, attempt),
-                    limit,
-                    agent.listener(before),
-                    Rc::clone(&self.redactor),
-                )
-                .taped(self.session.recorder.as_ref().map(|_| Tape::default())),
-            ),
+            output: Rc::new(output),
             talk: Talk::new(fresh, resume.map(|resume| resume.conversation)),
             agent,
             folder,
             unsaid: None,
-            result_file: self.session.dir.result_file(id, attempt),
+            files,
             token,
             started: now,
             last_output: now,
             alive: Vec::new(),
             turn: 1,
-            young: None,
             asks: Vec::new(),
             report_seen: false,
             closing: None,
@@ -272,7 +277,6 @@ impl Driver<'_> {
                 }
             }
             if state.started.elapsed() >= SHORT {
-                state.young = None;
                 state.output.surface();
             }
             // A younger one has hardly reported by command yet.
@@ -347,7 +351,7 @@ impl Driver<'_> {
         let Some(closed) = state.closing.take() else {
             return;
         };
-        let mut state = self.workers.remove(&worker).expect("looked up above");
+        let state = self.workers.remove(&worker).expect("looked up above");
         for name in &state.asks {
             self.session.dir.asks().forget(name);
         }
@@ -356,17 +360,15 @@ impl Driver<'_> {
             self.shorts
                 .keep_log(&self.session.dir.log_file(id, attempt), &text);
         }
-        if let Some(prompt) = state.young.take() {
-            self.shorts.prompt_past(prompt);
-        }
-        let _ = fs::remove_file(&state.result_file);
-        let _ = fs::remove_file(self.session.dir.usage_file(id, attempt));
         if state.agent.memory() != Memory::None {
             remove_scratch(&self.session.dir, &state.assignment.id, state.assignment.attempt);
         }
         self.count_workers();
         if closed.report.is_some() {
             self.note_late_edits(&state);
+        }
+        self.shorts.gone(state.files, state.started.elapsed());
+        if closed.report.is_some() {
             self.settled
                 .push((state.assignment.id, state.assignment.attempt, closed));
         }

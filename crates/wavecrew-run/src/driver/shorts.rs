@@ -1,9 +1,8 @@
-//! What workers leave behind that were gone almost at once: their prompts and logs. The first of a run have files of
-//! their own, as the others do; when there are many, the text of the older ones moves into packs, because making and
-//! removing files would cost more than the workers. Decides nothing about workers that live longer.
+//! What workers leave behind that are gone almost at once: their prompts and logs. The first of a run have files of
+//! their own, as all others do; after many in a row, the text of each goes into a pack, because making and removing files
+//! would cost more than the workers. While such a worker runs, its files have names that workers take in turns.
 
-use super::files::write_prompt;
-use std::collections::VecDeque;
+use super::files::{make_private, scratch_folder, write_prompt};
 use std::fs::{self, File};
 use std::io::{self, Seek, Write};
 use std::os::fd::OwnedFd;
@@ -13,21 +12,50 @@ use wavecrew_store::{Pack, SessionDir, StoreError};
 
 /// A worker that is gone by then was short.
 pub(super) const SHORT: Duration = Duration::from_millis(200);
-/// Short workers of a run that have files of their own.
-const OWN_FILES: usize = 64;
+/// After so many short workers in a row the next one will be short.
+const IN_A_ROW: usize = 64;
 
 pub(super) struct Shorts {
     prompts: Pack,
     logs: Pack,
-    /// Prompts of workers that are gone, the oldest first.
-    past: VecDeque<Prompt>,
+    folder: PathBuf,
+    /// Short workers since the last one that was not.
+    in_a_row: usize,
+    /// Files that no worker has now.
+    free: Vec<Shared>,
+    shared: usize,
     logs_kept: usize,
 }
 
-/// The prompt of a worker that may turn out to be short.
-pub(super) struct Prompt {
-    path: PathBuf,
-    text: String,
+/// Files for one worker after the other.
+pub(super) struct Shared {
+    /// Counted from 1.
+    number: usize,
+    /// Bytes that are in the prompt's file.
+    length: usize,
+}
+
+/// The files that a worker is told of.
+pub(super) struct Place {
+    /// Its first prompt.
+    pub prompt: PathBuf,
+    /// It may leave its report there.
+    pub result: PathBuf,
+    /// It may say there what it used.
+    pub usage: PathBuf,
+    shared: Option<Shared>,
+}
+
+impl Place {
+    /// Files that bear the name of the attempt.
+    pub fn own(session: &SessionDir, task: &str, attempt: u32) -> Self {
+        Self {
+            prompt: session.prompt_file(task, attempt, 1),
+            result: session.result_file(task, attempt),
+            usage: session.usage_file(task, attempt),
+            shared: None,
+        }
+    }
 }
 
 impl Shorts {
@@ -35,36 +63,65 @@ impl Shorts {
         Self {
             prompts: Pack::in_folder(session.prompts_folder()),
             logs: Pack::in_folder(session.logs_folder()),
-            past: VecDeque::new(),
+            folder: scratch_folder(session),
+            in_a_row: 0,
+            free: Vec::new(),
+            shared: 0,
             logs_kept: 0,
         }
     }
 
-    /// The prompt as a file that is also the worker's stdin.
-    pub fn write_prompt(&mut self, path: PathBuf, text: String) -> Result<(OwnedFd, Prompt), StoreError> {
-        let stdin = match self.reuse(&path, &text) {
-            Some(file) => file.into(),
-            None => write_prompt(&path, &text)?,
-        };
-        Ok((stdin, Prompt { path, text }))
-    }
-
-    /// Its worker is gone, and was short.
-    pub fn prompt_past(&mut self, prompt: Prompt) {
-        self.past.push_back(prompt);
-    }
-
-    /// The file of the oldest prompt, once its text is in the pack. `None` when there is none to spare, or when somebody
-    /// took it away.
-    fn reuse(&mut self, path: &Path, text: &str) -> Option<File> {
-        if self.past.len() <= OWN_FILES {
-            return None;
+    /// The files of the next worker, which would be `own`.
+    pub fn place(&mut self, own: Place) -> Place {
+        if self.in_a_row < IN_A_ROW {
+            return own;
         }
-        let oldest = self.past.pop_front()?;
-        let name = oldest.path.file_name()?.to_str()?;
-        self.prompts.add(name, oldest.text.as_bytes()).ok()?;
-        fs::rename(&oldest.path, path).ok()?;
-        overwrite(path, text, oldest.text.len()).ok()
+        let shared = self.free.pop().unwrap_or_else(|| {
+            self.shared += 1;
+            Shared {
+                number: self.shared,
+                length: 0,
+            }
+        });
+        let named = |kind| self.folder.join(format!("{kind}-{}", shared.number));
+        Place {
+            prompt: named("prompt"),
+            result: named("result"),
+            usage: named("usage"),
+            shared: Some(shared),
+        }
+    }
+
+    /// The prompt as a file that is also the worker's stdin; for good it is kept under the name `own`.
+    pub fn write_prompt(&mut self, place: &mut Place, own: &Path, text: &str) -> Result<OwnedFd, StoreError> {
+        let Some(shared) = &mut place.shared else {
+            return write_prompt(&place.prompt, text);
+        };
+        let name = own.file_name().unwrap_or(own.as_os_str());
+        self.prompts.add(&name.to_string_lossy(), text.as_bytes())?;
+        if shared.length == 0 {
+            make_private(&self.folder)?;
+        }
+        let failed = |source| StoreError::Io {
+            operation: "write",
+            path: place.prompt.clone(),
+            source,
+        };
+        let file = overwrite(&place.prompt, text, shared.length).map_err(failed)?;
+        shared.length = text.len();
+        Ok(file.into())
+    }
+
+    /// The worker with these files is gone.
+    pub fn gone(&mut self, place: Place, lived: Duration) {
+        self.in_a_row = if lived < SHORT { self.in_a_row + 1 } else { 0 };
+        self.free.extend(place.shared);
+    }
+
+    /// Puts on disk what gathered since the last time. What cannot be kept costs logs and prompts, not the run.
+    pub fn flush(&mut self) {
+        let _ = self.prompts.flush();
+        let _ = self.logs.flush();
     }
 
     /// A log that has no file yet. One that cannot be kept costs the log, not the run.
@@ -72,7 +129,7 @@ impl Shorts {
         if text.is_empty() {
             return;
         }
-        if self.logs_kept < OWN_FILES {
+        if self.logs_kept < IN_A_ROW {
             self.logs_kept += 1;
             let _ = fs::write(path, text);
         } else if let Some(name) = path.file_name().and_then(|name| name.to_str()) {
@@ -82,7 +139,13 @@ impl Shorts {
 }
 
 fn overwrite(path: &Path, text: &str, before: usize) -> io::Result<File> {
-    let mut file = File::options().read(true).write(true).open(path)?;
+    // One that a worker has taken away is made again.
+    let mut file = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)?;
     file.write_all(text.as_bytes())?;
     if text.len() < before {
         file.set_len(text.len() as u64)?;
@@ -94,11 +157,11 @@ fn overwrite(path: &Path, text: &str, before: usize) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, VecDeque};
     use std::io::Read;
     use wavecrew_store::PackReader;
 
-    /// Every text of a folder by its name, in a file or in a pack; a text in both must be the same.
+    /// Every text of a folder by its name, in a file or in a pack, and in one of them only.
     fn texts(folder: PathBuf) -> BTreeMap<String, String> {
         let mut found = BTreeMap::new();
         for entry in fs::read_dir(&folder).unwrap() {
@@ -111,7 +174,7 @@ mod tests {
         let mut packs = PackReader::new(folder);
         while let Some(entry) = packs.next_entry().unwrap() {
             let text = String::from_utf8(entry.text).unwrap();
-            assert_eq!(*found.entry(entry.name).or_insert(text.clone()), text);
+            assert_eq!(found.insert(entry.name, text), None);
         }
         found
     }
@@ -127,55 +190,75 @@ mod tests {
         format!("told {number} {}", "x".repeat(number * 7 % 50))
     }
 
+    /// Writes the prompt of the task of this number and reads it as a worker would.
+    fn told(shorts: &mut Shorts, session: &SessionDir, number: usize) -> Place {
+        let task = format!("t{number}");
+        let own = session.prompt_file(&task, 1, 1);
+        let mut place = shorts.place(Place::own(session, &task, 1));
+        let stdin = shorts.write_prompt(&mut place, &own, &text(number)).unwrap();
+        let mut read = String::new();
+        File::from(stdin).read_to_string(&mut read).unwrap();
+        assert_eq!(read, text(number));
+        place
+    }
+
     #[test]
     fn nothing_is_lost_however_many_there_are() {
-        const COUNT: usize = 3 * OWN_FILES;
+        const COUNT: usize = 3 * IN_A_ROW;
         const AT_ONCE: usize = 3;
         let root = tempfile::tempdir().unwrap();
         let session = SessionDir::create(root.path(), "s", &[]).unwrap();
         let mut shorts = Shorts::of(&session);
         let mut running = VecDeque::new();
         for number in 0..COUNT {
-            let path = session.prompt_file(&format!("t{number}"), 1, 1);
-            let (stdin, prompt) = shorts.write_prompt(path.clone(), text(number)).unwrap();
-            let mut read = String::new();
-            File::from(stdin).read_to_string(&mut read).unwrap();
-            assert_eq!(read, text(number));
-            running.push_back((path, prompt, number));
+            running.push_back((told(&mut shorts, &session, number), number));
             if running.len() > AT_ONCE
-                && let Some((path, prompt, number)) = running.pop_front()
+                && let Some((place, number)) = running.pop_front()
             {
-                assert_eq!(
-                    fs::read_to_string(path).unwrap(),
-                    text(number),
-                    "as long as it runs"
-                );
-                shorts.prompt_past(prompt);
+                let as_long_as_it_runs = fs::read_to_string(&place.prompt).unwrap();
+                assert_eq!(as_long_as_it_runs, text(number));
+                shorts.gone(place, Duration::ZERO);
                 let log = session.log_file(&format!("t{number}"), 1);
                 shorts.keep_log(&log, text(number).as_bytes());
             }
         }
+        shorts.flush();
         let all = (0..COUNT).map(|number| (format!("t{number}.1.1.md"), text(number)));
         assert_eq!(texts(session.prompts_folder()), all.collect());
-        assert!(files(session.prompts_folder(), "md") <= OWN_FILES + AT_ONCE + 1);
+        assert_eq!(files(session.prompts_folder(), "md"), IN_A_ROW + AT_ONCE);
+        assert_eq!(
+            fs::read_dir(scratch_folder(&session)).unwrap().count(),
+            AT_ONCE + 1
+        );
         let ended = (0..COUNT - AT_ONCE).map(|number| (format!("t{number}.1.log"), text(number)));
         assert_eq!(texts(session.logs_folder()), ended.collect());
-        assert_eq!(files(session.logs_folder(), "log"), OWN_FILES);
+        assert_eq!(files(session.logs_folder(), "log"), IN_A_ROW);
     }
 
     #[test]
-    fn a_prompt_that_somebody_removed_is_still_in_the_pack() {
+    fn a_worker_that_takes_its_time_gets_the_next_ones_files_of_their_own() {
         let root = tempfile::tempdir().unwrap();
         let session = SessionDir::create(root.path(), "s", &[]).unwrap();
         let mut shorts = Shorts::of(&session);
-        for number in 0..OWN_FILES + 3 {
-            let path = session.prompt_file(&format!("t{number}"), 1, 1);
-            let (_, prompt) = shorts.write_prompt(path, text(number)).unwrap();
-            shorts.prompt_past(prompt);
-            if number == 0 {
-                fs::remove_file(session.prompt_file("t0", 1, 1)).unwrap();
-            }
+        for number in 0..=IN_A_ROW {
+            let place = told(&mut shorts, &session, number);
+            assert_eq!(place.shared.is_some(), number == IN_A_ROW);
+            shorts.gone(place, if number == IN_A_ROW { SHORT } else { Duration::ZERO });
         }
-        assert_eq!(texts(session.prompts_folder()).len(), OWN_FILES + 3);
+        assert!(told(&mut shorts, &session, 99).shared.is_none());
+    }
+
+    #[test]
+    fn a_shared_file_that_a_worker_took_away_is_made_again() {
+        let root = tempfile::tempdir().unwrap();
+        let session = SessionDir::create(root.path(), "s", &[]).unwrap();
+        let mut shorts = Shorts::of(&session);
+        for number in 0..IN_A_ROW + 3 {
+            let place = told(&mut shorts, &session, number);
+            fs::remove_file(&place.prompt).unwrap();
+            shorts.gone(place, Duration::ZERO);
+        }
+        shorts.flush();
+        assert_eq!(texts(session.prompts_folder()).len(), 3);
     }
 }

@@ -10,8 +10,8 @@ use wavecrew_store::{Publish, StoreError, Syncer, TableFile};
 
 /// At most five refreshes a second.
 const PAUSE: Duration = Duration::from_millis(200);
-/// And no more than a twentieth of the time.
-const SHARE: u32 = 20;
+/// And no more than a hundredth of the time.
+const SHARE: u32 = 100;
 
 enum Job {
     Publish(Vec<u8>),

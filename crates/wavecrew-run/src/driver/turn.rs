@@ -68,9 +68,16 @@ impl Driver<'_> {
         }
         let session_dir = self.session.dir.path();
         let mut env = vec![
-            variable("WAVECREW_PROMPT_FILE", &prompt_file),
+            variable(
+                "WAVECREW_PROMPT_FILE",
+                if turn == 1 {
+                    &state.files.prompt
+                } else {
+                    &prompt_file
+                },
+            ),
             variable("WAVECREW_SESSION_DIR", session_dir),
-            variable("WAVECREW_RESULT_FILE", &state.result_file),
+            variable("WAVECREW_RESULT_FILE", &state.files.result),
             variable("WAVECREW_TASK", id),
             variable("WAVECREW_ROLE", &state.assignment.role),
             variable("WAVECREW_ATTEMPT", attempt.to_string()),
@@ -78,10 +85,7 @@ impl Driver<'_> {
             variable("WAVECREW_TOKEN", state.token.as_str()),
         ];
         if state.output.voice() == Voice::Quiet {
-            env.push(variable(
-                "WAVECREW_USAGE_FILE",
-                self.session.dir.usage_file(id, attempt),
-            ));
+            env.push(variable("WAVECREW_USAGE_FILE", &state.files.usage));
         }
         let tools = self.surface.worker_tools.as_ref().map(|words| tools(words, &env));
         let scratch = scratch_folder(&self.session.dir).join(format!("{id}.{attempt}"));
@@ -102,15 +106,11 @@ impl Driver<'_> {
         });
         write_files(&scratch, &launch.files)?;
         let (prompt, dialogue) = match launch.stdin {
-            Stdin::Text(text) if turn == 1 && state.output.voice() == Voice::Quiet => {
-                let (stdin, young) = self.shorts.write_prompt(prompt_file, text)?;
-                state.young = Some(young);
+            Stdin::Text(text) if turn == 1 => {
+                let stdin = self.shorts.write_prompt(&mut state.files, &prompt_file, &text)?;
                 (stdin, None)
             }
-            Stdin::Text(text) => {
-                state.young = None;
-                (write_prompt(&prompt_file, &text)?, None)
-            }
+            Stdin::Text(text) => (write_prompt(&prompt_file, &text)?, None),
             Stdin::Spoken(dialogue) => (write_prompt(&prompt_file, message)?, Some(dialogue)),
         };
         env.extend(launch.env.iter().map(|(name, value)| variable(name, value)));
@@ -223,9 +223,8 @@ impl Driver<'_> {
                 reports,
                 now,
             );
-            let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
             if state.output.voice() == Voice::Quiet
-                && let Some(told) = read_result_file(&self.session.dir.usage_file(id, attempt))?
+                && let Some(told) = read_result_file(&state.files.usage)?
             {
                 usage::complete(&mut end, &told);
             }
@@ -323,7 +322,7 @@ impl Driver<'_> {
             self.tape_report(worker, &body);
             reports.push(body);
         }
-        if let Some(report) = read_result_file(&self.workers[&worker].result_file)? {
+        if let Some(report) = read_result_file(&self.workers[&worker].files.result)? {
             let body = self.redactor.text(&report);
             self.tape_result_file(worker, &body);
             reports.push(body);

@@ -103,7 +103,7 @@ impl Driver<'_> {
             let gone = |mut exit: watch::Receiver<Option<Exit>>| async move {
                 let _ = exit.wait_for(Option::is_some).await;
             };
-            let _ = pump(&from, gone(exit.clone()), |chunk| {
+            let _ = pump(from, gone(exit.clone()), |chunk| {
                 let mut kept = heard.borrow_mut();
                 kept.extend_from_slice(chunk);
                 let surplus = kept.len().saturating_sub(KEPT);

@@ -1,7 +1,7 @@
 //! One worker as the driver sees it: its processes, its output, its report channel.
 
 use super::output::{Output, Stream};
-use super::shorts::Prompt;
+use super::shorts::Place;
 use crate::agent::launch::Conversation;
 use crate::agent::{Adapter, Dialogue, Memory};
 use crate::process::{Exit, input_pipe, output_pipe, pump};
@@ -34,7 +34,7 @@ pub(super) struct Worker {
     pub output: Rc<Output>,
     pub started: Instant,
     pub last_output: Instant,
-    pub result_file: PathBuf,
+    pub files: Place,
     /// Keys of processes that live or are being started.
     pub alive: Vec<u64>,
     pub agent: Rc<dyn Adapter>,
@@ -45,8 +45,6 @@ pub(super) struct Worker {
     pub talk: Talk,
     /// What is to be said once the turn under way is over.
     pub unsaid: Option<Unsaid>,
-    /// Its only prompt, as long as it may turn out to be a short worker.
-    pub young: Option<Prompt>,
     /// Its questions that came as files, by their names.
     pub asks: Vec<String>,
     /// A report of the channel was handed to the engine and not refused.
@@ -137,13 +135,13 @@ pub fn open_streams(
         };
         // A pipe that cannot be read any more has nothing more to say.
         let _ = tokio::join!(
-            pump(&out_from, gone(exit.clone()), |chunk| {
+            pump(out_from, gone(exit.clone()), |chunk| {
                 output.take_in(Stream::Stdout, chunk);
                 if output.take_turn_over() {
                     let _ = news.send(ProcessNews::TurnOver { key });
                 }
             }),
-            pump(&err_from, gone(exit.clone()), |chunk| output
+            pump(err_from, gone(exit.clone()), |chunk| output
                 .take_in(Stream::Stderr, chunk)),
         );
         gone(exit.clone()).await;

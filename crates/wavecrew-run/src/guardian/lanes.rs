@@ -4,14 +4,15 @@
 //! Children are kept per thread by the kernel. What the lanes start is theirs, what the guardian adopts is the main thread's:
 //! that is how the two are told apart even before a start has been reported.
 
+use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use rustix::io::Errno;
@@ -49,70 +50,110 @@ pub struct Done {
 
 #[derive(Debug)]
 pub struct Lanes {
-    jobs: Sender<Job>,
+    shared: Arc<Shared>,
     done: Receiver<Done>,
-    stop: Arc<AtomicBool>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    /// Something is in the queue, or it is closed.
+    called: Condvar,
+    stop: AtomicBool,
+    /// Starts that the main thread has not taken over.
+    untold: AtomicUsize,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    jobs: VecDeque<Job>,
+    closed: bool,
 }
 
 impl Lanes {
-    /// `wake` gets a byte whenever something is done.
+    /// `wake` gets a byte when several starts are done; a few are taken over whenever the main thread wakes up, which it
+    /// does soon while anything is being started.
     pub fn open(wake: &UnixStream) -> io::Result<Self> {
-        let (jobs, waiting) = channel();
         let (finished, done) = channel();
-        let waiting = Arc::new(Mutex::new(waiting));
-        let stop = Arc::new(AtomicBool::new(false));
+        let shared = Arc::<Shared>::default();
         for _ in 0..LANES {
             let lane = Lane {
-                waiting: Arc::clone(&waiting),
+                shared: Arc::clone(&shared),
                 finished: finished.clone(),
                 wake: wake.try_clone()?,
-                stop: Arc::clone(&stop),
             };
             thread::Builder::new()
                 .stack_size(STACK)
                 .spawn(move || lane.work())?;
         }
-        Ok(Self { jobs, done, stop })
+        Ok(Self { shared, done })
     }
 
     pub fn add(&self, job: Job) {
-        // The lanes end only after this sender.
-        let _ = self.jobs.send(job);
+        self.shared.queue().jobs.push_back(job);
+        self.shared.called.notify_one();
     }
 
     pub fn next_done(&self) -> Option<Done> {
-        self.done.try_recv().ok()
+        let done = self.done.try_recv().ok()?;
+        self.shared.untold.fetch_sub(1, Ordering::Relaxed);
+        Some(done)
     }
 
     /// Nothing new is started from here on; what waits comes back as cancelled.
     pub fn stop(&self) {
-        self.stop.store(true, Ordering::SeqCst);
+        self.shared.stop.store(true, Ordering::SeqCst);
+    }
+}
+
+impl Drop for Lanes {
+    fn drop(&mut self) {
+        self.shared.queue().closed = true;
+        self.shared.called.notify_all();
+    }
+}
+
+impl Shared {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next job; `None` when there will be none.
+    fn next_job(&self) -> Option<Job> {
+        let mut queue = self.queue();
+        loop {
+            match queue.jobs.pop_front() {
+                Some(job) => return Some(job),
+                None if queue.closed => return None,
+                None => queue = self.called.wait(queue).unwrap_or_else(PoisonError::into_inner),
+            }
+        }
     }
 }
 
 struct Lane {
-    waiting: Arc<Mutex<Receiver<Job>>>,
+    shared: Arc<Shared>,
     finished: Sender<Done>,
     wake: UnixStream,
-    stop: Arc<AtomicBool>,
 }
 
 impl Lane {
     fn work(mut self) {
-        loop {
-            let job = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
-            let Ok(job) = job else { return };
+        while let Some(job) = self.shared.next_job() {
             let Job { key, number, .. } = job;
-            let started = if self.stop.load(Ordering::SeqCst) {
+            let started = if self.shared.stop.load(Ordering::SeqCst) {
                 Err(Errno::CANCELED)
             } else {
                 start(job)
             };
+            let untold = self.shared.untold.fetch_add(1, Ordering::Relaxed) + 1;
             if self.finished.send(Done { key, number, started }).is_err() {
                 return;
             }
-            // A full socket wakes as well as one byte more.
-            let _ = self.wake.write(&[0]);
+            if untold >= LANES {
+                // A full socket wakes as well as one byte more.
+                let _ = self.wake.write(&[0]);
+            }
         }
     }
 }

@@ -111,6 +111,9 @@ enum Coordinator {
     Gone,
 }
 
+/// When to look again what was started, if nothing else happens meanwhile. With many short workers something does, so that
+/// a start and the end that follows it are told at once.
+const STARTED_WITHIN: Duration = Duration::from_millis(5);
 /// A start that takes longer hangs, for instance on a folder of a server that is gone.
 const STUCK: Duration = Duration::from_secs(6);
 
@@ -159,7 +162,9 @@ impl Server {
             .chain(&self.strays)
             .filter_map(Sweep::deadline)
             .min();
-        let timeout = due.map(|at| timespec(at.saturating_duration_since(Instant::now())));
+        let due = due.map(|at| at.saturating_duration_since(Instant::now()));
+        let starting = (!self.starting.is_empty()).then_some(STARTED_WITHIN);
+        let timeout = due.into_iter().chain(starting).min().map(timespec);
         let mut wanted = PollFlags::empty();
         wanted.set(PollFlags::IN, self.starting.len() < MOST_JOBS);
         wanted.set(PollFlags::OUT, !self.outgoing.is_empty());

@@ -3,8 +3,9 @@
 use std::cell::RefCell;
 use std::future::Future;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::pin::pin;
+use std::time::Duration;
 
 use tokio::net::unix::pipe::{Receiver, Sender};
 
@@ -14,16 +15,20 @@ use rustix::pipe::{PipeFlags, pipe_with};
 const SHARE: usize = 1 << 20;
 const CHUNK: usize = 64 << 10;
 
+/// How long a pipe is left alone at first. What comes meanwhile waits in it; a worker that is gone by then has all of it read
+/// at once, without ever being watched, which costs more than the reading.
+const UNWATCHED: Duration = Duration::from_millis(20);
+
 thread_local! {
     // One buffer for all pumps of the thread: a thousand idle workers must not cost a thousand buffers.
     static BUFFER: RefCell<Box<[u8]>> = RefCell::new(vec![0; CHUNK].into());
 }
 
 /// A pipe for what a worker prints: our end, and the end for [`super::Spawn`].
-pub fn output_pipe() -> io::Result<(Receiver, OwnedFd)> {
+pub fn output_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
     rustix::io::ioctl_fionbio(&reader, true)?;
-    Ok((Receiver::from_owned_fd_unchecked(reader)?, writer))
+    Ok((reader, writer))
 }
 
 /// A pipe into a worker's stdin: the end for [`super::Spawn`], and ours. For a text that is known beforehand an opened file
@@ -42,20 +47,23 @@ pub fn no_input() -> io::Result<OwnedFd> {
 /// Hands everything that comes out of `from` to `on_chunk`, until its end or until `stop` is ready; what had been
 /// written before `stop` is still delivered. Returns the number of bytes. A slow `on_chunk` slows the worker, never memory.
 pub async fn pump(
-    from: &Receiver,
+    from: OwnedFd,
     stop: impl Future<Output = ()>,
     mut on_chunk: impl FnMut(&[u8]),
 ) -> io::Result<u64> {
     let mut stop = pin!(stop);
     let mut total = 0;
+    if tokio::time::timeout(UNWATCHED, &mut stop).await.is_ok() {
+        read_rest(&from, &mut total, &mut on_chunk)?;
+        return Ok(total);
+    }
+    let from = Receiver::from_owned_fd_unchecked(from)?;
     loop {
         tokio::select! {
             biased;
             ready = from.readable() => ready?,
             () = &mut stop => {
-                // Ask the pipe itself: the reactor may not know yet what is in it. One share is more than a pipe
-                // holds; whoever writes more after the stop is not our worker any more.
-                read_share(|buffer| Ok(rustix::io::read(from, buffer)?), &mut total, &mut on_chunk)?;
+                read_rest(&from, &mut total, &mut on_chunk)?;
                 return Ok(total);
             }
         }
@@ -65,6 +73,17 @@ pub async fn pump(
             Share::More => tokio::task::yield_now().await,
         }
     }
+}
+
+/// Asks the pipe itself: the reactor may not know yet what is in it. One share is more than a pipe holds; whoever writes more
+/// after the stop is not our worker any more.
+fn read_rest(from: impl AsFd, total: &mut u64, on_chunk: &mut impl FnMut(&[u8])) -> io::Result<()> {
+    read_share(
+        |buffer| Ok(rustix::io::read(from.as_fd(), buffer)?),
+        total,
+        on_chunk,
+    )?;
+    Ok(())
 }
 
 enum Share {

@@ -27,7 +27,7 @@ fn arguments_environment_folder_and_output_arrive() {
         worker.stdout = to;
         crew.guardian.spawn(1, worker).unwrap();
         let mut text = Vec::new();
-        let n = pump(&from, pending(), |chunk| text.extend_from_slice(chunk))
+        let n = pump(from, pending(), |chunk| text.extend_from_slice(chunk))
             .await
             .unwrap();
         let folder = crew.folder.path().canonicalize().unwrap();
@@ -172,7 +172,7 @@ fn a_flood_of_output_is_pumped_in_chunks() {
         worker.stdout = to;
         crew.guardian.spawn(1, worker).unwrap();
         let mut largest = 0;
-        let n = pump(&from, pending(), |chunk| largest = largest.max(chunk.len()))
+        let n = pump(from, pending(), |chunk| largest = largest.max(chunk.len()))
             .await
             .unwrap();
         assert_eq!(n, FLOOD);
@@ -189,7 +189,7 @@ fn a_pump_stops_although_somebody_holds_the_pipe() {
         let (from, to) = output_pipe().unwrap();
         rustix::io::write(&to, b"last words").unwrap();
         let mut text = Vec::new();
-        pump(&from, std::future::ready(()), |chunk| {
+        pump(from, std::future::ready(()), |chunk| {
             text.extend_from_slice(chunk);
         })
         .await

@@ -9,6 +9,9 @@ use std::path::Path;
 pub struct Token(String);
 
 impl Token {
+    /// Of a random one.
+    pub(super) const LENGTH: usize = 32;
+
     /// 128 random bits.
     pub fn random() -> Result<Self, StoreError> {
         let mut bytes = [0; 16];

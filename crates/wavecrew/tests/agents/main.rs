@@ -220,10 +220,10 @@ const COMMON: [Trouble; 3] = [
     ("429 once", "flaky1", "ok"),
 ];
 
-/// Over this protocol it hands on the words of its service without the status.
+/// Over this protocol it hands on the words of its service without the status, so that they have to tell.
 const COMMON_WITHOUT_STATUS: [Trouble; 3] = [
-    ("400", "e400", "crashed"),
-    ("401", "e401", "crashed"),
+    ("400", "w400", "refused"),
+    ("401", "w401", "auth"),
     ("429 once", "flaky1", "ok"),
 ];
 
@@ -359,7 +359,7 @@ agents! {
         clock: "60" [("hang", "hang", "timeout")],
     }
     acp_opencode {
-        soon: [("429", "e429", "crashed")],
+        soon: [("429", "w429", "rate_limited")],
         late: {
             gives_up_late_on_500: ("500", "e500", "crashed"),
             gives_up_late_on_a_cut_stream: ("cut stream", "cut2", "crashed"),
@@ -379,10 +379,10 @@ agents! {
 }
 
 /// The service refuses longer than the agent tries: it is waited for, and the task is done with one attempt that counts.
-fn waited_for(agent: &'static str) {
+fn waited_for(agent: &'static str, mode: &str) {
     let Some(lab) = Lab::new(agent) else { return };
     let row = Row::one_shot(format!("@@final {REPORT}"));
-    let ran = lab.run("project", &lab.model.base("flaky5"), &row, &["--attempts", "1"]);
+    let ran = lab.run("project", &lab.model.base(mode), &row, &["--attempts", "1"]);
     ran.ends("ok");
     assert_eq!(ran.code, Some(0), "{}", ran.said);
     ran.is_postponed("rate_limited");
@@ -397,12 +397,17 @@ fn waited_for(agent: &'static str) {
 
 #[test]
 fn codex_is_waited_for() {
-    waited_for("codex");
+    waited_for("codex", "flaky5");
 }
 
 #[test]
 fn claude_is_waited_for() {
-    waited_for("claude");
+    waited_for("claude", "flaky5");
+}
+
+#[test]
+fn opencode_is_waited_for_over_acp() {
+    waited_for("acp_opencode", "flaky5w429");
 }
 
 /// `wavecrew agents` finds what is installed, and `agents test` has one of them do something.

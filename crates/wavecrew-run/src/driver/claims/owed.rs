@@ -74,6 +74,9 @@ fn check_debt(session: &Path, project: &Path, debt: &Debt<'_>, findings: &mut Fi
 
 /// The files that are there of what is owed, named from the session folder.
 pub(super) fn delivered(session_dir: &Path, debts: &Debts<'_>) -> Vec<String> {
+    if debts.of_worker.is_empty() && debts.of_engine.is_empty() {
+        return vec![];
+    }
     let Ok(session) = session_dir.canonicalize() else {
         return vec![];
     };
