@@ -45,12 +45,13 @@ impl Baseline {
         for framework in &bench.scope.frameworks {
             let result = match bench.own_suite(framework, Wanted::TestsAndCoverage) {
                 Ok(found) => SuiteResult::Measurement(found),
-                Err(error @ Trouble::Environment(MeasureError::Stopped)) => return Err(error),
+                Err(error @ (Trouble::Environment(MeasureError::Stopped) | Trouble::Disk(_))) => {
+                    return Err(error);
+                }
                 Err(error @ Trouble::Environment(_)) => SuiteResult::Error {
                     message: error.to_string(),
                     help: error.help(),
                 },
-                Err(error @ Trouble::Disk(_)) => return Err(error),
             };
             suites.push(Suite {
                 root: framework.root.clone(),

@@ -444,6 +444,13 @@ impl Ledger {
             .map(|(name, pool)| (name.as_str(), pool))
     }
 
+    /// Keeps when the attempt before the next one was made.
+    fn remember_attempt(&mut self, task: &str) {
+        let state = self.plan.find(task).map(|task| self.task(task));
+        let span = state.and_then(|state| state.started.zip(state.ended));
+        self.earlier.extend(span);
+    }
+
     /// Takes in one event. Events of tasks that are no longer in the plan are history and change nothing.
     pub fn apply(&mut self, event: &Event) {
         self.time.hear(event);
@@ -461,12 +468,8 @@ impl Ledger {
                     self.agent = Arc::from(agent.as_str());
                 }
                 let made_from = (*print, Arc::clone(&self.agent));
-                let mut before = None;
-                self.change(task, |state| {
-                    before = state.started.zip(state.ended);
-                    state.begin(*at, *attempt, made_from);
-                });
-                self.earlier.extend(before);
+                self.remember_attempt(task);
+                self.change(task, |state| state.begin(*at, *attempt, made_from));
             }
             Event::Finished {
                 at,

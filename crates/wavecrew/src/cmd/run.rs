@@ -180,8 +180,12 @@ impl Args {
 
     /// What becomes of the tests of a session that is over.
     fn after(&self, project: &Path, dir: &SessionDir, exit: Exit, global: &Global) -> Result<Exit, Failure> {
+        let yes = self.how.flags.yes;
         if exit == Exit::Done && self.words.testing.apply {
-            launch::apply::apply(project, dir, self.how.flags.yes, global)?;
+            launch::apply::apply(project, dir, yes, global)?;
+        } else if exit == Exit::Done && yes {
+            // Whoever was asked knows.
+            launch::apply::tell_how(dir, global);
         }
         Ok(exit)
     }

@@ -36,6 +36,17 @@ pub fn settle(dir: &SessionDir, exit: Exit) {
     }
 }
 
+/// How the tests of a session that is over come into the project.
+pub fn tell_how(dir: &SessionDir, global: &Global) {
+    if dir.path().join("scope.json").exists() {
+        let command = format!("wavecrew testing --continue {} --apply", dir.id());
+        say(
+            global,
+            &format!("Tests    copy them into the project with `{command}`"),
+        );
+    }
+}
+
 /// Copies kept tests into the project, after showing them.
 pub fn apply(project: &Path, dir: &SessionDir, yes: bool, global: &Global) -> Result<(), Failure> {
     let disk = |error: io::Error| testing::disk(&error);

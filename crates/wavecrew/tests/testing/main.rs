@@ -10,4 +10,5 @@ mod lab;
 mod liars;
 mod offline;
 mod rounds;
+mod several;
 mod terminal;
