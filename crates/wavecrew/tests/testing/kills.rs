@@ -20,12 +20,18 @@ const STEPS: [&str; 9] = [
     "TESTANA-001",
 ];
 
-/// Whoever passes a gate that is shut says so, and stays there until it is killed.
+/// Whoever passes a gate that is shut says so, and stays there until it is killed. Tests are run when the generator's work is
+/// looked at, too: only runs for the executor's row are held as measurements.
 const GATE: &str = r#"
 import pathlib, time
 
 def gate(name):
     place = pathlib.Path(__file__).parent
+    if name.startswith("measuring"):
+        [journal] = place.parent.glob("project/.workflow/.csv-wave/*/journal.ndjson")
+        starts = [line for line in journal.read_text().splitlines() if '"e":"attempt_started"' in line]
+        if '"task":"TESTRUN-001"' not in starts[-1]:
+            return
     if (place / "shut" / name).exists():
         (place / "reached" / name).touch()
         while True:
