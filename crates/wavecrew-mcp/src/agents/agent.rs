@@ -10,7 +10,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{oneshot, watch};
 use wavecrew_core::engine::{Permission, Reply, UNATTENDED, Wish};
 use wavecrew_run::agent::{Adapter, AgentSetting};
-use wavecrew_run::driver::talk::{Output, ProcessNews, Talk, last_message, write_prompt};
+use wavecrew_run::driver::talk::{Life, Output, ProcessNews, Talk, last_message, write_prompt};
 use wavecrew_run::guardian::Guardian;
 use wavecrew_run::process::Exit;
 use wavecrew_run::worktree::Worktree;
@@ -64,7 +64,7 @@ impl Agent {
         &mut self,
         project: &Path,
         (key, guardian, news): Starter<'_>,
-    ) -> Option<watch::Sender<Option<Exit>>> {
+    ) -> Option<watch::Sender<Life>> {
         if matches!(self.doing, Doing::Working(_)) || self.closing.is_some() {
             return None;
         }
@@ -90,14 +90,14 @@ impl Agent {
             home: &self.home,
             number: self.turns,
         };
-        let started = turn.prepare(key, &self.output, news).and_then(|(spawn, exited)| {
+        let started = turn.prepare(key, &self.output, news).and_then(|(spawn, life)| {
             guardian.spawn(key, spawn).map_err(|error| error.to_string())?;
-            Ok(exited)
+            Ok(life)
         });
         match started {
-            Ok(exited) => {
+            Ok(life) => {
                 self.doing = Doing::Working(key);
-                Some(exited)
+                Some(life)
             }
             Err(error) => {
                 self.output.hang_up();

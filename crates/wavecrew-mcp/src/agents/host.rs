@@ -13,7 +13,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{oneshot, watch};
 use wavecrew_run::agent::stream::Usage;
 use wavecrew_run::agent::{AgentSettings, Redactor, by_name};
-use wavecrew_run::driver::talk::{Output, ProcessNews, Talk, conversation_id};
+use wavecrew_run::driver::talk::{Life, Output, ProcessNews, Talk, conversation_id};
 use wavecrew_run::guardian::{Guardian, GuardianCommand};
 use wavecrew_run::process::{Exit, Notice};
 use wavecrew_run::worktree::{Isolation, Worktree};
@@ -75,7 +75,7 @@ struct Host {
     guardian: Guardian,
     agents: HashMap<String, Agent>,
     /// Whose process it is, and what tells its pumps that it is gone.
-    processes: HashMap<u64, (String, watch::Sender<Option<Exit>>)>,
+    processes: HashMap<u64, (String, watch::Sender<Life>)>,
     next_key: u64,
     redactor: Rc<Redactor>,
     news: UnboundedSender<ProcessNews>,
@@ -98,9 +98,9 @@ impl Host {
                     Notice::Spawned { .. } => {}
                     Notice::SpawnFailed { key, error } => self.failed(key, error.to_string()),
                     Notice::Exited { key, status, .. } => {
-                        if let Some((_, exited)) = self.processes.get(&key) {
+                        if let Some((_, life)) = self.processes.get(&key) {
                             // The pumps answer once they have heard the rest.
-                            let _ = exited.send(Some(status));
+                            let _ = life.send(Life::Gone(status));
                         }
                     }
                     Notice::GuardianLost => return Some(self.lost()),
@@ -250,8 +250,8 @@ impl Host {
             return;
         };
         let starter = (self.next_key, &self.guardian, self.news.clone());
-        if let Some(exited) = agent.go_on(&self.project, starter) {
-            self.processes.insert(self.next_key, (id.to_owned(), exited));
+        if let Some(life) = agent.go_on(&self.project, starter) {
+            self.processes.insert(self.next_key, (id.to_owned(), life));
             self.next_key += 1;
         }
     }

@@ -10,8 +10,10 @@ use wavecrew_core::id::ExecMode;
 use wavecrew_core::team::Access;
 use wavecrew_run::agent::launch::{Conversation, Request, Stdin};
 use wavecrew_run::agent::{Adapter, AgentSetting};
-use wavecrew_run::driver::talk::{Output, ProcessNews, open_streams, resolve, write_files, write_prompt};
-use wavecrew_run::process::{Exit, Spawn};
+use wavecrew_run::driver::talk::{
+    Life, Output, ProcessNews, open_streams, resolve, write_files, write_prompt,
+};
+use wavecrew_run::process::Spawn;
 
 /// A turn that is to be started with a process of its own.
 pub(super) struct Turn<'a> {
@@ -40,7 +42,7 @@ impl Turn<'_> {
         key: u64,
         output: &Rc<Output>,
         news: UnboundedSender<ProcessNews>,
-    ) -> Result<(Spawn, watch::Sender<Option<Exit>>), String> {
+    ) -> Result<(Spawn, watch::Sender<Life>), String> {
         let scratch = self.home.join("scratch");
         let launch = self.agent.launch(&Request {
             prompt: self.message,
@@ -63,7 +65,8 @@ impl Turn<'_> {
         };
         let path = prompt_file(self.home, self.number);
         let prompt = write_prompt(&path, &text).map_err(|error| error.to_string())?;
-        let streams = open_streams(key, output, news, prompt, spoken).map_err(|error| error.to_string())?;
+        let streams = open_streams(key, output, news, prompt, spoken, Life::Watched);
+        let streams = streams.map_err(|error| error.to_string())?;
         let mut env: Vec<(OsString, OsString)> = vec![
             ("WAVECREW_PROMPT_FILE".into(), path.into_os_string()),
             ("WAVECREW_TURN".into(), self.number.to_string().into()),
@@ -80,6 +83,6 @@ impl Turn<'_> {
             stdout: streams.stdout,
             stderr: streams.stderr,
         };
-        Ok((spawn, streams.exited))
+        Ok((spawn, streams.life))
     }
 }

@@ -32,7 +32,7 @@ pub mod talk {
     pub use super::output::Output;
     pub use super::session::resolve;
     pub use super::turn::{conversation_id, failure_words, last_message};
-    pub use super::worker::{ProcessNews, Streams, Talk, open_streams};
+    pub use super::worker::{Life, ProcessNews, Streams, Talk, open_streams};
 }
 pub use reporter::{Reporter, Running};
 pub use session::{Folders, NewSession, OpenSession, SessionError, replay};
@@ -60,10 +60,13 @@ use wavecrew_core::engine::{
 use wavecrew_core::event::{Ending, Event};
 use wavecrew_core::time::Timestamp;
 use wavecrew_store::{Attempts, StoreError, Syncer};
-use worker::{ProcessNews, Worker};
+use worker::{Life, ProcessNews, Worker};
 
 /// How often clocks, edits and words from outside are looked at.
 const TICK: Duration = Duration::from_millis(100);
+
+/// A process that is gone by then never has its pipes watched.
+const YOUNG: Duration = Duration::from_millis(20);
 
 /// Results that arrive within this time share a sync.
 const BETWEEN_SYNCS: Duration = Duration::from_millis(20);
@@ -107,8 +110,10 @@ pub struct Driver<'a> {
     redactor: Rc<Redactor>,
     guardian: Guardian,
     workers: BTreeMap<WorkerId, Worker>,
-    /// Which worker a process belongs to, and what tells its pumps that it is gone.
-    processes: HashMap<u64, (WorkerId, watch::Sender<Option<crate::process::Exit>>)>,
+    /// Which worker a process belongs to, and what tells its pumps how it is.
+    processes: HashMap<u64, (WorkerId, watch::Sender<Life>)>,
+    /// Processes whose pipes nobody watches, and since when, the oldest first.
+    young: VecDeque<(Instant, u64)>,
     next_key: u64,
     /// Since when no more than one worker has been there.
     alone_since: SystemTime,
@@ -231,6 +236,7 @@ impl<'a> Driver<'a> {
             guardian,
             workers: BTreeMap::new(),
             processes: HashMap::new(),
+            young: VecDeque::new(),
             next_key: 1,
             alone_since: UNIX_EPOCH,
             checks: HashMap::new(),
@@ -270,6 +276,8 @@ impl<'a> Driver<'a> {
         let mut hangup = signal(SignalKind::hangup()).map_err(signal_error)?;
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut grows = tokio::time::interval(YOUNG);
+        grows.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut recovered = self.session.take_recovered();
         for report in &mut recovered {
             report.body = self.redactor.text(&report.body);
@@ -303,6 +311,22 @@ impl<'a> Driver<'a> {
                 _ = terminate.recv() => self.inputs.push_back(Input::Stop(StopKind::Interrupt)),
                 _ = hangup.recv() => self.inputs.push_back(Input::Stop(StopKind::Interrupt)),
                 _ = ticks.tick() => self.tick()?,
+                _ = grows.tick(), if !self.young.is_empty() => self.watch_the_grown(),
+            }
+        }
+    }
+
+    /// Processes that are still there after a while have their pipes watched.
+    fn watch_the_grown(&mut self) {
+        while let Some((_, key)) = self.young.pop_front_if(|(since, _)| since.elapsed() >= YOUNG) {
+            if let Some((_, life)) = self.processes.get(&key) {
+                life.send_if_modified(|life| {
+                    let grows = matches!(life, Life::Young);
+                    if grows {
+                        *life = Life::Watched;
+                    }
+                    grows
+                });
             }
         }
     }
@@ -365,10 +389,10 @@ impl<'a> Driver<'a> {
             }
             ProcessNotice::Exited { key, status, .. } => {
                 if !self.check_exited(key, status)
-                    && let Some((_, exited)) = self.processes.get(&key)
+                    && let Some((_, life)) = self.processes.get(&key)
                 {
                     // Its pumps answer with `ProcessNews::Ended` once they have taken in the rest.
-                    let _ = exited.send(Some(status));
+                    let _ = life.send(Life::Gone(status));
                 }
             }
             ProcessNotice::GuardianLost => return Err(DriveError::GuardianLost),

@@ -2,7 +2,7 @@
 
 use super::files::{read_result_file, scratch_folder, write_files, write_prompt};
 use super::output::Output;
-use super::worker::{Unsaid, open_streams};
+use super::worker::{Life, Unsaid, open_streams};
 use super::{DriveError, Driver, usage};
 use crate::agent::launch::{McpServer, Request, Stdin};
 use crate::agent::stream::{End, Expects, FailKind, Failure, Outcome, Stopped};
@@ -117,7 +117,12 @@ impl Driver<'_> {
         let key = self.next_key;
         self.next_key += 1;
         let spoken = dialogue.map(|dialogue| (dialogue, message));
-        let opened = open_streams(key, &state.output, self.process_news.clone(), prompt, spoken);
+        let news = self.process_news.clone();
+        let life = match spoken {
+            Some(_) => Life::Watched,
+            None => Life::Young,
+        };
+        let opened = open_streams(key, &state.output, news, prompt, spoken, life);
         let streams = match opened {
             Ok(streams) => streams,
             Err(error) => {
@@ -129,7 +134,8 @@ impl Driver<'_> {
         };
         state.alive.push(key);
         state.turn = turn;
-        self.processes.insert(key, (worker, streams.exited));
+        self.processes.insert(key, (worker, streams.life));
+        self.young.push_back((Instant::now(), key));
         let cwd = state.folder.clone();
         self.tape_begin(worker, key, turn);
         let spec = Spawn {

@@ -4,7 +4,7 @@ use super::output::{Output, Stream};
 use super::shorts::Place;
 use crate::agent::launch::Conversation;
 use crate::agent::{Adapter, Dialogue, Memory};
-use crate::process::{Exit, input_pipe, output_pipe, pump};
+use crate::process::{Exit, input_pipe, output_pipe, pump, take_rest};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -107,12 +107,22 @@ impl Talk {
     }
 }
 
-/// The ends of a new process's streams, and what tells its pumps that it is gone.
+/// What the pumps of a process know of it.
+#[derive(Clone, Copy)]
+pub enum Life {
+    /// It may be gone before long: what it prints waits in its pipes, because watching them would cost more than reading them.
+    Young,
+    /// It lives, and what it prints is taken in as it comes.
+    Watched,
+    Gone(Exit),
+}
+
+/// The ends of a new process's streams, and what tells its pumps how it is.
 pub struct Streams {
     pub stdin: OwnedFd,
     pub stdout: OwnedFd,
     pub stderr: OwnedFd,
-    pub exited: watch::Sender<Option<Exit>>,
+    pub life: watch::Sender<Life>,
 }
 
 /// Opens pipes and starts the pumps that take in what comes through them, until the process is gone. It reads `prompt`, or
@@ -123,38 +133,46 @@ pub fn open_streams(
     news: UnboundedSender<ProcessNews>,
     prompt: OwnedFd,
     spoken: Option<(Box<dyn Dialogue>, &str)>,
+    life: Life,
 ) -> io::Result<Streams> {
     let (out_from, stdout) = output_pipe()?;
     let (err_from, stderr) = output_pipe()?;
-    let (exited, exit) = watch::channel(None::<Exit>);
+    let (life, mut lives) = watch::channel(life);
     let (speaker, output) = (output, Rc::clone(output));
     tokio::task::spawn_local(async move {
-        let gone = |mut exit: watch::Receiver<Option<Exit>>| async move {
+        let gone = |mut lives: watch::Receiver<Life>| async move {
             // The driver drops its end when nothing was started.
-            let _ = exit.wait_for(Option::is_some).await;
+            let _ = lives.wait_for(|life| matches!(life, Life::Gone(_))).await;
         };
+        let printed = |chunk: &[u8]| {
+            output.take_in(Stream::Stdout, chunk);
+            if output.take_turn_over() {
+                let _ = news.send(ProcessNews::TurnOver { key });
+            }
+        };
+        let complained = |chunk: &[u8]| output.take_in(Stream::Stderr, chunk);
+        let grown = lives.wait_for(|life| !matches!(life, Life::Young)).await;
+        let watched = grown.is_ok_and(|life| matches!(*life, Life::Watched));
         // A pipe that cannot be read any more has nothing more to say.
-        let _ = tokio::join!(
-            pump(out_from, gone(exit.clone()), |chunk| {
-                output.take_in(Stream::Stdout, chunk);
-                if output.take_turn_over() {
-                    let _ = news.send(ProcessNews::TurnOver { key });
-                }
-            }),
-            pump(err_from, gone(exit.clone()), |chunk| output
-                .take_in(Stream::Stderr, chunk)),
-        );
-        gone(exit.clone()).await;
-        let exit = *exit.borrow();
-        if let Some(exit) = exit {
+        let _ = if watched {
+            tokio::join!(
+                pump(out_from, gone(lives.clone()), printed),
+                pump(err_from, gone(lives.clone()), complained),
+            )
+        } else {
+            (take_rest(out_from, printed), take_rest(err_from, complained))
+        };
+        gone(lives.clone()).await;
+        let life = *lives.borrow();
+        if let Life::Gone(exit) = life {
             let _ = news.send(ProcessNews::Ended { key, exit });
         }
     });
     let stdin = match spoken {
         None => prompt,
         Some((dialogue, message)) => {
-            let (stdin, line) = open_line()?;
-            speaker.converse(dialogue, line);
+            let (stdin, way_in) = open_line()?;
+            speaker.converse(dialogue, way_in);
             speaker.say(message);
             stdin
         }
@@ -163,7 +181,7 @@ pub fn open_streams(
         stdin,
         stdout,
         stderr,
-        exited,
+        life,
     })
 }
 

@@ -19,7 +19,7 @@ pub use environment::{WORKER_VARIABLE, outer_agent_markers};
 pub(crate) use identity::process_id;
 pub use identity::{Leftovers, current, end_leftovers, is_alive};
 pub use limits::{check_open_files_limit, raise_open_files_limit};
-pub use pipes::{input_pipe, no_input, output_pipe, pump};
+pub use pipes::{input_pipe, no_input, output_pipe, pump, take_rest};
 pub use wavecrew_core::event::ProcessId;
 pub use wavecrew_process::{Apart, end_all_descendants, start_apart};
 pub(crate) use wavecrew_process::{KILL_PAUSE, end, freeze_and_kill, signal, table};

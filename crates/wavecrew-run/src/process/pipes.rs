@@ -5,7 +5,6 @@ use std::future::Future;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::pin::pin;
-use std::time::Duration;
 
 use tokio::net::unix::pipe::{Receiver, Sender};
 
@@ -14,10 +13,6 @@ use rustix::pipe::{PipeFlags, pipe_with};
 /// Read at once from one pipe before others get their turn.
 const SHARE: usize = 1 << 20;
 const CHUNK: usize = 64 << 10;
-
-/// How long a pipe is left alone at first. What comes meanwhile waits in it; a worker that is gone by then has all of it read
-/// at once, without ever being watched, which costs more than the reading.
-const UNWATCHED: Duration = Duration::from_millis(20);
 
 thread_local! {
     // One buffer for all pumps of the thread: a thousand idle workers must not cost a thousand buffers.
@@ -53,18 +48,13 @@ pub async fn pump(
 ) -> io::Result<u64> {
     let mut stop = pin!(stop);
     let mut total = 0;
-    if tokio::time::timeout(UNWATCHED, &mut stop).await.is_ok() {
-        read_rest(&from, &mut total, &mut on_chunk)?;
-        return Ok(total);
-    }
     let from = Receiver::from_owned_fd_unchecked(from)?;
     loop {
         tokio::select! {
             biased;
             ready = from.readable() => ready?,
             () = &mut stop => {
-                read_rest(&from, &mut total, &mut on_chunk)?;
-                return Ok(total);
+                return Ok(total + take_rest(&from, on_chunk)?);
             }
         }
         match read_share(|buffer| from.try_read(buffer), &mut total, &mut on_chunk)? {
@@ -75,15 +65,13 @@ pub async fn pump(
     }
 }
 
-/// Asks the pipe itself: the reactor may not know yet what is in it. One share is more than a pipe holds; whoever writes more
-/// after the stop is not our worker any more.
-fn read_rest(from: impl AsFd, total: &mut u64, on_chunk: &mut impl FnMut(&[u8])) -> io::Result<()> {
-    read_share(
-        |buffer| Ok(rustix::io::read(from.as_fd(), buffer)?),
-        total,
-        on_chunk,
-    )?;
-    Ok(())
+/// Hands over what is in a pipe now. Asks the pipe itself: the reactor may not know yet. One share is more than a pipe holds;
+/// whoever writes more after that is not our worker any more.
+pub fn take_rest(from: impl AsFd, mut on_chunk: impl FnMut(&[u8])) -> io::Result<u64> {
+    let mut total = 0;
+    let read = |buffer: &mut [u8]| Ok(rustix::io::read(from.as_fd(), buffer)?);
+    read_share(read, &mut total, &mut on_chunk)?;
+    Ok(total)
 }
 
 enum Share {
