@@ -181,11 +181,12 @@ fn survivors(text: &mut String, result: &RunResult) {
 /// What earlier rounds came to.
 fn history(text: &mut String, case: &Case<'_>) {
     let mut lines = String::new();
-    for run in rounds::history(case.session, case.layer, case.task, case.attempt) {
+    let history = rounds::history(case.session, case.layer, case.task, case.attempt);
+    for (nth, run) in (1..).zip(history) {
         let covered = run.coverage_achieved.unwrap_or_else(|| "unknown".to_owned());
         lines.push_str(&format!(
-            "- run {}: pass rate {}, coverage {covered} %, {} tests\n",
-            run.attempt, run.delivered.pass_rate, run.delivered.tests
+            "- run {nth}: pass rate {}, coverage {covered} %, {} tests\n",
+            run.delivered.pass_rate, run.delivered.tests
         ));
         for test in run.rejected.iter().take(5) {
             lines.push_str(&format!("  - `{}` {}\n", test.id, test.why.told()));

@@ -78,7 +78,7 @@ impl RunResult {
     pub fn write(&self, session: &Path) -> io::Result<()> {
         let mut text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
         text.push(b'\n');
-        fs::write(rounds::run_file(session, &self.layer), text)
+        rounds::whole(&rounds::run_file(session, &self.layer), &text)
     }
 
     /// Tests that passed and add nothing to the others.

@@ -326,12 +326,16 @@ fn findings(case: &Case<'_>, result: &RunResult) -> String {
         "{} of {} tests kept, pass rate {}",
         result.accepted.tests, result.delivered.tests, result.delivered.pass_rate
     );
-    match &result.coverage_achieved {
-        Some(covered) => text.push_str(&format!(
+    if let Some(covered) = &result.coverage_achieved {
+        text.push_str(&format!(
             ", {covered} % of the lines in scope covered (target {})",
             case.target
-        )),
-        None => text.push_str(", coverage unknown"),
+        ));
+    } else {
+        let why = result.notes.iter().map(|note| note.what.as_str());
+        let mut why = why.filter_map(|what| what.strip_suffix(": only the pass rate is known"));
+        let why = why.next().unwrap_or("no coverage tool");
+        text.push_str(&format!(", coverage unknown: {why}"));
     }
     if let Some(m) = result.mutation.as_ref().filter(|m| m.total > 0) {
         text.push_str(&format!(

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
+use crate::rounds::whole;
+
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Manifest {
     pub project: PathBuf,
@@ -53,9 +55,7 @@ impl Manifest {
 
     pub(super) fn write(&self, path: &Path) -> io::Result<()> {
         let text = serde_json::to_vec(self).map_err(io::Error::other)?;
-        let part = path.with_extension("part");
-        fs::write(&part, text)?;
-        fs::rename(part, path)
+        whole(path, &text)
     }
 
     pub fn names(&self) -> impl Iterator<Item = &Path> {

@@ -2,8 +2,9 @@
 
 pub mod agents;
 pub mod apply;
-mod asking;
+pub mod asking;
 pub mod base;
+pub mod before;
 pub mod budget;
 mod builds;
 mod completion;
@@ -153,6 +154,7 @@ pub fn drive(
     global: &Global,
     config: &Config,
 ) -> Result<Exit, Failure> {
+    asking::leave_interrupts();
     let mut screen = report::for_run(global, &session.dir, &session.info);
     let person = !flags.yes && !global.json && is_terminal();
     if flags.attached {

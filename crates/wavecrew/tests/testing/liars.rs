@@ -53,6 +53,11 @@ fn tests_that_are_deleted_or_skipped_are_put_back_and_what_was_reached_stands() 
         // A claim of 100 % is answered with the figures.
         lab.run(&["--mutation", "off"]).exits(0).says(said);
         assert_eq!(lab.figures("TESTRUN-001"), "1.00 55.55");
+        let findings = &lab.row("TESTRUN-001")["findings"];
+        assert!(
+            findings.contains("claimed coverage_achieved 100, measured 55.55"),
+            "{findings}"
+        );
         assert!(
             lab.read("tests/L1-unit/test_price.py")
                 .contains("def test_discount")

@@ -5,9 +5,13 @@
 mod bad_input;
 mod compiled;
 mod examples;
+mod hostile;
 #[path = "../../../wavecrew-measure/tests/frameworks/installed.rs"]
 mod installed;
+mod kills;
 mod lab;
 mod liars;
 mod offline;
 mod rounds;
+mod several;
+mod terminal;
