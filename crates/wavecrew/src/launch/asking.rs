@@ -1,5 +1,6 @@
 //! Questions of a run, put to the person at the terminal.
 
+use std::fmt;
 use std::sync::Mutex;
 use std::time::Instant;
 use wavecrew_core::engine::{About, Answer, Question};
@@ -20,8 +21,13 @@ pub(super) fn ask(question: &Question) -> Answer {
         about @ (About::FailedWave | About::Permission | About::Judgement { .. } | About::Approval) => {
             let mut choices = about.choices();
             let labels: Vec<&str> = choices.iter().map(|choice| choice.label).collect();
+            // What there is to know comes before; a prompt of several lines is not drawn well.
+            let (known, asked) = question.text.rsplit_once('\n').unwrap_or(("", &question.text));
+            if !known.is_empty() {
+                anstream::eprintln!("{}", known);
+            }
             // Enter gives the cautious one.
-            let chosen = choice(&question.text, &labels, labels.len() - 1);
+            let chosen = choice(asked, &labels, labels.len() - 1);
             chosen.map(|at| choices.swap_remove(at).answer)
         }
         About::Advice { options } if options.is_empty() => words(&question.text),
@@ -41,9 +47,19 @@ pub(super) fn ask(question: &Question) -> Answer {
     answer.unwrap_or_else(|| question.about.unanswered())
 }
 
+/// Questions without a colon behind their question mark.
+pub struct Plain;
+
+impl dialoguer::theme::Theme for Plain {
+    fn format_prompt(&self, f: &mut dyn fmt::Write, prompt: &str) -> fmt::Result {
+        let colon = if prompt.ends_with('?') { "" } else { ":" };
+        write!(f, "{prompt}{colon}")
+    }
+}
+
 fn choice(prompt: &str, items: &[&str], default: usize) -> Option<usize> {
-    let select = dialoguer::Select::new().with_prompt(prompt).items(items);
-    select.default(default).interact().ok()
+    let select = dialoguer::Select::with_theme(&Plain).with_prompt(prompt);
+    select.items(items).default(default).interact().ok()
 }
 
 /// What the person says; nothing leaves it to whoever asked.

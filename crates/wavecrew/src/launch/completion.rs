@@ -1,6 +1,7 @@
 //! What is offered when a run is over: put the session away, keep it, take its documents out, or try again what failed.
 
 use super::RunFlags;
+use super::asking::Plain;
 use super::testing::TestingFlags;
 use crate::cli::Global;
 use crate::cmd::archive::{StateFailure, set_state};
@@ -27,7 +28,7 @@ pub(super) fn offer(
         return Ok(exit);
     }
     let keep = choices.iter().position(|(choice, _)| *choice == Completion::Keep);
-    let chosen = dialoguer::Select::new()
+    let chosen = dialoguer::Select::with_theme(&Plain)
         .with_prompt("What is to become of the session?")
         .items(choices.iter().map(|(_, label)| *label))
         .default(keep.unwrap_or(0))

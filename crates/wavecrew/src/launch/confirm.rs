@@ -1,5 +1,6 @@
 //! A team made the table, not the person: it is shown, and the person says what becomes of it.
 
+use super::asking::Plain;
 use crate::cli::Global;
 use crate::csv_file::CsvFile;
 use crate::exit::Failure;
@@ -22,7 +23,7 @@ pub fn confirm(mut target: Target, words: &Words, yes: bool, global: &Global) ->
     }
     loop {
         show_plan(&target)?;
-        let choice = dialoguer::Select::new()
+        let choice = dialoguer::Select::with_theme(&Plain)
             .with_prompt("Run this?")
             .items(["Run it", "Use another pipeline", "Edit the table first", "Cancel"])
             .default(0)
@@ -36,7 +37,7 @@ pub fn confirm(mut target: Target, words: &Words, yes: bool, global: &Global) ->
                     .iter()
                     .map(|pipeline| pipeline.name.clone())
                     .collect();
-                let chosen = dialoguer::Select::new()
+                let chosen = dialoguer::Select::with_theme(&Plain)
                     .with_prompt("Which one?")
                     .items(&names)
                     .default(0)
