@@ -3,6 +3,7 @@
 use crate::cli::Global;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
+use crate::launch::asking::Plain;
 use crate::launch::{self, RunFlags, agents, base, isolation};
 use crate::target::{Target, Words};
 use crate::{find_team, session_view};
@@ -12,7 +13,7 @@ use wavecrew_core::event::Status;
 use wavecrew_core::plan::did_you_mean;
 use wavecrew_core::time::Timestamp;
 use wavecrew_run::driver::{Edit, Moment, NewSession, OpenSession, follow_edit, read_edit};
-use wavecrew_store::{IssueStore, SESSION_FORMAT, SessionDir, SessionInfo, SessionState, session_id};
+use wavecrew_store::{SESSION_FORMAT, SessionDir, SessionInfo, SessionState, session_id};
 
 /// Run a team or a table of tasks, or continue a session
 #[derive(clap::Args, Debug)]
@@ -106,11 +107,13 @@ impl Args {
             return Ok(exit);
         }
         agents::check_rows(&chosen.choice, &target.team, &target.plan)?;
-        let target = launch::confirm::confirm(target, &self.words, self.how.flags.yes, global)?;
+        let mut target = launch::confirm::confirm(target, &self.words, self.how.flags.yes, global)?;
         let (agent, why) = (chosen.choice.default.clone(), chosen.why);
         let mut options = self.how.flags.options(global, config, chosen);
         options.isolation = isolation::settle(project, &target.team, self.how.flags.isolation, global.quiet)?;
         options.pipeline.clone_from(&target.pipeline);
+        // Before there is a session, so that none is ever without its issues.
+        launch::issues::file(project, &mut target)?;
         let date = jiff::Timestamp::now().strftime("%Y%m%d").to_string();
         let name = match &target.file {
             Some(file) => file
@@ -148,9 +151,6 @@ impl Args {
             extra: serde_json::Map::new(),
         };
         let (mut session, ledger) = new.create(info).map_err(launch::session_failure)?;
-        if !target.new_issues.is_empty() {
-            IssueStore::new(project).take_in(&target.new_issues)?;
-        }
         session.log_bytes = config.limits.log_bytes;
         isolation::keep(&mut session.info, self.how.flags.isolation);
         session.dir.write_info(&session.info)?;
@@ -208,7 +208,7 @@ impl Args {
                 ),
             ));
         }
-        let choice = dialoguer::Select::new()
+        let choice = dialoguer::Select::with_theme(&Plain)
             .with_prompt(format!("The session {} of the same work is unfinished", dir.id()))
             .items(["Go on with it", "Begin anew"])
             .default(0)
