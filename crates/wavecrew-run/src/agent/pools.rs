@@ -5,7 +5,7 @@ use super::Cli;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use wavecrew_core::pool::name_of;
 
 /// Addresses of services other than the usual ones.
@@ -28,7 +28,7 @@ impl Pools {
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Self {
         let pool = |agent: &str| {
-            let usual = || Cli::by_name(agent).map(|cli| cli.pool(&variable));
+            let usual = || cli_behind(agent).map(|cli| cli.pool(&variable));
             Some((agent.to_owned(), named.get(agent).cloned().or_else(usual)?))
         };
         Self {
@@ -36,6 +36,18 @@ impl Pools {
             folder: folder(&variable),
         }
     }
+}
+
+/// Whose login the agent uses: `acp:gemini --acp` that of gemini, `acp:/opt/codex-acp` that of codex.
+fn cli_behind(agent: &str) -> Option<Cli> {
+    let Some(words) = agent.strip_prefix("acp:") else {
+        return Cli::by_name(agent);
+    };
+    let program = Path::new(words.split_whitespace().next()?)
+        .file_name()?
+        .to_str()?;
+    let name = program.strip_suffix("-acp").unwrap_or(program);
+    Cli::by_name(name.strip_suffix("-agent").unwrap_or(name))
 }
 
 impl Cli {
@@ -89,6 +101,20 @@ mod tests {
             one.starts_with("codex-") && one.len() == "codex-".len() + 8,
             "{one}"
         );
+    }
+
+    #[test]
+    fn over_a_protocol_the_same_login_is_used() {
+        for (agent, cli) in [
+            ("acp:gemini --acp", "gemini"),
+            ("acp:/opt/bin/opencode acp", "opencode"),
+            ("acp:claude-agent-acp", "claude"),
+            ("acp:codex-acp", "codex"),
+        ] {
+            let found = pools(&[agent, cli], &[("OPENAI_API_KEY", "one")]);
+            assert_eq!(found.by_agent[agent], found.by_agent[cli]);
+        }
+        assert_eq!(pools(&["acp:./mine", "acp:"], &[]).by_agent, BTreeMap::new());
     }
 
     #[test]

@@ -12,7 +12,7 @@ use wavecrew_core::event::Status;
 use wavecrew_core::plan::did_you_mean;
 use wavecrew_core::time::Timestamp;
 use wavecrew_run::driver::{Edit, Moment, NewSession, OpenSession, follow_edit, read_edit};
-use wavecrew_store::{IssueStore, SESSION_FORMAT, SessionDir, SessionInfo, SessionState, session_id};
+use wavecrew_store::{SESSION_FORMAT, SessionDir, SessionInfo, SessionState, session_id};
 
 /// Run a team or a table of tasks, or continue a session
 #[derive(clap::Args, Debug)]
@@ -106,11 +106,13 @@ impl Args {
             return Ok(exit);
         }
         agents::check_rows(&chosen.choice, &target.team, &target.plan)?;
-        let target = launch::confirm::confirm(target, &self.words, self.how.flags.yes, global)?;
+        let mut target = launch::confirm::confirm(target, &self.words, self.how.flags.yes, global)?;
         let (agent, why) = (chosen.choice.default.clone(), chosen.why);
         let mut options = self.how.flags.options(global, config, chosen);
         options.isolation = isolation::settle(project, &target.team, self.how.flags.isolation, global.quiet)?;
         options.pipeline.clone_from(&target.pipeline);
+        // Before there is a session, so that none is ever without its issues.
+        launch::issues::file(project, &mut target)?;
         let date = jiff::Timestamp::now().strftime("%Y%m%d").to_string();
         let name = match &target.file {
             Some(file) => file
@@ -131,26 +133,31 @@ impl Args {
             plan: &target.plan,
             holder: launch::holder(),
         };
-        let info = |dir: &SessionDir| SessionInfo {
-            format: SESSION_FORMAT,
-            id: dir.id().to_owned(),
-            team: target.team.name.clone(),
-            pipeline: target.pipeline.clone(),
-            request: request.clone(),
-            agents: options.agents.by_role.clone(),
-            default_agent: options.agents.default.clone(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            started_at: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-            state: SessionState::Running,
-            source_file: target.file.as_deref().map(absolute),
-            base_commit: base::head(project),
-            concurrency: options.concurrency,
-            extra: serde_json::Map::new(),
+        let mut scoped = Ok(());
+        let info = |dir: &SessionDir| {
+            // Before the session counts as one: whoever takes it up knows what it is about.
+            if let Some(prepared) = &target.testing {
+                scoped = prepared.scope.write(dir.path());
+            }
+            SessionInfo {
+                format: SESSION_FORMAT,
+                id: dir.id().to_owned(),
+                team: target.team.name.clone(),
+                pipeline: target.pipeline.clone(),
+                request: request.clone(),
+                agents: options.agents.by_role.clone(),
+                default_agent: options.agents.default.clone(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                started_at: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+                state: SessionState::Running,
+                source_file: target.file.as_deref().map(absolute),
+                base_commit: base::head(project),
+                concurrency: options.concurrency,
+                extra: serde_json::Map::new(),
+            }
         };
         let (mut session, ledger) = new.create(info).map_err(launch::session_failure)?;
-        if !target.new_issues.is_empty() {
-            IssueStore::new(project).take_in(&target.new_issues)?;
-        }
+        scoped.map_err(|error| launch::testing::disk(&error))?;
         session.log_bytes = config.limits.log_bytes;
         isolation::keep(&mut session.info, self.how.flags.isolation);
         session.dir.write_info(&session.info)?;
@@ -158,9 +165,7 @@ impl Args {
             launch::record::begin(file, &mut session)?;
         }
         launch::introduce(&ledger, &session, &agent, why, global);
-        if let Some(prepared) = &target.testing {
-            launch::testing::begin(&mut session, &ledger, prepared, global.quiet || global.json)?;
-        }
+        launch::before::ready(&mut session, &ledger, global.quiet || global.json)?;
         let dir = session.dir.clone();
         let exit = launch::drive(
             session,
@@ -174,8 +179,12 @@ impl Args {
 
     /// What becomes of the tests of a session that is over.
     fn after(&self, project: &Path, dir: &SessionDir, exit: Exit, global: &Global) -> Result<Exit, Failure> {
+        let yes = self.how.flags.yes;
         if exit == Exit::Done && self.words.testing.apply {
-            launch::apply::apply(project, dir, self.how.flags.yes, global)?;
+            launch::apply::apply(project, dir, yes, global)?;
+        } else if exit == Exit::Done && yes {
+            // Whoever was asked knows.
+            launch::apply::tell_how(dir, global);
         }
         Ok(exit)
     }
@@ -208,15 +217,11 @@ impl Args {
                 ),
             ));
         }
-        let choice = dialoguer::Select::new()
-            .with_prompt(format!("The session {} of the same work is unfinished", dir.id()))
-            .items(["Go on with it", "Begin anew"])
-            .default(0)
-            .interact();
-        match choice {
-            Ok(0) => resume(project, dir, &self.how.flags, global, config, &Changes::default()).map(Some),
-            Ok(_) => Ok(None),
-            Err(_) => Err(Failure::Declined),
+        let asked = format!("The session {} of the same work is unfinished:", dir.id());
+        match launch::asking::choice(&asked, &["Go on with it", "Begin anew"], 0) {
+            Some(0) => resume(project, dir, &self.how.flags, global, config, &Changes::default()).map(Some),
+            Some(_) => Ok(None),
+            None => Err(Failure::Declined),
         }
     }
 
@@ -266,7 +271,7 @@ pub fn resume(
         OpenSession::take_up(project, dir, &launch::holder(), team).map_err(launch::session_failure)?;
     session.log_bytes = config.limits.log_bytes;
     if !changes.dry_run {
-        launch::testing::take_up(&mut session, &ledger)?;
+        launch::before::ready(&mut session, &ledger, global.quiet || global.json)?;
     }
     let agent = flags
         .agent

@@ -2,6 +2,8 @@
 //! Needs `scripts/install-agents.sh`; `WAVECREW_SKIP_AGENTS=1` passes these tests over.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
+#[path = "../../../wavecrew-measure/tests/frameworks/installed.rs"]
+mod installed;
 mod lab;
 mod mcp;
 mod questions;
@@ -13,6 +15,10 @@ mod questions;
 )]
 mod rpc;
 mod teams;
+mod testing;
+#[path = "../testing/lab.rs"]
+#[allow(dead_code, reason = "the tests of the team use the rest")]
+mod testing_lab;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -384,7 +390,8 @@ fn waited_for(agent: &'static str, mode: &str) {
     ran.is_postponed("rate_limited");
     let waits: Vec<_> = ran.events("quota_wait").collect();
     let pool = waits[0]["pool"].as_str().unwrap();
-    assert!(pool.starts_with(agent), "{pool}");
+    let login = agent.strip_prefix("acp_").unwrap_or(agent);
+    assert!(pool.starts_with(login), "{pool}");
     let shared = lab.state("project").join(format!("pools/{pool}.json"));
     let shared: serde_json::Value = serde_json::from_slice(&fs::read(shared).unwrap()).unwrap();
     assert_eq!(shared["strikes"], 0, "it went well in the end: {shared}");
@@ -403,7 +410,7 @@ fn claude_is_waited_for() {
 
 #[test]
 fn opencode_is_waited_for_over_acp() {
-    waited_for("acp_opencode", "flaky5w429");
+    waited_for("acp_opencode", "flaky9w429");
 }
 
 /// `wavecrew agents` finds what is installed, and `agents test` has one of them do something.
