@@ -6,7 +6,7 @@
 use crate::atomic;
 use crate::error::{At, StoreError};
 use crate::lock::try_for;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -125,6 +125,38 @@ impl IssueStore {
                 issue
             })
             .collect();
+        self.append(&issues)?;
+        Ok(issues)
+    }
+
+    /// Files issues under the ids that they were promised, or under others where somebody else got those in the
+    /// meantime. What is filed, in the same order.
+    pub fn add_as(&self, promised: Vec<Issue>, now: &Moment) -> Result<Vec<Issue>, StoreError> {
+        let _lock = self.lock()?;
+        let known = self.read()?;
+        let mut taken = known;
+        let mut others = BTreeMap::new();
+        for issue in &promised {
+            let mut id = issue.id.clone();
+            if taken.find(&id).is_some() {
+                id = free_ids(&taken, 1, now).pop().unwrap_or(id);
+                others.insert(issue.id.clone(), id.clone());
+            }
+            taken.issues.push(Issue {
+                id,
+                ..Issue::default()
+            });
+        }
+        let now_called = |id: &mut String| {
+            if let Some(other) = others.get(id) {
+                id.clone_from(other);
+            }
+        };
+        let mut issues = promised;
+        for issue in &mut issues {
+            now_called(&mut issue.id);
+            issue.depends_on_issues.iter_mut().for_each(now_called);
+        }
         self.append(&issues)?;
         Ok(issues)
     }
@@ -290,6 +322,32 @@ mod tests {
             "{after}"
         );
         assert!(after.contains("\"priority\":3"), "{after}");
+    }
+
+    #[test]
+    fn a_promised_id_that_somebody_else_got_becomes_another_one() {
+        let project = tempfile::tempdir().unwrap();
+        let store = IssueStore::new(project.path());
+        let ids = store.ids_for(2, &now()).unwrap();
+        let promised = |title: &str| {
+            let issue = |n: usize| Issue {
+                id: ids[n].clone(),
+                depends_on_issues: ids[..n].to_vec(),
+                ..draft(title)
+            };
+            vec![issue(0), issue(1)]
+        };
+        assert_eq!(
+            store.add_as(promised("first"), &now()).unwrap(),
+            promised("first")
+        );
+        let second = store.add_as(promised("second"), &now()).unwrap();
+        assert_eq!(
+            (second[0].id.as_str(), second[1].id.as_str()),
+            ("ISS-20260308-120002", "ISS-20260308-120003")
+        );
+        assert_eq!(second[1].depends_on_issues, [second[0].id.clone()]);
+        assert_eq!(store.read().unwrap().issues.len(), 4);
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! `wavecrew.toml`: a project's settings. Refuses what it does not know, naming every mistake with its line.
 
 mod spending;
+mod verify;
 
 pub use spending::Spending;
+pub use verify::Verify;
 
 use crate::exit::Failure;
 use crate::show;
@@ -37,6 +39,8 @@ pub struct Config {
     pub pools: BTreeMap<String, String>,
     /// Models and further words for single agents.
     pub agents: AgentSettings,
+    /// How the project is built and tested.
+    pub verify: Verify,
 }
 
 /// Limits that replace those of every team.
@@ -93,7 +97,7 @@ impl Config {
     }
 
     fn fill(&mut self, root: &DeTable<'_>, reader: &mut Reader<'_>) {
-        const KEYS: [&str; 9] = [
+        const KEYS: [&str; 10] = [
             "agent",
             "role_agents",
             "concurrency",
@@ -103,6 +107,7 @@ impl Config {
             "prices",
             "pools",
             "agents",
+            "verify",
         ];
         for (key, value) in root {
             match &**key.get_ref() {
@@ -111,9 +116,10 @@ impl Config {
                 "concurrency" => self.concurrency = reader.number("concurrency", value),
                 "attempts" => self.attempts = reader.number("attempts", value),
                 "pools" => self.pools = reader.pools(value),
-                name @ ("limits" | "budget" | "prices") => match value.get_ref() {
+                name @ ("limits" | "budget" | "prices" | "verify") => match value.get_ref() {
                     DeValue::Table(table) if name == "limits" => self.limits.fill(table, reader),
                     DeValue::Table(table) if name == "budget" => self.spending.fill_budget(table, reader),
+                    DeValue::Table(table) if name == "verify" => self.verify.fill(table, reader),
                     DeValue::Table(table) => self.spending.fill_prices(table, reader),
                     _ => reader.problem(
                         value.span(),
@@ -323,6 +329,7 @@ mod tests {
         assert!(config.spending.prices().0.contains_key("my-model"));
         let codex = config.agents.of("codex");
         assert!(codex.model.is_some() && !codex.args.is_empty());
+        assert_eq!(config.verify.words().len(), 4, "{:?}", config.verify);
         assert_eq!(
             Config::parse(FILE, TEMPLATE),
             Ok(Config::default()),

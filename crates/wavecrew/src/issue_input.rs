@@ -45,8 +45,18 @@ impl IssueFlags {
 /// Issues to work on.
 pub struct Input {
     pub rows: Vec<IssueRow>,
-    /// Those that the store does not have yet.
-    pub new: Vec<Issue>,
+    pub new: NewIssues,
+}
+
+/// Issues that the store does not have yet.
+#[derive(Default)]
+pub enum NewIssues {
+    #[default]
+    None,
+    /// They have ids of their own.
+    Given(Vec<Issue>),
+    /// Their ids are those they would get now.
+    Promised(Vec<Issue>),
 }
 
 /// Up to so many issues, a quick agent is the better choice.
@@ -56,15 +66,23 @@ const FEW: usize = 3;
 pub fn read(flags: &IssueFlags, words: &[String], quiet: bool) -> Result<Input, Failure> {
     let store = IssueStore::new(Path::new("."));
     let known = store.read()?;
-    let (issues, input_type, is_new) = match (&flags.text, &flags.plan) {
+    let (issues, input_type, kind) = match (&flags.text, &flags.plan) {
         (Some(_), _) | (None, Some(_)) if !words.is_empty() => {
             return Err(Failure::with_help(
                 format!("`{}` is given besides --text or --plan", safe(&words.join(" "))),
                 "give issue ids, a file of issues, --text or --plan, one of them",
             ));
         }
-        (Some(text), _) => (with_ids(&store, vec![from_text(text)?])?, "text", true),
-        (None, Some(file)) => (with_ids(&store, issues::planned(file)?)?, "plan", true),
+        (Some(text), _) => (
+            with_ids(&store, vec![from_text(text)?])?,
+            "text",
+            NewIssues::Promised as Kind,
+        ),
+        (None, Some(file)) => (
+            with_ids(&store, issues::planned(file)?)?,
+            "plan",
+            NewIssues::Promised as Kind,
+        ),
         (None, None) => from_words(&known, words, &store)?,
     };
     let method = match &flags.exec {
@@ -90,11 +108,15 @@ pub fn read(flags: &IssueFlags, words: &[String], quiet: bool) -> Result<Input, 
             depends_on: before(issue, &issues),
         })
         .collect();
-    let new = if is_new { issues } else { Vec::new() };
-    Ok(Input { rows, new })
+    Ok(Input {
+        rows,
+        new: kind(issues),
+    })
 }
 
-type Found = (Vec<Issue>, &'static str, bool);
+/// What is to be done with issues that were found.
+type Kind = fn(Vec<Issue>) -> NewIssues;
+type Found = (Vec<Issue>, &'static str, Kind);
 
 fn from_words(known: &IssueFile, words: &[String], store: &IssueStore) -> Result<Found, Failure> {
     if words.is_empty() {
@@ -109,13 +131,14 @@ fn from_words(known: &IssueFile, words: &[String], store: &IssueStore) -> Result
             .is_some_and(|ending| ending == "jsonl")
             || Path::new(file).is_file())
     {
-        return Ok((from_file(Path::new(file))?, "issues", true));
+        return Ok((from_file(Path::new(file))?, "issues", NewIssues::Given));
     }
     let is_id = |word: &&String| IssueId::parse(word).is_some() || known.find(word).is_some();
     let ids: Vec<&String> = words.iter().filter(is_id).collect();
     if ids.is_empty() && !words.iter().any(|word| word.starts_with("ISS-")) {
         // Words that are no ids are what is wanted.
-        return Ok((with_ids(store, vec![from_text(&words.join(" "))?])?, "text", true));
+        let issues = with_ids(store, vec![from_text(&words.join(" "))?])?;
+        return Ok((issues, "text", NewIssues::Promised));
     }
     let mut issues: Vec<Issue> = Vec::new();
     for word in words {
@@ -130,7 +153,7 @@ fn from_words(known: &IssueFile, words: &[String], store: &IssueStore) -> Result
             issues.push(issue.clone());
         }
     }
-    Ok((issues, "issues", false))
+    Ok((issues, "issues", |_| NewIssues::None))
 }
 
 fn from_file(path: &Path) -> Result<Vec<Issue>, Failure> {

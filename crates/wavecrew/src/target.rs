@@ -2,11 +2,10 @@
 
 use crate::csv_file::CsvFile;
 use crate::exit::Failure;
-use crate::issue_input::{self, IssueFlags};
+use crate::issue_input::{self, IssueFlags, NewIssues};
 use crate::launch::testing::{self, Prepared, TestingFlags};
 use crate::{find_team, show};
 use std::path::{Path, PathBuf};
-use wavecrew_core::issue::Issue;
 use wavecrew_core::plan::{Plan, Problem, seal};
 use wavecrew_core::sheet::SheetBuilder;
 use wavecrew_core::team::{Expansion, Switch, Team};
@@ -23,7 +22,7 @@ pub struct Target {
     /// What is tested, in a team that tests code.
     pub testing: Option<Prepared>,
     /// Issues that are filed when it is run.
-    pub new_issues: Vec<Issue>,
+    pub new_issues: NewIssues,
 }
 
 /// The words that name a target.
@@ -175,7 +174,7 @@ impl Words {
             plan,
             pipeline: None,
             reason: None,
-            new_issues: Vec::new(),
+            new_issues: NewIssues::None,
             file: Some(PathBuf::from(name)),
             testing,
         })
@@ -232,7 +231,7 @@ impl Words {
             (pipeline.for_issues(&input.rows, chain), input.new)
         } else {
             self.no_issues(&format!("the team `{}`", team.name))?;
-            (pipeline.for_request(&request), Vec::new())
+            (pipeline.for_request(&request), NewIssues::None)
         };
         if let Some(prepared) = &testing {
             prepared.set_targets(&mut pipeline);

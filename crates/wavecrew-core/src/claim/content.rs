@@ -1,12 +1,15 @@
 //! What has to be in an owed file, whatever its format.
 
-use super::{markdown, specification};
+use super::{markdown, review, specification};
 use crate::team::Content;
 use serde_json::Value;
 use std::path::{Component, Path};
 
 /// A worker repairs the first few and sees the rest next time.
 const MAX_SCHEMA_PROBLEMS: usize = 5;
+
+/// The headings of every review.
+const REVIEW: [&str; 2] = ["Verdict", "Findings"];
 
 /// What is wrong with the bytes of a file of this name; each problem goes on from the name.
 pub fn content_problems(content: &Content, name: &str, bytes: &[u8]) -> Vec<String> {
@@ -33,6 +36,9 @@ pub fn content_problems(content: &Content, name: &str, bytes: &[u8]) -> Vec<Stri
         } => with_headings(headings, &|text| {
             specification::epics_problems(text, *epics, *stories)
         }),
+        Content::Review(rules) => {
+            with_headings(&REVIEW.map(str::to_owned), &|text| review::problems(text, rules))
+        }
         Content::Json {
             schema,
             files,

@@ -32,9 +32,14 @@ impl Findings {
         self.outside.push(problem);
     }
 
+    /// Nothing that was looked at is short of anything.
+    pub fn nothing_missing(&self) -> bool {
+        self.missing.is_empty() && self.outside.is_empty()
+    }
+
     /// Something was looked at and all of it is as it should be.
     pub fn all_good(&self) -> bool {
-        self.checked > 0 && self.missing.is_empty() && self.outside.is_empty()
+        self.checked > 0 && self.nothing_missing()
     }
 
     pub fn verdict(self) -> Verdict {

@@ -117,7 +117,7 @@ impl Outline {
 }
 
 /// A title as it is compared: without numbering, case, closing colon and the width of spaces.
-fn key(title: &str) -> String {
+pub(super) fn key(title: &str) -> String {
     let mut words: Vec<&str> = title.split_whitespace().collect();
     if words.len() > 1 && is_number(words[0]) {
         words.remove(0);

@@ -5,11 +5,13 @@ mod content;
 mod finding;
 mod markdown;
 mod path;
+mod review;
 mod specification;
 
 pub use content::content_problems;
 pub use finding::{Findings, shown};
 pub use path::{Leaves, Pattern};
+pub use review::{Review, ReviewFinding, read_review};
 pub use specification::{PlannedTask, Trace};
 
 use crate::id::TaskIx;

@@ -515,7 +515,7 @@ impl Engine {
         }
         let attempt = self.live.get_mut(&worker).expect("callers looked it up");
         if report.status == Status::Completed && checked {
-            let outputs = report.outputs.clone();
+            let outputs = report.outputs.iter().chain(&report.facts).cloned().collect();
             attempt.stage = Stage::Checking { report };
             attempt.checking_since = now;
             self.out.push(Action::CheckClaim {

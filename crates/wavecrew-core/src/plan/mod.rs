@@ -14,7 +14,7 @@ mod view;
 mod without;
 
 pub use crate::sheet::{Problem, Warning, did_you_mean};
-pub use expand::{Conflict, Expanded, PlanTask, Routing, per_issue, per_plan_task};
+pub use expand::{Conflict, Expanded, PlanTask, Routing, impossible, per_issue, per_plan_task};
 pub use seal::{seal, unresolvable};
 pub use view::{Detail, dot, mermaid, tree};
 

@@ -31,6 +31,8 @@ pub struct Briefing<'a> {
     pub found: Option<&'a str>,
     /// What the role owes is complete already: an earlier worker was cut off before it could report.
     pub artifacts_complete: bool,
+    /// The commit with the work of this session, where the checkout does not have it.
+    pub merged_beside: Option<&'a str>,
 }
 
 /// Work that was sent back.
@@ -107,6 +109,14 @@ pub fn first_message(briefing: &Briefing<'_>) -> String {
         "# Session\n\nThe session folder is `{}`.",
         briefing.session_dir
     );
+    if let Some(commit) = briefing.merged_beside {
+        let _ = writeln!(
+            text,
+            "\nWhat other tasks of this session changed in the project is not in this folder, which has changes of the \
+             person's own: it is at commit {commit}. See it with `git diff HEAD...{commit}` and `git show {commit}:PATH`; \
+             leave the checkout as it is.\n"
+        );
+    }
     put_sharing(&mut text, team);
     if briefing.artifacts_complete {
         text.push_str(

@@ -23,6 +23,7 @@ fn message(csv: &str, prev_context: &str) -> String {
         revision: None,
         found: None,
         artifacts_complete: false,
+        merged_beside: None,
     })
 }
 

@@ -19,8 +19,8 @@ pub use parse::TeamProblem;
 pub use pipeline::{Expansion, Issue, Pipeline, PipelineTask, Rewire, Switch};
 pub use policy::{Checkpoint, Dimension, DimensionSource, GateKind, InnerLoop, LoopKind, OnLimit, Verdict};
 pub use role::{
-    Access, Bounds, Content, DEFAULT_COMMIT, Examination, JsonSchemaText, Owed, Position, Role, When,
-    Workspace,
+    Access, Bounds, Content, DEFAULT_COMMIT, Examination, JsonSchemaText, Owed, Position, ReviewRules, Role,
+    Severity, When, Workspace,
 };
 pub use schema::team_schema;
 pub use scope::{ChangeStep, Changes, Choice, Complexity, Level, Scope, Signal, WordChoice};

@@ -239,6 +239,9 @@ pub enum Content {
         /// How many stories in each.
         stories: Bounds,
     },
+    /// A code review in Markdown: a verdict below the heading `Verdict`, and below `Findings` a table or a JSON block of
+    /// findings, each with file, line, severity, dimension and suggested fix. The verdict has to fit the worst of them.
+    Review(ReviewRules),
     /// JSON that satisfies a JSON Schema.
     Json {
         schema: JsonSchemaText,
@@ -251,6 +254,26 @@ pub enum Content {
     },
     /// A test file of the project's framework that parses.
     TestFile,
+}
+
+/// What the findings of a review may say, and what follows from them.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReviewRules {
+    /// Worst first.
+    pub severities: Vec<Severity>,
+    pub dimensions: Vec<String>,
+    /// Verdicts of a review without findings.
+    pub clean: Vec<String>,
+}
+
+/// How bad a finding is.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Severity {
+    pub name: String,
+    /// The verdicts that a review may come to whose worst finding is of this kind.
+    pub verdicts: Vec<String>,
 }
 
 /// How many of something are wanted.

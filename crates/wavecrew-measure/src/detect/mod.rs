@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 pub use conventions::{Conventions, conventions};
-pub use walk::{by_project, is_test, source_files};
+pub use walk::{by_project, files, is_test, source_files};
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -12,7 +12,9 @@ mod node;
 mod passing;
 pub(crate) mod process;
 mod pytest;
+mod reach;
 mod scope;
+pub mod watch;
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -28,6 +30,7 @@ use crate::measurement::{Coverage, Measurement, Note, Standing, TestId};
 use crate::report::{CoverageFormat, HitsByFile, TestFormat};
 pub use error::MeasureError;
 use process::{Ended, Ran, Step};
+pub use reach::{Point, Reach, Way};
 use scope::WhenMissing;
 
 /// How test runs are made. One for many runs.

@@ -1,11 +1,13 @@
 //! Whether a project still builds and its tests still pass: finds its own commands, runs them in a folder, and compares
 //! what came of it with another time. Knows nothing of who changed what in between.
 
+mod affected;
 mod compare;
 mod find;
 #[cfg(test)]
 mod tests;
 
+pub use affected::affected;
 pub use compare::{Comparison, compare};
 pub use find::{Commands, Tests, find};
 
@@ -16,7 +18,7 @@ use crate::run::{MeasureError, Order, Request, Runner, Wanted};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Of what a command that failed printed, this much is kept: its end.
@@ -129,33 +131,41 @@ pub fn run(commands: &Commands, folder: &Path, runner: &Runner) -> Result<State,
             line: line.clone(),
             outcome: command(line, folder, runner)?,
         },
-        Tests::Measured { projects, otherwise } => match measured(projects, folder, runner) {
-            Ok(tests) => Suite::Measured { tests },
-            Err(error @ (MeasureError::Stopped | MeasureError::TimedOut { .. })) => return Err(error),
-            // The framework says nothing; what the project itself calls its tests may.
-            Err(error) => match otherwise {
-                Some(line) => Suite::Command {
-                    line: line.clone(),
-                    outcome: command(line, folder, runner)?,
+        Tests::Measured { projects, otherwise } => {
+            match measure(projects, folder, runner, |_| Some(Vec::new())) {
+                Ok(tests) => Suite::Measured { tests },
+                Err(error @ (MeasureError::Stopped | MeasureError::TimedOut { .. })) => return Err(error),
+                // The framework says nothing; what the project itself calls its tests may.
+                Err(error) => match otherwise {
+                    Some(line) => Suite::Command {
+                        line: line.clone(),
+                        outcome: command(line, folder, runner)?,
+                    },
+                    None => return Err(error),
                 },
-                None => return Err(error),
-            },
-        },
+            }
+        }
     };
     Ok(state)
 }
 
-fn measured(
+/// Runs the tests of projects in a folder: for each those that are chosen, all where none are named, nothing where there
+/// is no choice.
+pub fn measure(
     projects: &[Project],
     folder: &Path,
     runner: &Runner,
+    choose: impl Fn(&Project) -> Option<Vec<PathBuf>>,
 ) -> Result<BTreeMap<TestId, Went>, MeasureError> {
     let mut all = BTreeMap::new();
     for project in projects {
+        let Some(tests) = choose(project) else {
+            continue;
+        };
         let request = Request {
             project,
             scope: &[],
-            tests: &[],
+            tests: &tests,
             coverage: Wanted::TestsOnly,
             order: Order::Usual,
         };

@@ -3,7 +3,9 @@
 
 mod commits;
 mod owed;
+mod planned;
 mod reported;
+mod review;
 #[cfg(test)]
 mod tests;
 
@@ -15,7 +17,7 @@ use wavecrew_core::id::TaskIx;
 use wavecrew_core::plan::Plan;
 use wavecrew_core::team::Team;
 
-/// What the facts say about a claim of success.
+/// What the facts say about a claim of success. `beside` has the files of work that is not in the project's folder.
 pub fn check(
     session_dir: &Path,
     project_dir: &Path,
@@ -23,12 +25,23 @@ pub fn check(
     plan: &Plan,
     task: TaskIx,
     outputs: &[(String, String)],
+    beside: &dyn Fn(&str) -> Option<Vec<u8>>,
 ) -> Verdict {
     let debts = debts(team, plan, task);
     let mut findings = owed::check(session_dir, project_dir, &debts);
     let paths = wavecrew_core::claim::reported(team, outputs);
     reported::check(session_dir, project_dir, &debts, paths, &mut findings);
     commits::check(project_dir, team, outputs, &mut findings);
+    // What is incomplete is not looked into.
+    if findings.nothing_missing() {
+        let places = review::Places {
+            project: project_dir,
+            session: session_dir,
+            beside,
+        };
+        review::check(&places, &debts, outputs, &mut findings);
+        planned::check(session_dir, team, plan.id(task), &mut findings);
+    }
     findings.verdict()
 }
 

@@ -4,6 +4,7 @@
 use super::verify::complaint;
 use super::{DriveError, Driver};
 use crate::process::Exit;
+use crate::worktree::TreeError;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -80,6 +81,11 @@ impl Driver<'_> {
             Some(worker) => Ok(worker.folder.clone()),
             None => self.session.folder_of(&id),
         };
+        let branch = ledger.task(task).open_tree().map(|tree| tree.branch.clone());
+        let folder = folder.and_then(|path| match branch {
+            Some(branch) if !path.is_dir() => Err(TreeError::Gone { path, branch }.to_string()),
+            Some(_) | None => Ok(path),
+        });
         let folder = match folder {
             Ok(folder) => folder,
             Err(error) => {

@@ -166,7 +166,7 @@ fn solution_of(session: &Path, template: &str, issue: &str) -> Option<Value> {
 }
 
 /// The tasks of a plan, in the order of their files' names.
-fn plan_tasks_in(session: &Path, pattern: &str) -> Result<Vec<PlanTask>, String> {
+pub(super) fn plan_tasks_in(session: &Path, pattern: &str) -> Result<Vec<PlanTask>, String> {
     let mut tasks = Vec::new();
     for (name, text) in files_like(session, pattern) {
         let task = serde_json::from_str(&text).map_err(|error| format!("{name} cannot be used: {error}"))?;

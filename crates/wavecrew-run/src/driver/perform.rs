@@ -18,6 +18,7 @@ use wavecrew_core::engine::{
     Action, Assignment, Input, Notice, Resume, SpawnError, Verdict, Voice, WorkerId,
 };
 use wavecrew_core::prompt::{Briefing, Revision, first_message, resumed_message};
+use wavecrew_core::team::Workspace;
 use wavecrew_store::{StoreError, Token, atomic};
 
 impl Driver<'_> {
@@ -49,6 +50,7 @@ impl Driver<'_> {
             } => {
                 let (ledger, dir) = (self.engine.ledger(), &self.session.dir);
                 let state = self.workers.get(&worker);
+                let apart = |path: &str| super::trees::file_beside(&self.session, ledger, path);
                 let verdict = super::claims::check(
                     dir.path(),
                     state.map_or(&self.session.project, |state| &state.folder),
@@ -56,6 +58,7 @@ impl Driver<'_> {
                     ledger.plan(),
                     task,
                     &outputs,
+                    &apart,
                 );
                 let examined = ledger
                     .team
@@ -222,6 +225,9 @@ impl Driver<'_> {
             why: &rework.why,
             brief: brief.as_deref().unwrap_or_default(),
         });
+        let beside = (assignment.workspace == Workspace::Project)
+            .then(|| super::trees::beside(&self.session, ledger))
+            .flatten();
         first_message(&Briefing {
             team: &ledger.team,
             plan: ledger.plan(),
@@ -234,7 +240,8 @@ impl Driver<'_> {
             wisdom: &self.surroundings.wisdom,
             revision,
             found: assignment.found.as_deref(),
-            artifacts_complete: assignment.attempt > 1
+            // Whoever wants it done again does not want to hear of it as it was.
+            artifacts_complete: ledger.task(assignment.task).stop.is_some()
                 && assignment.rework.is_none()
                 && super::claims::artifacts_complete(
                     self.session.dir.path(),
@@ -242,6 +249,7 @@ impl Driver<'_> {
                     ledger.plan(),
                     assignment.task,
                 ),
+            merged_beside: beside.as_deref(),
         })
     }
 

@@ -1,7 +1,7 @@
 //! Tells the recorder what happens. A cassette that cannot be written costs the cassette, not the run.
 
 use super::Driver;
-use super::worker::Worker;
+use super::claims::delivered;
 use crate::cassette::{Begun, Named, Over, Recorder, print_of};
 use crate::process::Exit;
 use std::io;
@@ -25,7 +25,7 @@ impl Driver<'_> {
         }
         let state = &self.workers[&worker];
         let print = self.print(state.assignment.task);
-        let named = named(&self.workers);
+        let named = self.named();
         let (assignment, tape) = (&state.assignment, state.output.take_tape());
         let begun = Begun {
             worker,
@@ -55,7 +55,7 @@ impl Driver<'_> {
             return;
         };
         let (by_us, tape) = (state.closing.is_some(), state.output.take_tape());
-        let named = named(&self.workers);
+        let named = self.named();
         self.taped(|recorder| recorder.exited(worker, key, exit, by_us, tape, &named));
     }
 
@@ -126,6 +126,22 @@ impl Driver<'_> {
         self.taped(|recorder| recorder.over(task, *attempt, &over));
     }
 
+    /// Files that the agents of all workers say they wrote, those that their tasks owe, and the folders that are theirs
+    /// alone.
+    fn named(&self) -> Named {
+        let (ledger, session) = (self.engine.ledger(), self.session.dir.path());
+        let each = self.workers.iter().map(|(worker, state)| {
+            let task = ledger.plan().find(&state.assignment.id);
+            let owed = task.map(|task| delivered(session, &ledger.team, ledger.plan(), task));
+            let owed = owed.into_iter().flatten().map(|name| session.join(name));
+            let own = owed.chain([state.folder.clone()]);
+            let mut files = state.output.changed_files();
+            files.extend(own.map(|path| path.to_string_lossy().into_owned()));
+            (*worker, files)
+        });
+        each.collect()
+    }
+
     fn taped(&mut self, write: impl FnOnce(&mut Recorder) -> io::Result<()>) {
         let done = self.session.recorder.as_mut().map_or(Ok(()), write);
         self.tape_check(done);
@@ -139,14 +155,4 @@ impl Driver<'_> {
             self.surface.reporter.notice(&Notice::Note(note));
         }
     }
-}
-
-/// Files that the agents of all workers say they wrote, and the folders that are theirs alone.
-fn named(workers: &std::collections::BTreeMap<WorkerId, Worker>) -> Named {
-    let each = workers.iter().map(|(worker, state)| {
-        let mut files = state.output.changed_files();
-        files.push(state.folder.to_string_lossy().into_owned());
-        (*worker, files)
-    });
-    each.collect()
 }

@@ -71,6 +71,23 @@ pub(super) fn of(session: &OpenSession) -> SessionTrees {
     SessionTrees::new(&session.project, &session.dir)
 }
 
+/// The commit with what is merged, if that is not in the checkout.
+pub(super) fn beside(session: &OpenSession, ledger: &Ledger) -> Option<String> {
+    let merged = |task: TaskIx| {
+        let tree = ledger.task(task).tree.as_deref();
+        tree.is_some_and(|tree| matches!(tree.state, TreeState::Merged { .. }))
+    };
+    if !ledger.plan().tasks().any(merged) {
+        return None;
+    }
+    of(session).beside().ok()?
+}
+
+/// A file of work that is merged, if that is not in the checkout.
+pub(super) fn file_beside(session: &OpenSession, ledger: &Ledger, path: &str) -> Option<Vec<u8>> {
+    of(session).file_beside(&beside(session, ledger)?, path)
+}
+
 /// Removes trees of a wave's tasks in which nothing is left that is only there. What stays is told at the end.
 pub(super) fn sweep_wave(trees: &SessionTrees, ledger: &Ledger, wave: u32) {
     for &task in ledger.plan().wave_tasks(wave) {

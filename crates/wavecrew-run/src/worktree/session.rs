@@ -112,11 +112,22 @@ impl SessionTrees {
 
     /// The end of all that is merged so far.
     fn head(&self) -> Result<String, TreeError> {
-        let git = Git::at(&self.project);
-        match git.commit(&session_ref(&self.session))? {
+        match self.beside()? {
             Some(commit) => Ok(commit),
-            None => head(&git),
+            None => head(&Git::at(&self.project)),
         }
+    }
+
+    /// The end of all that is merged so far, where that is not in the checkout.
+    pub fn beside(&self) -> Result<Option<String>, TreeError> {
+        Ok(Git::at(&self.project).commit(&session_ref(&self.session))?)
+    }
+
+    /// A file as it is there.
+    pub fn file_beside(&self, commit: &str, path: &str) -> Option<Vec<u8>> {
+        let name = format!("{commit}:{path}");
+        let output = Git::at(&self.project).output(&["cat-file", "blob", &name]).ok()?;
+        output.status.success().then_some(output.stdout)
     }
 
     /// Puts what is merged beside the checkout on a branch.

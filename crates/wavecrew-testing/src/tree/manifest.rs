@@ -25,12 +25,13 @@ pub struct Manifest {
 pub enum Change {
     Edited(PathBuf),
     Removed(PathBuf),
+    Added(PathBuf),
 }
 
 impl Change {
     pub fn file(&self) -> &Path {
         match self {
-            Self::Edited(file) | Self::Removed(file) => file,
+            Self::Edited(file) | Self::Removed(file) | Self::Added(file) => file,
         }
     }
 }
@@ -71,7 +72,7 @@ impl Manifest {
         now.is_some() && now.as_ref() == self.files.get(file)
     }
 
-    /// What differs in a tree. Files that were added do not count.
+    /// What differs in a copy. Files that were added do not count.
     pub fn changes(&self, tree: &Path) -> Vec<Change> {
         let mut found = Vec::new();
         for (file, was) in &self.files {

@@ -5,6 +5,7 @@ mod changes;
 mod code_work;
 mod suite;
 
+use crate::config::Verify;
 use crate::exit::{Exit, Failure};
 use crate::session_view::SessionView;
 use clap::ValueEnum;
@@ -26,12 +27,20 @@ pub struct Args {
     attempt: u32,
     #[arg(long, value_enum)]
     what: What,
-    // The same is looked at before a worker and after it.
-    #[arg(long = "stage")]
-    _stage: Option<String>,
+    #[arg(long, value_enum)]
+    stage: Stage,
     /// The columns that the worker reported
     #[arg(long)]
     report: PathBuf,
+    #[command(flatten)]
+    verify: Verify,
+}
+
+/// The same is looked at before a worker and after it, but for what only a worker can have done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Stage {
+    Before,
+    After,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -68,6 +77,7 @@ impl Args {
             ledger: &view.ledger,
             task,
             attempt: self.attempt,
+            verify: &self.verify,
         };
         Ok(match self.what {
             What::GeneratedTests => line(&suite::examine(self, &view, task, suite::generated)?),

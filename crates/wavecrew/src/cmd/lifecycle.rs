@@ -28,7 +28,10 @@ Examples:
   wavecrew lifecycle 'Implement undo' --agent codex           a plan, its implementation, tests and a review
   wavecrew lifecycle -y --pipeline full-lifecycle 'Undo'      both, without questions
   wavecrew lifecycle --continue                               go on where the last run stopped
-  wavecrew plan lifecycle 'Implement undo'                    only show the tasks";
+  wavecrew plan lifecycle 'Implement undo'                    only show the tasks
+
+Code is believed when the project's build and tests say so. They are found by the project's files;
+other commands stand in wavecrew.toml under [verify]: setup, build, test, limit_seconds.";
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {

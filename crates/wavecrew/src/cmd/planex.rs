@@ -25,7 +25,10 @@ Examples:
   wavecrew planex --plan plan.md --exec codex    one issue per open box or phase of the plan
   wavecrew planex ISS-20260308-120000            an issue that was filed before
   wavecrew planex issues.jsonl --exec auto       all open issues of a file
-  wavecrew planex --continue                     go on where the last run stopped";
+  wavecrew planex --continue                     go on where the last run stopped
+
+Code is believed when the project's build and tests say so. They are found by the project's files;
+other commands stand in wavecrew.toml under [verify]: setup, build, test, limit_seconds.";
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {

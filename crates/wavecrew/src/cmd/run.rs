@@ -12,7 +12,7 @@ use wavecrew_core::event::Status;
 use wavecrew_core::plan::did_you_mean;
 use wavecrew_core::time::Timestamp;
 use wavecrew_run::driver::{Edit, Moment, NewSession, OpenSession, follow_edit, read_edit};
-use wavecrew_store::{IssueStore, SESSION_FORMAT, SessionDir, SessionInfo, SessionState, session_id};
+use wavecrew_store::{SESSION_FORMAT, SessionDir, SessionInfo, SessionState, session_id};
 
 /// Run a team or a table of tasks, or continue a session
 #[derive(clap::Args, Debug)]
@@ -106,11 +106,13 @@ impl Args {
             return Ok(exit);
         }
         agents::check_rows(&chosen.choice, &target.team, &target.plan)?;
-        let target = launch::confirm::confirm(target, &self.words, self.how.flags.yes, global)?;
+        let mut target = launch::confirm::confirm(target, &self.words, self.how.flags.yes, global)?;
         let (agent, why) = (chosen.choice.default.clone(), chosen.why);
         let mut options = self.how.flags.options(global, config, chosen);
         options.isolation = isolation::settle(project, &target.team, self.how.flags.isolation, global.quiet)?;
         options.pipeline.clone_from(&target.pipeline);
+        // Before there is a session, so that none is ever without its issues.
+        launch::issues::file(project, &mut target)?;
         let date = jiff::Timestamp::now().strftime("%Y%m%d").to_string();
         let name = match &target.file {
             Some(file) => file
@@ -156,9 +158,6 @@ impl Args {
         };
         let (mut session, ledger) = new.create(info).map_err(launch::session_failure)?;
         scoped.map_err(|error| launch::testing::disk(&error))?;
-        if !target.new_issues.is_empty() {
-            IssueStore::new(project).take_in(&target.new_issues)?;
-        }
         session.log_bytes = config.limits.log_bytes;
         isolation::keep(&mut session.info, self.how.flags.isolation);
         session.dir.write_info(&session.info)?;

@@ -1,5 +1,6 @@
 //! The end of a testing session and what comes after it: tests into the project, or higher targets.
 
+use super::test_runs;
 use super::testing::{self, TestingFlags};
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
@@ -103,10 +104,10 @@ fn measure_again(project: &Path, plan: &Plan, scope: &Scope, global: &Global) ->
         cache,
         timeout: Duration::from_secs(scope.run_seconds),
         python_path: Vec::new(),
-        stop: testing::stop_on_signals().ok(),
+        stop: test_runs::stop_on_signals().ok(),
     };
     let applied = plan
-        .measure(project, scope, &testing::cache_folder(), runner)
+        .measure(project, scope, &test_runs::cache_folder(), runner)
         .map_err(|error| Failure::NotDone {
             message: format!("the copied tests could not be run in the project: {error}"),
             help: error.help(),

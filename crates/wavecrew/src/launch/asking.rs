@@ -26,8 +26,13 @@ pub(super) fn ask(question: &Question) -> Answer {
         about @ (About::FailedWave | About::Permission | About::Judgement { .. } | About::Approval) => {
             let mut choices = about.choices();
             let labels: Vec<&str> = choices.iter().map(|choice| choice.label).collect();
+            // What there is to know comes before; a prompt of several lines is not drawn well.
+            let (known, asked) = question.text.rsplit_once('\n').unwrap_or(("", &question.text));
+            if !known.is_empty() {
+                anstream::eprintln!("{}", known);
+            }
             // Enter gives the cautious one.
-            let chosen = choice(&question.text, &labels, labels.len() - 1);
+            let chosen = choice(asked, &labels, labels.len() - 1);
             chosen.map(|at| choices.swap_remove(at).answer)
         }
         About::Advice { options } if options.is_empty() => words(&question.text),

@@ -4,7 +4,8 @@
 use crate::cmd::baseline;
 use crate::exit::{Exit, Failure};
 use crate::launch::asking;
-use crate::launch::testing::{disk, stop_on_signals};
+use crate::launch::test_runs::stop_on_signals;
+use crate::launch::testing::disk;
 use crate::show;
 use std::collections::HashSet;
 use std::io;

@@ -1,15 +1,68 @@
-//! Closes issues whose work is merged. Looks at the ledger alone, so that a run which was cut off is caught up with when
-//! it is continued.
+//! Files the issues of a run that begins, and closes those whose work is merged. Closing looks at the ledger alone, so that
+//! a run which was cut off is caught up with when it is continued.
 
 use crate::clock;
 use crate::exit::Failure;
+use crate::issue_input::NewIssues;
+use crate::target::Target;
 use std::path::Path;
 use wavecrew_core::engine::{Ledger, TreeState};
 use wavecrew_core::event::Status;
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::issue::IssueStatus;
-use wavecrew_core::team::Expansion;
+use wavecrew_core::plan::{Plan, seal};
+use wavecrew_core::sheet::SheetBuilder;
+use wavecrew_core::team::{Expansion, Team};
 use wavecrew_store::IssueStore;
+
+/// Puts issues that are new into the store. Where another process got the id of one first, the table is told the new one.
+pub fn file(project: &Path, target: &mut Target) -> Result<(), Failure> {
+    let store = IssueStore::new(project);
+    match std::mem::take(&mut target.new_issues) {
+        NewIssues::None => Ok(()),
+        NewIssues::Given(issues) => Ok(store.take_in(&issues)?),
+        NewIssues::Promised(promised) => {
+            let ids: Vec<String> = promised.iter().map(|issue| issue.id.clone()).collect();
+            let filed = store.add_as(promised, &clock::moment())?;
+            let renamed: Vec<(&str, &str)> = ids
+                .iter()
+                .zip(&filed)
+                .map(|(old, issue)| (old.as_str(), issue.id.as_str()))
+                .filter(|(old, new)| old != new)
+                .collect();
+            if !renamed.is_empty() {
+                target.plan = rename(&target.plan, &target.team, &renamed)?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// The table with other ids of issues, wherever they stand in it.
+fn rename(plan: &Plan, team: &Team, ids: &[(&str, &str)]) -> Result<Plan, Failure> {
+    let told = |cell: &str| {
+        // In two steps: a new id may be the old one of another.
+        let mark = |n: usize| format!("\u{0}{n}\u{0}");
+        let marked = ids
+            .iter()
+            .enumerate()
+            .fold(cell.to_owned(), |text, (n, (old, _))| text.replace(old, &mark(n)));
+        ids.iter()
+            .enumerate()
+            .fold(marked, |text, (n, (_, new))| text.replace(&mark(n), new))
+    };
+    let sheet = plan.sheet();
+    let mut renamed = SheetBuilder::new(sheet.header().to_vec());
+    for (line, task) in (2..).zip(plan.tasks()) {
+        let cells: Vec<String> = sheet.row(task.index()).map(told).collect();
+        renamed.row(line, cells.iter().map(String::as_str));
+    }
+    let (plan, _) = seal(renamed.finish(), team).map_err(|problems| {
+        let problems: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
+        Failure::input(problems.join("; "))
+    })?;
+    Ok(plan)
+}
 
 /// Closes the open issues of implementing tasks that are completed and merged.
 pub fn close_merged(project: &Path, ledger: &Ledger) -> Result<(), Failure> {

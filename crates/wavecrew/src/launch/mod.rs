@@ -10,8 +10,9 @@ mod builds;
 mod completion;
 pub mod confirm;
 pub mod isolation;
-mod issues;
+pub mod issues;
 pub mod record;
+pub mod test_runs;
 pub mod testing;
 
 use crate::cli::Global;
@@ -172,7 +173,7 @@ pub fn drive(
         asker,
         instruction: flags.instruction.clone(),
         worker_tools: Some(worker_tools),
-        examiner: examiner()?,
+        examiner: examiner(config)?,
         pools: pools(engine.agents(), config),
         agent_settings: config.agents.clone(),
     };
@@ -211,13 +212,12 @@ pub fn own_commands() -> Result<(GuardianCommand, Vec<String>), Failure> {
     Ok((guardian, worker_tools.to_vec()))
 }
 
-/// The words of the command that examines claims.
-fn examiner() -> Result<Vec<String>, Failure> {
+/// The words of the command that examines claims. The settings are those of the beginning: workers may write into the file.
+fn examiner(config: &Config) -> Result<Vec<String>, Failure> {
     let program = std::env::current_exe().map_err(Failure::Output)?;
-    Ok(vec![
-        program.to_string_lossy().into_owned(),
-        "__examine".to_owned(),
-    ])
+    let mut words = vec![program.to_string_lossy().into_owned(), "__examine".to_owned()];
+    words.extend(config.verify.words());
+    Ok(words)
 }
 
 /// PATH for workers, so that `wavecrew report` is found in their shells; behind everything that is there already.

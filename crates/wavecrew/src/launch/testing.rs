@@ -1,14 +1,11 @@
 //! Sessions whose tests are measured: their flags, what is in scope, and how their tests are run.
 
 use crate::exit::Failure;
+use crate::launch::test_runs;
 use crate::show;
-use std::env;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
 use wavecrew_core::team::{Changes, Examination, Pipeline, Team};
 use wavecrew_measure::detect::Certainty;
 use wavecrew_testing::bench::{Bench, Trouble};
@@ -257,8 +254,8 @@ impl Prepared {
 
 /// The session's tests, to be run.
 pub fn bench(session: &Path) -> Result<Bench, Failure> {
-    let stop = stop_on_signals().map_err(Failure::Output)?;
-    Bench::open(session, cache_folder(), Some(stop)).map_err(|trouble| trouble_failure(&trouble))
+    let stop = test_runs::stop_on_signals().map_err(Failure::Output)?;
+    Bench::open(session, test_runs::cache_folder(), Some(stop)).map_err(|trouble| trouble_failure(&trouble))
 }
 
 pub fn trouble_failure(trouble: &Trouble) -> Failure {
@@ -273,22 +270,4 @@ pub fn disk(error: &io::Error) -> Failure {
         message: format!("the session's copy of the project cannot be made: {error}"),
         help: "check the space and the rights of the folder".to_owned(),
     }
-}
-
-/// Where builds of compilers live on between runs.
-pub fn cache_folder() -> PathBuf {
-    let own = env::var_os("XDG_CACHE_HOME")
-        .filter(|value| !value.is_empty())
-        .map(PathBuf::from);
-    let base = own.or_else(|| env::home_dir().map(|home| home.join(".cache")));
-    base.unwrap_or_else(env::temp_dir).join("wavecrew/measure")
-}
-
-/// Readable as soon as a person or the system wants an end: the frameworks are in groups of their own and do not hear it.
-pub fn stop_on_signals() -> io::Result<OwnedFd> {
-    let (ours, theirs) = UnixStream::pair()?;
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::low_level::pipe::register(signal, theirs.try_clone()?)?;
-    }
-    Ok(ours.into())
 }

@@ -79,6 +79,54 @@ fn a_score_that_is_none_is_sent_back() {
 }
 
 #[test]
+fn a_plan_that_cannot_be_followed_goes_back_to_its_planner() {
+    let lab = Lab::new();
+    lab.answer(
+        "PLAN-001.1.1",
+        r#"for n in 1 2; do
+printf '{"id":"TASK-00%s","title":"t","description":"d","files":["a"],"depends_on":["TASK-009"],"convergence_criteria":["x"]}' $n > "$session/plan/TASK-00$n.json"
+done
+echo '{"complexity":"Low","tasks":["TASK-001","TASK-002"]}' > "$session/plan/plan.json"
+report planned"#,
+    )
+    .answer("PLAN-001.1.2", &good());
+    lab.run("impl-only", &["--no-supervision"]).exits(0);
+    let told = lab.prompt("PLAN-001.1.2");
+    assert!(
+        told.contains("TASK-001 of the plan depends on TASK-009, which is not in it"),
+        "{told}"
+    );
+    assert_eq!(lab.cell("PLAN-001", "status"), "completed");
+}
+
+#[test]
+fn a_plan_that_is_made_anew_replaces_the_rows_of_the_old_one() {
+    let lab = Lab::new();
+    lab.score("CHECKPOINT-003.1", r#""score":0.2"#);
+    // Three files are there from before; the second plan has two tasks in one module.
+    let plan = r#"for n in 1 2; do
+printf '{"id":"TASK-00%s","title":"t","description":"d","files":["app/store/tags%s.py"],"depends_on":[],"convergence_criteria":["x"]}' $n $n > "$session/plan/TASK-00$n.json"
+done
+echo '{"complexity":"Low","tasks":["TASK-001","TASK-002"]}' > "$session/plan/plan.json"
+report planned"#;
+    lab.answer("PLAN-001.2.1", plan).answer(
+        "PLAN-001.2.2",
+        &format!("rm \"$session/plan/TASK-003.json\"\n{plan}"),
+    );
+    lab.run("impl-only", &[]).exits(0);
+    let told = lab.prompt("PLAN-001.2.2");
+    assert!(
+        told.contains("there is a file of the task `TASK-003`, which `plan/plan.json` does not list"),
+        "{told}"
+    );
+    assert_eq!(
+        lab.statuses(),
+        "PLAN-001 completed, CHECKPOINT-003 completed, IMPL-001 completed, TEST-001 completed, REVIEW-001 completed"
+    );
+    assert_eq!(lab.cell("TEST-001", "deps"), "IMPL-001");
+}
+
+#[test]
 fn a_plan_that_cannot_be_followed_fails() {
     let lab = Lab::new();
     let circle = format!(
@@ -95,6 +143,7 @@ report planned"#
         lab.cell("PLAN-001", "error"),
         "tasks of the plan wait for each other: TASK-001, TASK-002"
     );
+    assert_eq!(lab.ran("PLAN-001"), 3, "sent back twice");
     lab.answer(
         "PLAN-001",
         &circle.replace(r#""files":["a"]"#, r#""files":["../../etc/passwd"]"#),

@@ -149,13 +149,13 @@ fn implementation_begins_with_an_approval() {
 #[test]
 fn a_review_that_blocks_has_it_fixed() {
     let lab = Lab::new();
-    let verdict = |word: &str| {
+    let verdict = |word: &str, severity: &str| {
         format!(
-            r#"printf '## Verdict\n{word}\n## Findings\napp/store/tags.py:12 high\n' > "$session/artifacts/review-report.md"; report seen '"verdict":"{word}"'"#
+            r#"printf '## Verdict\n{word}\n## Findings\n| place | severity | dimension | fix |\n|-|-|-|-|\n| app/store/tags.py:2 | {severity} | quality | Say no twice. |\n' > "$session/artifacts/review-report.md"; report seen '"verdict":"{word}"'"#
         )
     };
-    lab.answer("REVIEW-001.1", &verdict("BLOCK"))
-        .answer("REVIEW-001.2", &verdict("CONDITIONAL"));
+    lab.answer("REVIEW-001.1", &verdict("BLOCK", "critical"))
+        .answer("REVIEW-001.2", &verdict("CONDITIONAL", "high"));
     // The second time there is something to repair.
     for n in 1..=3 {
         lab.answer(
@@ -170,7 +170,10 @@ fn a_review_that_blocks_has_it_fixed() {
         (2, 2, 1)
     );
     let told = lab.prompt("IMPL-001.2.1");
-    assert!(told.contains("app/store/tags.py:12 high"), "{told}");
+    assert!(
+        told.contains("| app/store/tags.py:2 | critical | quality |"),
+        "{told}"
+    );
     let reviews: Vec<String> = lab
         .decisions()
         .into_iter()

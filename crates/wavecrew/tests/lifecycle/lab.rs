@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 use tempfile::TempDir;
 
 const AGENT: &str = r#"#!/bin/sh
@@ -121,7 +122,7 @@ impl Lab {
         self.answer(name, &format!("{report}\nreport looked '{score}'"))
     }
 
-    fn command(&self, words: &[&str]) -> Command {
+    pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_wavecrew"));
         command.current_dir(self.project()).args(words);
         command.env("GIT_CONFIG_GLOBAL", "/dev/null");
@@ -239,6 +240,25 @@ impl Lab {
 
     /// Answers the next question of a run with this word; what was asked.
     pub fn reply(&self, child: &mut Child, word: &str) -> String {
+        let (file, asked) = self.question(child);
+        let answer = serde_json::json!({"id": asked["id"], "answer": word}).to_string();
+        let fresh = file.with_file_name("answer.json.new");
+        fs::write(&fresh, answer).unwrap();
+        fs::rename(&fresh, file.with_file_name("answer.json")).unwrap();
+        // The next question is another one.
+        while file.exists() && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(3));
+        }
+        asked["question"].as_str().unwrap().to_owned()
+    }
+
+    /// What may be answered to the next question.
+    pub fn options(&self, child: &mut Child) -> Vec<String> {
+        let (_, asked) = self.question(child);
+        serde_json::from_value(asked["options"].clone()).unwrap()
+    }
+
+    fn question(&self, child: &mut Child) -> (PathBuf, serde_json::Value) {
         loop {
             assert!(
                 child.try_wait().unwrap().is_none(),
@@ -254,14 +274,10 @@ impl Lab {
                     let text = fs::read_to_string(&file).ok()?;
                     Some((file, serde_json::from_str::<serde_json::Value>(&text).ok()?))
                 });
-            if let Some((file, asked)) = asked {
-                let answer = serde_json::json!({"id": asked["id"], "answer": word}).to_string();
-                let fresh = file.with_file_name("answer.json.new");
-                fs::write(&fresh, answer).unwrap();
-                fs::rename(&fresh, file.with_file_name("answer.json")).unwrap();
-                return asked["question"].as_str().unwrap().to_owned();
+            if let Some(found) = asked {
+                return found;
             }
-            std::thread::yield_now();
+            std::thread::sleep(Duration::from_millis(3));
         }
     }
 }

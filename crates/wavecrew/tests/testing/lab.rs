@@ -1,5 +1,6 @@
 //! A project in a temporary folder with real frameworks, and `wavecrew testing` on it.
 
+use crate::installed;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -27,24 +28,6 @@ pub struct Ran {
     pub err: String,
 }
 
-/// The folder that `scripts/install-frameworks.sh` filled, or `None` when these tests are to be passed over.
-pub fn installed() -> Option<PathBuf> {
-    if std::env::var_os("WAVECREW_SKIP_FRAMEWORKS").is_some_and(|value| value == "1") {
-        eprintln!("passed over: WAVECREW_SKIP_FRAMEWORKS=1");
-        return None;
-    }
-    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
-    let folder = std::env::var_os("WAVECREW_FRAMEWORKS_DIR")
-        .map_or_else(|| home().join(".cache/wavecrew/frameworks"), PathBuf::from)
-        .join("current");
-    assert!(
-        folder.join("complete").exists(),
-        "no frameworks in {}: run scripts/install-frameworks.sh, or set WAVECREW_SKIP_FRAMEWORKS=1 to go on without",
-        folder.display()
-    );
-    Some(folder)
-}
-
 pub fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../examples/testing")
@@ -54,7 +37,7 @@ pub fn examples() -> PathBuf {
 
 impl Lab {
     pub fn new(files: &[(&str, &str)]) -> Option<Self> {
-        let frameworks = installed()?;
+        let frameworks = installed::installed()?;
         let dir = tempfile::tempdir().unwrap();
         let project = dir.path().canonicalize().unwrap().join("project");
         fs::create_dir(&project).unwrap();
@@ -75,6 +58,14 @@ impl Lab {
     pub fn example(name: &str) -> Option<Self> {
         let lab = Self::new(&[])?;
         copy(&examples().join(name), &lab.project);
+        Some(lab)
+    }
+
+    /// A copy of a fixture of the measuring tests.
+    pub fn fixture(name: &str) -> Option<Self> {
+        let lab = Self::new(&[])?;
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wavecrew-measure/tests/projects");
+        copy(&fixtures.join(name), &lab.project);
         Some(lab)
     }
 

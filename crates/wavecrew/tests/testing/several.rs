@@ -3,7 +3,8 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use crate::lab::{Lab, installed};
+use crate::installed::installed;
+use crate::lab::Lab;
 
 const PRICE: &str = "def is_cheap(price):\n    if price < 10:\n        return True\n    return False\n";
 const CART: &str = "export function count(items: number[]): number {\n  if (items.length > 9) {\n    return -1;\n  }\n  return items.length;\n}\n";

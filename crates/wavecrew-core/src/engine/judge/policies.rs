@@ -6,6 +6,7 @@ use crate::engine::Engine;
 use crate::event::{Outcome, TaskResult};
 use crate::id::TaskIx;
 use crate::team::{Checkpoint, Expansion, GateKind, Verdict};
+use crate::view::one_line;
 use std::collections::BTreeSet;
 
 impl Engine {
@@ -72,13 +73,16 @@ impl Engine {
                     Decision::Stop
                 };
                 let why = format!("blocked with {points}, below {}", checkpoint.warn);
-                let question = format!(
-                    "{id} {why}{}. Go on all the same, have the work revised, or stop here?",
-                    after_rounds(rounds)
-                );
+                let may_revise = rounds < checkpoint.max_revisions;
+                let after = after_rounds(rounds);
                 let ask = Decision::Ask {
-                    question,
-                    revision: (rounds < checkpoint.max_revisions).then_some(revision),
+                    question: question(
+                        &format!("{id} {why}{after}."),
+                        result,
+                        &revision,
+                        may_revise.then_some("have the work revised"),
+                    ),
+                    revision: may_revise.then_some(revision),
                     yes: Outcome::Overridden,
                     otherwise: Box::new(otherwise),
                 };
@@ -115,9 +119,11 @@ impl Engine {
                         Decision::Stop
                     };
                     Decision::Ask {
-                        question: format!(
-                            "{id} says {word}{}. Go on all the same, have it fixed, or stop here?",
-                            after_rounds(rounds)
+                        question: question(
+                            &format!("{id} says {word}{}.", after_rounds(rounds)),
+                            result,
+                            &revision,
+                            may_revise.then_some("have it fixed"),
                         ),
                         revision: may_revise.then_some(revision),
                         yes: Outcome::Overridden,
@@ -174,8 +180,9 @@ impl Engine {
         let after = after_rounds(rounds);
         let (why, decision) = if score >= *pass && approval {
             let why = format!("scored {score} of 100");
+            let about = about(&format!("{id} {why}."), result, &revision);
             let decision = Decision::Ask {
-                question: format!("{id} {why}. Approve, so that the next phase begins?"),
+                question: format!("{about}\nApprove, so that the next phase begins?"),
                 revision: None,
                 yes: Outcome::Approved,
                 otherwise: Box::new(Decision::Settle(Outcome::Approved)),
@@ -186,8 +193,11 @@ impl Engine {
         } else if score >= *revise {
             let why = format!("scored {score} of 100, below {pass}");
             let decision = Decision::Ask {
-                question: format!(
-                    "{id} {why}{after}. Go on all the same, have the work revised, or stop here?"
+                question: question(
+                    &format!("{id} {why}{after}."),
+                    result,
+                    &revision,
+                    may_revise.then_some("have the work revised"),
                 ),
                 revision: may_revise.then_some(revision),
                 yes: Outcome::Overridden,
@@ -256,6 +266,24 @@ impl Engine {
         }
         seen.into_iter().filter(|&dep| plan.role(dep) == role).collect()
     }
+}
+
+/// What a person has to decide, with what there is to know about it: what it stands on, then the question itself as the
+/// last line.
+fn question(what: &str, result: &TaskResult, revision: &Revision, revise: Option<&str>) -> String {
+    let or = revise.map_or(String::new(), |revise| format!(", {revise},"));
+    let about = about(what, result, revision);
+    format!("{about}\nGo on all the same{or} or stop here?")
+}
+
+/// What was judged: the findings are a worker's own words.
+fn about(what: &str, result: &TaskResult, revision: &Revision) -> String {
+    let findings = one_line(&result.findings);
+    let mut lines = vec![what.to_owned()];
+    lines.extend((!findings.is_empty()).then_some(findings));
+    let report = revision.brief.as_ref();
+    lines.extend(report.map(|report| format!("Read {report} in the session folder.")));
+    lines.join("\n")
 }
 
 fn judged(by: String, score: Option<f64>, why: String, decision: Decision) -> Judged {

@@ -171,6 +171,11 @@ fn cells(task: &PipelineTask, header: &[String], old: &[String]) -> Vec<String> 
     header.iter().enumerate().map(cell).collect()
 }
 
+/// Why nobody can follow a plan of these tasks, if it is so.
+pub fn impossible(tasks: &[PlanTask]) -> Option<String> {
+    levels(tasks).err()
+}
+
 /// How deep each task lies below those it depends on.
 fn levels(tasks: &[PlanTask]) -> Result<Vec<usize>, String> {
     let known: BTreeSet<&str> = tasks.iter().map(|task| task.id.as_str()).collect();

@@ -206,6 +206,7 @@ fn read(name: &str, real: &Path, owed: &Owed) -> io::Result<Vec<String>> {
         Content::Markdown { .. }
         | Content::Requirements { .. }
         | Content::Epics { .. }
+        | Content::Review(_)
         | Content::Json { .. }
             if len > MAX_BYTES =>
         {
@@ -216,6 +217,7 @@ fn read(name: &str, real: &Path, owed: &Owed) -> io::Result<Vec<String>> {
         Content::Markdown { .. }
         | Content::Requirements { .. }
         | Content::Epics { .. }
+        | Content::Review(_)
         | Content::Json { .. }
         | Content::TestFile => {}
     }

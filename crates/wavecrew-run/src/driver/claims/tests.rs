@@ -48,6 +48,18 @@ instruction = "Build."
 owes = [{ path = "builds/{issues}.json", by_engine = true }]
 
 [[roles]]
+name = "reviewer"
+prefixes = ["REVIEW"]
+instruction = "Review."
+
+[[roles.owes]]
+path = "review.md"
+content.kind = "review"
+content.dimensions = ["quality"]
+content.clean = ["APPROVE"]
+content.severities = [{ name = "high", verdicts = ["BLOCK"] }]
+
+[[roles]]
 name = "keeper"
 prefixes = ["KEEP"]
 instruction = "Keep."
@@ -121,6 +133,7 @@ impl Sandbox {
             &plan,
             TaskIx(0),
             &outputs,
+            &|path| (path == "beside.py").then(|| b"one\ntwo\n".to_vec()),
         ) {
             Verdict::Holds { checked, measured } => {
                 assert_eq!(measured, []);
@@ -347,5 +360,53 @@ fn values_that_lead_out() {
     Sandbox::new().expect(
         "PLAN-1,planner,,../../A",
         "no: `plans/../../A.json` would lie outside the session folder: the row's values lead there",
+    );
+}
+
+#[test]
+fn places_in_reviews() {
+    let review = |file: &str, line: &str| {
+        format!(
+            "## Verdict\nBLOCK\n## Findings\n| file | line | severity | dimension | fix |\n|-|-|-|-|-|\n| {file} | {line} | high | quality | f |\n"
+        )
+    };
+    for (file, line, expected) in [
+        ("a.py", "2", "verified"),
+        ("./a.py", "1", "verified"),
+        ("beside.py", "2", "verified"),
+        ("review.md", "1", "verified"),
+        (
+            "a.py",
+            "3",
+            "mend: `review.md` names line 3 of `a.py`, which has 2 in finding 1",
+        ),
+        (
+            "beside.py",
+            "3",
+            "mend: `review.md` names line 3 of `beside.py`, which has 2 in finding 1",
+        ),
+        (
+            "b.py",
+            "1",
+            "mend: `review.md` names `b.py`, which is not there in finding 1",
+        ),
+        (
+            "../outside/secret.md",
+            "1",
+            "mend: `review.md` names `../outside/secret.md`, which is no path from the project's root in finding 1",
+        ),
+    ] {
+        let sandbox = Sandbox::new()
+            .source("a.py", "x = 1\ny = 2")
+            .file("review.md", &review(file, line));
+        assert_eq!(
+            sandbox.verdict("REVIEW-1,reviewer,,", &[("verdict", "block")]),
+            expected
+        );
+    }
+    let sandbox = Sandbox::new().file("review.md", &review("beside.py", "1"));
+    assert_eq!(
+        sandbox.verdict("REVIEW-1,reviewer,,", &[("verdict", "APPROVE")]),
+        "mend: `review.md` says BLOCK, and `APPROVE` was reported: they have to be the same"
     );
 }

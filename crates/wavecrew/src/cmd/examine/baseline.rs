@@ -12,6 +12,15 @@ use wavecrew_store::{SessionDir, atomic};
 /// A state as it is kept.
 #[derive(Serialize, Deserialize)]
 struct Kept {
+    /// The commands that were given for it: others may find something else.
+    #[serde(default)]
+    given: [Option<String>; 3],
+    #[serde(flatten)]
+    found: Found,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Found {
     setup: Option<KeptOutcome>,
     build: Option<KeptOutcome>,
     tests: KeptTests,
@@ -42,21 +51,24 @@ pub fn at(
     project: &Path,
     base: &str,
     task: &str,
+    settings: &Settings,
     runner: &Runner,
 ) -> Result<Option<State>, MeasureError> {
     let file = session.run_folder().join(format!("before-{base}.json"));
-    if let Some(kept) = fs::read(&file)
+    let given = [&settings.setup, &settings.build, &settings.test].map(Clone::clone);
+    let kept = fs::read(&file)
         .ok()
-        .and_then(|text| serde_json::from_slice::<Kept>(&text).ok())
-    {
-        return Ok(Some(kept.into()));
+        .and_then(|text| serde_json::from_slice::<Kept>(&text).ok());
+    if let Some(kept) = kept.filter(|kept| kept.given == given) {
+        return Ok(Some(kept.found.into()));
     }
     let Some(copy) = Copy::of(project, base, session.run_folder().join(format!("before-{task}"))) else {
         return Ok(None);
     };
-    let commands = verify::find(&copy.folder, &Settings::default());
+    let commands = verify::find(&copy.folder, settings);
     let state = verify::run(&commands, &copy.folder, runner)?;
-    let text = serde_json::to_vec(&Kept::from(&state)).expect("plain data");
+    let found = Found::from(&state);
+    let text = serde_json::to_vec(&Kept { given, found }).expect("plain data");
     // Without it, the next one finds out for itself.
     let _ = atomic::write_volatile(&file, &text);
     Ok(Some(state))
@@ -105,7 +117,7 @@ fn outcome(kept: KeptOutcome) -> Outcome {
     }
 }
 
-impl From<&State> for Kept {
+impl From<&State> for Found {
     fn from(state: &State) -> Self {
         let tests = match &state.tests {
             Suite::None => KeptTests::None,
@@ -131,8 +143,8 @@ impl From<&State> for Kept {
     }
 }
 
-impl From<Kept> for State {
-    fn from(kept: Kept) -> Self {
+impl From<Found> for State {
+    fn from(kept: Found) -> Self {
         let tests = match kept.tests {
             KeptTests::None => Suite::None,
             KeptTests::NotRun => Suite::NotRun,
@@ -191,8 +203,8 @@ mod tests {
                 build: Some(failed.clone()),
                 tests,
             };
-            let text = serde_json::to_vec(&Kept::from(&state)).unwrap();
-            let again: State = serde_json::from_slice::<Kept>(&text).unwrap().into();
+            let text = serde_json::to_vec(&Found::from(&state)).unwrap();
+            let again: State = serde_json::from_slice::<Found>(&text).unwrap().into();
             assert_eq!(again, state);
         }
     }

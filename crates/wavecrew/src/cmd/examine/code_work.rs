@@ -2,24 +2,22 @@
 //! builds, and no test is worse off than before. Runs the project's own build and tests.
 
 use super::{baseline, changes};
+use crate::config::Verify;
 use crate::exit::Failure;
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use wavecrew_core::claim::debts;
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::Checked;
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::team::LoopKind;
-use wavecrew_measure::detect::is_test;
-use wavecrew_measure::run::{MeasureError, Order, Request, Runner, Wanted};
-use wavecrew_measure::verify::{self, Comparison, Outcome, Settings, State, Suite, Tests, Went};
+use wavecrew_measure::TestId;
+use wavecrew_measure::detect::Project;
+use wavecrew_measure::run::{MeasureError, Runner};
+use wavecrew_measure::verify::{self, Comparison, Outcome, State, Suite, Tests, Went};
 use wavecrew_store::{SessionDir, atomic};
-
-/// For one command of the project.
-const LIMIT: Duration = Duration::from_mins(30);
 
 /// The work of one attempt.
 pub struct Case<'a> {
@@ -32,6 +30,8 @@ pub struct Case<'a> {
     pub ledger: &'a Ledger,
     pub task: TaskIx,
     pub attempt: u32,
+    /// What the person says about building and testing.
+    pub verify: &'a Verify,
 }
 
 impl Case<'_> {
@@ -39,7 +39,7 @@ impl Case<'_> {
         Runner {
             python_path: Vec::new(),
             cache: self.session.run_folder().join("cache"),
-            timeout: LIMIT,
+            timeout: self.verify.limit(),
             stop: None,
         }
     }
@@ -83,19 +83,9 @@ pub fn code(case: &Case<'_>) -> Result<Verdict, Failure> {
     Ok(found.verdict(case, complaint))
 }
 
-/// Code that was to be tested: those tests first that the session changed, then so many of all tests have to pass.
+/// Code that was to be tested: those tests first that the session's changes concern, then all; so many of them have to
+/// pass.
 pub fn tests(case: &Case<'_>) -> Result<Verdict, Failure> {
-    if let Some(failing) = affected(case)? {
-        return Ok(Verdict::Short(Found {
-            checked: Checked::Verified,
-            facts: BTreeMap::from([("pass_rate", "0.00".to_owned())]),
-            feedback: format!("Tests that came with the change fail; the others were not run:\n{failing}"),
-        }));
-    }
-    let found = match look(case)? {
-        Ok(found) => found,
-        Err(refused) => return Ok(refused),
-    };
     let role = case.ledger.plan().role(case.task);
     let wanted = case.ledger.team.loops.iter().find_map(|kind| match kind {
         LoopKind::FixVerify {
@@ -104,6 +94,13 @@ pub fn tests(case: &Case<'_>) -> Result<Verdict, Failure> {
         LoopKind::FixVerify { .. } | LoopKind::GeneratorCritic { .. } => None,
     });
     let wanted = wanted.unwrap_or(1.0);
+    if let Some(short) = affected(case, wanted)? {
+        return Ok(Verdict::Short(short));
+    }
+    let found = match look(case)? {
+        Ok(found) => found,
+        Err(refused) => return Ok(refused),
+    };
     let complaint = match found.pass_rate() {
         Some(rate) if rate >= wanted && found.comparison.lost.is_empty() && found.builds() => None,
         Some(rate) if found.builds() => {
@@ -159,12 +156,14 @@ fn look(case: &Case<'_>) -> Result<Result<Seen, Verdict>, Failure> {
     }
     let runner = case.runner();
     let folder = case.folder.canonicalize().map_err(Failure::Output)?;
-    let commands = verify::find(&folder, &Settings::default());
+    let settings = case.verify.settings();
+    let commands = verify::find(&folder, &settings);
     let after = verify::run(&commands, &folder, &runner).map_err(|error| trouble(&error))?;
     let before = match base.filter(|_| needs_the_past(&after)) {
         Some(base) => {
             let id = case.ledger.plan().id(case.task);
-            baseline::at(case.session, case.project, base, id, &runner).map_err(|error| trouble(&error))?
+            baseline::at(case.session, case.project, base, id, &settings, &runner)
+                .map_err(|error| trouble(&error))?
         }
         None => None,
     };
@@ -182,39 +181,77 @@ fn look(case: &Case<'_>) -> Result<Result<Seen, Verdict>, Failure> {
     }))
 }
 
-/// What fails of the tests that the session changed, where they can be run by themselves.
-fn affected(case: &Case<'_>) -> Result<Option<String>, Failure> {
+/// What is short of the tests that the session's changes concern, where they can be run by themselves.
+fn affected(case: &Case<'_>, wanted: f64) -> Result<Option<Found>, Failure> {
     let folder = case.folder.canonicalize().map_err(Failure::Output)?;
-    let Tests::Measured { projects, .. } = verify::find(&folder, &Settings::default()).tests else {
+    let settings = case.verify.settings();
+    let Tests::Measured { projects, .. } = verify::find(&folder, &settings).tests else {
         return Ok(None);
     };
-    let Some(changes) = case.base.and_then(|base| changes::since(&folder, base)) else {
+    let Some((base, changes)) = case
+        .base
+        .and_then(|base| Some((base, changes::since(&folder, base)?)))
+    else {
         return Ok(None);
+    };
+    let files: Vec<PathBuf> = changes.files.iter().map(|file| folder.join(file)).collect();
+    let concerned = |project: &Project| {
+        let tests = verify::affected(project, &files);
+        (!tests.is_empty()).then_some(tests)
     };
     let runner = case.runner();
-    let mut failing = Vec::new();
-    for project in &projects {
-        let files = changes.files.iter().map(|file| folder.join(file));
-        let tests: Vec<PathBuf> = files
-            .filter(|file| file.is_file() && file.starts_with(&project.root) && is_test(file, &project.root))
-            .collect();
-        if tests.is_empty() {
-            continue;
-        }
-        let request = Request {
-            project,
-            scope: &[],
-            tests: &tests,
-            coverage: Wanted::TestsOnly,
-            order: Order::Usual,
-        };
-        // What cannot be run by itself is run with all the others.
-        if let Ok(measured) = runner.measure(&request) {
-            let red = measured.tests.iter().filter(|test| test.outcome.is_red());
-            failing.extend(red.map(|test| format!("{}: {}", test.id, test.outcome.text())));
-        }
+    // What cannot be run by itself is run with all the others.
+    let Ok(mut tests) = verify::measure(&projects, &folder, &runner, concerned) else {
+        return Ok(None);
+    };
+    if share_of_green(&tests).is_none_or(|rate| rate >= wanted) {
+        return Ok(None);
     }
-    Ok((!failing.is_empty()).then(|| failing.join("\n")))
+    let id = case.ledger.plan().id(case.task);
+    let before = baseline::at(case.session, case.project, base, id, &settings, &runner)
+        .map_err(|error| trouble(&error))?;
+    if let Some(State {
+        tests: Suite::Measured { tests: before },
+        ..
+    }) = before
+    {
+        // What failed before is counted with all the others.
+        tests.retain(|id, _| !matches!(before.get(id), Some(Went::Red { .. })));
+    }
+    let Some(rate) = share_of_green(&tests).filter(|rate| *rate < wanted) else {
+        return Ok(None);
+    };
+    let failing = tests.iter().filter_map(|(id, went)| match went {
+        Went::Red { message } => Some(format!("{id}: {message}")),
+        Went::Green | Went::Aside => None,
+    });
+    let failing: Vec<String> = failing.collect();
+    Ok(Some(Found {
+        checked: Checked::Verified,
+        facts: BTreeMap::from([("pass_rate", two_decimals(rate))]),
+        feedback: format!(
+            "{:.0} % of the tests that the change concerns pass, {:.0} % have to; the others were not run:\n{}",
+            rate * 100.0,
+            wanted * 100.0,
+            failing.join("\n")
+        ),
+    }))
+}
+
+/// The share of tests that pass, of those that were run.
+fn share_of_green(tests: &BTreeMap<TestId, Went>) -> Option<f64> {
+    let green = tests.values().filter(|went| **went == Went::Green).count();
+    let red = tests
+        .values()
+        .filter(|went| matches!(went, Went::Red { .. }))
+        .count();
+    #[expect(clippy::cast_precision_loss, reason = "nobody has so many tests")]
+    let rate = green as f64 / (green + red).max(1) as f64;
+    (green + red > 0).then_some(rate)
+}
+
+fn two_decimals(rate: f64) -> String {
+    format!("{:.2}", (rate * 100.0).floor() / 100.0)
 }
 
 /// Whether the state before could change anything: not when commands that only succeed or fail have all succeeded.
@@ -242,16 +279,7 @@ impl Seen {
         match &self.after.tests {
             Suite::None | Suite::NotRun => None,
             Suite::Command { outcome, .. } => Some(if outcome.is_good() { 1.0 } else { 0.0 }),
-            Suite::Measured { tests } => {
-                let green = tests.values().filter(|went| **went == Went::Green).count();
-                let red = tests
-                    .values()
-                    .filter(|went| matches!(went, Went::Red { .. }))
-                    .count();
-                #[expect(clippy::cast_precision_loss, reason = "nobody has so many tests")]
-                let rate = green as f64 / (green + red).max(1) as f64;
-                (green + red > 0).then_some(rate)
-            }
+            Suite::Measured { tests } => share_of_green(tests),
         }
     }
 
@@ -263,7 +291,7 @@ impl Seen {
         };
         let mut facts = BTreeMap::new();
         if let Some(rate) = self.pass_rate() {
-            facts.insert("pass_rate", format!("{:.2}", (rate * 100.0).floor() / 100.0));
+            facts.insert("pass_rate", two_decimals(rate));
         }
         if let Some(files) = &self.files {
             facts.insert("files_changed", files.len().to_string());

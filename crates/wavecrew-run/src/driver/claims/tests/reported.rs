@@ -110,7 +110,15 @@ fn a_session_reached_by_a_link() {
         "artifact_path".to_owned(),
         alias.join("keep.bin").to_str().unwrap().to_owned(),
     )];
-    let verdict = check(&alias, &sandbox.project(), &TEAM, &plan, TaskIx(0), &outputs);
+    let verdict = check(
+        &alias,
+        &sandbox.project(),
+        &TEAM,
+        &plan,
+        TaskIx(0),
+        &outputs,
+        &|_| None,
+    );
     assert!(
         matches!(
             verdict,

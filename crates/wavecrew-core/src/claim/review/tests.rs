@@ -1,0 +1,122 @@
+//! Reviews as data: a text, and what is wrong with it.
+
+use super::*;
+
+fn rules() -> ReviewRules {
+    let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<String>>();
+    let severity = |name: &str, verdicts: &str| Severity {
+        name: name.to_owned(),
+        verdicts: words(verdicts),
+    };
+    ReviewRules {
+        severities: vec![
+            severity("critical", "BLOCK"),
+            severity("high", "CONDITIONAL BLOCK"),
+            severity("low", "APPROVE CONDITIONAL BLOCK"),
+        ],
+        dimensions: words("quality security"),
+        clean: words("APPROVE"),
+    }
+}
+
+const HEAD: &str =
+    "| File | Line | Severity | Dimension | What | Suggested fix |\n|---|---|---|---|---|---|\n";
+
+fn review(verdict: &str, findings: &str) -> String {
+    format!(
+        "# Review\n## Verdict\n{verdict}\n## Findings\n{findings}\n## Notes\n| severity |\n|---|\n| any |\n"
+    )
+}
+
+#[test]
+fn what_is_wrong_with_a_review() {
+    let row = |severity: &str| format!("{HEAD}| `a.py` | 3 | {severity} | quality | w | do it |\n");
+    let json = |line: &str| {
+        format!(
+            "```json\n[{{\"file\":\"a.py\",\"line\":{line},\"severity\":\"low\",\"dimension\":\"security\",\"suggested_fix\":\"f\"}}]\n```"
+        )
+    };
+    let fine: &[&str] = &[];
+    for (text, expected) in [
+        (review("APPROVE: fine.", "None."), fine),
+        (review("**APPROVE**", "*No findings* worth a line."), fine),
+        (review("**BLOCK** - see below", &row("Critical")), fine),
+        (review("CONDITIONAL", &row("high")), fine),
+        (review("APPROVE", &row("low")), fine),
+        (review("APPROVE", HEAD), fine),
+        (review("APPROVE", &json("12")), fine),
+        (
+            review(
+                "BLOCK",
+                "| Severity | Location | Dimension | Fix |\n|-|-|-|-|\n| critical | a/b.py:7 | quality | x |",
+            ),
+            fine,
+        ),
+        (
+            review("Good.", "None"),
+            &["names no verdict below `Verdict`: it is one of APPROVE, BLOCK, CONDITIONAL"],
+        ),
+        (
+            review("APPROVE", &row("critical")),
+            &["says APPROVE, but 1 of its findings is `critical`: the verdict would be BLOCK"],
+        ),
+        (
+            review(
+                "APPROVE",
+                &(row("high") + "| b.py | 1 | high | quality | w | f |\n"),
+            ),
+            &["says APPROVE, but 2 of its findings are `high`: the verdict would be CONDITIONAL or BLOCK"],
+        ),
+        (
+            review("BLOCK", "None."),
+            &["says BLOCK, but it has no findings: the verdict would be APPROVE"],
+        ),
+        (
+            review("BLOCK", "a.py:12 is wrong"),
+            &[
+                "has findings that are not in a table: list them as | file | line | severity | dimension | description | suggested fix |, or write `None`",
+            ],
+        ),
+        (
+            review("BLOCK", "| File | Severity |\n|-|-|\n| a | critical |"),
+            &[
+                "has a table of findings without the columns dimension, suggested fix: it is | file | line | severity | dimension | description | suggested fix |",
+            ],
+        ),
+        (
+            review("BLOCK", &format!("{HEAD}| | x | awful | taste | w | |\n")),
+            &[
+                "has a finding 1 whose severity is `awful`, and has to be one of critical, high, low",
+                "has a finding 1 whose dimension is `taste`, and has to be one of quality, security",
+                "has a finding 1 without a file",
+                "has a finding 1 whose line is `x`, and has to be a number from 1",
+                "has a finding 1 without a suggested fix",
+            ],
+        ),
+        (
+            review("APPROVE", &json("0")),
+            &["has a finding 1 whose line is `0`, and has to be a number from 1"],
+        ),
+    ] {
+        assert_eq!(problems(&text, &rules()), expected, "{text}");
+    }
+}
+
+#[test]
+fn places_are_read() {
+    let rows = format!(
+        "{HEAD}| a.py | L12-14 | low | quality | w | f |\n| `src/b.rs` | 3 | low | security | w | f |\n"
+    );
+    let read = read_review(&review("APPROVE", &rows), &rules());
+    let places: Vec<(&str, u32)> = read.findings.iter().map(|f| (f.file.as_str(), f.line)).collect();
+    assert_eq!(places, [("a.py", 12), ("src/b.rs", 3)]);
+    assert_eq!(read.verdict.as_deref(), Some("APPROVE"));
+}
+
+#[test]
+fn only_the_first_flaws_are_told() {
+    let rows = format!("{HEAD}{}", "| a.py | 1 | odd | quality | w | f |\n".repeat(12));
+    let said = problems(&review("APPROVE", &rows), &rules());
+    assert_eq!(said.len(), MAX_PROBLEMS + 1);
+    assert_eq!(said[MAX_PROBLEMS], "has 4 more such flaws");
+}
