@@ -90,6 +90,9 @@ impl TaskState {
         self.progress = Progress::Pending;
         self.result = TaskResult::default();
         self.made_from = None;
+        if self.stop == Some(StopReason::Interrupted) {
+            self.started = None;
+        }
         self.stop = None;
         self.talk = None;
         self.late_edits = None;
@@ -444,9 +447,11 @@ impl Ledger {
             .map(|(name, pool)| (name.as_str(), pool))
     }
 
-    /// Keeps when the attempt before the next one was made.
+    /// Keeps when the attempt before the next one was made. When an interrupted one ended is not known: it is told of when
+    /// the session is taken up again.
     fn remember_attempt(&mut self, task: &str) {
         let state = self.plan.find(task).map(|task| self.task(task));
+        let state = state.filter(|state| state.stop != Some(StopReason::Interrupted));
         let span = state.and_then(|state| state.started.zip(state.ended));
         self.earlier.extend(span);
     }

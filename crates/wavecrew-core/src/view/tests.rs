@@ -136,6 +136,31 @@ fn breaks_and_overlaps_do_not_count_as_work() {
 }
 
 #[test]
+fn attempts_before_the_last_one_count_as_work() {
+    let mut ledger = ledger();
+    for event in [
+        started("A", 1, 0),
+        finished("A", 12, StopReason::Ok, completed("", Checked::Verified)),
+        Event::Reset {
+            task: "A".to_owned(),
+            why: "sent back".to_owned(),
+        },
+        started("A", 2, 20),
+        // Told of after a long break.
+        Event::Interrupted {
+            at: Timestamp(1_000_000),
+            task: "A".to_owned(),
+            attempt: 2,
+        },
+        started("A", 3, 1000),
+        finished("A", 1003, StopReason::Ok, completed("", Checked::Verified)),
+    ] {
+        ledger.apply(&event);
+    }
+    assert_eq!(Summary::of(&ledger).elapsed, Duration::from_secs(12 + 3));
+}
+
+#[test]
 fn long_lists_are_counted() {
     let rows: Vec<String> = (0..30).map(|n| format!("T{n},d")).collect();
     let rows = rows.join("\n");
