@@ -2,7 +2,7 @@
 # Checks everything: format, lints, all tests. Installs what is missing first; stops at the first failure.
 #
 #   WAVECREW_SKIP_AGENTS=1  without npm: the tests that start real agent command lines are passed over
-#   WAVECREW_SKIP_FRAMEWORKS=1  without npm and Python: the tests that run real test frameworks are passed over
+#   WAVECREW_SKIP_FRAMEWORKS=1  without npm, Python and Go: the tests that run real test frameworks are passed over
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/need.sh
@@ -14,7 +14,7 @@ if [ "${WAVECREW_SKIP_AGENTS:-}" != 1 ]; then
     step scripts/install-agents.sh
 fi
 if [ "${WAVECREW_SKIP_FRAMEWORKS:-}" != 1 ]; then
-    need_packages npm:npm python3:python3-venv
+    need_packages npm:npm python3:python3-venv go:golang-go
     step scripts/install-frameworks.sh
 fi
 for component in clippy fmt; do

@@ -3,9 +3,9 @@
 
     agent.py ANSWERS
 
-ANSWERS is a folder beside this file. Its folders 1, 2, ... hold what is answered in each attempt, by task:
-`1/TESTGEN-001/test_price.py` lands in the folder of that task's layer. What lies in a folder of the task's own name lands
-in the session under the same path.
+ANSWERS is a folder beside this file. Its folder 1 holds what is answered at first, 2 what is answered when the layer was
+measured once and sent back, and so on, by task: `1/TESTGEN-001/test_price.py` lands in the folder of that task's layer. What
+lies in a folder of the task's own name lands in the session under the same path.
 """
 
 import json
@@ -26,16 +26,21 @@ def copy(source, target):
             yield place
 
 
+def rounds(session, layer):
+    """How often the layer's tests were sent back."""
+    state = json.loads((session / "gc-state.json").read_text())
+    return state["rounds"].get(pathlib.Path(layer).name[:2], 0)
+
+
 def main():
     answers = pathlib.Path(__file__).resolve().parent / sys.argv[1]
     sys.stdin.read()
     session = pathlib.Path(os.environ["WAVECREW_SESSION_DIR"])
     task = os.environ["WAVECREW_TASK"]
-    attempt = os.environ["WAVECREW_ATTEMPT"]
     written = list(copy(answers / task, session))
     if task.startswith("TESTGEN-"):
-        layer = session / LAYERS[task.rsplit("-", 1)[1]]
-        written += copy(answers / attempt / task, layer)
+        layer = LAYERS[task.rsplit("-", 1)[1]]
+        written += copy(answers / str(1 + rounds(session, layer)) / task, session / layer)
     report = {"id": task, "status": "completed", "findings": f"{len(written)} files written"}
     if task.startswith("TESTGEN-"):
         report["test_files"] = ";".join(str(path.relative_to(session)) for path in written)

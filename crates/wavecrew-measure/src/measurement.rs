@@ -24,6 +24,21 @@ pub struct TestId {
     pub name: String,
 }
 
+impl TestId {
+    /// As pytest names it.
+    pub(crate) fn node_id(&self) -> String {
+        match self.name.split_once("::") {
+            Some((class, name)) => format!("{}::{}::{name}", self.file, class.replace('.', "::")),
+            None => format!("{}::{}", self.file, self.name),
+        }
+    }
+
+    /// Whether a framework that was asked for names means this test.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.to_string() == name || self.node_id() == name
+    }
+}
+
 impl std::fmt::Display for TestId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (self.file.is_empty(), self.name.is_empty()) {
@@ -120,6 +135,25 @@ pub struct Note {
     pub what: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
+}
+
+/// What is known without a coverage tool.
+pub(crate) const NO_COVERAGE: &str = "only the pass rate is known";
+/// What is known without a tool that makes mutants.
+pub(crate) const NO_MUTANTS: &str = "no mutants were tried";
+
+impl Note {
+    /// A tool that has to be installed before more can be known.
+    pub(crate) fn missing_tool(what: &str, so: &str, fix: String) -> Self {
+        Self {
+            what: format!("{what}: {so}"),
+            fix: Some(fix),
+        }
+    }
+
+    pub fn lacks_a_tool(&self) -> bool {
+        [NO_COVERAGE, NO_MUTANTS].iter().any(|so| self.what.ends_with(so))
+    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,6 +2,9 @@
 //! Needs `scripts/install-frameworks.sh`; `WAVECREW_SKIP_FRAMEWORKS=1` passes these tests over.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
+#[path = "../../wavecrew-measure/tests/frameworks/installed.rs"]
+mod installed;
+
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -16,18 +19,7 @@ struct Lab {
 
 impl Lab {
     fn new(files: &[(&str, &str)]) -> Option<Self> {
-        if std::env::var_os("WAVECREW_SKIP_FRAMEWORKS").is_some_and(|value| value == "1") {
-            eprintln!("passed over: WAVECREW_SKIP_FRAMEWORKS=1");
-            return None;
-        }
-        let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
-        let folder = std::env::var_os("WAVECREW_FRAMEWORKS_DIR")
-            .map_or_else(|| home().join(".cache/wavecrew/frameworks"), PathBuf::from)
-            .join("current");
-        assert!(
-            folder.join("complete").exists(),
-            "run scripts/install-frameworks.sh"
-        );
+        let folder = installed::installed()?;
         let dir = tempfile::tempdir().unwrap();
         let lab = Self { dir };
         for (name, text) in files {

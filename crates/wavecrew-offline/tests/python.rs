@@ -2,6 +2,9 @@
 //! Needs `scripts/install-frameworks.sh`; `WAVECREW_SKIP_FRAMEWORKS=1` passes these tests over.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
+#[path = "../../wavecrew-measure/tests/frameworks/installed.rs"]
+mod installed;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,20 +14,7 @@ use std::time::Duration;
 use wavecrew_offline::{Feedback, Framework, Imports, OfflineError, Outcome, Progress, Request, generate};
 
 fn python() -> Option<PathBuf> {
-    if std::env::var_os("WAVECREW_SKIP_FRAMEWORKS").is_some_and(|value| value == "1") {
-        eprintln!("passed over: WAVECREW_SKIP_FRAMEWORKS=1");
-        return None;
-    }
-    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
-    let folder = std::env::var_os("WAVECREW_FRAMEWORKS_DIR")
-        .map_or_else(|| home().join(".cache/wavecrew/frameworks"), PathBuf::from)
-        .join("current");
-    assert!(
-        folder.join("complete").exists(),
-        "no frameworks in {}: run scripts/install-frameworks.sh, or set WAVECREW_SKIP_FRAMEWORKS=1 to go on without",
-        folder.display()
-    );
-    Some(folder.join("venv/bin/python"))
+    Some(installed::installed()?.join("venv/bin/python"))
 }
 
 /// Runs those tests of the helper whose names fit.

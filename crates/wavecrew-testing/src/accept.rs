@@ -38,6 +38,8 @@ pub enum Why {
     Skipped,
     /// It passes and fails on the same code.
     Flaky,
+    /// It passes, runs nothing that others do not run, and notices nothing that others do not notice.
+    AddsNothing,
 }
 
 impl Why {
@@ -49,6 +51,7 @@ impl Why {
             Self::ExpectedToFail => "is marked as expected to fail",
             Self::Skipped => "is skipped",
             Self::Flaky => "is flaky: it passes and fails on the same code",
+            Self::AddsNothing => "adds nothing to the other tests",
         }
     }
 }

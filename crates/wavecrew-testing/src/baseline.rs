@@ -6,10 +6,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use wavecrew_measure::run::Wanted;
+use wavecrew_measure::run::{MeasureError, Wanted};
 use wavecrew_measure::{FileCoverage, Measurement, Outcome, TestId};
 
 use crate::bench::{Bench, Trouble};
+use crate::rounds::whole;
 use crate::scope::FrameworkInScope;
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -44,11 +45,13 @@ impl Baseline {
         for framework in &bench.scope.frameworks {
             let result = match bench.own_suite(framework, Wanted::TestsAndCoverage) {
                 Ok(found) => SuiteResult::Measurement(found),
+                Err(error @ (Trouble::Environment(MeasureError::Stopped) | Trouble::Disk(_))) => {
+                    return Err(error);
+                }
                 Err(error @ Trouble::Environment(_)) => SuiteResult::Error {
                     message: error.to_string(),
                     help: error.help(),
                 },
-                Err(error @ Trouble::Disk(_)) => return Err(error),
             };
             suites.push(Suite {
                 root: framework.root.clone(),
@@ -69,7 +72,7 @@ impl Baseline {
 
     pub fn write(&self, session: &Path) -> io::Result<()> {
         let text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
-        fs::write(Self::file(session), text)
+        whole(&Self::file(session), &text)
     }
 
     fn measurements(&self) -> impl Iterator<Item = (&Suite, &Measurement)> {

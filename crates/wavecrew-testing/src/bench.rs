@@ -1,6 +1,8 @@
 //! Runs tests of the session in the measuring copy of the project, framework by framework. A suite that hangs or dies is
 //! taken apart into its files, so that one bad file costs itself alone; an environment that is broken is told apart.
 
+mod home;
+
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -91,12 +93,17 @@ impl Bench {
         })
     }
 
+    /// For one run of the tests.
+    pub(crate) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
     /// The measuring copy.
     pub fn tree(&self) -> &Path {
         &self.tree
     }
 
-    fn runner(&self, framework: &FrameworkInScope, timeout: Duration) -> Result<Runner, Trouble> {
+    pub(crate) fn runner(&self, framework: &FrameworkInScope, timeout: Duration) -> Result<Runner, Trouble> {
         let root = framework.in_tree(&self.tree).root;
         let sources = root.join("src");
         let mut python_path = if sources.is_dir() {
@@ -113,7 +120,7 @@ impl Bench {
         })
     }
 
-    fn sources(&self, framework: &FrameworkInScope) -> Vec<PathBuf> {
+    pub(crate) fn sources(&self, framework: &FrameworkInScope) -> Vec<PathBuf> {
         self.scope
             .files_of(framework)
             .map(|file| self.tree.join(&file.path))
@@ -183,7 +190,7 @@ impl Bench {
             if !mine.is_empty() {
                 for part in self.files(framework, &mine, coverage, order)? {
                     unknown |= part.coverage == Coverage::Unknown;
-                    run.add(part, framework, &mine);
+                    run.add(part, framework, &mine, &self.tree);
                 }
             }
             run.cover_rest(self.untouched(framework));
@@ -312,25 +319,21 @@ fn found_files(measurement: &mut Measurement) -> &mut [FileCoverage] {
 }
 
 /// A path below a framework's root as one of the project.
-fn project_path(root: &Path, below: &str) -> String {
+pub(crate) fn project_path(root: &Path, below: &str) -> String {
     let root = root.strip_prefix(".").unwrap_or(root);
     root.join(below).to_string_lossy().into_owned()
 }
 
 impl LayerRun {
-    fn add(&mut self, mut part: Measurement, framework: &FrameworkInScope, placed: &[&Placed]) {
+    fn add(&mut self, mut part: Measurement, framework: &FrameworkInScope, placed: &[&Placed], tree: &Path) {
         for file in found_files(&mut part) {
             file.path = project_path(&framework.root, &file.path);
         }
         if let Coverage::Known { files } = part.coverage {
             self.cover(&files);
         }
-        for mut test in part.tests {
-            let path = project_path(&framework.root, &test.id.file);
-            if let Some(file) = placed.iter().find(|file| file.target == Path::new(&path)) {
-                test.id.file = file.file.to_string_lossy().into_owned();
-            }
-            self.tests.push(test);
+        for test in &part.tests {
+            self.tests.extend(home::in_layer(test, framework, placed, tree));
         }
         for note in part.notes {
             if !self.notes.contains(&note) {

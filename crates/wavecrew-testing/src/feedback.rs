@@ -1,5 +1,5 @@
 //! What a worker is told after a run, most useful first: failing tests with message and code, then uncovered lines with
-//! their source, then changes that no test noticed, then what was tried before. Also `results/feedback-{layer}.md`.
+//! their source, then changes that no test noticed, then tests that add nothing, then what was tried before. Also `results/feedback-{layer}.md`.
 
 use std::fs;
 use std::path::Path;
@@ -29,6 +29,7 @@ pub fn write(bench: &Bench, case: &Case<'_>, folder: &Path, result: &RunResult) 
     failures(&mut text, folder, result);
     uncovered(&mut text, bench, result);
     survivors(&mut text, result);
+    superfluous(&mut text, result);
     history(&mut text, case);
     fs::write(rounds::feedback_file(case.session, case.layer), &text)?;
     Ok(text)
@@ -48,11 +49,12 @@ fn summary(case: &Case<'_>, result: &RunResult) -> String {
 }
 
 fn failures(text: &mut String, folder: &Path, result: &RunResult) {
-    if result.rejected.is_empty() {
+    let count = result.faulty().count();
+    if count == 0 {
         return;
     }
     text.push_str("\n## Repair these tests first\n");
-    for test in result.rejected.iter().take(FAILURES) {
+    for test in result.faulty().take(FAILURES) {
         text.push_str(&format!("\n### `{}` {}\n\n", test.id, test.why.told()));
         if !test.message.is_empty() {
             text.push_str(&fenced("text", &cut(&test.message, MESSAGE)));
@@ -65,8 +67,21 @@ fn failures(text: &mut String, folder: &Path, result: &RunResult) {
             text.push_str(&fenced(&language, &cut(&source, SOURCE)));
         }
     }
-    if result.rejected.len() > FAILURES {
-        text.push_str(&format!("\n... and {} more\n", result.rejected.len() - FAILURES));
+    if count > FAILURES {
+        text.push_str(&format!("\n... and {} more\n", count - FAILURES));
+    }
+}
+
+fn superfluous(text: &mut String, result: &RunResult) {
+    if result.superfluous().next().is_none() {
+        return;
+    }
+    text.push_str(
+        "\n## Tests that add nothing\n\nOther tests run all that these run and notice all that these notice, so they are not \
+         kept. Have them check something else, or take them away:\n\n",
+    );
+    for test in result.superfluous() {
+        text.push_str(&format!("- `{}`\n", test.id));
     }
 }
 
@@ -166,11 +181,12 @@ fn survivors(text: &mut String, result: &RunResult) {
 /// What earlier rounds came to.
 fn history(text: &mut String, case: &Case<'_>) {
     let mut lines = String::new();
-    for run in rounds::history(case.session, case.layer, case.task, case.attempt) {
+    let history = rounds::history(case.session, case.layer, case.task, case.attempt);
+    for (nth, run) in (1..).zip(history) {
         let covered = run.coverage_achieved.unwrap_or_else(|| "unknown".to_owned());
         lines.push_str(&format!(
-            "- run {}: pass rate {}, coverage {covered} %, {} tests\n",
-            run.attempt, run.delivered.pass_rate, run.delivered.tests
+            "- run {nth}: pass rate {}, coverage {covered} %, {} tests\n",
+            run.delivered.pass_rate, run.delivered.tests
         ));
         for test in run.rejected.iter().take(5) {
             lines.push_str(&format!("  - `{}` {}\n", test.id, test.why.told()));

@@ -17,4 +17,5 @@ pub mod result;
 pub mod rounds;
 pub mod scope;
 pub mod tree;
+mod trial;
 pub mod verdict;

@@ -1,24 +1,33 @@
-//! Deliberate changes of the code on lines that kept tests run: how many of them the tests notice. An own mutator for
-//! Python, JavaScript and TypeScript; other languages are not checked.
+//! Deliberate changes of the code on lines that kept tests run: how many of them the tests notice, and which tests add
+//! nothing to the others because they neither run anything nor notice anything that the others do not.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use wavecrew_measure::run::{Order, Wanted};
-use wavecrew_measure::{FileCoverage, Outcome, Standing};
-use wavecrew_syntax::{Language, LineSet, Mutant, apply, mutants};
+use wavecrew_measure::detect::Framework;
+use wavecrew_measure::mutation::{Closer, Target};
+use wavecrew_measure::run::{Reach, Way};
+use wavecrew_measure::{FileCoverage, Note, Standing, TestId};
+use wavecrew_syntax::{Language, LineSet, TestShape, tests};
 
+use crate::accept::{Rejected, Why, find};
 use crate::bench::{Bench, LayerRun, Trouble};
-use crate::examine::Case;
+use crate::examine::{Case, listed};
 use crate::result::{Killed, RunResult, Survivor};
 use crate::rounds;
 use crate::scope::Mutation;
+use crate::trial::{Effort, Noticed, Trials};
 
 struct Budget {
-    mutants: usize,
+    /// Changes of the files in scope together, and runs to see what single tests run.
+    changes: usize,
     time: Duration,
+    /// Changes for each test that runs nothing new, where they are tried in a warm process.
+    per_test_warm: usize,
+    /// The same where each needs a run of its own.
+    per_test: usize,
 }
 
 impl Mutation {
@@ -26,129 +35,337 @@ impl Mutation {
         match self {
             Self::Off => None,
             Self::Quick => Some(Budget {
-                mutants: 12,
+                changes: 12,
                 time: Duration::from_mins(1),
+                per_test_warm: 40,
+                per_test: 8,
             }),
             Self::Full => Some(Budget {
-                mutants: 400,
+                changes: 400,
                 time: Duration::from_mins(20),
+                per_test_warm: usize::MAX,
+                per_test: usize::MAX,
             }),
         }
     }
 }
 
-/// `None` when it is off, or when there is nothing that could be changed.
+/// What was found out about a suite.
+#[derive(Default)]
+pub struct Found {
+    /// `None` when it is off, or when there is nothing that could be changed.
+    pub killed: Option<Killed>,
+    /// Tests that add nothing to the others.
+    pub superfluous: Vec<Rejected>,
+    pub notes: Vec<Note>,
+}
+
 pub fn check(
     bench: &Bench,
     case: &Case<'_>,
     kept: &LayerRun,
     before: Option<&RunResult>,
-) -> Result<Option<Killed>, Trouble> {
-    let Some(budget) = bench.scope.mutation.budget() else {
-        return Ok(None);
+) -> Result<Found, Trouble> {
+    let Some(budget) = bench.scope.mutation.budget().filter(|_| !kept.tests.is_empty()) else {
+        return Ok(Found::default());
     };
-    let Some(files) = kept.coverage.as_ref().filter(|_| !kept.tests.is_empty()) else {
-        return Ok(None);
-    };
-    let suite = rounds::print(&rounds::accepted(case.session, case.layer))?;
-    let known = before.and_then(|before| before.mutation.clone());
-    if let Some(known) = known.filter(|known| known.suite == suite) {
-        return Ok(Some(known));
+    let folder = rounds::accepted(case.session, case.layer);
+    let suite = rounds::print(&folder)?;
+    if let Some(known) = before.and_then(|before| known(before, &suite)) {
+        return Ok(known);
     }
-    let chosen = choose(bench, files, budget.mutants);
     let until = Instant::now() + budget.time;
-    let mut result = Killed {
-        suite,
-        ..Killed::default()
+    let reaches = match kept.coverage {
+        Some(_) => bench.reach(case.layer, &folder, kept, budget.changes)?,
+        None => Vec::new(),
     };
-    for (path, mutant) in chosen {
-        if Instant::now() >= until {
-            break;
-        }
-        let target = bench.tree().join(&path);
-        let source = fs::read_to_string(&target)?;
-        let changed = Changed::new(&target, &source, &mutant)?;
-        let noticed = notices(bench, case)?;
-        drop(changed);
-        result.total += 1;
-        if noticed {
-            result.killed += 1;
-        } else {
-            result.survivors.push(Survivor {
-                file: path,
-                line: mutant.line,
-                description: mutant.description,
-            });
-        }
-    }
-    Ok((result.total > 0).then_some(result))
+    let units = ordered(units(&folder, reaches), before);
+    let doubtful = running_nothing_new(units);
+    let targets = targets(bench, kept, &doubtful, &budget);
+    let effort = Effort {
+        per_file: (budget.changes / targets.len().max(1)).max(1),
+        until,
+    };
+    let trials = bench.try_changes(case.layer, &folder, kept, &targets, effort)?;
+    let judged = noticing_nothing_new(&doubtful, &trials);
+    let mut notes = trials.notes.clone();
+    let superfluous = if trials.tried.is_empty() || trials.untried > 0 {
+        notes.extend(undecided(&judged));
+        Vec::new()
+    } else {
+        judged
+    };
+    Ok(Found {
+        killed: killed(suite, &trials),
+        superfluous: superfluous
+            .into_iter()
+            .map(|id| Rejected {
+                id,
+                why: Why::AddsNothing,
+                message: String::new(),
+            })
+            .collect(),
+        notes,
+    })
 }
 
-/// Spread over the files in scope by how much of them is covered.
-fn choose(bench: &Bench, files: &[FileCoverage], limit: usize) -> Vec<(String, Mutant)> {
-    let covered: Vec<&FileCoverage> = files
+/// What an earlier run found out about the very same suite.
+fn known(before: &RunResult, suite: &str) -> Option<Found> {
+    let killed = before.mutation.clone().filter(|known| known.suite == suite)?;
+    Some(Found {
+        killed: Some(killed),
+        superfluous: before.superfluous().cloned().collect(),
+        notes: Vec::new(),
+    })
+}
+
+fn killed(suite: String, trials: &Trials) -> Option<Killed> {
+    let survivors: Vec<Survivor> = trials
+        .tried
         .iter()
-        .filter(|file| file.standing == Standing::Measured && file.lines.covered > 0)
-        .filter(|file| Language::of(Path::new(&file.path)).is_some())
+        .filter(|trial| trial.noticed == Noticed::No)
+        .map(|trial| Survivor {
+            file: trial.file.clone(),
+            line: trial.line,
+            description: trial.what.clone(),
+        })
         .collect();
-    let Some(each) = limit.checked_div(covered.len()) else {
-        return Vec::new();
-    };
-    let mut chosen = Vec::new();
-    for file in covered {
-        let source = fs::read_to_string(bench.tree().join(&file.path)).unwrap_or_default();
-        let missed: BTreeSet<u32> = file.missed.iter().copied().collect();
-        let last = u32::try_from(source.lines().count()).unwrap_or(u32::MAX);
-        let lines: LineSet = (1..=last).filter(|line| !missed.contains(line)).collect();
-        let Some(language) = Language::of(Path::new(&file.path)) else {
+    let total = trials.tried.len() as u64;
+    (total > 0).then(|| Killed {
+        suite,
+        killed: total - survivors.len() as u64,
+        total,
+        survivors,
+    })
+}
+
+/// Tests that can only be kept or left together as one: the cases of a test.
+fn units(folder: &Path, reaches: Vec<Reach>) -> Vec<Reach> {
+    let mut shapes: BTreeMap<String, Vec<TestShape>> = BTreeMap::new();
+    let mut keys: Vec<(String, String)> = Vec::new();
+    let mut units: Vec<Reach> = Vec::new();
+    for reach in reaches {
+        let Some(first) = reach.tests.first() else {
             continue;
         };
-        let found = mutants(language, &source, &lines, each.max(1), bench.scope.seed);
-        // A statement that was not run holds lines that are no statements themselves.
-        let run = found
-            .into_iter()
-            .filter(|mutant| !missed.contains(&mutant.statement));
-        chosen.extend(run.map(|mutant| (file.path.clone(), mutant)));
-    }
-    chosen.truncate(limit);
-    chosen
-}
-
-/// A file with a change in it, for a while.
-struct Changed<'a> {
-    path: &'a Path,
-    source: &'a str,
-}
-
-impl<'a> Changed<'a> {
-    fn new(path: &'a Path, source: &'a str, mutant: &Mutant) -> std::io::Result<Self> {
-        fs::write(path, apply(source, mutant))?;
-        Ok(Self { path, source })
-    }
-}
-
-impl Drop for Changed<'_> {
-    fn drop(&mut self) {
-        // What is not put back here is put back when the copy is next looked at.
-        let _ = fs::write(self.path, self.source);
-    }
-}
-
-/// Whether any kept test fails, or the run as a whole.
-fn notices(bench: &Bench, case: &Case<'_>) -> Result<bool, Trouble> {
-    let accepted = rounds::accepted(case.session, case.layer);
-    match bench.layer(
-        case.layer,
-        &accepted,
-        Wanted::TestsOnly,
-        Order::Usual,
-        &BTreeSet::new(),
-    ) {
-        Ok(run) => Ok(run.tests.iter().any(|test| test.outcome != Outcome::Passed)),
-        Err(Trouble::Environment(wavecrew_measure::run::MeasureError::Stopped)) => {
-            Err(Trouble::Environment(wavecrew_measure::run::MeasureError::Stopped))
+        let shapes = shapes.entry(first.file.clone()).or_insert_with(|| {
+            let source = fs::read_to_string(folder.join(&first.file)).unwrap_or_default();
+            Language::of(Path::new(&first.file)).map_or_else(Vec::new, |language| tests(language, &source))
+        });
+        let name = find(shapes, &first.name).map_or(&first.name, |shape| &shape.name);
+        let key = (first.file.clone(), name.clone());
+        if let Some(at) = keys.iter().position(|known| *known == key) {
+            units[at].tests.extend(reach.tests);
+            units[at].points.extend(reach.points);
+        } else {
+            keys.push(key);
+            units.push(reach);
         }
-        Err(Trouble::Environment(_)) => Ok(true),
-        Err(other) => Err(other),
+    }
+    units
+}
+
+/// Those that were kept before come first: new tests do not make old ones needless.
+fn ordered(mut units: Vec<Reach>, before: Option<&RunResult>) -> Vec<Reach> {
+    let kept: BTreeSet<&TestId> = before.into_iter().flat_map(RunResult::kept).collect();
+    units.sort_by_key(|unit| !unit.tests.iter().any(|test| kept.contains(test)));
+    units
+}
+
+/// Those that run no line and take no way that another one before them does not.
+fn running_nothing_new(units: Vec<Reach>) -> Vec<Reach> {
+    let mut ran = BTreeSet::new();
+    let mut doubtful = Vec::new();
+    for unit in units {
+        if unit.points.is_subset(&ran) {
+            doubtful.push(unit);
+        } else {
+            ran.extend(unit.points);
+        }
+    }
+    doubtful
+}
+
+/// Of those, the tests that notice no change but what another one notices as well.
+fn noticing_nothing_new(doubtful: &[Reach], trials: &Trials) -> Vec<TestId> {
+    let candidates: BTreeSet<&TestId> = doubtful.iter().flat_map(|unit| &unit.tests).collect();
+    let noticed: Vec<&[TestId]> = trials
+        .tried
+        .iter()
+        .filter_map(|trial| match &trial.noticed {
+            Noticed::By(tests) => Some(tests.as_slice()),
+            Noticed::No | Noticed::BySomebody => None,
+        })
+        .collect();
+    // Noticed by tests that are kept anyway.
+    let mut taken: Vec<bool> = noticed
+        .iter()
+        .map(|by| by.iter().any(|test| !candidates.contains(test)))
+        .collect();
+    let mut nothing = Vec::new();
+    for unit in doubtful {
+        let by_it = |by: &&[TestId]| by.iter().any(|test| unit.tests.contains(test));
+        let own = (0..noticed.len()).any(|n| !taken[n] && by_it(&noticed[n]));
+        if !own {
+            nothing.extend(unit.tests.iter().cloned());
+            continue;
+        }
+        for (n, by) in noticed.iter().enumerate() {
+            taken[n] |= by_it(by);
+        }
+    }
+    nothing
+}
+
+fn undecided(tests: &[TestId]) -> Option<Note> {
+    let names: Vec<String> = tests.iter().map(ToString::to_string).collect();
+    (!names.is_empty()).then(|| Note {
+        what: format!(
+            "kept although they run nothing that others do not; there was no time to see what they notice: {}",
+            listed(&names)
+        ),
+        fix: Some("--mutation full".to_owned()),
+    })
+}
+
+/// Lines that passing tests run, by file; more closely those of tests that are in doubt.
+fn targets(bench: &Bench, kept: &LayerRun, doubtful: &[Reach], budget: &Budget) -> BTreeMap<String, Target> {
+    let mut targets: BTreeMap<String, Target> = BTreeMap::new();
+    for file in &bench.scope.files {
+        let path = file.path.to_string_lossy().into_owned();
+        let lines = match &kept.coverage {
+            Some(files) => files
+                .iter()
+                .find(|file| file.path == path)
+                .and_then(|file| covered(bench, file)),
+            None if matches!(file.framework, Framework::Pytest | Framework::Cargo) => Some(LineSet::All),
+            None => None,
+        };
+        if let Some(lines) = lines {
+            let file = bench.tree().join(&path);
+            targets.insert(
+                path,
+                Target {
+                    file,
+                    lines,
+                    closer: Vec::new(),
+                },
+            );
+        }
+    }
+    let warm: BTreeSet<String> = bench
+        .scope
+        .files
+        .iter()
+        .filter(|file| file.framework == Framework::Pytest)
+        .map(|file| file.path.to_string_lossy().into_owned())
+        .collect();
+    for unit in doubtful {
+        let here = unit.points.iter().filter(|point| point.way == Way::Here);
+        let mut lines: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
+        for point in here {
+            lines.entry(&point.file).or_default().insert(point.line);
+        }
+        for (path, target) in &mut targets {
+            let most = if warm.contains(path) {
+                budget.per_test_warm
+            } else {
+                budget.per_test
+            };
+            let lines = match lines.get(path.as_str()) {
+                Some(lines) => lines.iter().copied().collect(),
+                // What it is about is what is there once the code is loaded.
+                None if lines.is_empty() => target.lines.clone(),
+                None => continue,
+            };
+            let closer = Closer { lines, most };
+            if !target.closer.contains(&closer) {
+                target.closer.push(closer);
+            }
+        }
+    }
+    targets
+}
+
+/// All lines but those that no test ran; `None` when nothing ran.
+fn covered(bench: &Bench, file: &FileCoverage) -> Option<LineSet> {
+    if file.standing != Standing::Measured || file.lines.covered == 0 {
+        return None;
+    }
+    let source = fs::read_to_string(bench.tree().join(&file.path)).unwrap_or_default();
+    let missed: BTreeSet<u32> = file.missed.iter().copied().collect();
+    let last = u32::try_from(source.lines().count()).unwrap_or(u32::MAX);
+    let spans = |line: &u32| file.uncovered.iter().any(|r| (r.first..=r.last).contains(line));
+    Some(
+        (1..=last)
+            .filter(|line| !missed.contains(line) && !spans(line))
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests_of_it {
+    use super::*;
+    use crate::trial::Trial;
+    use wavecrew_measure::run::Point;
+
+    fn id(name: &str) -> TestId {
+        TestId {
+            file: "t.py".to_owned(),
+            name: name.to_owned(),
+        }
+    }
+
+    fn unit(name: &str, lines: &[u32]) -> Reach {
+        let point = |&line: &u32| Point {
+            file: "a.py".to_owned(),
+            line,
+            way: Way::Here,
+        };
+        Reach {
+            tests: vec![id(name)],
+            points: lines.iter().map(point).collect(),
+        }
+    }
+
+    fn trials(noticed: &[&[&str]]) -> Trials {
+        let trial = |by: &&[&str]| Trial {
+            file: "a.py".to_owned(),
+            line: 1,
+            what: String::new(),
+            noticed: if by.is_empty() {
+                Noticed::No
+            } else {
+                Noticed::By(by.iter().map(|name| id(name)).collect())
+            },
+        };
+        Trials {
+            tried: noticed.iter().map(trial).collect(),
+            ..Trials::default()
+        }
+    }
+
+    #[test]
+    fn a_test_adds_something_by_what_it_runs_or_by_what_it_notices() {
+        let doubtful = running_nothing_new(vec![
+            unit("one", &[1, 2]),
+            unit("same", &[1, 2]),
+            unit("more", &[2, 3]),
+            unit("other value", &[3]),
+            unit("elsewhere", &[]),
+        ]);
+        let names: Vec<&str> = doubtful.iter().map(|unit| unit.tests[0].name.as_str()).collect();
+        assert_eq!(names, ["same", "other value", "elsewhere"]);
+        let left = |noticed: &[&[&str]]| -> Vec<String> {
+            let left = noticing_nothing_new(&doubtful, &trials(noticed));
+            left.into_iter().map(|id| id.name).collect()
+        };
+        assert_eq!(left(&[]), ["same", "other value", "elsewhere"]);
+        assert_eq!(
+            left(&[&["one", "same"], &[], &["other value"]]),
+            ["same", "elsewhere"]
+        );
+        // Of two that notice the same, one is enough.
+        assert_eq!(left(&[&["same", "other value"]]), ["other value", "elsewhere"]);
     }
 }

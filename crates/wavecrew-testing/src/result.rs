@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use wavecrew_measure::{FileCoverage, Note, Outcome, Ratio, TestCase, TestId};
 
-use crate::accept::Rejected;
+use crate::accept::{Rejected, Why};
 use crate::rounds;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -78,7 +78,23 @@ impl RunResult {
     pub fn write(&self, session: &Path) -> io::Result<()> {
         let mut text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
         text.push(b'\n');
-        fs::write(rounds::run_file(session, &self.layer), text)
+        rounds::whole(&rounds::run_file(session, &self.layer), &text)
+    }
+
+    /// Tests that passed and add nothing to the others.
+    pub fn superfluous(&self) -> impl Iterator<Item = &Rejected> {
+        self.rejected.iter().filter(|test| test.why == Why::AddsNothing)
+    }
+
+    /// Tests that something is wrong with.
+    pub fn faulty(&self) -> impl Iterator<Item = &Rejected> {
+        self.rejected.iter().filter(|test| test.why != Why::AddsNothing)
+    }
+
+    pub fn kept(&self) -> impl Iterator<Item = &TestId> {
+        let left: BTreeSet<&TestId> = self.rejected.iter().map(|test| &test.id).collect();
+        let ids = self.tests.iter().map(|test| &test.id);
+        ids.filter(move |id| !left.contains(id))
     }
 
     /// File and name of the tests that passed.

@@ -1,9 +1,12 @@
 //! Copies of a layer's tests: as last examined, so that weakening is seen; per round, so that a worse one can be taken
 //! back; and the accepted suite.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
 
 use crate::layer;
 use crate::result::RunResult;
@@ -35,6 +38,13 @@ pub fn run_file(session: &Path, layer: &str) -> PathBuf {
 
 pub fn feedback_file(session: &Path, layer: &str) -> PathBuf {
     session.join("results").join(format!("feedback-{layer}.md"))
+}
+
+/// Writes a file that is there whole or not at all: whoever writes it may be killed at any moment.
+pub(crate) fn whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let part = path.with_extension("part");
+    fs::write(&part, bytes)?;
+    fs::rename(part, path)
 }
 
 /// Makes `to` hold the files of `from` and nothing else.
@@ -96,14 +106,33 @@ pub fn keep(session: &Path, layer: &str, task: &str, attempt: u32, scope: &Scope
     )
 }
 
-/// The results of a critic's earlier runs, oldest first.
+/// The results of a critic's earlier runs that came to a judgement, oldest first. One that was cut off between its
+/// measurement and its end has left a result too; it was measured again.
 pub fn history(session: &Path, layer: &str, task: &str, before: u32) -> Vec<RunResult> {
     let file = |attempt| {
         round(session, task, attempt)
             .join("results")
             .join(format!("run-{layer}.json"))
     };
+    let judged = judged(session, task);
     (1..before)
+        .filter(|attempt| judged.as_ref().is_none_or(|judged| judged.contains(attempt)))
         .filter_map(|attempt| RunResult::read_file(&file(attempt)).ok())
         .collect()
+}
+
+/// The attempts of a critic's row that the loop has judged, as far as it keeps a record.
+fn judged(session: &Path, task: &str) -> Option<BTreeSet<u32>> {
+    #[derive(Deserialize)]
+    struct State {
+        coverage_history: Vec<Judged>,
+    }
+    #[derive(Deserialize)]
+    struct Judged {
+        task: String,
+        attempt: u32,
+    }
+    let state: State = serde_json::from_slice(&fs::read(session.join("gc-state.json")).ok()?).ok()?;
+    let of_task = state.coverage_history.into_iter().filter(|run| run.task == task);
+    Some(of_task.map(|run| run.attempt).collect())
 }

@@ -82,46 +82,47 @@ fn rate(count: usize, took: Duration) -> f64 {
     count as f64 / took.as_secs_f64()
 }
 
-/// 10,000 no-op tasks in one wave, eight at a time, every result durable.
+/// 10,000 no-op tasks in one wave, eight at a time, every result durable. Machines have better and worse moments, so that
+/// everybody takes turns, and the middle of three counts.
 fn throughput(agent: &Path) {
     const COUNT: usize = 10_000;
-    let folder = tempfile::tempdir().expect("a folder");
-    table(folder.path(), COUNT, |_| String::new());
-    let bare = rate(COUNT, bare_spawns(agent, COUNT, 8));
-    let ours = rate(COUNT, wavecrew(folder.path(), agent, "noop", 8));
+    // The slowest of them gets less to do.
+    const FEW: usize = 1000;
+    let numbers = |count: usize| (0..count).fold(String::new(), |text, n| text + &format!("{n}\n"));
+    let program = agent.to_str().expect("text");
+    let (mut bare, mut ours, mut xargs, mut parallel) = (vec![], vec![], vec![], vec![]);
+    for _ in 0..3 {
+        let folder = tempfile::tempdir().expect("a folder");
+        table(folder.path(), COUNT, |_| String::new());
+        bare.push(rate(COUNT, bare_spawns(agent, COUNT, 8)));
+        ours.push(rate(COUNT, wavecrew(folder.path(), agent, "noop", 8)));
+        let took = piped("xargs", &["-P8", "-n1", program, "noop"], &numbers(COUNT));
+        xargs.extend(took.map(|took| rate(COUNT, took)));
+        let took = piped("parallel", &["-j8", program, "noop"], &numbers(FEW));
+        parallel.extend(took.map(|took| rate(FEW, took)));
+    }
+    let (bare, ours) = (median(&bare).expect("three"), median(&ours).expect("three"));
     println!("bare posix_spawn, 8 threads  {bare:8.0}/s");
     println!(
         "wavecrew -c 8                {ours:8.0}/s   {:.2}x of bare",
         ours / bare
     );
-    let numbers: String = (0..COUNT).fold(String::new(), |text, n| text + &format!("{n}\n"));
-    let xargs = [(
-        "xargs",
-        vec!["-P8", "-n1", agent.to_str().expect("text"), "noop"],
-        COUNT,
-    )];
-    let parallel = [(
-        "parallel",
-        vec!["-j8", agent.to_str().expect("text"), "noop"],
-        1000,
-    )];
-    for (program, args, count) in xargs.into_iter().chain(parallel) {
-        let input: String = numbers
-            .lines()
-            .take(count)
-            .fold(String::new(), |text, line| text + line + "\n");
-        match piped(program, &args, &input) {
-            Some(took) => {
-                let theirs = rate(count, took);
-                println!(
-                    "{program:<28} {theirs:8.0}/s   wavecrew is {:.1}x as fast",
-                    ours / theirs
-                );
-            }
+    for (program, rates) in [("xargs", xargs), ("parallel", parallel)] {
+        match median(&rates) {
+            Some(theirs) => println!(
+                "{program:<28} {theirs:8.0}/s   wavecrew is {:.2}x as fast",
+                ours / theirs
+            ),
             None => println!("{program:<28} not installed"),
         }
     }
     pueue(agent, ours);
+}
+
+fn median(values: &[f64]) -> Option<f64> {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
 }
 
 fn bare_spawns(agent: &Path, count: usize, threads: usize) -> Duration {

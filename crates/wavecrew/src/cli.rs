@@ -1,9 +1,9 @@
 //! The command line: flags that every command has, and the way to each verb.
 
 use crate::cmd::{
-    agents, archive, ask, cancel, completions, discover, examine, export, init, issues, lifecycle, list,
-    logs, mcp, measure, msg, offline, plan, planex, report, resume, retry, run, show, skills, status, teams,
-    testing, validate, watch, wisdom,
+    agents, archive, ask, baseline, cancel, completions, discover, examine, export, init, issues, lifecycle,
+    list, logs, mcp, measure, msg, offline, plan, planex, report, resume, retry, run, show, skills, status,
+    teams, testing, validate, watch, wisdom,
 };
 use crate::exit::{Exit, Failure};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -101,6 +101,8 @@ enum Command {
     Offline(offline::Args),
     #[command(name = "__examine", hide = true)]
     Examine(examine::Args),
+    #[command(name = baseline::NAME, hide = true)]
+    Baseline(baseline::Args),
     Ask(ask::Args),
 }
 
@@ -142,6 +144,7 @@ impl Cli {
             Command::Wisdom(args) => args.run(&self.global),
             Command::Offline(args) => args.run(&self.global),
             Command::Examine(args) => args.run(),
+            Command::Baseline(args) => args.run(),
             Command::Ask(args) => args.run(&self.global),
         }
     }

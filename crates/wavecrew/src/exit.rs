@@ -51,6 +51,8 @@ pub enum Failure {
     Declined,
     /// What was given is fine, and still it did not come about.
     NotDone { message: String, help: String },
+    /// A person or the system wanted an end before there was anything to end.
+    Interrupted { message: String, help: String },
     /// Disk, journal or lock.
     Disk { message: String, help: String },
     /// The output could not be written.
@@ -77,6 +79,7 @@ impl Failure {
             Self::Refused | Self::BadInput { .. } => Exit::BadInput,
             Self::Declined => Exit::Stopped,
             Self::NotDone { .. } => Exit::TasksFailed,
+            Self::Interrupted { .. } => Exit::Interrupted,
             // The reader went away, which is its good right: `plan | head`.
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
             Self::Disk { .. } | Self::Output(_) => Exit::DiskFailure,
@@ -87,9 +90,9 @@ impl Failure {
         match self {
             Self::Refused | Self::Declined => {}
             Self::BadInput { message, help } => show::error(message, help.as_deref()),
-            Self::NotDone { message, help } | Self::Disk { message, help } => {
-                show::error(message, Some(help));
-            }
+            Self::NotDone { message, help }
+            | Self::Interrupted { message, help }
+            | Self::Disk { message, help } => show::error(message, Some(help)),
             Self::Output(_) if self.exit() == Exit::Done => {}
             Self::Output(_) => show::error(&self.to_string(), None),
         }
@@ -101,9 +104,10 @@ impl fmt::Display for Failure {
         match self {
             Self::Refused => f.write_str("the input was refused"),
             Self::Declined => f.write_str("not confirmed"),
-            Self::BadInput { message, .. } | Self::NotDone { message, .. } | Self::Disk { message, .. } => {
-                f.write_str(message)
-            }
+            Self::BadInput { message, .. }
+            | Self::NotDone { message, .. }
+            | Self::Interrupted { message, .. }
+            | Self::Disk { message, .. } => f.write_str(message),
             Self::Output(error) => write!(f, "the output cannot be written: {error}"),
         }
     }

@@ -22,6 +22,7 @@ mod user_file;
 
 use clap::Parser;
 use std::process::ExitCode;
+use wavecrew_measure::run::watch;
 
 #[global_allocator]
 static MEMORY: memory::LargePages = memory::LargePages;
@@ -46,6 +47,12 @@ fn main() -> ExitCode {
         .is_some_and(|word| word == offline::WORKER)
     {
         return offline::worker_main();
+    }
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|word| word == watch::WATCH)
+    {
+        return watch::watch_main(&std::env::args().nth(2).unwrap_or_default());
     }
     let cli = cli::Cli::parse();
     match cli.run() {

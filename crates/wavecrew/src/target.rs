@@ -106,7 +106,7 @@ impl Words {
             };
         }
         let project = std::env::current_dir().map_err(Failure::Output)?;
-        testing::prepare(&project, team, &self.testing, &self.request()).map(Some)
+        testing::prepare(&project, team, &self.testing, &self.request).map(Some)
     }
 
     /// Reads and checks what is named; warnings are shown unless `quiet`.

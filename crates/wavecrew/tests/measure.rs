@@ -6,7 +6,8 @@
 mod installed;
 
 use serde_json::Value;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::symlink;
 use std::process::{Command, Output};
 use tempfile::TempDir;
@@ -37,13 +38,17 @@ impl Project {
     }
 
     fn measure(&self, words: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_wavecrew"))
+        self.command(words).output().unwrap()
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wavecrew"));
+        command
             .arg("measure")
             .args(words)
             .current_dir(self.0.path())
-            .env("XDG_CACHE_HOME", self.0.path().join(".cache"))
-            .output()
-            .unwrap()
+            .env("XDG_CACHE_HOME", self.0.path().join(".cache"));
+        command
     }
 }
 
@@ -80,6 +85,32 @@ fn the_same_comes_as_data() {
     let tried = found["mutation"]["tried"].as_array().unwrap();
     assert!(!tried.is_empty());
     let killed = tried.iter().find(|t| t["fate"] == "killed").unwrap();
-    assert_eq!(killed["by"], "test_shop.py::test_fits");
+    assert_eq!(killed["by"][0], "test_shop.py::test_fits");
     assert!(killed["mutant"]["replacement"].is_string());
+}
+
+#[test]
+fn no_test_outlives_it_even_when_it_is_killed() {
+    let Some(project) = Project::new() else { return };
+    let line = project.0.path().join("line");
+    assert!(Command::new("mkfifo").arg(&line).status().unwrap().success());
+    // A test that hangs, with a child that left its group and has none of its variables. Both hold the line.
+    let test = format!(
+        "import os, subprocess, time\n\n\ndef test_hangs():\n    line = os.open({line:?}, os.O_WRONLY)\n    \
+         os.set_inheritable(line, True)\n    \
+         subprocess.Popen(['sleep', '600'], close_fds=False, start_new_session=True, env={{'PATH': os.environ['PATH']}})\n    \
+         os.write(line, b'here\\n')\n    time.sleep(600)\n    assert line == 0\n"
+    );
+    fs::write(project.0.path().join("test_shop.py"), test).unwrap();
+    let mut measure = project.command(&[]).spawn().unwrap();
+    let mut heard = BufReader::new(File::open(&line).unwrap());
+    let mut word = String::new();
+    heard.read_line(&mut word).unwrap();
+    assert_eq!(word, "here\n");
+    measure.kill().unwrap();
+    measure.wait().unwrap();
+    // It ends when nobody holds its other end any more.
+    let mut rest = String::new();
+    heard.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "");
 }

@@ -273,6 +273,8 @@ pub struct Ledger {
     pub judgements: Vec<Judgement>,
     /// What is known of the services behind the agents, by pool.
     pub pools: BTreeMap<String, Pool>,
+    /// Begin and end of attempts that another one followed.
+    earlier: Vec<(Timestamp, Timestamp)>,
     time: RunTime,
     agent: Arc<str>,
     /// Tasks with a tree that is not merged, by id.
@@ -300,6 +302,7 @@ impl Ledger {
             budget: Budget::default(),
             judgements: Vec::new(),
             pools: BTreeMap::new(),
+            earlier: Vec::new(),
             time: RunTime::default(),
             agent: Arc::from(""),
             in_trees: BTreeSet::new(),
@@ -322,6 +325,11 @@ impl Ledger {
 
     pub fn counts(&self) -> Counts {
         self.counts
+    }
+
+    /// Begin and end of attempts that another one followed.
+    pub fn earlier(&self) -> &[(Timestamp, Timestamp)] {
+        &self.earlier
     }
 
     pub fn wave_counts(&self, wave: u32) -> Counts {
@@ -436,6 +444,13 @@ impl Ledger {
             .map(|(name, pool)| (name.as_str(), pool))
     }
 
+    /// Keeps when the attempt before the next one was made.
+    fn remember_attempt(&mut self, task: &str) {
+        let state = self.plan.find(task).map(|task| self.task(task));
+        let span = state.and_then(|state| state.started.zip(state.ended));
+        self.earlier.extend(span);
+    }
+
     /// Takes in one event. Events of tasks that are no longer in the plan are history and change nothing.
     pub fn apply(&mut self, event: &Event) {
         self.time.hear(event);
@@ -453,6 +468,7 @@ impl Ledger {
                     self.agent = Arc::from(agent.as_str());
                 }
                 let made_from = (*print, Arc::clone(&self.agent));
+                self.remember_attempt(task);
                 self.change(task, |state| state.begin(*at, *attempt, made_from));
             }
             Event::Finished {

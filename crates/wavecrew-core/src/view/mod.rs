@@ -77,9 +77,9 @@ impl Summary {
 fn busy(ledger: &Ledger) -> Duration {
     let spans = ledger.plan().tasks().filter_map(|task| {
         let state = ledger.task(task);
-        Some((state.started?, state.ended?))
+        state.started.zip(state.ended)
     });
-    let mut spans: Vec<_> = spans.collect();
+    let mut spans: Vec<_> = spans.chain(ledger.earlier().iter().copied()).collect();
     spans.sort_unstable();
     let mut total = Duration::ZERO;
     let mut until = Timestamp::default();

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::{HitsByFile, ReportError};
 use crate::measurement::{Hits, Ratio};
+use crate::run::Way;
 
 #[derive(Deserialize)]
 struct File {
@@ -16,6 +17,13 @@ struct File {
     s: BTreeMap<String, u64>,
     #[serde(default)]
     b: BTreeMap<String, Vec<u64>>,
+    #[serde(rename = "branchMap", default)]
+    branch_map: BTreeMap<String, Branch>,
+}
+
+#[derive(Deserialize)]
+struct Branch {
+    loc: Span,
 }
 
 #[derive(Deserialize)]
@@ -26,6 +34,9 @@ struct Span {
 #[derive(Deserialize)]
 struct Position {
     line: u32,
+    /// Not there for what the end of a line is.
+    #[serde(default)]
+    column: Option<f64>,
 }
 
 pub fn parse(report: &[u8]) -> Result<HitsByFile, ReportError> {
@@ -35,6 +46,26 @@ pub fn parse(report: &[u8]) -> Result<HitsByFile, ReportError> {
         .into_values()
         .map(|file| (file.path.clone(), hits(&file)))
         .collect())
+}
+
+/// Path and line of all that ran: lines by their statements, and the ways of branches.
+pub(crate) fn ran(report: &[u8]) -> Result<Vec<(String, u32, Way)>, ReportError> {
+    let files: BTreeMap<String, File> =
+        serde_json::from_slice(report).map_err(|e| ReportError::new("istanbul JSON", e))?;
+    let mut ran = Vec::new();
+    for file in files.into_values() {
+        let lines = hits(&file).lines.into_iter().filter(|(_, count)| *count > 0);
+        ran.extend(lines.map(|(line, _)| (file.path.clone(), line, Way::Here)));
+        for (key, Branch { loc }) in &file.branch_map {
+            let ways = (0..).zip(file.b.get(key).into_iter().flatten());
+            for (number, _) in ways.filter(|(_, count)| **count > 0) {
+                #[expect(clippy::cast_possible_truncation, reason = "no line is that long")]
+                let column = loc.start.column.unwrap_or(0.0) as i64;
+                ran.push((file.path.clone(), loc.start.line, Way::To(column, number)));
+            }
+        }
+    }
+    Ok(ran)
 }
 
 fn hits(file: &File) -> Hits {

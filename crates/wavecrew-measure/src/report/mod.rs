@@ -5,7 +5,7 @@ mod cobertura;
 mod coverage_py;
 mod go_events;
 mod go_profile;
-mod istanbul;
+pub(crate) mod istanbul;
 mod jest;
 mod junit;
 mod lcov;

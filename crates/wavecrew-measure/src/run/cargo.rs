@@ -8,7 +8,7 @@ use std::fs;
 use super::error::MeasureError;
 use super::scope::WhenMissing;
 use super::{Bench, Invocation, option, words};
-use crate::measurement::Note;
+use crate::measurement::{NO_COVERAGE, Note};
 use crate::report::{CoverageFormat, TestFormat};
 
 pub fn invocation(bench: &Bench<'_>) -> Result<Invocation, MeasureError> {
@@ -29,10 +29,11 @@ pub fn invocation(bench: &Bench<'_>) -> Result<Invocation, MeasureError> {
     let covered = bench.wants_coverage() && on_path("cargo-llvm-cov");
     let mut notes = Vec::new();
     if bench.wants_coverage() && !covered {
-        notes.push(Note {
-            what: "cargo-llvm-cov is not installed: only the pass rate is known".to_owned(),
-            fix: Some("cargo install --locked cargo-llvm-cov && rustup component add llvm-tools".to_owned()),
-        });
+        notes.push(Note::missing_tool(
+            "cargo-llvm-cov is not installed",
+            NO_COVERAGE,
+            "cargo install --locked cargo-llvm-cov && rustup component add llvm-tools".to_owned(),
+        ));
     }
     let report = bench.file("coverage.json");
     let mut args = if covered {
@@ -42,12 +43,7 @@ pub fn invocation(bench: &Bench<'_>) -> Result<Invocation, MeasureError> {
     } else {
         words(["nextest", "run"])
     };
-    args.extend(words([
-        "--no-fail-fast",
-        "--profile",
-        "wavecrew",
-        "--tool-config-file",
-    ]));
+    args.extend(words(["--profile", "wavecrew", "--tool-config-file"]));
     let mut tool = OsString::from("wavecrew:");
     tool.push(&settings);
     args.push(tool);

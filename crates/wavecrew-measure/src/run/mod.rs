@@ -12,7 +12,9 @@ mod node;
 mod passing;
 pub(crate) mod process;
 mod pytest;
+mod reach;
 mod scope;
+pub mod watch;
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -24,10 +26,11 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::detect::{Framework, Project};
-use crate::measurement::{Coverage, Measurement, Note, TestId};
+use crate::measurement::{Coverage, Measurement, Note, Standing, TestId};
 use crate::report::{CoverageFormat, HitsByFile, TestFormat};
 pub use error::MeasureError;
 use process::{Ended, Ran, Step};
+pub use reach::{Point, Reach, Way};
 use scope::WhenMissing;
 
 /// How test runs are made. One for many runs.
@@ -220,10 +223,9 @@ impl Bench<'_> {
                     coverage =
                         self.counted(format.parse(&report)?, invocation.when_missing, &ran, &mut notes)?;
                 }
-                None => notes.push(Note {
-                    what: "the coverage tool wrote no report: only the pass rate is known".to_owned(),
-                    fix: None,
-                }),
+                None => notes.push(unknown(
+                    "the coverage tool wrote no report, as when its settings leave out all files in scope",
+                )),
             }
         }
         Ok(Measurement {
@@ -247,8 +249,20 @@ impl Bench<'_> {
             _ => diagnose::unparsable(&missing, self.root(), ran),
         };
         let files = scope::count(hits, self.request.scope, self.root(), when_missing, &broken);
+        if !files.is_empty() && files.iter().all(|file| file.standing == Standing::Excluded) {
+            notes.push(unknown("the coverage settings leave out all files in scope"));
+            return Ok(Coverage::Unknown);
+        }
         notes.extend(scope::notes(&files));
         Ok(Coverage::Known { files })
+    }
+}
+
+/// Why there are no figures although a coverage tool is there.
+fn unknown(why: &str) -> Note {
+    Note {
+        what: format!("{why}: only the pass rate is known"),
+        fix: Some("look at what the coverage settings omit, include and exclude".to_owned()),
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::error::MeasureError;
 use super::scope::WhenMissing;
 use super::{Bench, Invocation, Order, option, words};
-use crate::measurement::Note;
+use crate::measurement::{NO_COVERAGE, Note};
 use crate::report::{CoverageFormat, TestFormat};
 
 pub fn vitest(bench: &Bench<'_>) -> Result<Invocation, MeasureError> {
@@ -61,10 +61,11 @@ pub fn vitest(bench: &Bench<'_>) -> Result<Invocation, MeasureError> {
     } else {
         args.push("--coverage.enabled=false".into());
         if bench.wants_coverage() {
-            notes.push(Note {
-                what: "vitest has no coverage provider: only the pass rate is known".to_owned(),
-                fix: Some("npm install --save-dev @vitest/coverage-v8".to_owned()),
-            });
+            notes.push(Note::missing_tool(
+                "vitest has no coverage provider",
+                NO_COVERAGE,
+                "npm install --save-dev @vitest/coverage-v8".to_owned(),
+            ));
         }
     }
     args.extend(bench.request.tests.iter().map(OsString::from));

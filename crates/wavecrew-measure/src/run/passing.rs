@@ -57,12 +57,8 @@ fn can_leave_out(framework: &Framework) -> bool {
 impl Bench<'_> {
     /// The tests to leave out as pytest names them; files that do not load have no name in them.
     pub(super) fn left_out_ids(&self) -> Vec<String> {
-        let id = |test: &TestId| match test.name.split_once("::") {
-            Some((class, name)) => format!("{}::{}::{name}", test.file, class.replace('.', "::")),
-            None => format!("{}::{}", test.file, test.name),
-        };
         let named = self.focus.without.iter().filter(|test| !test.name.is_empty());
-        named.map(id).collect()
+        named.map(TestId::node_id).collect()
     }
 
     pub(super) fn left_out_files(&self) -> impl Iterator<Item = &str> {

@@ -1,7 +1,7 @@
 //! Starts one program of a test run and sees to its end, with all that it started. Keeps the beginning and the end of
 //! what it prints, never all of it. Reads no report.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, PipeReader, Read, Write};
@@ -99,15 +99,16 @@ const FOREIGN: &[&str] = &[
     "VITEST_WORKER_ID",
 ];
 
-fn mark() -> String {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
+/// What the marks of this process' runs begin with: a later process of the same number has another.
+pub fn run_name() -> String {
     let me = rustix::process::getpid();
     let start = table::entry(me).map_or(0, |e| e.start_time);
-    format!(
-        "{}.{start}.{}",
-        me.as_raw_pid(),
-        NEXT.fetch_add(1, Ordering::Relaxed)
-    )
+    format!("{}.{start}", me.as_raw_pid())
+}
+
+fn mark() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    format!("{}.{}", run_name(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// `None` when the program ended by itself.
@@ -144,14 +145,42 @@ fn ended(status: ExitStatus) -> Ended {
 
 /// The group, whoever carries the mark, and all below them.
 fn end_tree(child: &Child, mark: &str) {
-    let spared = own_line();
     let group = Pid::from_child(child).as_raw_pid();
+    end_with_all_below(|| {
+        let all = table::all().into_iter();
+        all.filter(|e| e.group == group || marked(e).is_some_and(|value| value == mark.as_bytes()))
+            .collect()
+    });
+}
+
+/// All runs of a process that is gone: whoever carries one of its marks, their groups, and all below them.
+pub fn end_runs_of(name: &str) {
+    let prefix = format!("{name}.");
+    let mut groups = HashSet::new();
+    end_with_all_below(|| {
+        let all = table::all();
+        let is_marked = |e: &Entry| marked(e).is_some_and(|value| value.starts_with(prefix.as_bytes()));
+        // Who leads a group gave it its number; other groups may have been there before the run.
+        groups.extend(
+            all.iter()
+                .filter(|e| e.group == e.pid.as_raw_pid() && is_marked(e))
+                .map(|e| e.group),
+        );
+        all.into_iter()
+            .filter(|e| groups.contains(&e.group) || is_marked(e))
+            .collect()
+    });
+}
+
+fn marked(e: &Entry) -> Option<Vec<u8>> {
+    table::variable(e.pid, MARK)
+}
+
+fn end_with_all_below(mut roots: impl FnMut() -> Vec<Entry>) {
+    let spared = own_line();
     let members = || -> Vec<Entry> {
-        let roots = table::all().into_iter().filter(|e| {
-            e.group == group || table::variable(e.pid, MARK).is_some_and(|value| value == mark.as_bytes())
-        });
         let mut found = HashMap::new();
-        for e in roots {
+        for e in roots() {
             for e in table::descendants(e.pid).into_iter().chain([e]) {
                 found.insert(e.pid, e);
             }

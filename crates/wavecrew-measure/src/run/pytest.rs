@@ -10,14 +10,14 @@ use super::error::MeasureError;
 use super::process::Step;
 use super::scope::WhenMissing;
 use super::{Bench, Invocation, Order, option, words};
-use crate::measurement::Note;
+use crate::measurement::{NO_COVERAGE, Note};
 use crate::report::{CoverageFormat, TestFormat};
 
 /// Which of the modules that matter the interpreter has.
 pub struct Installed(Vec<String>);
 
 impl Installed {
-    fn has(&self, module: &str) -> bool {
+    pub fn has(&self, module: &str) -> bool {
         self.0.iter().any(|name| name == module)
     }
 }
@@ -50,10 +50,11 @@ pub fn invocation(bench: &Bench<'_>) -> Result<Invocation, MeasureError> {
     let mut notes = Vec::new();
     let covered = bench.wants_coverage() && installed.has("coverage");
     if bench.wants_coverage() && !installed.has("coverage") {
-        notes.push(Note {
-            what: "coverage.py is not installed: only the pass rate is known".to_owned(),
-            fix: Some(format!("{shown} -m pip install coverage")),
-        });
+        notes.push(Note::missing_tool(
+            "coverage.py is not installed",
+            NO_COVERAGE,
+            format!("{shown} -m pip install coverage"),
+        ));
     }
     let mut args = Vec::new();
     if covered {
@@ -68,13 +69,11 @@ pub fn invocation(bench: &Bench<'_>) -> Result<Invocation, MeasureError> {
     let report = bench.file("coverage.json");
     let mut json = words(["-m", "coverage", "json", "-q", "-i", "-o"]);
     json.push(report.clone().into());
-    // Settings may ask for a data file per process; without such files this step does nothing.
-    let combine = words(["-m", "coverage", "combine", "-q", "--append"]);
     Ok(Invocation {
         tests: python_step(bench, &python, args),
         test_report: (TestFormat::JUnit, bench.file("junit.xml")),
         then: if covered {
-            [combine, json]
+            [combine(), json]
                 .map(|args| python_step(bench, &python, args))
                 .into()
         } else {
@@ -84,6 +83,11 @@ pub fn invocation(bench: &Bench<'_>) -> Result<Invocation, MeasureError> {
         when_missing: WhenMissing::Excluded,
         notes,
     })
+}
+
+/// Settings may ask for a data file per process; without such files this step does nothing.
+pub fn combine() -> Vec<OsString> {
+    words(["-m", "coverage", "combine", "-q", "--append"])
 }
 
 /// What the interpreter has; an error without pytest.
@@ -173,7 +177,7 @@ fn has_plugin(bench: &Bench<'_>) -> bool {
 
 /// The folders of the files in scope: coverage.py lists what no test imports only directly in a source folder and in
 /// packages below it.
-fn sources(bench: &Bench<'_>) -> OsString {
+pub fn sources(bench: &Bench<'_>) -> OsString {
     let mut folders: Vec<&Path> = bench
         .request
         .scope

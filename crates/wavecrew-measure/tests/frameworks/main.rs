@@ -5,6 +5,7 @@
 mod bad;
 mod cargo;
 mod command;
+mod go;
 mod installed;
 mod lab;
 mod mutation;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use wavecrew_measure::mutation::{Budget, Fate, MutationReport, MutationRequest, Target};
+use wavecrew_measure::mutation::{Budget, Fate, MutationReport, MutationRequest, Named, Target};
 use wavecrew_syntax::LineSet;
 
 use crate::lab::Lab;
@@ -18,9 +18,11 @@ fn mutate(lab: &Lab, file: &str, lines: LineSet, budget: Budget) -> MutationRepo
         targets: &[Target {
             file: lab.root.join(file),
             lines,
+            closer: Vec::new(),
         }],
         tests: &[],
         budget,
+        named: Named::First,
     });
     assert_eq!(lab.files(), before, "the project stays as it was");
     report.unwrap()
@@ -30,7 +32,7 @@ fn mutate(lab: &Lab, file: &str, lines: LineSet, budget: Budget) -> MutationRepo
 fn fates(report: &MutationReport) -> Vec<String> {
     let line = |tried: &wavecrew_measure::mutation::Tried| {
         let fate = match &tried.fate {
-            Fate::Killed { by } => format!("killed by {}", by.as_deref().unwrap_or("?")),
+            Fate::Killed { by } => format!("killed by {}", by.first().map_or("?", String::as_str)),
             Fate::Survived => "survived".to_owned(),
             Fate::TimedOut => "timed out".to_owned(),
         };

@@ -5,7 +5,7 @@ use std::ops::Range;
 use tree_sitter::Node;
 
 use super::MutantKind;
-use crate::tree::{line_of, text};
+use crate::tree::{children, line_of, text};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
@@ -34,6 +34,16 @@ pub struct Place {
     /// What a changed constant is called here.
     pub constant: MutantKind,
     pub in_function: bool,
+}
+
+impl Place {
+    #[must_use]
+    pub fn of_little_worth(self) -> Self {
+        Self {
+            worth: Worth::Little,
+            ..self
+        }
+    }
 }
 
 pub struct Collector<'s> {
@@ -70,14 +80,28 @@ impl<'s> Collector<'s> {
         kind: MutantKind,
         place: Place,
     ) {
-        let worth = Worth::Little;
-        self.change(node, with, kind, Place { worth, ..place });
+        self.change(node, with, kind, place.of_little_worth());
     }
 
     /// An operator by the table of operators that both languages share.
     pub fn operator(&mut self, operator: Node<'_>, place: Place) {
         for (replacement, kind) in counterparts(self.text(operator)) {
             self.change(operator, *replacement, *kind, place);
+        }
+    }
+
+    /// A text between its quotes becomes a longer one; none at all is crude.
+    pub fn quoted(&mut self, node: Node<'_>, [open, inner, close]: [&str; 3], place: Place) {
+        self.change(node, format!("{open}XX{inner}{close}"), MutantKind::Text, place);
+        if !inner.is_empty() {
+            self.change_crudely(node, format!("{open}{close}"), MutantKind::Text, place);
+        }
+    }
+
+    /// The name of a function becomes that of another, by a table of pairs.
+    pub fn counterpart(&mut self, name: Node<'_>, table: &[(&str, &str)], place: Place) {
+        if let Some((_, other)) = table.iter().find(|(one, _)| *one == self.text(name)) {
+            self.change(name, *other, MutantKind::Call, place);
         }
     }
 
@@ -138,6 +162,17 @@ fn counterparts(operator: &str) -> &'static [(&'static str, MutantKind)] {
         "--" => &[("++", Arithmetic)],
         _ => &[],
     }
+}
+
+/// The call that is all of a statement, waited for or not.
+pub fn lone_call<'t>(statement: Node<'t>, waiting: &str, call: &str) -> Option<Node<'t>> {
+    let only = children(statement).into_iter().next()?;
+    let only = if only.kind() == waiting {
+        children(only).into_iter().next()?
+    } else {
+        only
+    };
+    (only.kind() == call).then_some(only)
 }
 
 /// Names of functions that write for people who watch: what they are given is seldom tested, and seldom worth it.

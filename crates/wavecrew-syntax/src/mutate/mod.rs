@@ -6,6 +6,7 @@ mod python;
 mod script;
 #[cfg(test)]
 mod tests;
+mod walk;
 
 use std::ops::Range;
 
@@ -15,6 +16,8 @@ use tree_sitter::{InputEdit, Point};
 use crate::language::{Language, column_of, errors_in};
 use crate::lines::LineSet;
 use collect::Candidate;
+use python::Python;
+use script::Script;
 
 /// One change at one place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -67,9 +70,9 @@ pub fn mutants(language: Language, source: &str, lines: &LineSet, limit: usize, 
     let tree = language.parse(source);
     let root = tree.root_node();
     let mut candidates = if language.is_python() {
-        python::candidates(root, source)
+        walk::candidates::<Python>(root, source)
     } else {
-        script::candidates(root, source)
+        walk::candidates::<Script>(root, source)
     };
     candidates.retain(|c| lines.contains(c.line) || lines.contains(c.statement));
     let broken = errors_in(&tree, source).len();

@@ -2,157 +2,129 @@
 
 use tree_sitter::Node;
 
-use super::MutantKind::{
-    self, Assignment, Boolean, Call, Condition, Index, Jump, Removal, ReturnValue, Text,
-};
-use super::collect::{Candidate, Collector, Place, Worth, is_logging};
+use super::MutantKind::{self, Assignment, Boolean, Condition, Index, Jump, Removal, ReturnValue};
+use super::collect::{Collector, Place, Worth, is_logging, lone_call};
+use super::walk::Grammar;
 use crate::tree::{all_children, children, field, line_of};
 
-pub fn candidates(root: Node<'_>, source: &str) -> Vec<Candidate> {
-    let mut collector = Collector {
-        source,
-        found: Vec::new(),
-    };
-    let place = Place {
-        statement: 1,
-        worth: Worth::Usual,
-        constant: MutantKind::Constant,
-        in_function: false,
-    };
-    let mut open = vec![(root, place)];
-    while let Some((node, mut place)) = open.pop() {
-        if is_passed_over(node, &collector) {
-            continue;
-        }
-        surroundings(node, &collector, &mut place);
-        change(node, &mut collector, place);
-        let below = children(node).into_iter().rev();
-        open.extend(below.map(|child| (child, inside(node, child, place))));
-    }
-    collector.found
-}
+/// Changes of Python.
+pub struct Python;
 
-fn is_passed_over(node: Node<'_>, c: &Collector<'_>) -> bool {
-    match node.kind() {
-        "comment"
-        | "type"
-        | "decorator"
-        | "import_statement"
-        | "import_from_statement"
-        | "future_import_statement"
-        | "type_alias_statement"
-        | "global_statement"
-        | "nonlocal_statement" => true,
-        // A text that stands alone: a docstring.
-        "expression_statement" => children(node)
-            .first()
-            .is_some_and(|only| matches!(only.kind(), "string" | "concatenated_string" | "ellipsis")),
-        "assignment" => {
-            let name = field(node, "left").map_or("", |left| c.text(left));
-            name.starts_with("__") && name.ends_with("__")
-        }
-        "if_statement" => {
-            let condition = field(node, "condition").map_or("", |n| c.text(n));
-            condition.starts_with("__name__") || condition.ends_with("TYPE_CHECKING")
-        }
-        _ => false,
-    }
-}
-
-/// What a node means for itself and all below.
-fn surroundings(node: Node<'_>, c: &Collector<'_>, place: &mut Place) {
-    let kind = node.kind();
-    if kind.ends_with("_statement") || kind.ends_with("_clause") || kind.ends_with("_definition") {
-        place.statement = line_of(node.start_position());
-    }
-    match kind {
-        "function_definition" | "lambda" => place.in_function = true,
-        "raise_statement" | "assert_statement" => place.worth = Worth::Little,
-        "call" if field(node, "function").is_some_and(|f| is_logging(c.text(f))) => {
-            place.worth = Worth::Little;
-        }
-        _ => {}
-    }
-}
-
-/// What a node means for one of its children.
-fn inside(parent: Node<'_>, child: Node<'_>, mut place: Place) -> Place {
-    match parent.kind() {
-        "default_parameter" | "typed_default_parameter" => place.constant = MutantKind::Default,
-        "subscript" if field(parent, "value") != Some(child) => place.constant = Index,
-        "block" => place.constant = MutantKind::Constant,
-        _ => {}
-    }
-    place
-}
-
-fn change(node: Node<'_>, c: &mut Collector<'_>, place: Place) {
-    match node.kind() {
-        "comparison_operator" => {
-            let operators = all_children(node).into_iter();
-            for operator in operators.filter(|n| !n.is_named() || matches!(n.kind(), "not in" | "is not")) {
-                c.operator(operator, place);
+impl Grammar for Python {
+    fn is_passed_over(node: Node<'_>, c: &Collector<'_>) -> bool {
+        match node.kind() {
+            "comment"
+            | "type"
+            | "decorator"
+            | "import_statement"
+            | "import_from_statement"
+            | "future_import_statement"
+            | "type_alias_statement"
+            | "global_statement"
+            | "nonlocal_statement" => true,
+            // A text that stands alone: a docstring.
+            "expression_statement" => children(node)
+                .first()
+                .is_some_and(|only| matches!(only.kind(), "string" | "concatenated_string" | "ellipsis")),
+            "assignment" => {
+                let name = field(node, "left").map_or("", |left| c.text(left));
+                name.starts_with("__") && name.ends_with("__")
             }
-        }
-        "boolean_operator" => operator(node, c, place),
-        "binary_operator" if !has_text_operand(node) => operator(node, c, place),
-        "not_operator" => {
-            if let Some(argument) = field(node, "argument") {
-                c.change(node, c.text(argument), Boolean, place);
+            "if_statement" => {
+                let condition = field(node, "condition").map_or("", |n| c.text(n));
+                condition.starts_with("__name__") || condition.ends_with("TYPE_CHECKING")
             }
+            _ => false,
         }
-        "unary_operator" => {
-            if let Some((operator, argument)) = field(node, "operator").zip(field(node, "argument")) {
-                if c.text(operator) == "-" {
-                    c.change(
-                        node,
-                        format!("+{}", c.text(argument)),
-                        MutantKind::Arithmetic,
-                        place,
-                    );
-                } else {
-                    c.change(node, c.text(argument), MutantKind::Arithmetic, place);
+    }
+
+    fn surroundings(node: Node<'_>, c: &Collector<'_>, place: &mut Place) {
+        let kind = node.kind();
+        if kind.ends_with("_statement") || kind.ends_with("_clause") || kind.ends_with("_definition") {
+            place.statement = line_of(node.start_position());
+        }
+        match kind {
+            "function_definition" | "lambda" => place.in_function = true,
+            "raise_statement" | "assert_statement" => place.worth = Worth::Little,
+            "call" if field(node, "function").is_some_and(|f| is_logging(c.text(f))) => {
+                place.worth = Worth::Little;
+            }
+            _ => {}
+        }
+    }
+
+    fn inside(parent: Node<'_>, child: Node<'_>, mut place: Place) -> Option<Place> {
+        match parent.kind() {
+            "default_parameter" | "typed_default_parameter" => place.constant = MutantKind::Default,
+            "subscript" if field(parent, "value") != Some(child) => place.constant = Index,
+            "block" => place.constant = MutantKind::Constant,
+            _ => {}
+        }
+        Some(place)
+    }
+
+    fn change(node: Node<'_>, c: &mut Collector<'_>, place: Place) {
+        match node.kind() {
+            "comparison_operator" => {
+                let operators = all_children(node).into_iter();
+                for operator in operators.filter(|n| !n.is_named() || matches!(n.kind(), "not in" | "is not"))
+                {
+                    c.operator(operator, place);
                 }
             }
-        }
-        "augmented_assignment" => {
-            operator(node, c, place);
-            if let Some(operator) = field(node, "operator") {
-                c.change(operator, "=", Removal, place);
-            }
-        }
-        "integer" | "float" => c.number(node, place),
-        "true" => c.change(node, "False", place.constant, place),
-        "false" => c.change(node, "True", place.constant, place),
-        "string" => string(node, c, place),
-        "return_statement" | "yield" => returned(node, c, place),
-        "if_statement" | "elif_clause" | "while_statement" | "if_clause" | "conditional_expression" => {
-            condition(node, c, place);
-        }
-        "break_statement" => c.change(node, "continue", Jump, place),
-        "continue_statement" => c.change(node, "break", Jump, place),
-        "expression_statement" => {
-            let only = children(node).into_iter().next();
-            let call = only.map(|n| {
-                if n.kind() == "await" {
-                    children(n).into_iter().next()
-                } else {
-                    Some(n)
+            "boolean_operator" => operator(node, c, place),
+            "binary_operator" if !has_text_operand(node) => operator(node, c, place),
+            "not_operator" => {
+                if let Some(argument) = field(node, "argument") {
+                    c.change(node, c.text(argument), Boolean, place);
                 }
-            });
-            if let Some(call) = call.flatten().filter(|n| n.kind() == "call") {
-                let logs = field(call, "function").is_some_and(|f| is_logging(c.text(f)));
-                if logs {
-                    c.change_crudely(node, "pass", Removal, place);
-                } else {
+            }
+            "unary_operator" => {
+                if let Some((operator, argument)) = field(node, "operator").zip(field(node, "argument")) {
+                    if c.text(operator) == "-" {
+                        c.change(
+                            node,
+                            format!("+{}", c.text(argument)),
+                            MutantKind::Arithmetic,
+                            place,
+                        );
+                    } else {
+                        c.change(node, c.text(argument), MutantKind::Arithmetic, place);
+                    }
+                }
+            }
+            "augmented_assignment" => {
+                operator(node, c, place);
+                if let Some(operator) = field(node, "operator") {
+                    c.change(operator, "=", Removal, place);
+                }
+            }
+            "integer" | "float" => c.number(node, place),
+            "true" => c.change(node, "False", place.constant, place),
+            "false" => c.change(node, "True", place.constant, place),
+            "string" => string(node, c, place),
+            "return_statement" | "yield" => returned(node, c, place),
+            "if_statement" | "elif_clause" | "while_statement" | "if_clause" | "conditional_expression" => {
+                condition(node, c, place);
+            }
+            "break_statement" => c.change(node, "continue", Jump, place),
+            "continue_statement" => c.change(node, "break", Jump, place),
+            "expression_statement" => {
+                if let Some(call) = lone_call(node, "await", "call") {
+                    let function = field(call, "function").map_or("", |f| c.text(f));
+                    let place = if is_logging(function) {
+                        place.of_little_worth()
+                    } else {
+                        place
+                    };
                     c.change(node, "pass", Removal, place);
                 }
             }
+            "assignment" => assigned(node, c, place),
+            "slice" => slice(node, c, place),
+            "call" => called(node, c, place),
+            _ => {}
         }
-        "assignment" => assigned(node, c, place),
-        "slice" => slice(node, c, place),
-        "call" => called(node, c, place),
-        _ => {}
     }
 }
 
@@ -181,12 +153,7 @@ fn string(node: Node<'_>, c: &mut Collector<'_>, place: Place) {
     };
     let (open, close) = (c.text(*start), c.text(*end));
     let inner = &c.source[start.end_byte()..end.start_byte()];
-    if inner.is_empty() {
-        c.change(node, format!("{open}XX{close}"), Text, place);
-    } else {
-        c.change(node, format!("{open}XX{inner}{close}"), Text, place);
-        c.change_crudely(node, format!("{open}{close}"), Text, place);
-    }
+    c.quoted(node, [open, inner, close], place);
 }
 
 fn returned(node: Node<'_>, c: &mut Collector<'_>, place: Place) {
@@ -254,9 +221,7 @@ fn called(node: Node<'_>, c: &mut Collector<'_>, place: Place) {
     };
     let Some(name) = name else { return };
     let table = if is_method { METHODS } else { FUNCTIONS };
-    if let Some((_, other)) = table.iter().find(|(one, _)| *one == c.text(name)) {
-        c.change(name, *other, Call, place);
-    }
+    c.counterpart(name, table, place);
 }
 
 const FUNCTIONS: &[(&str, &str)] = &[("min", "max"), ("max", "min"), ("any", "all"), ("all", "any")];

@@ -2,68 +2,147 @@
 
 use tree_sitter::Node;
 
-use super::MutantKind::{
-    self, Assignment, Boolean, Call, Condition, Index, Jump, Removal, ReturnValue, Text,
-};
-use super::collect::{Candidate, Collector, Place, Worth, is_logging};
+use super::MutantKind::{self, Assignment, Boolean, Condition, Index, Jump, Removal, ReturnValue};
+use super::collect::{Collector, Place, Worth, is_logging, lone_call};
+use super::walk::Grammar;
 use crate::tree::{all_children, children, field, line_of};
 
-pub fn candidates(root: Node<'_>, source: &str) -> Vec<Candidate> {
-    let mut collector = Collector {
-        source,
-        found: Vec::new(),
-    };
-    let place = Place {
-        statement: 1,
-        worth: Worth::Usual,
-        constant: MutantKind::Constant,
-        in_function: false,
-    };
-    let mut open = vec![(root, place)];
-    while let Some((node, mut place)) = open.pop() {
-        if is_passed_over(node, &collector) {
-            continue;
-        }
-        surroundings(node, &collector, &mut place);
-        change(node, &mut collector, place);
-        let below = children(node).into_iter().rev();
-        open.extend(
-            below
-                .filter(|child| !is_name_or_type(node, *child))
-                .map(|child| (child, inside(node, child, place))),
-        );
-    }
-    collector.found
-}
+/// Changes of JavaScript and TypeScript.
+pub struct Script;
 
-fn is_passed_over(node: Node<'_>, c: &Collector<'_>) -> bool {
-    let kind = node.kind();
-    match kind {
-        "comment"
-        | "import_statement"
-        | "decorator"
-        | "type_annotation"
-        | "type_arguments"
-        | "type_parameters"
-        | "interface_declaration"
-        | "type_alias_declaration"
-        | "ambient_declaration"
-        | "function_signature"
-        | "method_signature"
-        | "abstract_method_signature"
-        | "jsx_text"
-        | "asserts"
-        | "implements_clause"
-        | "regex" => true,
-        // `export * from "x"`, and types that are exported.
-        "export_statement" => field(node, "source").is_some(),
-        "call_expression" => {
-            let name = field(node, "function").map_or("", |f| c.text(f));
-            matches!(name, "require" | "import" | "require.resolve")
+impl Grammar for Script {
+    fn is_passed_over(node: Node<'_>, c: &Collector<'_>) -> bool {
+        let kind = node.kind();
+        match kind {
+            "comment"
+            | "import_statement"
+            | "decorator"
+            | "type_annotation"
+            | "type_arguments"
+            | "type_parameters"
+            | "interface_declaration"
+            | "type_alias_declaration"
+            | "ambient_declaration"
+            | "function_signature"
+            | "method_signature"
+            | "abstract_method_signature"
+            | "jsx_text"
+            | "asserts"
+            | "implements_clause"
+            | "regex" => true,
+            // `export * from "x"`, and types that are exported.
+            "export_statement" => field(node, "source").is_some(),
+            "call_expression" => {
+                let name = field(node, "function").map_or("", |f| c.text(f));
+                matches!(name, "require" | "import" | "require.resolve")
+            }
+            // `"use strict"` and its like.
+            "expression_statement" => children(node).first().is_some_and(|only| only.kind() == "string"),
+            _ => kind.ends_with("_type") || kind.starts_with("type_predicate"),
         }
-        // `"use strict"` and its like.
-        "expression_statement" => children(node).first().is_some_and(|only| only.kind() == "string"),
-        _ => kind.ends_with("_type") || kind.starts_with("type_predicate"),
+    }
+
+    fn surroundings(node: Node<'_>, c: &Collector<'_>, place: &mut Place) {
+        let kind = node.kind();
+        let is_statement = kind.ends_with("_statement") && kind != "export_statement";
+        if is_statement
+            || kind.ends_with("_declaration")
+            || kind.ends_with("_definition")
+            || kind == "switch_case"
+        {
+            place.statement = line_of(node.start_position());
+        }
+        match kind {
+            "function_declaration"
+            | "method_definition"
+            | "arrow_function"
+            | "function_expression"
+            | "generator_function_declaration" => place.in_function = true,
+            "throw_statement" | "jsx_attribute" => place.worth = Worth::Little,
+            "call_expression" if field(node, "function").is_some_and(|f| is_logging(c.text(f))) => {
+                place.worth = Worth::Little;
+            }
+            _ => {}
+        }
+    }
+
+    fn inside(parent: Node<'_>, child: Node<'_>, mut place: Place) -> Option<Place> {
+        if is_name_or_type(parent, child) {
+            return None;
+        }
+        match parent.kind() {
+            "assignment_pattern" if field(parent, "right") == Some(child) => {
+                place.constant = MutantKind::Default;
+            }
+            "required_parameter" | "optional_parameter" if field(parent, "value") == Some(child) => {
+                place.constant = MutantKind::Default;
+            }
+            "subscript_expression" if field(parent, "index") == Some(child) => place.constant = Index,
+            "statement_block" => place.constant = MutantKind::Constant,
+            _ => {}
+        }
+        Some(place)
+    }
+
+    fn change(node: Node<'_>, c: &mut Collector<'_>, place: Place) {
+        match node.kind() {
+            "binary_expression" => binary(node, c, place),
+            "augmented_assignment_expression" => {
+                if let Some(operator) = field(node, "operator") {
+                    c.operator(operator, place);
+                    c.change(operator, "=", Removal, place);
+                }
+            }
+            "update_expression" => {
+                if let Some(operator) = field(node, "operator") {
+                    c.operator(operator, place);
+                }
+            }
+            "unary_expression" => unary(node, c, place),
+            "number" => c.number(node, place),
+            "true" => c.change(node, "false", place.constant, place),
+            "false" => c.change(node, "true", place.constant, place),
+            "string" => string(node, c, place),
+            "template_string" if children(node).iter().all(|n| n.kind() != "template_substitution") => {
+                string(node, c, place);
+            }
+            "return_statement" => {
+                if let [value] = children(node)[..] {
+                    returned(value, c, place);
+                }
+            }
+            "arrow_function" => {
+                if let Some(body) = field(node, "body").filter(|body| body.kind() != "statement_block") {
+                    returned(body, c, place);
+                }
+            }
+            "if_statement" | "while_statement" | "do_statement" | "ternary_expression" | "for_statement" => {
+                condition(node, c, place);
+            }
+            "break_statement" if is_in_loop(node) => jump(node, "continue", c, place),
+            "continue_statement" => jump(node, "break", c, place),
+            "expression_statement" => removal(node, c, place),
+            "variable_declarator" => {
+                if let Some(value) = field(node, "value") {
+                    assigned(value, c, place);
+                }
+            }
+            "assignment_expression" => {
+                if let Some(value) = field(node, "right") {
+                    assigned(value, c, place);
+                }
+            }
+            "member_expression" => {
+                let chain = all_children(node)
+                    .into_iter()
+                    .find(|n| n.kind() == "optional_chain");
+                if let Some(chain) = chain {
+                    c.change(chain, ".", Boolean, place);
+                }
+            }
+            "call_expression" => called(node, c, place),
+            _ => {}
+        }
     }
 }
 
@@ -78,104 +157,6 @@ fn is_name_or_type(parent: Node<'_>, child: Node<'_>) -> bool {
             name == Some(child)
         }
         _ => false,
-    }
-}
-
-fn surroundings(node: Node<'_>, c: &Collector<'_>, place: &mut Place) {
-    let kind = node.kind();
-    let is_statement = kind.ends_with("_statement") && kind != "export_statement";
-    if is_statement
-        || kind.ends_with("_declaration")
-        || kind.ends_with("_definition")
-        || kind == "switch_case"
-    {
-        place.statement = line_of(node.start_position());
-    }
-    match kind {
-        "function_declaration"
-        | "method_definition"
-        | "arrow_function"
-        | "function_expression"
-        | "generator_function_declaration" => place.in_function = true,
-        "throw_statement" | "jsx_attribute" => place.worth = Worth::Little,
-        "call_expression" if field(node, "function").is_some_and(|f| is_logging(c.text(f))) => {
-            place.worth = Worth::Little;
-        }
-        _ => {}
-    }
-}
-
-fn inside(parent: Node<'_>, child: Node<'_>, mut place: Place) -> Place {
-    match parent.kind() {
-        "assignment_pattern" if field(parent, "right") == Some(child) => place.constant = MutantKind::Default,
-        "required_parameter" | "optional_parameter" if field(parent, "value") == Some(child) => {
-            place.constant = MutantKind::Default;
-        }
-        "subscript_expression" if field(parent, "index") == Some(child) => place.constant = Index,
-        "statement_block" => place.constant = MutantKind::Constant,
-        _ => {}
-    }
-    place
-}
-
-fn change(node: Node<'_>, c: &mut Collector<'_>, place: Place) {
-    match node.kind() {
-        "binary_expression" => binary(node, c, place),
-        "augmented_assignment_expression" => {
-            if let Some(operator) = field(node, "operator") {
-                c.operator(operator, place);
-                c.change(operator, "=", Removal, place);
-            }
-        }
-        "update_expression" => {
-            if let Some(operator) = field(node, "operator") {
-                c.operator(operator, place);
-            }
-        }
-        "unary_expression" => unary(node, c, place),
-        "number" => c.number(node, place),
-        "true" => c.change(node, "false", place.constant, place),
-        "false" => c.change(node, "true", place.constant, place),
-        "string" => string(node, c, place),
-        "template_string" if children(node).iter().all(|n| n.kind() != "template_substitution") => {
-            string(node, c, place);
-        }
-        "return_statement" => {
-            if let [value] = children(node)[..] {
-                returned(value, c, place);
-            }
-        }
-        "arrow_function" => {
-            if let Some(body) = field(node, "body").filter(|body| body.kind() != "statement_block") {
-                returned(body, c, place);
-            }
-        }
-        "if_statement" | "while_statement" | "do_statement" | "ternary_expression" | "for_statement" => {
-            condition(node, c, place);
-        }
-        "break_statement" if is_in_loop(node) => jump(node, "continue", c, place),
-        "continue_statement" => jump(node, "break", c, place),
-        "expression_statement" => removal(node, c, place),
-        "variable_declarator" => {
-            if let Some(value) = field(node, "value") {
-                assigned(value, c, place);
-            }
-        }
-        "assignment_expression" => {
-            if let Some(value) = field(node, "right") {
-                assigned(value, c, place);
-            }
-        }
-        "member_expression" => {
-            let chain = all_children(node)
-                .into_iter()
-                .find(|n| n.kind() == "optional_chain");
-            if let Some(chain) = chain {
-                c.change(chain, ".", Boolean, place);
-            }
-        }
-        "call_expression" => called(node, c, place),
-        _ => {}
     }
 }
 
@@ -221,12 +202,7 @@ fn string(node: Node<'_>, c: &mut Collector<'_>, place: Place) {
         return;
     };
     let quote = &whole[..1];
-    if inner.is_empty() {
-        c.change(node, format!("{quote}XX{quote}"), Text, place);
-    } else {
-        c.change(node, format!("{quote}XX{inner}{quote}"), Text, place);
-        c.change_crudely(node, format!("{quote}{quote}"), Text, place);
-    }
+    c.quoted(node, [quote, inner, quote], place);
 }
 
 fn returned(value: Node<'_>, c: &mut Collector<'_>, place: Place) {
@@ -287,21 +263,17 @@ fn jump(node: Node<'_>, to: &str, c: &mut Collector<'_>, place: Place) {
 }
 
 fn removal(node: Node<'_>, c: &mut Collector<'_>, place: Place) {
-    let only = children(node).into_iter().next();
-    let call = only.map(|n| match n.kind() {
-        "await_expression" => children(n).into_iter().next(),
-        _ => Some(n),
-    });
-    let Some(call) = call.flatten().filter(|n| n.kind() == "call_expression") else {
+    let Some(call) = lone_call(node, "await_expression", "call_expression") else {
         return;
     };
     let function = field(call, "function").map_or("", |f| c.text(f));
     // A class that does not call what it extends cannot be made at all.
-    if function == "super" || is_logging(function) {
-        c.change_crudely(node, ";", Removal, place);
+    let place = if function == "super" || is_logging(function) {
+        place.of_little_worth()
     } else {
-        c.change(node, ";", Removal, place);
-    }
+        place
+    };
+    c.change(node, ";", Removal, place);
 }
 
 fn assigned(value: Node<'_>, c: &mut Collector<'_>, place: Place) {
@@ -319,9 +291,7 @@ fn called(node: Node<'_>, c: &mut Collector<'_>, place: Place) {
         .filter(|f| f.kind() == "member_expression")
         .and_then(|f| field(f, "property"));
     let Some(name) = name else { return };
-    if let Some((_, other)) = METHODS.iter().find(|(one, _)| *one == c.text(name)) {
-        c.change(name, *other, Call, place);
-    }
+    c.counterpart(name, METHODS, place);
 }
 
 const METHODS: &[(&str, &str)] = &[

@@ -10,7 +10,7 @@ use wavecrew_measure::run::{Order, Wanted};
 use wavecrew_syntax::{Language, Standing, errors, tests};
 
 use super::honest::{project_changes, put_back, read, weaknesses};
-use super::{Case, facts, listed};
+use super::{Case, facts, listed, rough};
 use crate::bench::{Bench, LayerRun, Trouble};
 use crate::layer::{self, Kind, Placed};
 use crate::result::RunResult;
@@ -19,14 +19,12 @@ use crate::scope::FrameworkInScope;
 use crate::verdict::{Checked, Verdict};
 
 pub fn examine(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
-    if let Some(reason) = project_changes(bench)? {
+    if let Some(reason) = project_changes(bench, case)? {
         return Ok(Verdict::contradicted(reason));
     }
     let folder = case.folder(bench)?;
-    let passed = RunResult::read(case.session, case.layer)
-        .map(|run| run.passed())
-        .unwrap_or_default();
-    let weaker = weaknesses(case.session, case.layer, &folder, &passed)?;
+    let last = RunResult::read(case.session, case.layer).ok();
+    let weaker = weaknesses(case.session, case.layer, &folder, last.as_ref())?;
     if !weaker.is_empty() {
         put_back(case.session, case.layer, &folder)?;
         return Ok(Verdict::contradicted(format!(
@@ -130,10 +128,12 @@ fn shape_problem(bench: &Bench, folder: &Path, placed: &[Placed]) -> Result<Opti
                 "{shown} is called like {other} of the project, and pytest loads only one of them: rename it"
             ));
         }
+        let source = read(&folder.join(&file.file));
         let Some(language) = Language::of(&file.file) else {
+            let problem = rough::problem(&file.file, &source).filter(|_| file.kind == Kind::Test);
+            problems.extend(problem.map(|problem| format!("{shown} {problem}")));
             continue;
         };
-        let source = read(&folder.join(&file.file));
         if let Some(error) = errors(language, &source).first() {
             problems.push(format!("{shown} does not parse: {error}"));
             continue;

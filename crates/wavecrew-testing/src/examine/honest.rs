@@ -1,32 +1,60 @@
 //! What no worker of the team may do, whatever it claims: change source or existing tests, take tests away or make them
 //! demand less. What is found is undone, so that the next worker starts from the honest state.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::Path;
 
+use wavecrew_measure::TestId;
 use wavecrew_measure::detect::is_test;
 use wavecrew_syntax::{Language, TestShape, Weakening, WeakeningKind, tests, weakened};
 
-use super::listed;
+use super::{Case, listed};
 use crate::accept::find;
 use crate::bench::Bench;
 use crate::layer;
+use crate::result::RunResult;
 use crate::rounds;
 use crate::tree::Change;
 
-/// Files of the project that the worker changed in its copy.
-pub fn project_changes(bench: &mut Bench) -> io::Result<Option<String>> {
+/// Files of the project that the worker changed in its copy, or in the project itself.
+pub fn project_changes(bench: &mut Bench, case: &Case<'_>) -> io::Result<Option<String>> {
+    let in_copy = copy_changes(bench)?;
+    let in_project = original_changes(bench, case)?;
+    let parts: Vec<String> = in_copy.into_iter().chain(in_project).collect();
+    Ok((!parts.is_empty()).then(|| parts.join("; ")))
+}
+
+/// The copy is put right again; the project is a person's, and stays as it is.
+fn original_changes(bench: &Bench, case: &Case<'_>) -> io::Result<Option<String>> {
+    let Some(began) = case.began else {
+        return Ok(None);
+    };
+    let changes = bench.trees.manifest.changed_since(began)?;
+    let names: Vec<String> = changes.iter().map(told).collect();
+    Ok((!names.is_empty()).then(|| {
+        format!(
+            "the project itself was changed while the worker was at work, which may only write in the session: {} (look \
+             at the change; if it is yours, `wavecrew retry` runs the task again)",
+            listed(&names)
+        )
+    }))
+}
+
+fn told(change: &Change) -> String {
+    match change {
+        Change::Edited(file) => format!("{} was edited", file.display()),
+        Change::Removed(file) => format!("{} was removed", file.display()),
+        Change::Added(file) => format!("{} was added", file.display()),
+    }
+}
+
+fn copy_changes(bench: &mut Bench) -> io::Result<Option<String>> {
     let changes = bench.trees.manifest.changes(&bench.trees.workers());
     if changes.is_empty() {
         return Ok(None);
     }
     bench.trees.undo(&changes)?;
-    let told = |change: &Change| match change {
-        Change::Edited(file) => format!("{} was edited", file.display()),
-        Change::Removed(file) => format!("{} was removed", file.display()),
-    };
     let (tests, sources): (Vec<&Change>, Vec<&Change>) = changes
         .iter()
         .partition(|change| is_test(change.file(), Path::new("")));
@@ -47,25 +75,40 @@ pub fn project_changes(bench: &mut Bench) -> io::Result<Option<String>> {
     Ok(Some(parts.into_iter().flatten().collect::<Vec<_>>().join("; ")))
 }
 
-/// Tests of the layer that are gone or demand less than when they were last examined. `passed`: those that passed then;
-/// the others may be made to demand something else, but not be taken away.
+/// Tests of the layer that are gone or demand less than when they were last examined. Of `last`: those that passed then;
+/// the others may be made to demand something else, but not be taken away, unless they add nothing.
 pub fn weaknesses(
     session: &Path,
     layer: &str,
     folder: &Path,
-    passed: &BTreeSet<(String, String)>,
+    last: Option<&RunResult>,
 ) -> io::Result<Vec<String>> {
     let before = rounds::kept(session, layer);
+    let passed = last.map(RunResult::passed).unwrap_or_default();
+    let superfluous: Vec<&TestId> = last
+        .into_iter()
+        .flat_map(|last| last.superfluous().map(|test| &test.id))
+        .collect();
     let mut found = Vec::new();
     for file in layer::files(&before)? {
         let Some(language) = Language::of(&file) else {
             continue;
         };
-        let was = tests(language, &read(&before.join(&file)));
+        let mut was = tests(language, &read(&before.join(&file)));
+        let shown = file.to_string_lossy().into_owned();
+        let of_file: Vec<&str> = superfluous
+            .iter()
+            .filter(|id| id.file == shown)
+            .map(|id| id.name.as_str())
+            .collect();
+        let free: Vec<String> = of_file
+            .iter()
+            .filter_map(|name| Some(find(&was, name)?.name.clone()))
+            .collect();
+        was.retain(|shape| !free.contains(&shape.name));
         if was.is_empty() {
             continue;
         }
-        let shown = file.to_string_lossy().into_owned();
         let path = folder.join(&file);
         if !path.exists() {
             found.push(format!("{shown} was deleted with its {} tests", was.len()));

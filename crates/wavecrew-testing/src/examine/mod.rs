@@ -4,10 +4,13 @@
 pub mod generated;
 mod honest;
 pub mod report;
+mod rough;
 pub mod run;
+mod without;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use crate::bench::{Bench, Trouble};
 use crate::verdict::Verdict;
@@ -22,6 +25,8 @@ pub struct Case<'a> {
     pub target: f64,
     /// Of the row: every time it runs again it has the next number.
     pub attempt: u32,
+    /// When the worker began whose claim this is; none before there is one.
+    pub began: Option<SystemTime>,
     /// The columns that the worker reported.
     pub claims: &'a [(String, String)],
 }
@@ -57,7 +62,7 @@ fn facts<const N: usize>(facts: [(&str, impl ToString); N]) -> BTreeMap<String, 
 const NAMED: usize = 10;
 
 /// `a, b and 3 more`.
-fn listed(names: &[String]) -> String {
+pub(crate) fn listed(names: &[String]) -> String {
     let mut text = names[..names.len().min(NAMED)].join(", ");
     if names.len() > NAMED {
         text.push_str(&format!(" and {} more", names.len() - NAMED));

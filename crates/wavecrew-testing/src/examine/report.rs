@@ -9,7 +9,7 @@ use crate::quality::{Data, Score, complete};
 use crate::verdict::{Checked, Verdict};
 
 pub fn examine(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
-    if let Some(reason) = project_changes(bench)? {
+    if let Some(reason) = project_changes(bench, case)? {
         return Ok(Verdict::contradicted(reason));
     }
     let data = Data::read(case.session, &bench.scope)?;

@@ -10,6 +10,7 @@ use wavecrew_measure::{Note, Outcome, Ratio, TestCase};
 
 use super::generated::sources;
 use super::honest::{project_changes, put_back, weaknesses};
+use super::without::Without;
 use super::{Case, facts, listed};
 use crate::accept::{self, Rejected, Why, judge};
 use crate::baseline::Baseline;
@@ -26,13 +27,12 @@ use crate::verdict::{Checked, Verdict};
 const CUTS: usize = 3;
 
 pub fn examine(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
-    if let Some(reason) = project_changes(bench)? {
+    if let Some(reason) = project_changes(bench, case)? {
         return Ok(Verdict::contradicted(reason));
     }
     let folder = case.folder(bench)?;
     let before = RunResult::read(case.session, case.layer).ok();
-    let passed = before.as_ref().map(RunResult::passed).unwrap_or_default();
-    let weaker = weaknesses(case.session, case.layer, &folder, &passed)?;
+    let weaker = weaknesses(case.session, case.layer, &folder, before.as_ref())?;
     if !weaker.is_empty() {
         put_back(case.session, case.layer, &folder)?;
         return Ok(Verdict::contradicted(format!(
@@ -97,7 +97,15 @@ fn measure(
     let mut rejected = judge(&run, &again);
     let mut notes = run.notes.clone();
     let accepted = accepted_run(bench, case, folder, &run, &mut rejected, &mut notes)?;
-    let mutation = mutation::check(bench, case, &accepted, before)?;
+    let found = mutation::check(bench, case, &accepted, before)?;
+    notes.extend(found.notes);
+    let without = Without {
+        folder,
+        run: &run,
+        accepted,
+        superfluous: found.superfluous,
+    };
+    let accepted = without.run(bench, case, &mut rejected, &mut notes)?;
     let delivered = suite(&run, &rejected);
     let covered = accepted.coverage.map(|files| Covered {
         lines: lines(&files),
@@ -128,7 +136,7 @@ fn measure(
             .map(|test| test.id.clone())
             .collect(),
         rejected,
-        mutation,
+        mutation: found.killed,
         notes,
         tests: run.tests,
     })
@@ -209,7 +217,7 @@ fn accepted_run(
 fn quarantine(case: &Case<'_>, folder: &Path, result: &RunResult) -> Result<(), Trouble> {
     let to = rounds::quarantine(case.session, case.layer);
     rounds::empty(&to)?;
-    let files: BTreeSet<&str> = result.rejected.iter().map(|test| test.id.file.as_str()).collect();
+    let files: BTreeSet<&str> = result.faulty().map(|test| test.id.file.as_str()).collect();
     for file in files {
         let target = to.join(file);
         if let Some(parent) = target.parent() {
@@ -255,6 +263,7 @@ fn verdict(
         ("delivered_pass_rate", result.delivered.pass_rate.clone()),
         ("tests", result.delivered.tests.to_string()),
         ("kept", result.accepted.tests.to_string()),
+        ("add_nothing", result.superfluous().count().to_string()),
     ]);
     facts.extend(kill_rate.map(|rate| ("kill_rate".to_owned(), rate)));
     let covered = result
@@ -317,17 +326,33 @@ fn findings(case: &Case<'_>, result: &RunResult) -> String {
         "{} of {} tests kept, pass rate {}",
         result.accepted.tests, result.delivered.tests, result.delivered.pass_rate
     );
-    match &result.coverage_achieved {
-        Some(covered) => text.push_str(&format!(
+    if let Some(covered) = &result.coverage_achieved {
+        text.push_str(&format!(
             ", {covered} % of the lines in scope covered (target {})",
             case.target
-        )),
-        None => text.push_str(", coverage unknown: no coverage tool"),
+        ));
+    } else {
+        let why = result.notes.iter().map(|note| note.what.as_str());
+        let mut why = why.filter_map(|what| what.strip_suffix(": only the pass rate is known"));
+        let why = why.next().unwrap_or("no coverage tool");
+        text.push_str(&format!(", coverage unknown: {why}"));
     }
     if let Some(m) = result.mutation.as_ref().filter(|m| m.total > 0) {
         text.push_str(&format!(
             ", {} of {} deliberate changes noticed",
             m.killed, m.total
+        ));
+    }
+    // What the figures lack, and what would bring it.
+    for note in result.notes.iter().filter(|note| note.lacks_a_tool()) {
+        let fix = note.fix.as_deref().unwrap_or_default();
+        text.push_str(&format!("; {}; to have it: {fix}", note.what));
+    }
+    let superfluous: Vec<String> = result.superfluous().map(|test| test.id.to_string()).collect();
+    if !superfluous.is_empty() {
+        text.push_str(&format!(
+            "; left out because they add nothing to the others: {}",
+            listed(&superfluous)
         ));
     }
     for (column, measured) in [

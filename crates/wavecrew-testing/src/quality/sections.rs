@@ -167,11 +167,11 @@ fn loop_block(data: &Data) -> String {
     let mut text =
         "| Layer | Run | Pass rate | Coverage | Tests |\n| --- | --- | --- | --- | --- |\n".to_owned();
     for layer in &data.layers {
-        for run in layer.history.iter().chain([&layer.run]) {
+        for (nth, run) in (1..).zip(layer.history.iter().chain([&layer.run])) {
             let covered = run.coverage_achieved.as_deref().unwrap_or("unknown");
             text.push_str(&format!(
-                "| {} | {} | {} | {covered} % | {} |\n",
-                run.layer, run.attempt, run.delivered.pass_rate, run.delivered.tests
+                "| {} | {nth} | {} | {covered} % | {} |\n",
+                run.layer, run.delivered.pass_rate, run.delivered.tests
             ));
         }
     }

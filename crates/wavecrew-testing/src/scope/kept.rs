@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use wavecrew_measure::detect::{Certainty, Conventions, Framework, Project};
 
+use crate::rounds::whole;
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scope {
     /// What the files were compared with; none for the whole project.
@@ -78,7 +80,7 @@ impl Scope {
     pub fn write(&self, session: &Path) -> io::Result<()> {
         let mut text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
         text.push(b'\n');
-        fs::write(session.join("scope.json"), text)
+        whole(&session.join("scope.json"), &text)
     }
 
     pub fn target(&self, layer: &str) -> Option<f64> {

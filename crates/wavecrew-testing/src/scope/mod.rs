@@ -4,6 +4,7 @@
 mod change;
 pub(crate) mod git;
 mod kept;
+mod named;
 #[cfg(test)]
 mod tests;
 
@@ -11,6 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use wavecrew_measure::detect::{Project, by_project, conventions, is_test, project_of};
+
+use named::Named;
 
 pub use change::{Base, GitError};
 pub use kept::{FrameworkInScope, LayerInScope, Mutation, Scope, ScopedFile};
@@ -20,8 +23,8 @@ pub use kept::{FrameworkInScope, LayerInScope, Mutation, Scope, ScopedFile};
 pub struct Wish<'a> {
     /// Compare with this revision in place of the last commit.
     pub since: Option<&'a str>,
-    /// The request in words; existing paths in it narrow the scope.
-    pub request: &'a str,
+    /// The request as it was given, argument by argument; existing paths in it narrow the scope.
+    pub words: &'a [String],
 }
 
 /// Files in scope, and how they came to be there.
@@ -33,6 +36,8 @@ pub struct Found {
     pub files: Vec<PathBuf>,
     /// What the files are, in a sentence for people.
     pub how: String,
+    /// Words that look like paths of source and are not there.
+    pub missing: Vec<String>,
 }
 
 impl Found {
@@ -49,7 +54,10 @@ impl Found {
 
 /// Looks for what changed in `project`, which is absolute; without changes, for all of it.
 pub fn find(project: &Path, wish: &Wish<'_>) -> Result<Found, GitError> {
-    let named = named_paths(project, wish.request);
+    let Named {
+        paths: named,
+        missing,
+    } = Named::of(project, wish.words);
     let below = |file: &Path| named.is_empty() || named.iter().any(|path| file.starts_with(path));
     let changes = change::changes(project, wish.since)?;
     let commit = changes.as_ref().and_then(|changes| changes.commit.clone());
@@ -80,6 +88,7 @@ pub fn find(project: &Path, wish: &Wish<'_>) -> Result<Found, GitError> {
             commit: commit.clone(),
             files,
             how: format!("{what}: {why}"),
+            missing: missing.clone(),
         }
     };
     let Some(changes) = changes else {
@@ -92,12 +101,26 @@ pub fn find(project: &Path, wish: &Wish<'_>) -> Result<Found, GitError> {
         .cloned()
         .collect();
     if !files.is_empty() {
-        let how = format!("{} {}", counted(files.len(), "source file"), changes.base.told());
+        let mut how = format!("{} {}", counted(files.len(), "source file"), changes.base.told());
+        // Whoever names a path wants it tested, changed or not.
+        let unchanged = named
+            .iter()
+            .filter(|path| !files.iter().any(|file| file.starts_with(path)));
+        let mut all: BTreeSet<PathBuf> = BTreeSet::new();
+        for path in unchanged {
+            let there = sources(&project.join(path), project);
+            if !there.is_empty() {
+                how.push_str(&format!(", all of {}", path.display()));
+            }
+            all.extend(there);
+        }
+        all.extend(files);
         return Ok(Found {
             base: changes.base,
             commit,
-            files,
+            files: all.into_iter().collect(),
             how,
+            missing,
         });
     }
     let there = changes
@@ -123,26 +146,6 @@ pub fn find(project: &Path, wish: &Wish<'_>) -> Result<Found, GitError> {
 
 fn counted(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
-}
-
-/// Words of a request that are paths of the project.
-fn named_paths(project: &Path, request: &str) -> Vec<PathBuf> {
-    let quotes = ['"', '\'', '`', ',', ';', ':', '(', ')'];
-    let mut found: Vec<PathBuf> = request
-        .split_whitespace()
-        .map(|word| {
-            word.trim_start_matches(quotes)
-                .trim_end_matches(|c| c == '.' || quotes.contains(&c))
-        })
-        .chain([request.trim()])
-        // A plain word such as `src` may be meant as a word; with a separator or an ending it is a path.
-        .filter(|word| word.contains(['/', '.']) && !word.starts_with('/') && !word.contains(".."))
-        .map(|word| PathBuf::from(word.trim_end_matches('/')))
-        .filter(|path| !path.as_os_str().is_empty() && project.join(path).exists())
-        .collect();
-    found.sort();
-    found.dedup();
-    found
 }
 
 fn sources(path: &Path, project: &Path) -> Vec<PathBuf> {

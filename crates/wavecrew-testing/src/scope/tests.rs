@@ -56,7 +56,8 @@ impl Lab {
     }
 
     fn find(&self, since: Option<&str>, request: &str) -> (Vec<String>, String) {
-        let found = find(&self.path(), &Wish { since, request }).unwrap();
+        let words = [request.to_owned()];
+        let found = find(&self.path(), &Wish { since, words: &words }).unwrap();
         (
             found
                 .files
@@ -138,7 +139,7 @@ fn a_revision_that_git_does_not_know_is_refused() {
             &lab.path(),
             &Wish {
                 since: Some(since),
-                request: "",
+                words: &[],
             },
         )
         .unwrap_err()
@@ -151,7 +152,7 @@ fn a_revision_that_git_does_not_know_is_refused() {
         &bare.path(),
         &Wish {
             since: Some("HEAD"),
-            request: "",
+            words: &[],
         },
     )
     .unwrap_err();
@@ -213,4 +214,53 @@ fn frameworks_are_found_per_root_with_a_place_beside_the_tests_that_are_there() 
     );
     assert_eq!(scoped[2].root, Path::new("web"));
     assert_eq!(scoped[0].lines, 1);
+}
+
+#[test]
+fn arguments_that_are_paths_are_taken_as_they_are() {
+    let lab = Lab::committed(&["web/src/a.ts", "web/src/b c.ts", "api/x.py", "api/y.py"]);
+    lab.git(&["commit", "-qm", "two", "--allow-empty"]);
+    lab.write("api/x.py", "x = 2\n");
+    let find = |words: &[&str]| {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        let found = find(
+            &lab.path(),
+            &Wish {
+                since: None,
+                words: &words,
+            },
+        )
+        .unwrap();
+        let files: Vec<String> = found
+            .files
+            .iter()
+            .map(|file| file.display().to_string())
+            .collect();
+        (files.join("|"), found.how, found.missing.join("|"))
+    };
+    for (words, files) in [
+        // A folder without a separator, one that was written in full, one that changed in part.
+        (&["web"][..], "web/src/a.ts|web/src/b c.ts"),
+        (&["./web/src/"], "web/src/a.ts|web/src/b c.ts"),
+        (
+            &[lab.path().join("web/src").to_str().unwrap()],
+            "web/src/a.ts|web/src/b c.ts",
+        ),
+        (&["api"], "api/x.py"),
+        (&["web/src/b c.ts"], "web/src/b c.ts"),
+        // What was named without a change is in scope beside what changed.
+        (&["api", "web/src/a.ts"], "api/x.py|web/src/a.ts"),
+        // Among other words a plain one is a word.
+        (&["test", "the", "web"], "api/x.py"),
+    ] {
+        assert_eq!(find(words).0, files, "{words:?}");
+    }
+    assert_eq!(
+        find(&["api", "web/src/a.ts"]).1,
+        "1 source file changed since HEAD~1 or untracked, all of web/src/a.ts"
+    );
+    assert_eq!(
+        find(&["api/gone.py", "and/or", "https://example.com/a", "x y.py"]).2,
+        "api/gone.py"
+    );
 }

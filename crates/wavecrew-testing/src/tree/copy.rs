@@ -79,7 +79,7 @@ fn listed(project: &Path) -> io::Result<BTreeSet<PathBuf>> {
 }
 
 /// Regular files and links below a folder, relative to it, without leavings and environments.
-fn walk(top: &Path, enter: impl Fn(&Path) -> bool) -> io::Result<Vec<PathBuf>> {
+pub fn walk(top: &Path, enter: impl Fn(&Path) -> bool) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut open = vec![top.to_owned()];
     while let Some(folder) = open.pop() {

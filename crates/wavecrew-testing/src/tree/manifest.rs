@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
+use crate::rounds::whole;
+
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Manifest {
     pub project: PathBuf,
@@ -23,12 +25,13 @@ pub struct Manifest {
 pub enum Change {
     Edited(PathBuf),
     Removed(PathBuf),
+    Added(PathBuf),
 }
 
 impl Change {
     pub fn file(&self) -> &Path {
         match self {
-            Self::Edited(file) | Self::Removed(file) => file,
+            Self::Edited(file) | Self::Removed(file) | Self::Added(file) => file,
         }
     }
 }
@@ -52,9 +55,7 @@ impl Manifest {
 
     pub(super) fn write(&self, path: &Path) -> io::Result<()> {
         let text = serde_json::to_vec(self).map_err(io::Error::other)?;
-        let part = path.with_extension("part");
-        fs::write(&part, text)?;
-        fs::rename(part, path)
+        whole(path, &text)
     }
 
     pub fn names(&self) -> impl Iterator<Item = &Path> {
@@ -71,7 +72,7 @@ impl Manifest {
         now.is_some() && now.as_ref() == self.files.get(file)
     }
 
-    /// What differs in a tree. Files that were added do not count.
+    /// What differs in a copy. Files that were added do not count.
     pub fn changes(&self, tree: &Path) -> Vec<Change> {
         let mut found = Vec::new();
         for (file, was) in &self.files {

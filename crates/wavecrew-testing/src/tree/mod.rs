@@ -4,6 +4,7 @@
 
 mod copy;
 mod manifest;
+mod original;
 #[cfg(test)]
 mod tests;
 

@@ -1,9 +1,12 @@
 //! A session of team Testing on a small project with real frameworks beside it, without any run around it.
 
+use crate::installed;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use tempfile::TempDir;
 use wavecrew_testing::bench::Bench;
@@ -16,30 +19,14 @@ pub struct Lab {
     _dir: TempDir,
     pub project: PathBuf,
     pub session: PathBuf,
-}
-
-/// The folder that `scripts/install-frameworks.sh` filled, or `None` when these tests are to be passed over.
-pub fn installed() -> Option<PathBuf> {
-    if std::env::var_os("WAVECREW_SKIP_FRAMEWORKS").is_some_and(|value| value == "1") {
-        eprintln!("passed over: WAVECREW_SKIP_FRAMEWORKS=1");
-        return None;
-    }
-    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
-    let folder = std::env::var_os("WAVECREW_FRAMEWORKS_DIR")
-        .map_or_else(|| home().join(".cache/wavecrew/frameworks"), PathBuf::from)
-        .join("current");
-    assert!(
-        folder.join("complete").exists(),
-        "no frameworks in {}: run scripts/install-frameworks.sh, or set WAVECREW_SKIP_FRAMEWORKS=1 to go on without",
-        folder.display()
-    );
-    Some(folder)
+    /// When the worker began whose claims are examined.
+    pub began: Cell<SystemTime>,
 }
 
 impl Lab {
     /// A project of these files; `None` when frameworks are to be passed over.
     pub fn new(files: &[(&str, &str)]) -> Option<Self> {
-        let frameworks = installed()?;
+        let frameworks = installed::installed()?;
         let dir = tempfile::tempdir().unwrap();
         let project = dir.path().canonicalize().unwrap().join("project");
         let session = project.join(".workflow/.csv-wave/tst-x");
@@ -50,6 +37,7 @@ impl Lab {
             _dir: dir,
             project,
             session,
+            began: Cell::new(SystemTime::now()),
         };
         for (name, text) in files {
             lab.write(name, text);
@@ -109,6 +97,7 @@ impl Lab {
         .write(&self.session)
         .unwrap();
         Trees::make(&self.project, &self.session).unwrap();
+        self.began.set(SystemTime::now());
     }
 
     pub fn bench(&self) -> Bench {
@@ -122,6 +111,7 @@ impl Lab {
             layer: "L1",
             target: 80.0,
             attempt,
+            began: Some(self.began.get()),
             claims,
         }
     }

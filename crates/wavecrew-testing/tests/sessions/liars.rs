@@ -1,6 +1,7 @@
 //! What workers do to look better than they are, each with the message that they get.
 
 use std::fs;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::lab::{Lab, at, figures};
 use wavecrew_testing::scope::Mutation;
@@ -134,4 +135,24 @@ fn a_claim_of_everything_is_answered_with_the_figures() {
             && !said.contains("claimed pass_rate"),
         "{said}"
     );
+}
+
+#[test]
+fn the_project_itself_is_not_to_be_touched_either() {
+    let Some(lab) = examined() else { return };
+    let source = at(&lab.project.join("shop/price.py"));
+    lab.write("shop/price.py", "def total(items, discount=0):\n    return 0\n");
+    lab.write("shop/new.py", "x = 1\n");
+    lab.write("notes.txt", "not code\n");
+    fs::remove_file(lab.project.join("tests/test_old.py")).unwrap();
+    // What a person did before the worker began is not held against it.
+    lab.began.set(SystemTime::now() + Duration::from_hours(1));
+    assert_eq!(figures(&lab.run(1)), "holds 1.00 88.88");
+    lab.began.set(UNIX_EPOCH);
+    let said = figures(&lab.run(1));
+    let expected = "contradicted the project itself was changed while the worker was at work, which may only write in the \
+                    session: shop/price.py was edited, tests/test_old.py was removed, shop/new.py was added";
+    assert!(said.starts_with(expected), "{said}");
+    // It is a person's: nothing is put back.
+    assert_ne!(at(&lab.project.join("shop/price.py")), source);
 }

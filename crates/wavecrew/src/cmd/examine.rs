@@ -27,14 +27,20 @@ pub struct Args {
     attempt: u32,
     #[arg(long, value_enum)]
     what: What,
-    // The same is looked at before a worker and after it.
-    #[arg(long = "stage")]
-    _stage: Option<String>,
+    #[arg(long, value_enum)]
+    stage: Stage,
     /// The columns that the worker reported
     #[arg(long)]
     report: PathBuf,
     #[command(flatten)]
     verify: Verify,
+}
+
+/// The same is looked at before a worker and after it, but for what only a worker can have done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Stage {
+    Before,
+    After,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

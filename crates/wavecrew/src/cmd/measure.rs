@@ -4,7 +4,7 @@ mod mutation;
 
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
-use crate::launch::testing;
+use crate::launch::test_runs;
 use crate::layout::fit;
 use crate::show::{self, safe};
 use mutation::Effort;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use unicode_width::UnicodeWidthStr;
 use wavecrew_measure::detect::{Certainty, Framework, Project, by_project, conventions};
-use wavecrew_measure::mutation::{MutationReport, MutationRequest, Target};
+use wavecrew_measure::mutation::{MutationReport, MutationRequest, Named, Target};
 use wavecrew_measure::run::{MeasureError, Order, Request, Runner, Wanted};
 use wavecrew_measure::{FileCoverage, Measurement, Outcome, Ratio, Standing};
 
@@ -64,10 +64,10 @@ impl Args {
         let here = env::current_dir()?;
         let top = repository(&here);
         let runner = Runner {
-            cache: testing::cache_folder(),
+            cache: test_runs::cache_folder(),
             timeout: Duration::from_secs(self.timeout),
             python_path: Vec::new(),
-            stop: Some(testing::stop_on_signals()?),
+            stop: Some(test_runs::stop_on_signals()?),
         };
         let mut all = Vec::new();
         for (project, scope) in self.scopes(&here, &top)? {
@@ -101,6 +101,7 @@ impl Args {
                     targets: &Target::covered(found, &scope, &project.root),
                     tests: &[],
                     budget,
+                    named: Named::First,
                 })),
                 _ => None,
             };

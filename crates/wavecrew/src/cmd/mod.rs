@@ -3,6 +3,7 @@
 pub mod agents;
 pub mod archive;
 pub mod ask;
+pub mod baseline;
 pub mod cancel;
 pub mod completions;
 pub mod discover;

@@ -4,6 +4,7 @@ use crate::cli::Global;
 use crate::exit::{Exit, Failure};
 use crate::launch::RunFlags;
 use crate::layout::{self, PlanJson};
+use crate::show;
 use crate::target::{Target, Words};
 use clap::ValueEnum;
 use std::io::{BufWriter, Write, stdout};
@@ -51,6 +52,7 @@ impl Args {
             plan,
             pipeline,
             reason,
+            testing,
             ..
         } = self.words.read(global.quiet)?;
         let mut out = BufWriter::with_capacity(64 << 10, stdout().lock());
@@ -71,6 +73,9 @@ impl Args {
             layout::table(&plan, &team.name, layout::width(), &mut out)?;
             if let (Some(pipeline), Some(reason)) = (pipeline, reason) {
                 writeln!(out, "\nPipeline {pipeline}: {reason}")?;
+            }
+            if let Some(prepared) = testing {
+                writeln!(out, "Scope {}", show::safe(&prepared.found.how))?;
             }
         }
         out.flush()?;

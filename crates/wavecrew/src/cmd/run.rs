@@ -3,7 +3,6 @@
 use crate::cli::Global;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
-use crate::launch::asking::Plain;
 use crate::launch::{self, RunFlags, agents, base, isolation};
 use crate::target::{Target, Words};
 use crate::{find_team, session_view};
@@ -134,23 +133,31 @@ impl Args {
             plan: &target.plan,
             holder: launch::holder(),
         };
-        let info = |dir: &SessionDir| SessionInfo {
-            format: SESSION_FORMAT,
-            id: dir.id().to_owned(),
-            team: target.team.name.clone(),
-            pipeline: target.pipeline.clone(),
-            request: request.clone(),
-            agents: options.agents.by_role.clone(),
-            default_agent: options.agents.default.clone(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            started_at: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-            state: SessionState::Running,
-            source_file: target.file.as_deref().map(absolute),
-            base_commit: base::head(project),
-            concurrency: options.concurrency,
-            extra: serde_json::Map::new(),
+        let mut scoped = Ok(());
+        let info = |dir: &SessionDir| {
+            // Before the session counts as one: whoever takes it up knows what it is about.
+            if let Some(prepared) = &target.testing {
+                scoped = prepared.scope.write(dir.path());
+            }
+            SessionInfo {
+                format: SESSION_FORMAT,
+                id: dir.id().to_owned(),
+                team: target.team.name.clone(),
+                pipeline: target.pipeline.clone(),
+                request: request.clone(),
+                agents: options.agents.by_role.clone(),
+                default_agent: options.agents.default.clone(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                started_at: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+                state: SessionState::Running,
+                source_file: target.file.as_deref().map(absolute),
+                base_commit: base::head(project),
+                concurrency: options.concurrency,
+                extra: serde_json::Map::new(),
+            }
         };
         let (mut session, ledger) = new.create(info).map_err(launch::session_failure)?;
+        scoped.map_err(|error| launch::testing::disk(&error))?;
         session.log_bytes = config.limits.log_bytes;
         isolation::keep(&mut session.info, self.how.flags.isolation);
         session.dir.write_info(&session.info)?;
@@ -158,9 +165,7 @@ impl Args {
             launch::record::begin(file, &mut session)?;
         }
         launch::introduce(&ledger, &session, &agent, why, global);
-        if let Some(prepared) = &target.testing {
-            launch::testing::begin(&mut session, &ledger, prepared, global.quiet || global.json)?;
-        }
+        launch::before::ready(&mut session, &ledger, global.quiet || global.json)?;
         let dir = session.dir.clone();
         let exit = launch::drive(
             session,
@@ -174,8 +179,12 @@ impl Args {
 
     /// What becomes of the tests of a session that is over.
     fn after(&self, project: &Path, dir: &SessionDir, exit: Exit, global: &Global) -> Result<Exit, Failure> {
+        let yes = self.how.flags.yes;
         if exit == Exit::Done && self.words.testing.apply {
-            launch::apply::apply(project, dir, self.how.flags.yes, global)?;
+            launch::apply::apply(project, dir, yes, global)?;
+        } else if exit == Exit::Done && yes {
+            // Whoever was asked knows.
+            launch::apply::tell_how(dir, global);
         }
         Ok(exit)
     }
@@ -208,15 +217,11 @@ impl Args {
                 ),
             ));
         }
-        let choice = dialoguer::Select::with_theme(&Plain)
-            .with_prompt(format!("The session {} of the same work is unfinished", dir.id()))
-            .items(["Go on with it", "Begin anew"])
-            .default(0)
-            .interact();
-        match choice {
-            Ok(0) => resume(project, dir, &self.how.flags, global, config, &Changes::default()).map(Some),
-            Ok(_) => Ok(None),
-            Err(_) => Err(Failure::Declined),
+        let asked = format!("The session {} of the same work is unfinished:", dir.id());
+        match launch::asking::choice(&asked, &["Go on with it", "Begin anew"], 0) {
+            Some(0) => resume(project, dir, &self.how.flags, global, config, &Changes::default()).map(Some),
+            Some(_) => Ok(None),
+            None => Err(Failure::Declined),
         }
     }
 
@@ -266,7 +271,7 @@ pub fn resume(
         OpenSession::take_up(project, dir, &launch::holder(), team).map_err(launch::session_failure)?;
     session.log_bytes = config.limits.log_bytes;
     if !changes.dry_run {
-        launch::testing::take_up(&mut session, &ledger)?;
+        launch::before::ready(&mut session, &ledger, global.quiet || global.json)?;
     }
     let agent = flags
         .agent

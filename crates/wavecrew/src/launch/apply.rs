@@ -1,5 +1,6 @@
 //! The end of a testing session and what comes after it: tests into the project, or higher targets.
 
+use super::test_runs;
 use super::testing::{self, TestingFlags};
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
@@ -9,6 +10,7 @@ use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use wavecrew_core::view::count;
 use wavecrew_measure::run::Runner;
 use wavecrew_measure::{Outcome, Ratio};
 use wavecrew_store::{SessionDir, atomic};
@@ -32,6 +34,17 @@ pub fn settle(dir: &SessionDir, exit: Exit) {
     if let Err(error) = settled {
         let what = format!("the session's tests could not be put in order: {error}");
         show::warning(&what, Some("they are in its `results/accepted` folder"));
+    }
+}
+
+/// How the tests of a session that is over come into the project.
+pub fn tell_how(dir: &SessionDir, global: &Global) {
+    if dir.path().join("scope.json").exists() {
+        let command = format!("wavecrew testing --continue {} --apply", dir.id());
+        say(
+            global,
+            &format!("Tests    copy them into the project with `{command}`"),
+        );
     }
 }
 
@@ -77,7 +90,7 @@ fn confirmed(plan: &Plan, global: &Global) -> Result<bool, Failure> {
             "give -y with --apply",
         ));
     }
-    let question = format!("Copy {} files into the project?", plan.files.len());
+    let question = format!("Copy {} into the project?", count(plan.files.len(), "file"));
     Ok(dialoguer::Confirm::new()
         .with_prompt(question)
         .default(true)
@@ -91,10 +104,10 @@ fn measure_again(project: &Path, plan: &Plan, scope: &Scope, global: &Global) ->
         cache,
         timeout: Duration::from_secs(scope.run_seconds),
         python_path: Vec::new(),
-        stop: testing::stop_on_signals().ok(),
+        stop: test_runs::stop_on_signals().ok(),
     };
     let applied = plan
-        .measure(project, scope, &testing::cache_folder(), runner)
+        .measure(project, scope, &test_runs::cache_folder(), runner)
         .map_err(|error| Failure::NotDone {
             message: format!("the copied tests could not be run in the project: {error}"),
             help: error.help(),

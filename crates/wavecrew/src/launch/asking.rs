@@ -1,9 +1,14 @@
 //! Questions of a run, put to the person at the terminal.
 
 use std::fmt;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
+
+use rustix::process::Signal;
+use signal_hook::consts::SIGINT;
 use wavecrew_core::engine::{About, Answer, Question};
+use wavecrew_run::process::signal_self;
 
 const OTHER: &str = "Something else";
 const LEAVE_IT: &str = "Let it decide";
@@ -47,19 +52,58 @@ pub(super) fn ask(question: &Question) -> Answer {
     answer.unwrap_or_else(|| question.about.unanswered())
 }
 
-/// Questions without a colon behind their question mark.
-pub struct Plain;
+/// Which of these a person wants; `None` for whoever leaves with Escape, or goes away.
+pub fn choice(prompt: &str, items: &[&str], default: usize) -> Option<usize> {
+    let select = dialoguer::Select::with_theme(&Plain)
+        .with_prompt(prompt)
+        .items(items)
+        .default(default);
+    let ends = ends_at_once().swap(false, Ordering::SeqCst);
+    let chosen = select.interact_opt();
+    ends_at_once().store(ends, Ordering::SeqCst);
+    if chosen.is_err() {
+        // Left in the middle of the question, which had hidden it.
+        let _ = dialoguer::console::Term::stderr().show_cursor();
+        if ends {
+            signal_self(Signal::INT);
+        }
+    }
+    chosen.ok().flatten()
+}
+
+/// From now on somebody else sees to interrupts, and they no longer end the program where it stands.
+pub fn leave_interrupts() {
+    ends_at_once().store(false, Ordering::SeqCst);
+}
+
+/// Whether an interrupt ends the program at once, as it does without a handler. While a question is open it must not: the
+/// terminal has to be put in order first.
+fn ends_at_once() -> &'static AtomicBool {
+    static ENDS: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+    ENDS.get_or_init(|| {
+        let ends = Arc::new(AtomicBool::new(true));
+        // Without it questions work all the same, but for the cursor after Ctrl-C.
+        let _ = signal_hook::flag::register_conditional_default(SIGINT, Arc::clone(&ends));
+        ends
+    })
+}
+
+/// Prompts as they are written: most of them end in a question mark, and need no colon behind it.
+struct Plain;
 
 impl dialoguer::theme::Theme for Plain {
     fn format_prompt(&self, f: &mut dyn fmt::Write, prompt: &str) -> fmt::Result {
-        let colon = if prompt.ends_with('?') { "" } else { ":" };
-        write!(f, "{prompt}{colon}")
+        f.write_str(prompt)
     }
-}
 
-fn choice(prompt: &str, items: &[&str], default: usize) -> Option<usize> {
-    let select = dialoguer::Select::with_theme(&Plain).with_prompt(prompt);
-    select.items(items).default(default).interact().ok()
+    fn format_select_prompt_selection(
+        &self,
+        f: &mut dyn fmt::Write,
+        prompt: &str,
+        chosen: &str,
+    ) -> fmt::Result {
+        write!(f, "{prompt} {chosen}")
+    }
 }
 
 /// What the person says; nothing leaves it to whoever asked.

@@ -1,7 +1,8 @@
-//! What is offered when a run is over: put the session away, keep it, take its documents out, or try again what failed.
+//! What is offered when a run is over: put the session away, keep it, take its tests or documents out, ask for more, or try
+//! again what failed.
 
 use super::RunFlags;
-use super::asking::Plain;
+use super::asking::choice;
 use super::testing::TestingFlags;
 use crate::cli::Global;
 use crate::cmd::archive::{StateFailure, set_state};
@@ -13,6 +14,7 @@ use std::path::PathBuf;
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::team::Completion;
 use wavecrew_store::{SessionDir, SessionState};
+use wavecrew_testing::scope::Scope;
 
 /// Asks what is to become of the session, and does it. Whoever does not answer keeps it.
 pub(super) fn offer(
@@ -23,32 +25,46 @@ pub(super) fn offer(
     global: &Global,
     config: &Config,
 ) -> Result<Exit, Failure> {
-    let choices = choices(ledger, exit, dir.path().join("scope.json").exists());
+    let scope = Scope::read(dir.path()).ok();
+    let choices = choices(ledger, exit, scope.is_some());
     if choices.len() < 2 {
         return Ok(exit);
     }
-    let keep = choices.iter().position(|(choice, _)| *choice == Completion::Keep);
-    let chosen = dialoguer::Select::with_theme(&Plain)
-        .with_prompt("What is to become of the session?")
-        .items(choices.iter().map(|(_, label)| *label))
-        .default(keep.unwrap_or(0))
-        .interact();
-    let Ok(chosen) = chosen else {
+    let keep = choices
+        .iter()
+        .position(|(choice, _)| *choice == Choice::Team(Completion::Keep));
+    let labels: Vec<&str> = choices.iter().map(|(_, label)| *label).collect();
+    let asked = "What is to become of the session?";
+    let Some(chosen) = choice(asked, &labels, keep.unwrap_or(0)) else {
         return Ok(exit);
     };
-    match choices[chosen].0 {
+    let chosen = match choices[chosen].0 {
+        Choice::Team(chosen) => chosen,
+        Choice::Apply => {
+            let project = std::env::current_dir().map_err(Failure::Output)?;
+            super::apply::apply(&project, dir, false, global)?;
+            return Ok(exit);
+        }
+    };
+    match chosen {
         Completion::Keep => {}
         Completion::DeepenCoverage => {
+            let raised = |given: &str| TestingFlags {
+                targets: vec![given.to_owned()],
+                ..TestingFlags::default()
+            };
+            let team = &ledger.team;
+            let is_target = |given: &String| {
+                let targets = raised(given).targets_of(team);
+                targets.map(drop).map_err(|failure| failure.to_string())
+            };
             let given = dialoguer::Input::<String>::new()
                 .with_prompt("Layer and percentage")
-                .default("L1=90".to_owned())
+                .default(higher(ledger, scope.as_ref()))
+                .validate_with(is_target)
                 .interact_text();
             if let Ok(given) = given {
-                let raised = TestingFlags {
-                    targets: vec![given],
-                    ..TestingFlags::default()
-                };
-                super::apply::deepen(dir, &raised)?;
+                super::apply::deepen(dir, &raised(&given))?;
                 let project = std::env::current_dir().map_err(Failure::Output)?;
                 return resume(&project, dir.clone(), flags, global, config, &Changes::default());
             }
@@ -79,10 +95,31 @@ pub(super) fn offer(
     Ok(exit)
 }
 
+/// What the team offers, and what every session with kept tests does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    Team(Completion),
+    Apply,
+}
+
+/// A target above that of the lowest layer of the session.
+fn higher(ledger: &Ledger, scope: Option<&Scope>) -> String {
+    let plan = ledger.plan();
+    let layers = plan.tasks().map(|task| plan.cell(task, "layer"));
+    let layer = layers.filter(|layer| !layer.is_empty()).min().unwrap_or("L1");
+    let target = scope.and_then(|scope| scope.target(layer)).unwrap_or(80.0);
+    // Half of what is missing.
+    format!("{layer}={}", (f64::midpoint(target, 100.0)).ceil())
+}
+
 /// What of the team's offers makes sense now, with the words for it.
-fn choices(ledger: &Ledger, exit: Exit, measured: bool) -> Vec<(Completion, &'static str)> {
+fn choices(ledger: &Ledger, exit: Exit, measured: bool) -> Vec<(Choice, &'static str)> {
     let counts = ledger.counts();
     let over = matches!(exit, Exit::Done | Exit::TasksFailed);
+    let apply = (measured && exit == Exit::Done).then_some((
+        Choice::Apply,
+        "Copy its tests into the project, after a look at them",
+    ));
     let offers = ledger.team.completion.iter().filter_map(|choice| match choice {
         Completion::Archive => Some((*choice, "Archive it: it is done with")),
         Completion::Keep => Some((*choice, "Keep it as it is")),
@@ -93,5 +130,10 @@ fn choices(ledger: &Ledger, exit: Exit, measured: bool) -> Vec<(Completion, &'st
         }
         Completion::RetryFailed | Completion::Export | Completion::DeepenCoverage => None,
     });
-    if over { offers.collect() } else { Vec::new() }
+    let offers = offers.map(|(choice, label)| (Choice::Team(choice), label));
+    if over {
+        apply.into_iter().chain(offers).collect()
+    } else {
+        Vec::new()
+    }
 }

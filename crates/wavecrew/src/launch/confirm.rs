@@ -1,6 +1,6 @@
 //! A team made the table, not the person: it is shown, and the person says what becomes of it.
 
-use super::asking::Plain;
+use super::asking::choice;
 use crate::cli::Global;
 use crate::csv_file::CsvFile;
 use crate::exit::Failure;
@@ -23,32 +23,33 @@ pub fn confirm(mut target: Target, words: &Words, yes: bool, global: &Global) ->
     }
     loop {
         show_plan(&target)?;
-        let choice = dialoguer::Select::with_theme(&Plain)
-            .with_prompt("Run this?")
-            .items(["Run it", "Use another pipeline", "Edit the table first", "Cancel"])
-            .default(0)
-            .interact();
-        match choice {
-            Ok(0) => return Ok(target),
-            Ok(1) => {
-                let names: Vec<String> = target
-                    .team
-                    .pipelines
+        let items = ["Run it", "Use another pipeline", "Edit the table first", "Cancel"];
+        match choice(question(&target), &items, 0) {
+            Some(0) => return Ok(target),
+            Some(1) => {
+                let pipelines = target.team.pipelines.iter();
+                let names: Vec<&str> = pipelines.map(|pipeline| pipeline.name.as_str()).collect();
+                let now = names
                     .iter()
-                    .map(|pipeline| pipeline.name.clone())
-                    .collect();
-                let chosen = dialoguer::Select::with_theme(&Plain)
-                    .with_prompt("Which one?")
-                    .items(&names)
-                    .default(0)
-                    .interact();
-                if let Some(name) = chosen.ok().and_then(|index| names.get(index)) {
-                    target = words.read_as(global.quiet, Some(name))?;
+                    .position(|name| Some(*name) == target.pipeline.as_deref());
+                let chosen = choice("Which one?", &names, now.unwrap_or(0));
+                if let Some(name) = chosen.map(|at| names[at].to_owned()) {
+                    target = words.read_as(global.quiet, Some(&name))?;
                 }
             }
-            Ok(2) => edit(&mut target)?,
-            Ok(_) | Err(_) => return Err(Failure::Declined),
+            Some(2) => edit(&mut target)?,
+            Some(_) | None => return Err(Failure::Declined),
         }
+    }
+}
+
+/// Nothing that changed was found: that everything is taken instead is the person's choice.
+fn question(target: &Target) -> &'static str {
+    let testing = target.testing.as_ref();
+    if testing.is_some_and(|prepared| prepared.found.is_fallback()) {
+        "Run this on the whole project?"
+    } else {
+        "Run this?"
     }
 }
 

@@ -4,6 +4,7 @@ pub mod agents;
 pub mod apply;
 pub mod asking;
 pub mod base;
+pub mod before;
 pub mod budget;
 mod builds;
 mod completion;
@@ -11,6 +12,7 @@ pub mod confirm;
 pub mod isolation;
 pub mod issues;
 pub mod record;
+pub mod test_runs;
 pub mod testing;
 
 use crate::cli::Global;
@@ -152,6 +154,7 @@ pub fn drive(
     global: &Global,
     config: &Config,
 ) -> Result<Exit, Failure> {
+    asking::leave_interrupts();
     let mut screen = report::for_run(global, &session.dir, &session.info);
     let person = !flags.yes && !global.json && is_terminal();
     if flags.attached {

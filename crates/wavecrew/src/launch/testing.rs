@@ -1,27 +1,15 @@
-//! Sessions whose tests are measured: what is in scope, the copy of the project that workers stand in, the project's own
-//! tests before anything is written, and what becomes of the new ones.
+//! Sessions whose tests are measured: their flags, what is in scope, and how their tests are run.
 
 use crate::exit::Failure;
+use crate::launch::test_runs;
 use crate::show;
-use std::collections::HashSet;
-use std::env;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use serde_json::json;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use wavecrew_core::engine::Ledger;
-use wavecrew_core::team::{Changes, Examination, Pipeline, Team, Workspace};
+use wavecrew_core::team::{Changes, Examination, Pipeline, Team};
 use wavecrew_measure::detect::Certainty;
-use wavecrew_run::driver::{Folders, OpenSession};
-use wavecrew_store::Discovery;
-use wavecrew_testing::baseline::{Baseline, SuiteResult};
 use wavecrew_testing::bench::{Bench, Trouble};
-use wavecrew_testing::figures::{lines, percent};
 use wavecrew_testing::scope::{self, Found, GitError, LayerInScope, Mutation, Scope, Wish};
-use wavecrew_testing::tree::Trees;
 
 /// Flags of teams that test code.
 #[derive(clap::Args, Debug, Clone, Default)]
@@ -140,12 +128,12 @@ pub fn prepare(
     project: &Path,
     team: &Team,
     flags: &TestingFlags,
-    request: &str,
+    words: &[String],
 ) -> Result<Prepared, Failure> {
     let targets = flags.targets_of(team)?;
     let wish = Wish {
         since: flags.since.as_deref(),
-        request,
+        words,
     };
     let found = scope::find(project, &wish)
         .map_err(|error: GitError| Failure::with_help(error.to_string(), error.help()))?;
@@ -244,6 +232,10 @@ impl Prepared {
         if quiet {
             return Ok(());
         }
+        for word in &self.found.missing {
+            let what = format!("`{word}` is not there, and narrows nothing");
+            show::warning(&show::safe(&what), None);
+        }
         anstream::eprintln!("Scope   {}", show::safe(&self.found.how));
         for framework in &self.scope.frameworks {
             if framework.certainty == Certainty::Assumed {
@@ -260,138 +252,10 @@ impl Prepared {
     }
 }
 
-/// Gives a new session what its examinations need.
-pub fn begin(
-    session: &mut OpenSession,
-    ledger: &Ledger,
-    prepared: &Prepared,
-    quiet: bool,
-) -> Result<(), Failure> {
-    let folder = session.dir.path().to_owned();
-    let disk = |error: io::Error| disk(&error);
-    prepared.scope.write(&folder).map_err(disk)?;
-    let state = json!({ "rounds": {}, "coverage_history": [], "max_rounds_per_layer": 3 });
-    std::fs::write(folder.join("gc-state.json"), format!("{state:#}\n")).map_err(disk)?;
-    Trees::make(&session.project, &folder).map_err(disk)?;
-    announce(session, &prepared.scope)?;
-    let bench = bench(&folder)?;
-    if !quiet {
-        anstream::eprintln!("Before  the project's own tests are run once");
-    }
-    let baseline = Baseline::measure(&bench).map_err(|trouble| trouble_failure(&trouble))?;
-    baseline.write(&folder).map_err(disk)?;
-    if !quiet {
-        tell(&baseline);
-    }
-    session.folders = Some(folders(ledger, &session.project, &folder));
-    Ok(())
-}
-
-/// What the project's own tests came to.
-fn tell(baseline: &Baseline) {
-    for suite in &baseline.suites {
-        if let SuiteResult::Error { message, help } = &suite.result {
-            show::warning(message, Some(help));
-        }
-    }
-    let covered = lines(&baseline.coverage());
-    let red = match baseline.red() {
-        0 => String::new(),
-        red => format!(", {red} of them red before anything was written"),
-    };
-    anstream::eprintln!(
-        "Before  {} tests{red}; {} % of the lines in scope covered",
-        baseline.tests(),
-        if covered.total == 0 {
-            "0.00".to_owned()
-        } else {
-            percent(covered)
-        }
-    );
-}
-
-/// Puts what was found out about the project on the board.
-fn announce(session: &OpenSession, scope: &Scope) -> Result<(), Failure> {
-    let board = session.dir.board();
-    let entry = |kind: &str, data| Discovery {
-        ts: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-        worker: "coordinator".to_owned(),
-        kind: kind.to_owned(),
-        data,
-        attempt: None,
-        extra: serde_json::Map::new(),
-    };
-    for framework in &scope.frameworks {
-        board.append(&entry(
-            "framework_detected",
-            json!({
-                "framework": framework.framework.name(),
-                "config_file": framework.config_file,
-                "test_pattern": framework.test_pattern(),
-                "root": framework.root,
-                "version": framework.version,
-            }),
-        ))?;
-        let conventions = &framework.conventions;
-        for (pattern, description) in conventions
-            .folders
-            .iter()
-            .map(|folder| (folder, "a folder that holds tests"))
-            .chain(
-                conventions
-                    .naming
-                    .iter()
-                    .map(|naming| (naming, "how test files are named")),
-            )
-            .chain(conventions.fixtures.iter().map(|file| (file, "shared by tests")))
-        {
-            board.append(&entry(
-                "convention_found",
-                json!({ "pattern": pattern, "example_file": framework.root, "description": description }),
-            ))?;
-        }
-    }
-    Ok(())
-}
-
-/// Gives a session that is taken up again what its workers need; nothing for one of another kind.
-pub fn take_up(session: &mut OpenSession, ledger: &Ledger) -> Result<(), Failure> {
-    let folder = session.dir.path().to_owned();
-    if !folder.join("scope.json").exists() {
-        return Ok(());
-    }
-    Trees::make(&session.project, &folder).map_err(|error| disk(&error))?;
-    session.folders = Some(folders(ledger, &session.project, &folder));
-    Ok(())
-}
-
-/// Roles that work in a snapshot stand in the copy, the others in the project.
-fn folders(ledger: &Ledger, project: &Path, session: &Path) -> Folders {
-    let (project, tree) = (project.to_owned(), session.join("tree"));
-    let plan = ledger.plan();
-    let in_project: HashSet<String> = plan
-        .tasks()
-        .filter(|&task| {
-            ledger
-                .team
-                .role(plan.role(task))
-                .is_none_or(|role| role.workspace != Workspace::Snapshot)
-        })
-        .map(|task| plan.id(task).to_owned())
-        .collect();
-    Box::new(move |task| {
-        Ok(if in_project.contains(task) {
-            project.clone()
-        } else {
-            tree.clone()
-        })
-    })
-}
-
 /// The session's tests, to be run.
 pub fn bench(session: &Path) -> Result<Bench, Failure> {
-    let stop = stop_on_signals().map_err(Failure::Output)?;
-    Bench::open(session, cache_folder(), Some(stop)).map_err(|trouble| trouble_failure(&trouble))
+    let stop = test_runs::stop_on_signals().map_err(Failure::Output)?;
+    Bench::open(session, test_runs::cache_folder(), Some(stop)).map_err(|trouble| trouble_failure(&trouble))
 }
 
 pub fn trouble_failure(trouble: &Trouble) -> Failure {
@@ -406,22 +270,4 @@ pub fn disk(error: &io::Error) -> Failure {
         message: format!("the session's copy of the project cannot be made: {error}"),
         help: "check the space and the rights of the folder".to_owned(),
     }
-}
-
-/// Where builds of compilers live on between runs.
-pub fn cache_folder() -> PathBuf {
-    let own = env::var_os("XDG_CACHE_HOME")
-        .filter(|value| !value.is_empty())
-        .map(PathBuf::from);
-    let base = own.or_else(|| env::home_dir().map(|home| home.join(".cache")));
-    base.unwrap_or_else(env::temp_dir).join("wavecrew/measure")
-}
-
-/// Readable as soon as a person or the system wants an end: the frameworks are in groups of their own and do not hear it.
-pub fn stop_on_signals() -> io::Result<OwnedFd> {
-    let (ours, theirs) = UnixStream::pair()?;
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::low_level::pipe::register(signal, theirs.try_clone()?)?;
-    }
-    Ok(ours.into())
 }

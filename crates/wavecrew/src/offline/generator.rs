@@ -116,8 +116,7 @@ fn feedback(facts: &Facts) -> Option<Feedback> {
         let lines = feedback.surviving_mutants.entry(facts.tree.join(&survivor.file));
         lines.or_default().push(survivor.line);
     }
-    let rejected = result.rejected.iter().map(|rejected| rejected.id.name.clone());
-    feedback.failing_tests = rejected.collect();
+    feedback.failing_tests = result.faulty().map(|test| test.id.name.clone()).collect();
     Some(feedback)
 }
 

@@ -15,13 +15,17 @@ pub enum Weight {
     Trouble,
 }
 
-/// `Wave 1 done: 3 completed, 1 failed, 0 skipped`
+/// `Wave 1 done: 3 completed, 1 failed, 0 skipped`, and what a loop sends back.
 fn wave_done(ledger: &Ledger, wave: u32) -> String {
     let counts = ledger.wave_counts(wave);
-    format!(
+    let mut line = format!(
         "Wave {wave} done: {} completed, {} failed, {} skipped",
         counts.completed, counts.failed, counts.skipped
-    )
+    );
+    if counts.pending > 0 {
+        let _ = write!(line, ", {} to be done again", counts.pending);
+    }
+    line
 }
 
 /// What became of work in a worktree.

@@ -2,6 +2,8 @@
 //! Needs `scripts/install-agents.sh`; `WAVECREW_SKIP_AGENTS=1` passes these tests over.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
+#[path = "../../../wavecrew-measure/tests/frameworks/installed.rs"]
+mod installed;
 mod lab;
 mod mcp;
 mod questions;
@@ -13,6 +15,10 @@ mod questions;
 )]
 mod rpc;
 mod teams;
+mod testing;
+#[path = "../testing/lab.rs"]
+#[allow(dead_code, reason = "the tests of the team use the rest")]
+mod testing_lab;
 
 use std::fs;
 use std::io::{BufRead, BufReader};

@@ -1,13 +1,18 @@
 //! A project in a temporary folder with real frameworks, and `wavecrew testing` on it.
 
+use crate::installed;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
+
+/// Nothing here takes this long unless something hangs.
+const PATIENCE: Duration = Duration::from_mins(4);
 
 pub struct Lab {
     dir: TempDir,
@@ -23,24 +28,6 @@ pub struct Ran {
     pub err: String,
 }
 
-/// The folder that `scripts/install-frameworks.sh` filled, or `None` when these tests are to be passed over.
-pub fn installed() -> Option<PathBuf> {
-    if std::env::var_os("WAVECREW_SKIP_FRAMEWORKS").is_some_and(|value| value == "1") {
-        eprintln!("passed over: WAVECREW_SKIP_FRAMEWORKS=1");
-        return None;
-    }
-    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
-    let folder = std::env::var_os("WAVECREW_FRAMEWORKS_DIR")
-        .map_or_else(|| home().join(".cache/wavecrew/frameworks"), PathBuf::from)
-        .join("current");
-    assert!(
-        folder.join("complete").exists(),
-        "no frameworks in {}: run scripts/install-frameworks.sh, or set WAVECREW_SKIP_FRAMEWORKS=1 to go on without",
-        folder.display()
-    );
-    Some(folder)
-}
-
 pub fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../examples/testing")
@@ -50,7 +37,7 @@ pub fn examples() -> PathBuf {
 
 impl Lab {
     pub fn new(files: &[(&str, &str)]) -> Option<Self> {
-        let frameworks = installed()?;
+        let frameworks = installed::installed()?;
         let dir = tempfile::tempdir().unwrap();
         let project = dir.path().canonicalize().unwrap().join("project");
         fs::create_dir(&project).unwrap();
@@ -71,6 +58,14 @@ impl Lab {
     pub fn example(name: &str) -> Option<Self> {
         let lab = Self::new(&[])?;
         copy(&examples().join(name), &lab.project);
+        Some(lab)
+    }
+
+    /// A copy of a fixture of the measuring tests.
+    pub fn fixture(name: &str) -> Option<Self> {
+        let lab = Self::new(&[])?;
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wavecrew-measure/tests/projects");
+        copy(&fixtures.join(name), &lab.project);
         Some(lab)
     }
 
@@ -138,8 +133,13 @@ if task == "TESTANA-001":
 
     /// `wavecrew testing -y` with the agent of this lab.
     pub fn run(&self, words: &[&str]) -> Ran {
-        let agent = format!("command:{}", self.agent.display());
+        let agent = self.agent_flag();
         self.wavecrew(&[&["testing", "-y", "--agent", &agent], words].concat())
+    }
+
+    /// What `--agent` calls the workers of this lab.
+    pub fn agent_flag(&self) -> String {
+        format!("command:{}", self.agent.display())
     }
 
     pub fn wavecrew(&self, words: &[&str]) -> Ran {
@@ -160,7 +160,7 @@ if task == "TESTANA-001":
         command
             .args(words)
             .current_dir(&self.project)
-            .env("XDG_CACHE_HOME", self.dir.path().join("cache"))
+            .env("XDG_CACHE_HOME", self.cache())
             .env("TMPDIR", self.dir.path())
             .env("RUST_BACKTRACE", "0")
             .stdin(Stdio::null());
@@ -210,6 +210,53 @@ if task == "TESTANA-001":
     pub fn figures(&self, id: &str) -> String {
         let row = self.row(id);
         format!("{} {}", row["pass_rate"], row["coverage_achieved"])
+    }
+
+    /// The project's files but for what links and sessions hold.
+    pub fn sources(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let mut found = BTreeMap::new();
+        let mut folders = vec![self.project.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap().flatten() {
+                let kind = entry.file_type().unwrap();
+                if kind.is_dir() && entry.file_name() != ".workflow" {
+                    folders.push(entry.path());
+                } else if kind.is_file() {
+                    found.insert(entry.path(), fs::read(entry.path()).unwrap());
+                }
+            }
+        }
+        found
+    }
+
+    /// Processes that were started from this lab, found by a variable that only it sets.
+    pub fn running(&self) -> Vec<String> {
+        let mark = format!("XDG_CACHE_HOME={}", self.cache().display());
+        let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+        let ours = processes.filter(|process| {
+            let environment = fs::read(process.join("environ")).unwrap_or_default();
+            environment
+                .split(|byte| *byte == 0)
+                .any(|variable| variable == mark.as_bytes())
+        });
+        ours.map(|process| fs::read_to_string(process.join("cmdline")).unwrap_or_default())
+            .collect()
+    }
+
+    fn cache(&self) -> PathBuf {
+        self.dir.path().join("cache")
+    }
+
+    pub fn until(&self, what: &str, mut holds: impl FnMut() -> bool) {
+        let started = Instant::now();
+        while !holds() {
+            assert!(
+                started.elapsed() < PATIENCE,
+                "waited too long until {what}: {:#?}",
+                self.running()
+            );
+            std::thread::sleep(Duration::from_millis(50));
+        }
     }
 
     /// Tasks whose workers were started, with attempt and turn.

@@ -1,6 +1,9 @@
 //! Workers that want to look better than they are: each is caught, and told how.
 
 use crate::lab::Lab;
+use std::fs;
+use std::process::Command;
+use std::thread;
 
 const GOOD: &str = "from shop.price import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n\n\ndef test_discount():\n    assert total([10], 50) == 5\n";
 
@@ -50,6 +53,11 @@ fn tests_that_are_deleted_or_skipped_are_put_back_and_what_was_reached_stands() 
         // A claim of 100 % is answered with the figures.
         lab.run(&["--mutation", "off"]).exits(0).says(said);
         assert_eq!(lab.figures("TESTRUN-001"), "1.00 55.55");
+        let findings = &lab.row("TESTRUN-001")["findings"];
+        assert!(
+            findings.contains("claimed coverage_achieved 100, measured 55.55"),
+            "{findings}"
+        );
         assert!(
             lab.read("tests/L1-unit/test_price.py")
                 .contains("def test_discount")
@@ -74,5 +82,59 @@ fn tests_that_assert_nothing_are_sent_back_and_then_fail() {
             .filter(|line| line.starts_with("TESTGEN"))
             .count(),
         3
+    );
+}
+
+#[test]
+fn edits_of_the_project_itself_are_noticed() {
+    let Some(lab) = Lab::shop() else { return };
+    let source = lab.project.join("shop/price.py");
+    lab.agent(&format!(
+        "if task == 'TESTGEN-001':\n    text(layer / 'test_price.py', {GOOD:?})\n    text(pathlib.Path({:?}), 'def total(items, discount=0):\\n    return sum(items)\\n')\n",
+        source.display()
+    ));
+    lab.run(&["--mutation", "off", "--target", "L1=50"]).exits(1);
+    let row = lab.row("TESTGEN-001");
+    assert_eq!(row["status"], "failed");
+    let expected = "the project itself was changed while the worker was at work, which may only write in the session: \
+                    shop/price.py was edited";
+    assert!(row["error"].contains(expected), "{row:?}");
+    // Tests are judged by the project as it was when the session began, and the task can be done again.
+    lab.agent(&format!(
+        "if task == 'TESTGEN-001':\n    text(layer / 'test_price.py', {GOOD:?})\n"
+    ));
+    let session = lab.session().file_name().unwrap().to_string_lossy().into_owned();
+    lab.wavecrew(&["retry", &session, "-y"]);
+    assert_eq!(
+        lab.row("TESTGEN-001")["status"],
+        "completed",
+        "{:?}",
+        lab.row("TESTGEN-001")
+    );
+}
+
+#[test]
+fn a_test_that_kills_its_examiner_is_ended_with_it() {
+    let Some(lab) = Lab::shop() else { return };
+    let line = lab.project.with_file_name("line");
+    let made = Command::new("mkfifo").arg(&line).status().unwrap();
+    assert!(made.success());
+    let test = format!(
+        "import os, time\nfrom shop.price import total\n\n\ndef test_total():\n    line = os.open({line:?}, os.O_WRONLY)\n    \
+         pid = os.getpid()\n    while '__examine' not in open(f'/proc/{{pid}}/cmdline').read():\n        \
+         pid = int(open(f'/proc/{{pid}}/stat').read().rsplit(')', 1)[1].split()[1])\n    os.kill(pid, 9)\n    \
+         time.sleep(600)\n    assert total([line]) == line\n"
+    );
+    lab.agent(&format!(
+        "if task == 'TESTGEN-001':\n    text(layer / 'test_price.py', {test:?})\n"
+    ));
+    // The line is closed when nobody holds its other end any more.
+    let closed = thread::spawn(move || fs::read(line).unwrap());
+    lab.run(&["--mutation", "off"]).exits(1);
+    assert_eq!(closed.join().unwrap(), b"");
+    let row = lab.row("TESTGEN-001");
+    assert!(
+        row["error"].contains("The check of the result failed by signal 9"),
+        "{row:?}"
     );
 }

@@ -3,8 +3,15 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
 mod bad_input;
+mod compiled;
 mod examples;
+mod hostile;
+#[path = "../../../wavecrew-measure/tests/frameworks/installed.rs"]
+mod installed;
+mod kills;
 mod lab;
 mod liars;
 mod offline;
 mod rounds;
+mod several;
+mod terminal;

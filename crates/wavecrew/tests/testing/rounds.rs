@@ -98,10 +98,13 @@ fn a_finished_session_can_be_deepened() {
     lab.agent(&format!(
         "{IMPROVES}\nif task == 'TESTGEN-001' and attempt > 2:\n    text(layer / 'test_errors.py', 'import pytest\\nfrom shop.price import total\\n\\n\\ndef test_too_much():\\n    with pytest.raises(ValueError, match=\"discount\"):\\n        total([1], 101)\\n')\n"
     ));
-    lab.run(&["--mutation", "off"]).exits(0);
+    let ran = lab.run(&["--mutation", "off"]).exits(0);
     assert_eq!(lab.figures("TESTRUN-001"), "1.00 88.88");
     let session = lab.session().file_name().unwrap().to_string_lossy().into_owned();
-    lab.run(&["--continue", &session, "--target", "L1=95"]).exits(0);
+    ran.says(&format!("with `wavecrew testing --continue {session} --apply`"));
+    lab.run(&["--continue", &session, "--target", "L1=95", "--apply"])
+        .exits(0)
+        .says("Apply   tests/test_errors.py written");
     assert_eq!(lab.figures("TESTRUN-001"), "1.00 100.00");
     assert_eq!(lab.row("TESTRUN-001")["coverage_target"], "95");
 }

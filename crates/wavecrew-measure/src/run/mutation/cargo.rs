@@ -7,7 +7,7 @@ use std::fs;
 use serde::Deserialize;
 
 use super::{Fate, MutationReport, Stage, Target, Tried};
-use crate::measurement::Note;
+use crate::measurement::{NO_MUTANTS, Note};
 use crate::run::cargo::on_path;
 use crate::run::{Focus, MeasureError, Order, Request, Wanted, option, report_folder, words};
 
@@ -57,10 +57,15 @@ enum Summary {
 
 pub fn mutate(stage: &Stage<'_>) -> Result<MutationReport, MeasureError> {
     if !on_path("cargo-mutants") {
-        return Ok(with_note(
-            "cargo-mutants is not installed: no mutants were tried",
-            "cargo install --locked cargo-mutants",
-        ));
+        let fix = "cargo install --locked cargo-mutants".to_owned();
+        return Ok(MutationReport {
+            notes: vec![Note::missing_tool(
+                "cargo-mutants is not installed",
+                NO_MUTANTS,
+                fix,
+            )],
+            ..MutationReport::default()
+        });
     }
     let folder = report_folder()?;
     let request = Request {
@@ -78,6 +83,15 @@ pub fn mutate(stage: &Stage<'_>) -> Result<MutationReport, MeasureError> {
         let below = file.strip_prefix(&stage.request.project.root).unwrap_or(file);
         args.extend([OsString::from("--file"), below.into()]);
     }
+    // Integration tests are chosen by their name, as for a plain run.
+    let names = stage.request.tests.iter().filter_map(|test| test.file_stem());
+    let tests: Vec<OsString> = names
+        .flat_map(|name| ["--test".into(), name.to_owned()])
+        .collect();
+    if !tests.is_empty() {
+        args.push("--".into());
+        args.extend(tests);
+    }
     fs::create_dir(bench.file("mutants"))?;
     // What was found out before the time was up is in the report already.
     match bench.run(&bench.step("cargo", args)) {
@@ -87,7 +101,7 @@ pub fn mutate(stage: &Stage<'_>) -> Result<MutationReport, MeasureError> {
     let path = bench.file("mutants").join("mutants.out/outcomes.json");
     let Ok(report) = fs::read(path) else {
         return Ok(with_note(
-            "cargo-mutants wrote no report: no mutants were tried",
+            &format!("cargo-mutants wrote no report: {NO_MUTANTS}"),
             "run `cargo mutants` in the project to see why",
         ));
     };
@@ -121,7 +135,7 @@ fn read(report: &[u8], targets: &[Target]) -> MutationReport {
         // Files are named from the root of the workspace.
         let is_meant = |target: &Target| target.file.ends_with(&made.file) && target.lines.contains(line);
         let fate = match summary {
-            Summary::CaughtMutant => Fate::Killed { by: None },
+            Summary::CaughtMutant => Fate::Killed { by: Vec::new() },
             Summary::MissedMutant => Fate::Survived,
             Summary::Timeout => Fate::TimedOut,
             Summary::Other => continue,
@@ -183,13 +197,14 @@ mod tests {
         let targets = [Target {
             file: "/work/src/lib.rs".into(),
             lines: [3, 7].into_iter().collect(),
+            closer: Vec::new(),
         }];
         let found = read(report.to_string().as_bytes(), &targets);
         let seen: Vec<(u32, &str, &Fate)> = found.tried.iter().map(|t| (t.line, &*t.what, &t.fate)).collect();
         assert_eq!(
             seen,
             [
-                (3, "replace + with -", &Fate::Killed { by: None }),
+                (3, "replace + with -", &Fate::Killed { by: Vec::new() }),
                 (3, "replace + with *", &Fate::TimedOut),
                 (7, "replace f -> A::B with ()", &Fate::Survived),
             ]

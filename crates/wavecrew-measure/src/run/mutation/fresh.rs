@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use wavecrew_syntax::apply;
 
 use super::tree::Copy;
-use super::{Fate, MutationReport, Planned, Stage, limit, side_by_side, workers_for};
+use super::{Fate, MutationReport, Named, Planned, Stage, limit, side_by_side, workers_for};
 use crate::measurement::{Measurement, Note, Outcome, TestId};
 use crate::run::{Focus, MeasureError, Order, Request, Wanted};
 
@@ -116,30 +116,37 @@ fn attempt(
     let before = fs::read_to_string(&file)?;
     fs::write(&file, apply(&before, &planned.mutant))?;
     let limit = limit(baseline.took);
-    let measured = measure(stage, place, &planned.file, limit, baseline.green);
+    let stop_early = baseline.green && stage.request.named == Named::First;
+    let measured = measure(stage, place, &planned.file, limit, stop_early);
     fs::write(&file, before)?;
     match measured {
         Ok(measured) => Ok(Some(fate(&measured, baseline))),
         Err(MeasureError::TimedOut { .. }) if stage.is_over() => Ok(None),
         Err(MeasureError::TimedOut { .. }) => Ok(Some(Fate::TimedOut)),
         Err(MeasureError::Killed { .. } | MeasureError::NoReport { .. }) => {
-            Ok(Some(Fate::Killed { by: None }))
+            Ok(Some(Fate::Killed { by: Vec::new() }))
         }
         Err(error) => Err(error),
     }
 }
 
 fn fate(measured: &Measurement, baseline: &Baseline) -> Fate {
-    let file_passed = |file: &str| baseline.passed.iter().any(|id| id.file == file);
-    let noticed = measured.red().find(|test| match &test.outcome {
-        Outcome::Unloaded { .. } => file_passed(&test.id.file),
-        _ => baseline.passed.contains(&test.id),
-    });
-    match noticed {
-        Some(test) => Fate::Killed {
-            by: Some(test.id.to_string()),
-        },
-        None => Fate::Survived,
+    let mut by: Vec<String> = Vec::new();
+    for test in measured.red() {
+        match &test.outcome {
+            // With the file all of its tests noticed.
+            Outcome::Unloaded { .. } => {
+                let of_file = baseline.passed.iter().filter(|id| id.file == test.id.file);
+                by.extend(of_file.map(ToString::to_string));
+            }
+            _ if baseline.passed.contains(&test.id) => by.push(test.id.to_string()),
+            _ => {}
+        }
+    }
+    if by.is_empty() {
+        Fate::Survived
+    } else {
+        Fate::Killed { by }
     }
 }
 

@@ -21,7 +21,7 @@ use wavecrew_syntax::{Language, LineSet, Mutant, mutants};
 use super::{MeasureError, Runner, scope};
 use crate::detect::{Framework, Project};
 use crate::measurement::{Note, Ratio};
-pub use target::Target;
+pub use target::{Closer, Target};
 
 /// What to change, and which tests are to notice.
 #[derive(Debug, Clone)]
@@ -33,6 +33,16 @@ pub struct MutationRequest<'a> {
     /// Test files to run; none: the whole suite. Absolute.
     pub tests: &'a [PathBuf],
     pub budget: Budget,
+    pub named: Named,
+}
+
+/// Which of the tests that notice a mutant are named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Named {
+    /// One is enough, and soonest found.
+    First,
+    /// All of them, where the tool tells.
+    All,
 }
 
 /// How many mutants are tried and for how long.
@@ -90,8 +100,8 @@ pub struct Tried {
 pub enum Fate {
     /// A test that passed before did not any more, or the suite could not run at all.
     Killed {
-        /// As the framework names it.
-        by: Option<String>,
+        /// As the framework names them; none where it cannot tell.
+        by: Vec<String>,
     },
     Survived,
     /// The tests did not come to an end: noticed as well.
@@ -193,7 +203,15 @@ impl Stage<'_> {
             };
             // What is no text has no mutants; that it does not load, the tests say.
             let source = fs::read_to_string(&target.file).unwrap_or_default();
-            let made = mutants(language, &source, &narrowed(target), per_file, seed);
+            let mut made = mutants(language, &source, &narrowed(target), per_file, seed);
+            for Closer { lines, most } in &target.closer {
+                let more = mutants(language, &source, lines, *most, seed);
+                made.extend(
+                    more.into_iter()
+                        .filter(|one| !made.contains(one))
+                        .collect::<Vec<_>>(),
+                );
+            }
             let planned = |mutant| Planned {
                 file: target.file.clone(),
                 mutant,

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use wavecrew_syntax::LineSet;
 
 use super::tree::Copy;
-use super::{Fate, MutationReport, Planned, Stage, fresh, limit, side_by_side, workers_for};
+use super::{Fate, MutationReport, Named, Planned, Stage, fresh, limit, side_by_side, workers_for};
 use crate::measurement::Note;
 use crate::run::pytest::{interpreter, probe, pytest_args, python_step};
 use crate::run::{Focus, MeasureError, Order, Request, Runner, Wanted, report_folder};
@@ -28,6 +28,8 @@ enum Plan<'a> {
     },
     Run {
         args: Vec<String>,
+        /// Go on after the first test that notices.
+        all: bool,
         jobs: Vec<Job<'a>>,
         unloaded: &'a [String],
         out: PathBuf,
@@ -69,7 +71,8 @@ struct Test {
 struct Verdict {
     number: usize,
     fate: Told,
-    by: Option<String>,
+    #[serde(default)]
+    by: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -233,6 +236,7 @@ impl Worker {
         let time = spare.saturating_add(Duration::try_from_secs_f64(longest).unwrap_or(spare));
         let ended = self.start(stage, time, |args| Plan::Run {
             args,
+            all: stage.request.named == Named::All,
             jobs,
             unloaded,
             out: out.clone(),
@@ -307,6 +311,8 @@ impl Worker {
                 folders.push(top.to_owned());
             }
         }
+        let given = &stage.runner.python_path;
+        folders.extend(given.iter().map(|folder| self.copy.at(folder)));
         let old = std::env::var_os("PYTHONPATH").unwrap_or_default();
         folders.extend(std::env::split_paths(&old).filter(|path| !path.as_os_str().is_empty()));
         std::env::join_paths(folders).unwrap_or(old)

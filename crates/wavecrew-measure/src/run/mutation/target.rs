@@ -13,6 +13,16 @@ pub struct Target {
     /// Absolute.
     pub file: PathBuf,
     pub lines: LineSet,
+    /// Where more mutants are tried than the budget has for a file, after those.
+    pub closer: Vec<Closer>,
+}
+
+/// Lines that are looked at more closely.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Closer {
+    pub lines: LineSet,
+    /// At most this many mutants.
+    pub most: usize,
 }
 
 impl Target {
@@ -23,6 +33,7 @@ impl Target {
                 let all = |file: &PathBuf| Self {
                     file: file.clone(),
                     lines: LineSet::All,
+                    closer: Vec::new(),
                 };
                 return scope.iter().map(all).collect();
             }
@@ -37,6 +48,7 @@ impl Target {
             Self {
                 lines: lines.filter(|line| !missed(line)).collect(),
                 file: path,
+                closer: Vec::new(),
             }
         };
         files.iter().filter(ran).map(target).collect()

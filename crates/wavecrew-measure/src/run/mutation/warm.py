@@ -138,7 +138,7 @@ class Warm:
 
     def __init__(self, plan):
         self.plan = plan
-        self.failed = None
+        self.failed = []
         self.cold = Cold(plan)
 
     def run(self):
@@ -169,14 +169,14 @@ class Warm:
             try:
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             except BaseException:
-                self.failed = item.nodeid
-            if self.failed:
-                return {"fate": "killed", "by": self.failed}
-        return {"fate": "survived"}
+                note(self.failed, item.nodeid)
+            if self.failed and not self.plan["all"]:
+                break
+        return noticed(self.failed)
 
     def pytest_runtest_logreport(self, report):
         if report.failed:
-            self.failed = report.nodeid
+            note(self.failed, report.nodeid)
 
 
 class Cold:
@@ -197,7 +197,7 @@ class Cold:
     def ask(self, number):
         os.write(self.questions, b"%d\n" % number)
         answer = read_line(self.answers, None)
-        return json.loads(answer) if answer else {"fate": "killed", "by": None}
+        return json.loads(answer) if answer else {"fate": "killed", "by": []}
 
     def serve(self, there, back):
         while True:
@@ -210,23 +210,22 @@ class Cold:
 
 
 def try_from_scratch(plan, job):
-    chosen = Chosen(job["tests"], plan["unloaded"])
+    chosen = Chosen(job["tests"], plan["unloaded"], plan["all"])
     code = pytest.main(plan["args"], plugins=[chosen])
-    if chosen.failed:
-        return {"fate": "killed", "by": chosen.failed}
     # Nothing that passed before is there any more, or pytest itself could not go on.
-    if chosen.found == 0 or int(code) not in (0, 1, 5):
-        return {"fate": "killed", "by": None}
-    return {"fate": "survived"}
+    if not chosen.failed and (chosen.found == 0 or int(code) not in (0, 1, 5)):
+        return {"fate": "killed", "by": []}
+    return noticed(chosen.failed)
 
 
 class Chosen:
-    """Runs some tests, up to the first that fails."""
+    """Runs some tests, up to the first that fails or all of them."""
 
-    def __init__(self, tests, unloaded):
+    def __init__(self, tests, unloaded, all_of_them):
         self.tests = tests
         self.unloaded = unloaded
-        self.failed = None
+        self.all_of_them = all_of_them
+        self.failed = []
         self.found = 0
         self.session = None
 
@@ -235,7 +234,9 @@ class Chosen:
 
     def pytest_collectreport(self, report):
         if report.failed and report.nodeid not in self.unloaded:
-            self.fail(report.nodeid)
+            # With the file all of its tests noticed.
+            of_file = [name for name in self.tests if name.split("::")[0] == report.nodeid]
+            self.fail(of_file or [report.nodeid])
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items):
@@ -245,11 +246,22 @@ class Chosen:
 
     def pytest_runtest_logreport(self, report):
         if report.failed:
-            self.fail(report.nodeid)
+            self.fail([report.nodeid])
 
-    def fail(self, name):
-        self.failed = self.failed or name
-        self.session.shouldfail = "one is enough"
+    def fail(self, names):
+        for name in names:
+            note(self.failed, name)
+        if not self.all_of_them:
+            self.session.shouldfail = "one is enough"
+
+
+def note(names, name):
+    if name not in names:
+        names.append(name)
+
+
+def noticed(by):
+    return {"fate": "killed", "by": by} if by else {"fate": "survived"}
 
 
 class Changed:
@@ -361,7 +373,7 @@ def attempt(run, limit):
             limit_memory()
             verdict = run()
         except BaseException:
-            verdict = {"fate": "killed", "by": None}
+            verdict = {"fate": "killed", "by": []}
         os.write(writer, json.dumps(verdict).encode() + b"\n")
         os._exit(0)
     try:
@@ -379,7 +391,7 @@ def attempt(run, limit):
     if answer is None:
         return {"fate": "timed_out"}
     # A process that ends without a word was brought down by the change.
-    return json.loads(answer) if answer else {"fate": "killed", "by": None}
+    return json.loads(answer) if answer else {"fate": "killed", "by": []}
 
 
 def read_line(reader, deadline):

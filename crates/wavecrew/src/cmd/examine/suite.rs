@@ -1,10 +1,11 @@
 //! Claims about tests: those that were written, how they run, and the report on them.
 
-use super::Args;
+use super::{Args, Stage};
 use crate::exit::Failure;
 use crate::launch::testing;
 use crate::session_view::SessionView;
 use std::collections::BTreeMap;
+use std::time::{Duration, UNIX_EPOCH};
 use wavecrew_core::id::TaskIx;
 use wavecrew_testing::bench::{Bench, Trouble};
 use wavecrew_testing::examine::{Case, broken};
@@ -30,12 +31,15 @@ pub fn examine(
     let mut bench: Bench = testing::bench(&args.session)?;
     let layer = plan.cell(task, "layer");
     let target = plan.cell(task, "coverage_target").trim().parse().ok();
+    let started = view.ledger.task(task).started;
+    let began = started.map(|at| UNIX_EPOCH + Duration::from_millis(at.0));
     let case = Case {
         session: &args.session,
         task: &args.task,
         layer,
         target: target.or_else(|| bench.scope.target(layer)).unwrap_or(0.0),
         attempt: args.attempt,
+        began: began.filter(|_| args.stage == Stage::After),
         claims: &claims,
     };
     Ok(shortened(

@@ -1,0 +1,230 @@
+//! What single tests run, so that one can be told from the others: from one run of pytest that keeps coverage apart by test,
+//! from a run each of vitest and jest. Judges no test.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use super::pytest::{self, interpreter, probe, pytest_args, python_step};
+use super::scope::shown;
+use super::{Bench, Focus, MeasureError, Order, Request, Runner, Wanted, node, read, report_folder, words};
+use crate::detect::Framework;
+use crate::measurement::TestId;
+use crate::report::istanbul;
+
+/// What some tests run together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reach {
+    /// One test, or all of a file where looking at each has its price.
+    pub tests: Vec<TestId>,
+    pub points: BTreeSet<Point>,
+}
+
+/// A line of a file in scope, or a way that is taken from it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Point {
+    /// Relative to the project's root where it lies below it.
+    pub file: String,
+    pub line: u32,
+    pub way: Way,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Way {
+    /// The line itself.
+    Here,
+    /// By numbers that are the same in each run of the same code.
+    To(i64, i64),
+}
+
+/// Has coverage.py note what runs in each test, and while each file is loaded.
+const BY_TEST: &str = include_str!("by_test.py");
+
+/// Which lines and ways coverage.py has seen in each test.
+#[derive(Deserialize)]
+struct ByTest {
+    /// The tests that ran, as pytest names them.
+    tests: Vec<String>,
+    /// By test, or by file for what ran while it was loaded.
+    arcs: BTreeMap<String, BTreeMap<String, Vec<(i64, i64)>>>,
+}
+
+impl Runner {
+    /// What each of these passing tests runs; the request names their files. `None` where the framework or a missing tool
+    /// leaves that open. A framework that has to be started anew for it is started `most` times.
+    pub fn reach(
+        &self,
+        request: &Request<'_>,
+        tests: &[TestId],
+        most: usize,
+    ) -> Result<Option<Vec<Reach>>, MeasureError> {
+        let request = Request {
+            coverage: Wanted::TestsAndCoverage,
+            order: Order::Usual,
+            ..request.clone()
+        };
+        match &request.project.framework {
+            Framework::Pytest => self.by_context(&request, tests),
+            Framework::Vitest | Framework::Jest => self.one_by_one(&request, tests, most),
+            Framework::Cargo | Framework::Go | Framework::Command { .. } => Ok(None),
+        }
+    }
+
+    fn by_context(
+        &self,
+        request: &Request<'_>,
+        tests: &[TestId],
+    ) -> Result<Option<Vec<Reach>>, MeasureError> {
+        let folder = report_folder()?;
+        let bench = self.bench(request, Focus::default(), folder.path())?;
+        let python = interpreter(bench.root());
+        let installed = probe(&bench, &python)?;
+        if !bench.wants_coverage() || !installed.has("coverage") {
+            return Ok(None);
+        }
+        let (script, out) = (bench.file("by_test.py"), bench.file("by_test.json"));
+        fs::write(&script, BY_TEST)?;
+        let mut args = words(["-m", "coverage", "run", "--branch"]);
+        args.push(pytest::sources(&bench));
+        args.extend([script.clone().into(), out.clone().into()]);
+        args.extend(pytest_args(&bench, &installed)?);
+        args.extend(request.tests.iter().map(OsString::from));
+        let mut step = python_step(&bench, &python, args);
+        // The newest way to trace notes each line but once, whatever the test.
+        step.env.push(("COVERAGE_CORE", "ctrace".into()));
+        bench.run(&step)?;
+        let tell = vec![script.into(), "--tell".into(), out.clone().into()];
+        for args in [pytest::combine(), tell] {
+            bench.run(&python_step(&bench, &python, args))?;
+        }
+        let found = read(&out)?.and_then(|bytes| serde_json::from_slice::<ByTest>(&bytes).ok());
+        Ok(found.and_then(|found| found.reaches(tests, &bench)))
+    }
+
+    fn one_by_one(
+        &self,
+        request: &Request<'_>,
+        tests: &[TestId],
+        most: usize,
+    ) -> Result<Option<Vec<Reach>>, MeasureError> {
+        let mut files: BTreeMap<&str, Vec<&TestId>> = BTreeMap::new();
+        for test in tests {
+            files.entry(&test.file).or_default().push(test);
+        }
+        let units: Vec<Vec<&TestId>> = if tests.len() <= most {
+            tests.iter().map(|test| vec![test]).collect()
+        } else if files.len() <= most {
+            files.values().cloned().collect()
+        } else {
+            return Ok(None);
+        };
+        let mut reaches = Vec::new();
+        for unit in units {
+            let file = request.project.root.join(&unit[0].file);
+            let others = files[unit[0].file.as_str()].iter().copied();
+            let without: Vec<TestId> = others.filter(|test| !unit.contains(test)).cloned().collect();
+            let request = Request {
+                tests: &[file],
+                ..request.clone()
+            };
+            let focus = Focus {
+                without: &without,
+                ..Focus::default()
+            };
+            let Some(points) = self.points(&request, focus)? else {
+                return Ok(None);
+            };
+            reaches.push(Reach {
+                tests: unit.into_iter().cloned().collect(),
+                points,
+            });
+        }
+        Ok(Some(reaches))
+    }
+
+    /// What one run of vitest or jest covers.
+    fn points(
+        &self,
+        request: &Request<'_>,
+        focus: Focus<'_>,
+    ) -> Result<Option<BTreeSet<Point>>, MeasureError> {
+        let folder = report_folder()?;
+        let bench = self.bench(request, focus, folder.path())?;
+        let invocation = match request.project.framework {
+            Framework::Vitest => node::vitest(&bench)?,
+            _ => node::jest(&bench)?,
+        };
+        let Some((_, report)) = invocation.coverage else {
+            return Ok(None);
+        };
+        bench.run(&invocation.tests)?;
+        let Some(report) = read(&report)? else {
+            return Ok(None);
+        };
+        let scope = scope_names(&bench);
+        let mut points = BTreeSet::new();
+        for (path, line, way) in istanbul::ran(&report)? {
+            let file = shown(&path, bench.root());
+            if scope.contains(&file) {
+                points.insert(Point { file, line, way });
+            }
+        }
+        Ok(Some(points))
+    }
+}
+
+impl ByTest {
+    /// `None` when a test is not found again: then nothing can be said about any.
+    fn reaches(&self, tests: &[TestId], bench: &Bench<'_>) -> Option<Vec<Reach>> {
+        if self.arcs.is_empty() {
+            return None;
+        }
+        let scope = scope_names(bench);
+        let ran: BTreeSet<&str> = self.tests.iter().map(String::as_str).collect();
+        let mut reaches = Vec::new();
+        for test in tests {
+            let id = test.node_id();
+            if !ran.contains(id.as_str()) {
+                return None;
+            }
+            let mut points = BTreeSet::new();
+            // Whoever keeps a test keeps its file, and what loading it runs.
+            for context in [id.as_str(), test.file.as_str()] {
+                for (path, arcs) in self.arcs.get(context).into_iter().flatten() {
+                    let file = shown(path, bench.root());
+                    if scope.contains(&file) {
+                        points.extend(arcs.iter().flat_map(|&arc| of_arc(&file, arc)));
+                    }
+                }
+            }
+            reaches.push(Reach {
+                tests: vec![test.clone()],
+                points,
+            });
+        }
+        Some(reaches)
+    }
+}
+
+/// Lines that are left or entered count from 1; what is not above that is the outside of a function or module.
+fn of_arc(file: &str, (from, to): (i64, i64)) -> Vec<Point> {
+    let line = |number: i64| u32::try_from(number).ok().filter(|&line| line > 0);
+    let point = |line, way| Point {
+        file: file.to_owned(),
+        line,
+        way,
+    };
+    let here = [line(from), line(to)].into_iter().flatten();
+    let mut points: Vec<Point> = here.map(|line| point(line, Way::Here)).collect();
+    points.extend(line(from).map(|line| point(line, Way::To(to, 0))));
+    points
+}
+
+fn scope_names(bench: &Bench<'_>) -> BTreeSet<String> {
+    let scope: &[PathBuf] = bench.request.scope;
+    let name = |file: &PathBuf| shown(&file.to_string_lossy(), bench.root());
+    scope.iter().map(name).collect()
+}

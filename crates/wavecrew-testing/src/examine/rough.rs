@@ -1,0 +1,77 @@
+//! Rust and Go read by their words, since there is no syntax tree of them here: finds only what is plainly missing.
+
+use std::path::Path;
+
+/// What is wrong with a test file; nothing is said about other languages.
+pub fn problem(file: &Path, source: &str) -> Option<&'static str> {
+    let code: Vec<&str> = source.lines().map(|line| without_comment(file, line)).collect();
+    let has = |words: &[&str]| {
+        code.iter()
+            .any(|line| words.iter().any(|word| line.contains(word)))
+    };
+    let (tests, assertions, skipped): (&[&str], &[&str], &[&str]) = match file.extension()?.to_str()? {
+        "rs" => (
+            &["#[test]", "::test]", "::test(", "#[rstest]"],
+            &["assert", "panic", "unwrap_err", "expect_err"],
+            &["#[ignore"],
+        ),
+        "go" => (
+            &["func Test", "func Fuzz", "func Example"],
+            &[".Error", ".Fatal", ".Fail", "assert.", "require.", "// Output:"],
+            &[".Skip(", ".SkipNow(", ".Skipf("],
+        ),
+        _ => return None,
+    };
+    if !has(tests) {
+        Some("holds no test")
+    } else if !has(assertions) {
+        Some("asserts nothing that could fail")
+    } else if has(skipped) {
+        Some("skips tests, and a test that does not run proves nothing")
+    } else {
+        None
+    }
+}
+
+/// What an example of Go prints is compared with a comment.
+fn without_comment<'l>(file: &Path, line: &'l str) -> &'l str {
+    let code = line.split_once("//").map_or(line, |(code, _)| code);
+    if file.extension().is_some_and(|ending| ending == "go") && line.trim().starts_with("// Output:") {
+        line
+    } else {
+        code
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_plainly_missing_is_found() {
+        for (file, source, problem_) in [
+            ("a.rs", "fn x() {}", Some("holds no test")),
+            (
+                "a.rs",
+                "#[test]\nfn x() {\n    f(); // assert\n}",
+                Some("asserts nothing that could fail"),
+            ),
+            ("a.rs", "#[test]\nfn x() {\n    assert_eq!(f(), 1);\n}", None),
+            (
+                "a.rs",
+                "#[test]\n#[ignore]\nfn x() {\n    assert!(f());\n}",
+                Some("skips tests, and a test that does not run proves nothing"),
+            ),
+            ("a_test.go", "func TestX(t *testing.T) {\n\tt.Fatal(1)\n}", None),
+            ("a_test.go", "func ExampleX() {\n\tX()\n\t// Output: 1\n}", None),
+            (
+                "a_test.go",
+                "func TestX(t *testing.T) {\n\tX()\n}",
+                Some("asserts nothing that could fail"),
+            ),
+            ("a.py", "", None),
+        ] {
+            assert_eq!(problem(Path::new(file), source), problem_, "{source}");
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The project itself, which a person may go on editing and no worker may: what became of its code since a worker began.
+
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use wavecrew_measure::detect::Language;
+
+use super::copy::walk;
+use super::{Change, Manifest};
+
+impl Manifest {
+    /// Code of the project that was edited, removed or added after a time. What had changed before is not told.
+    pub fn changed_since(&self, since: SystemTime) -> io::Result<Vec<Change>> {
+        let mut found = Vec::new();
+        for file in self.names().filter(|file| Language::of(file).is_some()) {
+            let path = self.project.join(file);
+            if path.symlink_metadata().is_ok() {
+                if touched(&path).is_some_and(|at| at > since) && !self.holds(&self.project, file) {
+                    found.push(Change::Edited(file.to_owned()));
+                }
+            } else if left_since(&path, since) {
+                found.push(Change::Removed(file.to_owned()));
+            }
+        }
+        let is_new = |file: &PathBuf| {
+            Language::of(file).is_some()
+                && !self.knows(file)
+                && touched(&self.project.join(file)).is_some_and(|at| at > since)
+        };
+        let added = walk(&self.project, |_| true)?.into_iter().filter(is_new);
+        found.extend(added.map(Change::Added));
+        Ok(found)
+    }
+}
+
+/// When a file's content, name or rights last changed: unlike its other time nobody can set it.
+fn touched(path: &Path) -> Option<SystemTime> {
+    let about = path.symlink_metadata().ok()?;
+    let seconds = u64::try_from(about.ctime()).ok()?;
+    let nanos = u32::try_from(about.ctime_nsec()).ok()?;
+    Some(UNIX_EPOCH + Duration::new(seconds, nanos))
+}
+
+/// Whether a file that is not there may have gone after a time: the folder that lost it, or lost the folder, tells.
+fn left_since(path: &Path, since: SystemTime) -> bool {
+    let above = path.ancestors().skip(1).find_map(touched);
+    above.is_some_and(|at| at > since)
+}
