@@ -41,6 +41,20 @@ pub enum Checked {
 }
 
 impl Verdict {
+    /// With something in its findings that a person should know.
+    #[must_use]
+    pub fn remarked(mut self, remark: Option<String>) -> Self {
+        if let (Self::Holds { findings, .. } | Self::Short { findings, .. }, Some(remark)) =
+            (&mut self, remark)
+        {
+            if !findings.is_empty() {
+                findings.push_str("; ");
+            }
+            findings.push_str(&remark);
+        }
+        self
+    }
+
     pub fn contradicted(reason: impl Into<String>) -> Self {
         Self::Contradicted {
             reason: reason.into(),

@@ -9,7 +9,7 @@ use wavecrew_measure::detect::Framework;
 use wavecrew_measure::run::{Order, Wanted};
 use wavecrew_syntax::{Language, Standing, errors, tests};
 
-use super::honest::{project_changes, put_back, read, weaknesses};
+use super::honest::{edits_meanwhile, project_changes, put_back, read, weaknesses};
 use super::{Case, facts, listed, rough};
 use crate::bench::{Bench, LayerRun, Trouble};
 use crate::layer::{self, Kind, Placed};
@@ -19,7 +19,12 @@ use crate::scope::FrameworkInScope;
 use crate::verdict::{Checked, Verdict};
 
 pub fn examine(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
-    if let Some(reason) = project_changes(bench, case)? {
+    let remark = edits_meanwhile(bench, case)?;
+    Ok(looked_at(bench, case)?.remarked(remark))
+}
+
+fn looked_at(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
+    if let Some(reason) = project_changes(bench)? {
         return Ok(Verdict::contradicted(reason));
     }
     let folder = case.folder(bench)?;

@@ -17,16 +17,9 @@ use crate::result::RunResult;
 use crate::rounds;
 use crate::tree::Change;
 
-/// Files of the project that the worker changed in its copy, or in the project itself.
-pub fn project_changes(bench: &mut Bench, case: &Case<'_>) -> io::Result<Option<String>> {
-    let in_copy = copy_changes(bench)?;
-    let in_project = original_changes(bench, case)?;
-    let parts: Vec<String> = in_copy.into_iter().chain(in_project).collect();
-    Ok((!parts.is_empty()).then(|| parts.join("; ")))
-}
-
-/// The copy is put right again; the project is a person's, and stays as it is.
-fn original_changes(bench: &Bench, case: &Case<'_>) -> io::Result<Option<String>> {
+/// Code that was changed in the project itself while the worker was at work, which may only write in the session. It may have
+/// been a person, who may go on editing: it is told, held against nobody, and left as it is.
+pub fn edits_meanwhile(bench: &Bench, case: &Case<'_>) -> io::Result<Option<String>> {
     let Some(began) = case.began else {
         return Ok(None);
     };
@@ -34,8 +27,8 @@ fn original_changes(bench: &Bench, case: &Case<'_>) -> io::Result<Option<String>
     let names: Vec<String> = changes.iter().map(told).collect();
     Ok((!names.is_empty()).then(|| {
         format!(
-            "the project itself was changed while the worker was at work, which may only write in the session: {} (look \
-             at the change; if it is yours, `wavecrew retry` runs the task again)",
+            "the project itself was changed while the worker was at work: {} (if it was not you, it was the worker, which may \
+             only write in the session: look at the change)",
             listed(&names)
         )
     }))
@@ -49,7 +42,8 @@ fn told(change: &Change) -> String {
     }
 }
 
-fn copy_changes(bench: &mut Bench) -> io::Result<Option<String>> {
+/// Files of the project that the worker changed in its copy.
+pub fn project_changes(bench: &mut Bench) -> io::Result<Option<String>> {
     let changes = bench.trees.manifest.changes(&bench.trees.workers());
     if changes.is_empty() {
         return Ok(None);

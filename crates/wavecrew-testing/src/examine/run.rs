@@ -9,7 +9,7 @@ use wavecrew_measure::run::{Order, Wanted};
 use wavecrew_measure::{Note, Outcome, Ratio, TestCase};
 
 use super::generated::sources;
-use super::honest::{project_changes, put_back, weaknesses};
+use super::honest::{edits_meanwhile, project_changes, put_back, weaknesses};
 use super::without::Without;
 use super::{Case, facts, listed};
 use crate::accept::{self, Rejected, Why, judge};
@@ -27,7 +27,12 @@ use crate::verdict::{Checked, Verdict};
 const CUTS: usize = 3;
 
 pub fn examine(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
-    if let Some(reason) = project_changes(bench, case)? {
+    let remark = edits_meanwhile(bench, case)?;
+    Ok(looked_at(bench, case)?.remarked(remark))
+}
+
+fn looked_at(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
+    if let Some(reason) = project_changes(bench)? {
         return Ok(Verdict::contradicted(reason));
     }
     let folder = case.folder(bench)?;

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::lab::{Lab, at, figures};
 use wavecrew_testing::scope::Mutation;
+use wavecrew_testing::verdict::Verdict;
 
 const HONEST: &str = "from shop.price import is_cheap, total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n\n\ndef test_cheap():\n    assert is_cheap(9) is True\n    assert is_cheap(10) is False\n";
 
@@ -138,7 +139,7 @@ fn a_claim_of_everything_is_answered_with_the_figures() {
 }
 
 #[test]
-fn the_project_itself_is_not_to_be_touched_either() {
+fn changes_of_the_project_itself_are_told() {
     let Some(lab) = examined() else { return };
     let source = at(&lab.project.join("shop/price.py"));
     lab.write("shop/price.py", "def total(items, discount=0):\n    return 0\n");
@@ -149,10 +150,15 @@ fn the_project_itself_is_not_to_be_touched_either() {
     lab.began.set(SystemTime::now() + Duration::from_hours(1));
     assert_eq!(figures(&lab.run(1)), "holds 1.00 88.88");
     lab.began.set(UNIX_EPOCH);
-    let said = figures(&lab.run(1));
-    let expected = "contradicted the project itself was changed while the worker was at work, which may only write in the \
-                    session: shop/price.py was edited, tests/test_old.py was removed, shop/new.py was added";
-    assert!(said.starts_with(expected), "{said}");
+    let verdict = lab.run(1);
+    // It may have been a person, so that it is told and held against nobody.
+    assert_eq!(figures(&verdict), "holds 1.00 88.88");
+    let Verdict::Holds { findings, .. } = &verdict else {
+        panic!("{verdict:?}")
+    };
+    let expected = "the project itself was changed while the worker was at work: shop/price.py was edited, \
+                    tests/test_old.py was removed, shop/new.py was added (if it was not you,";
+    assert!(findings.contains(expected), "{findings}");
     // It is a person's: nothing is put back.
     assert_ne!(at(&lab.project.join("shop/price.py")), source);
 }

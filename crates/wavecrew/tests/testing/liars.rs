@@ -93,24 +93,11 @@ fn edits_of_the_project_itself_are_noticed() {
         "if task == 'TESTGEN-001':\n    text(layer / 'test_price.py', {GOOD:?})\n    text(pathlib.Path({:?}), 'def total(items, discount=0):\\n    return sum(items)\\n')\n",
         source.display()
     ));
-    lab.run(&["--mutation", "off", "--target", "L1=50"]).exits(1);
+    lab.run(&["--mutation", "off", "--target", "L1=50"]).exits(0);
     let row = lab.row("TESTGEN-001");
-    assert_eq!(row["status"], "failed");
-    let expected = "the project itself was changed while the worker was at work, which may only write in the session: \
-                    shop/price.py was edited";
-    assert!(row["error"].contains(expected), "{row:?}");
-    // Tests are judged by the project as it was when the session began, and the task can be done again.
-    lab.agent(&format!(
-        "if task == 'TESTGEN-001':\n    text(layer / 'test_price.py', {GOOD:?})\n"
-    ));
-    let session = lab.session().file_name().unwrap().to_string_lossy().into_owned();
-    lab.wavecrew(&["retry", &session, "-y"]);
-    assert_eq!(
-        lab.row("TESTGEN-001")["status"],
-        "completed",
-        "{:?}",
-        lab.row("TESTGEN-001")
-    );
+    assert_eq!(row["status"], "completed");
+    let expected = "the project itself was changed while the worker was at work: shop/price.py was edited (if it was not you,";
+    assert!(row["findings"].contains(expected), "{row:?}");
 }
 
 #[test]
