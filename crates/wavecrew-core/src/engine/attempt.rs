@@ -1,25 +1,24 @@
-//! Follows one worker from its start to its end: turns, reports, repair rounds, clocks.
+//! Follows one worker from its start to its end: turns, reports, repair rounds.
 
+mod clocks;
 mod examine;
+mod outcome;
 
+use self::outcome::Retry;
 use super::action::{Action, Assignment, Notice};
 use super::input::{Exit, SpawnError, TurnEnd, Verdict, Voice, WorkerId};
 use super::ledger::set;
 use super::report::Report;
 use super::{Engine, judge};
 use crate::claim;
-use crate::event::{Checked, Event, ProcessId, Spent, Status, StopReason, TaskResult};
-use crate::id::{ExecMode, TaskIx};
+use crate::event::{Checked, Event, ProcessId, Status, StopReason, TaskResult};
+use crate::id::TaskIx;
 use crate::team::{Examination, Limits};
-use crate::time::{Timestamp, human};
+use crate::time::Timestamp;
 use std::time::Duration;
 
 /// How long a worker that has reported may take to end by itself.
 const LINGER: Duration = Duration::from_secs(10);
-
-/// Said to an interactive worker whose time is up.
-const FINISH: &str = "Your time for this task is nearly over. Finish what you are doing now, leave the work in a \
-                      consistent state, and report your result.";
 
 pub(super) struct Attempt {
     pub task: TaskIx,
@@ -402,78 +401,6 @@ impl Engine {
         }
     }
 
-    /// Looks at the clocks of every worker.
-    pub(super) fn tick(&mut self) {
-        let workers: Vec<WorkerId> = self.live.keys().copied().collect();
-        for worker in workers {
-            self.look_at_clocks(worker);
-        }
-        self.look_at_worker_questions();
-        self.look_at_question();
-    }
-
-    fn look_at_clocks(&mut self, worker: WorkerId) {
-        let attempt = &self.live[&worker];
-        let (task, now) = (attempt.task, self.now);
-        let limits = self.limits(task);
-        let interactive = self.ledger.plan().mode(task) == ExecMode::Interactive;
-        let wall = if interactive {
-            self.options.interactive.unwrap_or(limits.interactive)
-        } else {
-            self.options.one_shot.unwrap_or(limits.one_shot)
-        };
-        let silent = now.since(attempt.last_activity);
-        let dumb = attempt.first_word_by.is_some_and(|by| now >= by);
-        match &attempt.stage {
-            Stage::Reported { report, until } => {
-                if now >= *until {
-                    let report = report.clone();
-                    self.accept(worker, report);
-                }
-            }
-            Stage::Starting | Stage::Working => match attempt.finish_by {
-                Some(until) if now >= until => {
-                    let total = human(wall + limits.interactive_grace);
-                    let error = format!("Timed out after {total}, though it was asked to finish");
-                    self.expire(worker, StopReason::Timeout, error);
-                }
-                None if now.since(attempt.started) >= wall && interactive => {
-                    let until = now.plus(limits.interactive_grace);
-                    self.live.get_mut(&worker).expect("looked up above").finish_by = Some(until);
-                    self.say(worker, FINISH.to_owned());
-                }
-                None if now.since(attempt.started) >= wall => {
-                    let error = format!("Timed out after {}", human(wall));
-                    self.expire(worker, StopReason::Timeout, error);
-                }
-                Some(_) | None if dumb => {
-                    let error = format!("Said nothing for {} from its start", human(limits.first_event));
-                    self.expire(worker, StopReason::Idle, error);
-                }
-                Some(_) | None => self.look_for_silence(worker, silent, limits.idle),
-            },
-            Stage::Examining { .. }
-            | Stage::Checking { .. }
-            | Stage::Expired { .. }
-            | Stage::Stopped
-            | Stage::Recorded => {}
-        }
-    }
-
-    fn look_for_silence(&mut self, worker: WorkerId, silent: Duration, shown_after: Duration) {
-        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
-        if let Some(limit) = self.options.end_idle
-            && silent >= limit
-        {
-            let error = format!("Ended after {} without any output", human(silent));
-            self.expire(worker, StopReason::Idle, error);
-        } else if silent >= self.options.idle.unwrap_or(shown_after) && !attempt.stall_shown {
-            attempt.stall_shown = true;
-            let task = self.ledger.plan().id(attempt.task).to_owned();
-            self.tell(Notice::Stalled { task, silent });
-        }
-    }
-
     /// Ends every worker; what got its report in keeps it.
     pub(super) fn end_all(&mut self) {
         let workers: Vec<WorkerId> = self.live.keys().copied().collect();
@@ -526,119 +453,6 @@ impl Engine {
         } else {
             self.finish(worker, report, Checked::Unverified);
         }
-    }
-
-    fn finish(&mut self, worker: WorkerId, report: Report, checked: Checked) {
-        let attempt = &self.live[&worker];
-        if let Some(text) = report.whole_findings {
-            let (task, attempt) = (attempt.task, attempt.number);
-            self.out.push(Action::KeepFindings { task, attempt, text });
-        }
-        let mut result = TaskResult {
-            status: report.status,
-            findings: report.findings,
-            outputs: report.outputs,
-            error: report.error,
-            facts: report.facts,
-            checked,
-        };
-        if result.status == Status::Failed && result.error.is_empty() {
-            "The worker reported a failure without saying why".clone_into(&mut result.error);
-        } else if result.status == Status::Completed {
-            result.error.clear();
-        }
-        self.conclude(worker, StopReason::Ok, result, Retry::Never);
-    }
-
-    fn contradict(&mut self, worker: WorkerId, reason: String) {
-        let result = TaskResult {
-            checked: Checked::Contradicted,
-            ..failed(reason)
-        };
-        self.conclude(worker, StopReason::Ok, result, Retry::Never);
-    }
-
-    /// Records the outcome and ends the worker, or has it tried again.
-    fn conclude(&mut self, worker: WorkerId, stop: StopReason, result: TaskResult, retry: Retry) {
-        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
-        attempt.stage = Stage::Recorded;
-        let (ix, number, gone) = (attempt.task, attempt.number, attempt.ending == Ending::Gone);
-        let (at, task) = (self.now, self.ledger.plan().id(ix).to_owned());
-        self.note_service(worker, stop, retry.told());
-        let counted = number - self.ledger.task(ix).postponed;
-        let mut result = result;
-        let mut again = result.status == Status::Failed
-            && match retry {
-                Retry::Never => false,
-                Retry::IfBroken | Retry::After(_) => counted < self.options.max_attempts,
-                Retry::Shortage => counted < self.options.max_attempts + SHORTAGE_ATTEMPTS,
-                Retry::WhenServed(_) => true,
-            };
-        if again && let Some(why) = self.task_limit_reached(ix) {
-            again = false;
-            result.error = format!("{}; not tried again: {why}", result.error);
-        }
-        if again && let Retry::WhenServed(_) = retry {
-            self.record(Event::Postponed {
-                at,
-                task,
-                attempt: number,
-                stop,
-                error: result.error,
-            });
-            self.schedule.put_back(ix);
-        } else if again {
-            let wait = self.options.backoff * 2u32.saturating_pow(counted.min(8) - 1);
-            let wait = retry.told().map_or(wait, |told| wait.max(told));
-            let (error, retry_at) = (result.error, at.plus(wait));
-            self.record(Event::AttemptFailed {
-                at,
-                task,
-                attempt: number,
-                stop,
-                error,
-                retry_at,
-            });
-            self.schedule.put_back(ix);
-        } else {
-            self.record(Event::Finished {
-                at,
-                task,
-                attempt: number,
-                stop,
-                result,
-            });
-            if self.ledger.plan().mode(ix) == ExecMode::Interactive {
-                self.out.push(Action::WriteInteractive { task: ix });
-            }
-        }
-        if gone {
-            self.live.remove(&worker);
-        } else {
-            self.close(worker);
-        }
-    }
-
-    /// What the turn has used so far: a worker that passes the limit of its task is ended, unless it has reported.
-    pub(super) fn using(&mut self, worker: WorkerId, spent: Spent, model: Option<&str>) {
-        let Some(attempt) = self.live.get(&worker) else {
-            return;
-        };
-        if !matches!(attempt.stage, Stage::Working) {
-            return;
-        }
-        if let Some(why) = self.task_would_reach(attempt.task, spent, model) {
-            self.expire(
-                worker,
-                StopReason::Budget,
-                format!("Ended within its turn: {why}"),
-            );
-        }
-    }
-
-    fn expire(&mut self, worker: WorkerId, stop: StopReason, error: String) {
-        self.live.get_mut(&worker).expect("callers looked it up").stage = Stage::Expired { stop, error };
-        self.close(worker);
     }
 
     /// Asks for the end of the worker's processes, once.
@@ -701,48 +515,6 @@ impl Engine {
 
     fn limits(&self, task: TaskIx) -> Limits {
         self.ledger.team.limits_for(self.ledger.plan().role(task))
-    }
-}
-
-/// Attempts lost to a shortage of the machine (processes, files, memory) on top of the ordinary ones.
-const SHORTAGE_ATTEMPTS: u32 = 5;
-
-/// When a failed attempt is worth another one.
-#[derive(Clone, Copy)]
-enum Retry {
-    Never,
-    IfBroken,
-    /// As above, and not before the service wants to be asked again.
-    After(Duration),
-    Shortage,
-    /// Always, once the service may be asked again; it may have said when.
-    WhenServed(Option<Duration>),
-}
-
-impl Retry {
-    fn after_stop(stop: StopReason, wait: Option<Duration>) -> Self {
-        match stop {
-            // The next attempt would meet the same wall.
-            StopReason::Auth | StopReason::PermissionBlocked | StopReason::Budget => Self::Never,
-            StopReason::RateLimited | StopReason::Quota => Self::WhenServed(wait),
-            StopReason::Ok
-            | StopReason::NoReport
-            | StopReason::SchemaInvalid
-            | StopReason::Timeout
-            | StopReason::Idle
-            | StopReason::Crashed
-            | StopReason::Refused
-            | StopReason::Cancelled
-            | StopReason::Interrupted => wait.map_or(Self::IfBroken, Self::After),
-        }
-    }
-
-    fn told(self) -> Option<Duration> {
-        match self {
-            Self::After(told) => Some(told),
-            Self::WhenServed(told) => told,
-            Self::Never | Self::IfBroken | Self::Shortage => None,
-        }
     }
 }
 

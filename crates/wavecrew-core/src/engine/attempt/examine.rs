@@ -1,10 +1,10 @@
 //! Work that the coordinator examines itself: before a worker is started, who may then not be needed, and after each of
 //! its turns, as often as its loop allows.
 
+use super::outcome::Retry;
 use super::{Ending, Stage, failed};
 use crate::engine::Engine;
 use crate::engine::action::{Action, Assignment};
-use crate::engine::attempt::Retry;
 use crate::engine::input::{Examined, Verdict, WorkerId};
 use crate::engine::ledger::set;
 use crate::engine::report::Report;

@@ -1,0 +1,110 @@
+//! The clocks and the budget of a worker: when it is asked to finish, called silent, or ended.
+
+use super::Stage;
+use crate::engine::Engine;
+use crate::engine::action::Notice;
+use crate::engine::input::WorkerId;
+use crate::event::{Spent, StopReason};
+use crate::id::ExecMode;
+use crate::time::human;
+use std::time::Duration;
+
+/// Said to an interactive worker whose time is up.
+const FINISH: &str = "Your time for this task is nearly over. Finish what you are doing now, leave the work in a \
+                      consistent state, and report your result.";
+
+impl Engine {
+    /// Looks at the clocks of every worker.
+    pub(in crate::engine) fn tick(&mut self) {
+        let workers: Vec<WorkerId> = self.live.keys().copied().collect();
+        for worker in workers {
+            self.look_at_clocks(worker);
+        }
+        self.look_at_worker_questions();
+        self.look_at_question();
+    }
+
+    fn look_at_clocks(&mut self, worker: WorkerId) {
+        let attempt = &self.live[&worker];
+        let (task, now) = (attempt.task, self.now);
+        let limits = self.limits(task);
+        let interactive = self.ledger.plan().mode(task) == ExecMode::Interactive;
+        let wall = if interactive {
+            self.options.interactive.unwrap_or(limits.interactive)
+        } else {
+            self.options.one_shot.unwrap_or(limits.one_shot)
+        };
+        let silent = now.since(attempt.last_activity);
+        let dumb = attempt.first_word_by.is_some_and(|by| now >= by);
+        match &attempt.stage {
+            Stage::Reported { report, until } => {
+                if now >= *until {
+                    let report = report.clone();
+                    self.accept(worker, report);
+                }
+            }
+            Stage::Starting | Stage::Working => match attempt.finish_by {
+                Some(until) if now >= until => {
+                    let total = human(wall + limits.interactive_grace);
+                    let error = format!("Timed out after {total}, though it was asked to finish");
+                    self.expire(worker, StopReason::Timeout, error);
+                }
+                None if now.since(attempt.started) >= wall && interactive => {
+                    let until = now.plus(limits.interactive_grace);
+                    self.live.get_mut(&worker).expect("looked up above").finish_by = Some(until);
+                    self.say(worker, FINISH.to_owned());
+                }
+                None if now.since(attempt.started) >= wall => {
+                    let error = format!("Timed out after {}", human(wall));
+                    self.expire(worker, StopReason::Timeout, error);
+                }
+                Some(_) | None if dumb => {
+                    let error = format!("Said nothing for {} from its start", human(limits.first_event));
+                    self.expire(worker, StopReason::Idle, error);
+                }
+                Some(_) | None => self.look_for_silence(worker, silent, limits.idle),
+            },
+            Stage::Examining { .. }
+            | Stage::Checking { .. }
+            | Stage::Expired { .. }
+            | Stage::Stopped
+            | Stage::Recorded => {}
+        }
+    }
+
+    fn look_for_silence(&mut self, worker: WorkerId, silent: Duration, shown_after: Duration) {
+        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
+        if let Some(limit) = self.options.end_idle
+            && silent >= limit
+        {
+            let error = format!("Ended after {} without any output", human(silent));
+            self.expire(worker, StopReason::Idle, error);
+        } else if silent >= self.options.idle.unwrap_or(shown_after) && !attempt.stall_shown {
+            attempt.stall_shown = true;
+            let task = self.ledger.plan().id(attempt.task).to_owned();
+            self.tell(Notice::Stalled { task, silent });
+        }
+    }
+
+    /// What the turn has used so far: a worker that passes the limit of its task is ended, unless it has reported.
+    pub(in crate::engine) fn using(&mut self, worker: WorkerId, spent: Spent, model: Option<&str>) {
+        let Some(attempt) = self.live.get(&worker) else {
+            return;
+        };
+        if !matches!(attempt.stage, Stage::Working) {
+            return;
+        }
+        if let Some(why) = self.task_would_reach(attempt.task, spent, model) {
+            self.expire(
+                worker,
+                StopReason::Budget,
+                format!("Ended within its turn: {why}"),
+            );
+        }
+    }
+
+    fn expire(&mut self, worker: WorkerId, stop: StopReason, error: String) {
+        self.live.get_mut(&worker).expect("callers looked it up").stage = Stage::Expired { stop, error };
+        self.close(worker);
+    }
+}

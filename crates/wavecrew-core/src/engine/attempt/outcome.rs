@@ -1,0 +1,145 @@
+//! What becomes of an attempt: its result is recorded, or the task is tried again.
+
+use super::{Ending, Stage, failed};
+use crate::engine::Engine;
+use crate::engine::action::Action;
+use crate::engine::input::WorkerId;
+use crate::engine::report::Report;
+use crate::event::{Checked, Event, Status, StopReason, TaskResult};
+use crate::id::ExecMode;
+use std::time::Duration;
+
+/// Attempts lost to a shortage of the machine (processes, files, memory) on top of the ordinary ones.
+const SHORTAGE_ATTEMPTS: u32 = 5;
+
+/// When a failed attempt is worth another one.
+#[derive(Clone, Copy)]
+pub(super) enum Retry {
+    Never,
+    IfBroken,
+    /// As above, and not before the service wants to be asked again.
+    After(Duration),
+    Shortage,
+    /// Always, once the service may be asked again; it may have said when.
+    WhenServed(Option<Duration>),
+}
+
+impl Retry {
+    pub(super) fn after_stop(stop: StopReason, wait: Option<Duration>) -> Self {
+        match stop {
+            // The next attempt would meet the same wall.
+            StopReason::Auth | StopReason::PermissionBlocked | StopReason::Budget => Self::Never,
+            StopReason::RateLimited | StopReason::Quota => Self::WhenServed(wait),
+            StopReason::Ok
+            | StopReason::NoReport
+            | StopReason::SchemaInvalid
+            | StopReason::Timeout
+            | StopReason::Idle
+            | StopReason::Crashed
+            | StopReason::Refused
+            | StopReason::Cancelled
+            | StopReason::Interrupted => wait.map_or(Self::IfBroken, Self::After),
+        }
+    }
+
+    fn told(self) -> Option<Duration> {
+        match self {
+            Self::After(told) => Some(told),
+            Self::WhenServed(told) => told,
+            Self::Never | Self::IfBroken | Self::Shortage => None,
+        }
+    }
+}
+
+impl Engine {
+    pub(super) fn finish(&mut self, worker: WorkerId, report: Report, checked: Checked) {
+        let attempt = &self.live[&worker];
+        if let Some(text) = report.whole_findings {
+            let (task, attempt) = (attempt.task, attempt.number);
+            self.out.push(Action::KeepFindings { task, attempt, text });
+        }
+        let mut result = TaskResult {
+            status: report.status,
+            findings: report.findings,
+            outputs: report.outputs,
+            error: report.error,
+            facts: report.facts,
+            checked,
+        };
+        if result.status == Status::Failed && result.error.is_empty() {
+            "The worker reported a failure without saying why".clone_into(&mut result.error);
+        } else if result.status == Status::Completed {
+            result.error.clear();
+        }
+        self.conclude(worker, StopReason::Ok, result, Retry::Never);
+    }
+
+    pub(super) fn contradict(&mut self, worker: WorkerId, reason: String) {
+        let result = TaskResult {
+            checked: Checked::Contradicted,
+            ..failed(reason)
+        };
+        self.conclude(worker, StopReason::Ok, result, Retry::Never);
+    }
+
+    /// Records the outcome and ends the worker, or has it tried again.
+    pub(super) fn conclude(&mut self, worker: WorkerId, stop: StopReason, result: TaskResult, retry: Retry) {
+        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
+        attempt.stage = Stage::Recorded;
+        let (ix, number, gone) = (attempt.task, attempt.number, attempt.ending == Ending::Gone);
+        let (at, task) = (self.now, self.ledger.plan().id(ix).to_owned());
+        self.note_service(worker, stop, retry.told());
+        let counted = number - self.ledger.task(ix).postponed;
+        let mut result = result;
+        let mut again = result.status == Status::Failed
+            && match retry {
+                Retry::Never => false,
+                Retry::IfBroken | Retry::After(_) => counted < self.options.max_attempts,
+                Retry::Shortage => counted < self.options.max_attempts + SHORTAGE_ATTEMPTS,
+                Retry::WhenServed(_) => true,
+            };
+        if again && let Some(why) = self.task_limit_reached(ix) {
+            again = false;
+            result.error = format!("{}; not tried again: {why}", result.error);
+        }
+        if again && let Retry::WhenServed(_) = retry {
+            self.record(Event::Postponed {
+                at,
+                task,
+                attempt: number,
+                stop,
+                error: result.error,
+            });
+            self.schedule.put_back(ix);
+        } else if again {
+            let wait = self.options.backoff * 2u32.saturating_pow(counted.min(8) - 1);
+            let wait = retry.told().map_or(wait, |told| wait.max(told));
+            let (error, retry_at) = (result.error, at.plus(wait));
+            self.record(Event::AttemptFailed {
+                at,
+                task,
+                attempt: number,
+                stop,
+                error,
+                retry_at,
+            });
+            self.schedule.put_back(ix);
+        } else {
+            self.record(Event::Finished {
+                at,
+                task,
+                attempt: number,
+                stop,
+                result,
+            });
+            if self.ledger.plan().mode(ix) == ExecMode::Interactive {
+                self.out.push(Action::WriteInteractive { task: ix });
+            }
+        }
+        if gone {
+            self.live.remove(&worker);
+        } else {
+            self.close(worker);
+        }
+    }
+}
