@@ -107,7 +107,7 @@ impl Recorder {
 
     /// A turn begins. If it takes the place of one that came to nothing, that one is forgotten.
     pub(crate) fn begin(&mut self, begun: Begun<'_>) -> io::Result<()> {
-        self.changes.look(&self.running());
+        self.look();
         let place = Place::new(self.session.path(), &self.project, self.session.id(), begun.token);
         let turn = Turn {
             task: begun.task.to_owned(),
@@ -248,11 +248,14 @@ impl Recorder {
         runs.map(|(worker, _)| *worker).collect()
     }
 
-    /// Gathers what the turn printed, said and changed.
+    /// Looks what has changed. Before anybody is asked whose files there are, because a file that comes in between would be
+    /// taken for somebody else's.
+    pub(crate) fn look(&mut self) {
+        self.changes.look(&self.running());
+    }
+
+    /// Gathers what the turn printed, said and changed, as of the last look.
     fn settle(&mut self, worker: WorkerId, tape: Tape, named: &Named) {
-        let mut running = self.running();
-        running.insert(worker);
-        self.changes.look(&running);
         let Some(open) = self.turns.get_mut(&worker) else {
             return;
         };

@@ -20,9 +20,10 @@ impl Driver<'_> {
 
     /// A turn is about to begin; one whose process still goes on is taken as it is.
     pub(super) fn tape_begin(&mut self, worker: WorkerId, key: u64, turn: u32) {
-        if self.session.recorder.is_none() {
+        let Some(recorder) = &mut self.session.recorder else {
             return;
-        }
+        };
+        recorder.look();
         let state = &self.workers[&worker];
         let print = self.print(state.assignment.task);
         let named = self.named();
@@ -47,13 +48,10 @@ impl Driver<'_> {
     }
 
     pub(super) fn tape_exit(&mut self, worker: WorkerId, key: u64, exit: Exit) {
-        let Some(state) = self
-            .workers
-            .get(&worker)
-            .filter(|_| self.session.recorder.is_some())
-        else {
+        let (Some(state), Some(recorder)) = (self.workers.get(&worker), &mut self.session.recorder) else {
             return;
         };
+        recorder.look();
         let (by_us, tape) = (state.closing.is_some(), state.output.take_tape());
         let named = self.named();
         self.taped(|recorder| recorder.exited(worker, key, exit, by_us, tape, &named));
