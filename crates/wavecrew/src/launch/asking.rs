@@ -1,11 +1,15 @@
 //! Questions of a run, put to the person at the terminal.
 
 use std::fmt;
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use rustix::process::Signal;
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+use signal_hook::SigId;
 use signal_hook::consts::SIGINT;
 use wavecrew_core::engine::{About, Answer, Question};
 use wavecrew_run::process::signal_self;
@@ -59,8 +63,12 @@ pub fn choice(prompt: &str, items: &[&str], default: usize) -> Option<usize> {
         .items(items)
         .default(default);
     let ends = ends_at_once().swap(false, Ordering::SeqCst);
+    let watch = ends.then(watch_for_interrupts).flatten();
     let chosen = select.interact_opt();
     ends_at_once().store(ends, Ordering::SeqCst);
+    if let Some(watch) = watch {
+        signal_hook::low_level::unregister(watch);
+    }
     if chosen.is_err() {
         // Left in the middle of the question, which had hidden it.
         let _ = dialoguer::console::Term::stderr().show_cursor();
@@ -69,6 +77,26 @@ pub fn choice(prompt: &str, items: &[&str], default: usize) -> Option<usize> {
         }
     }
     chosen.ok().flatten()
+}
+
+/// While a question waits for a key, an interrupt comes as one. One that comes at another moment, or from elsewhere, ends the
+/// program all the same, once the terminal is in order.
+fn watch_for_interrupts() -> Option<SigId> {
+    let (mut heard, interrupts) = UnixStream::pair().ok()?;
+    let before = tcgetattr(io::stdin()).ok();
+    let watch = signal_hook::low_level::pipe::register(SIGINT, interrupts).ok()?;
+    std::thread::spawn(move || {
+        // The other end is gone when the question is.
+        if heard.read(&mut [0]).is_ok_and(|bytes| bytes > 0) {
+            if let Some(before) = before {
+                let _ = tcsetattr(io::stdin(), OptionalActions::Now, &before);
+            }
+            let _ = dialoguer::console::Term::stderr().show_cursor();
+            ends_at_once().store(true, Ordering::SeqCst);
+            signal_self(Signal::INT);
+        }
+    });
+    Some(watch)
 }
 
 /// From now on somebody else sees to interrupts, and they no longer end the program where it stands.
