@@ -85,12 +85,7 @@ impl Driver<'_> {
     pub(super) fn hand_edit(&mut self, bytes: &[u8]) -> Result<(), DriveError> {
         match read_edit(self.engine.ledger(), bytes, Moment::During) {
             Edit::Nothing => {}
-            Edit::Change { patch, plan } => {
-                let rows = patch.changed.len() + patch.added.len() + patch.removed.len();
-                let note = format!("tasks.csv was edited: {rows} changes taken over.");
-                self.surface.reporter.notice(&Notice::Note(note));
-                self.step(Input::Edited { patch, plan })?;
-            }
+            Edit::Change { patch, plan } => self.step(Input::Edited { patch, plan })?,
             Edit::Refused(problems) => {
                 let path = wavecrew_store::set_aside(&self.session.dir, bytes)?;
                 let note = format!(

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use wavecrew_core::engine::{Ledger, Notice};
 use wavecrew_core::event::{Event, Judgement, Outcome, Status};
+use wavecrew_core::sheet::Patch;
 use wavecrew_core::time::human;
 use wavecrew_core::view::{count, late_edits, one_line, task_line, wait_line};
 
@@ -146,10 +147,7 @@ pub fn event(event: &Event, ledger: &Ledger) -> Option<(Weight, String)> {
         }
         Event::WaveMerged { wave } => (Weight::Milestone, wave_done(ledger, *wave)),
         Event::TreeMade { .. } | Event::TreeMerged { .. } | Event::TreeRefused { .. } => in_tree(event)?,
-        Event::Edited { .. } => (
-            Weight::Milestone,
-            "tasks.csv was edited; the run follows".to_owned(),
-        ),
+        Event::Edited { patch } => (Weight::Milestone, table_changed(patch)),
         Event::EditRefused { problems, .. } => (
             Weight::Trouble,
             format!(
@@ -166,6 +164,23 @@ pub fn event(event: &Event, ledger: &Ledger) -> Option<(Weight, String)> {
         | Event::Answered { .. }
         | Event::RunEnded { .. } => return None,
     })
+}
+
+/// By a person, or by a plan that asks for more rows.
+fn table_changed(patch: &Patch) -> String {
+    let parts = [
+        (patch.added.len(), "row", "added"),
+        (patch.changed.len(), "cell", "changed"),
+        (patch.removed.len(), "row", "removed"),
+    ];
+    let told = parts.iter().filter(|(number, ..)| *number > 0);
+    let told: Vec<String> = told
+        .map(|(number, of, what)| format!("{} {what}", count(*number, of)))
+        .collect();
+    if told.is_empty() {
+        return "tasks.csv: other columns or another order".to_owned();
+    }
+    format!("tasks.csv: {}", told.join(", "))
 }
 
 /// The line of a notice. Finished waves are told by their event.
