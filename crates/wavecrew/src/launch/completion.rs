@@ -77,6 +77,13 @@ pub(super) fn offer(
             let folder = dialoguer::Input::<String>::new()
                 .with_prompt("Folder")
                 .default(format!("docs/{}", dir.id()))
+                .validate_with(|given: &String| {
+                    if PathBuf::from(given).exists() {
+                        Err("it is there already: name a new one")
+                    } else {
+                        Ok(())
+                    }
+                })
                 .interact_text();
             if let Ok(folder) = folder {
                 let files = export(dir, ledger, &PathBuf::from(&folder))?;
