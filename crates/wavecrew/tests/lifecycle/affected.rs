@@ -1,28 +1,10 @@
 //! Tests that a change concerns are run before all others, with a real framework.
 //! Needs `scripts/install-frameworks.sh`; `WAVECREW_SKIP_FRAMEWORKS=1` passes this over.
 
+use crate::installed::installed;
 use crate::lab::Lab;
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
-
-/// The folder with pytest, or `None` when this is to be passed over.
-fn installed() -> Option<PathBuf> {
-    if std::env::var_os("WAVECREW_SKIP_FRAMEWORKS").is_some_and(|value| value == "1") {
-        eprintln!("passed over: WAVECREW_SKIP_FRAMEWORKS=1");
-        return None;
-    }
-    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
-    let folder = std::env::var_os("WAVECREW_FRAMEWORKS_DIR")
-        .map_or_else(|| home().join(".cache/wavecrew/frameworks"), PathBuf::from)
-        .join("current");
-    assert!(
-        folder.join("complete").exists(),
-        "no frameworks in {}: run scripts/install-frameworks.sh, or set WAVECREW_SKIP_FRAMEWORKS=1 to go on without",
-        folder.display()
-    );
-    Some(folder)
-}
 
 #[test]
 fn tests_that_name_a_changed_file_come_first() {

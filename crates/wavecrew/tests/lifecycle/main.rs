@@ -6,6 +6,8 @@ mod building;
 mod contracts;
 mod decisions;
 mod examples;
+#[path = "../../../wavecrew-measure/tests/frameworks/installed.rs"]
+mod installed;
 mod killed;
 mod lab;
 mod person;
