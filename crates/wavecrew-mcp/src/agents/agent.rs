@@ -109,27 +109,43 @@ impl Agent {
 
     /// Its turn is over, by itself or with its process.
     pub fn turn_over(&mut self, exit: Exit) {
-        self.last_call = None;
-        let told = self.output.conversation().map(|(id, _, _)| id);
-        self.talk.begun(self.adapter.memory(), told.as_deref());
-        if self.unsaid.is_empty() {
-            self.status
-                .send_replace(match last_message(&*self.adapter, &self.output, exit) {
-                    Ok(text) => Status::Completed(text),
-                    Err(text) => Status::Errored(text),
-                });
-        }
+        let came_to = last_message(&*self.adapter, &self.output, exit);
+        self.settle(came_to);
     }
 
     /// It has no process any more.
     pub fn ended(&mut self, exit: Exit) {
+        self.gone(|agent| last_message(&*agent.adapter, &agent.output, exit));
+    }
+
+    /// Its process was taken away, and with it all that it was to be told.
+    pub fn lost(&mut self, why: &str) {
+        self.unsaid.clear();
+        self.gone(|_| Err(why.to_owned()));
+    }
+
+    fn gone(&mut self, came_to: impl FnOnce(&Self) -> Result<String, String>) {
         self.output.end_turn();
         // One that waited to be spoken to has told what it had to tell.
         if matches!(self.doing, Doing::Working(_)) {
-            self.turn_over(exit);
+            let came_to = came_to(self);
+            self.settle(came_to);
         }
         self.output.hang_up();
         self.doing = Doing::Nothing;
+    }
+
+    /// Tells what a turn came to, once: whoever waits sees the first word.
+    fn settle(&mut self, came_to: Result<String, String>) {
+        self.last_call = None;
+        let told = self.output.conversation().map(|(id, _, _)| id);
+        self.talk.begun(self.adapter.memory(), told.as_deref());
+        if self.unsaid.is_empty() {
+            self.status.send_replace(match came_to {
+                Ok(text) => Status::Completed(text),
+                Err(text) => Status::Errored(text),
+            });
+        }
     }
 
     /// Asks for the end of its turn, or of its process where that is the same.

@@ -136,13 +136,9 @@ impl Host {
             let Some(agent) = self.agents.get_mut(&id) else {
                 continue;
             };
-            let was_working = matches!(agent.doing, Doing::Working(_));
-            agent.unsaid.clear();
-            agent.ended(Exit::Signal(rustix::process::Signal::KILL.as_raw()));
-            if was_working {
-                let why = "its turn was lost: the process that guards agents was killed; say it again with send_input";
-                agent.status.send_replace(Status::Errored(why.to_owned()));
-            }
+            agent.lost(
+                "its turn was lost: the process that guards agents was killed; say it again with send_input",
+            );
             self.closed_if_gone(&id);
         }
         Left {
