@@ -1,8 +1,7 @@
 //! Which worker changed which file: found by looking at the tree whenever a turn begins or ends.
 //!
-//! A change belongs to the worker whose agent says that it wrote the file. Without such a word it belongs to one that
-//! was running when it was found: to the first of them to end, so that in a replay the file is there at least as early
-//! as it was.
+//! A change belongs to the worker whose agent says that it wrote the file. Without such a word it belongs to each that
+//! was running when it was found, so that in a replay the file is there whichever of them ends first.
 
 use super::tree::{Spot, Stamp, Tree, working_copy};
 use super::{Content, FileChange, Root};
@@ -22,8 +21,17 @@ const MOST_BYTES: u64 = 4 << 20;
 pub(super) struct Changes {
     tree: Tree,
     seen: BTreeMap<Spot, Stamp>,
-    /// Changed files that no turn has taken, and who was running when the change was found.
-    pool: BTreeMap<Spot, BTreeSet<WorkerId>>,
+    /// Changed files that somebody has still to take.
+    pool: BTreeMap<Spot, Claimants>,
+}
+
+/// Who may have changed a file.
+#[derive(Debug, Default)]
+struct Claimants {
+    /// They were running when the change was found, and have not taken it.
+    left: BTreeSet<WorkerId>,
+    /// Somebody else has taken it who may have done it as well.
+    taken: bool,
 }
 
 /// Files that agents say they wrote, by worker.
@@ -61,7 +69,7 @@ impl Changes {
                 .filter(|spot| !now.contains_key(spot))
                 .filter(stays);
             for spot in changed.chain(gone) {
-                self.pool.entry(spot.clone()).or_default().extend(running);
+                self.pool.entry(spot.clone()).or_default().left.extend(running);
             }
         }
         self.seen = now;
@@ -89,15 +97,15 @@ impl Changes {
             told.is_some_and(|spots| spots.iter().any(|told| covers(told, spot)))
         };
         let mut own = Vec::new();
-        self.pool.retain(|spot, candidates| {
+        self.pool.retain(|spot, claimants| {
             let told = says(&worker, spot);
-            let others = candidates.iter().filter(|other| **other != worker);
-            let mine =
-                told || (candidates.contains(&worker) && !others.clone().any(|other| says(other, spot)));
-            if mine {
-                own.push((spot.clone(), !told && others.count() > 0));
+            let was_here = claimants.left.remove(&worker);
+            if told || (was_here && !claimants.left.iter().any(|other| says(other, spot))) {
+                let guessed = !told && (claimants.taken || !claimants.left.is_empty());
+                own.push((spot.clone(), guessed));
+                claimants.taken = true;
             }
-            !mine
+            !told && !claimants.left.is_empty()
         });
         let mut room = MOST_BYTES;
         let change = |((root, path), guessed): (Spot, bool)| FileChange {
@@ -111,9 +119,9 @@ impl Changes {
 
     /// A worker is gone without a turn of its own: what it may have changed is for the others.
     pub fn forget(&mut self, worker: WorkerId) {
-        self.pool.retain(|_, candidates| {
-            candidates.remove(&worker);
-            !candidates.is_empty()
+        self.pool.retain(|_, claimants| {
+            claimants.left.remove(&worker);
+            !claimants.left.is_empty()
         });
     }
 
@@ -293,7 +301,8 @@ mod tests {
         let b = place.root.path().join("b.txt");
         let named = [(A, "./a.txt"), (B, b.to_str().unwrap())];
         assert_eq!(place.take(A, &named), ["a.txt=a.txt", "c.txt=c.txt?"]);
-        assert_eq!(place.take(B, &named), ["b.txt=b.txt"]);
+        assert_eq!(place.take(B, &named), ["b.txt=b.txt", "c.txt=c.txt?"]);
+        assert!(place.take(A, &named).is_empty() && place.take(B, &named).is_empty());
     }
 
     #[test]

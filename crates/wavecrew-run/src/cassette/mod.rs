@@ -121,7 +121,7 @@ pub struct FileChange {
     pub path: String,
     #[serde(flatten)]
     pub content: Content,
-    /// The agent did not say that it wrote it, and others were running: it was the first of them to end.
+    /// The agent did not say that it wrote it, and others were running: each of them has it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub guessed: bool,
 }
