@@ -2,10 +2,22 @@
 
 use crate::lab::{Lab, examples};
 
+/// What plays back a recording, in which every file is known to be its worker's.
+fn replay(name: &str) -> String {
+    let cassette = examples().join(name).join("cassette.jsonl");
+    let text = std::fs::read_to_string(&cassette).unwrap();
+    assert!(
+        !text.contains(r#""guessed":true"#),
+        "record it again: {}",
+        cassette.display()
+    );
+    format!("replay:{}", cassette.display())
+}
+
 #[test]
 fn lifecycle() {
     let lab = Lab::new();
-    let agent = format!("replay:{}", examples().join("lifecycle/cassette.jsonl").display());
+    let agent = replay("lifecycle");
     lab.wavecrew(&[
         "lifecycle",
         "-y",
@@ -33,7 +45,7 @@ fn lifecycle() {
 #[test]
 fn planex() {
     let lab = Lab::planex();
-    let agent = format!("replay:{}", examples().join("planex/cassette.jsonl").display());
+    let agent = replay("planex");
     lab.wavecrew(&["planex", "-y", "--agent", &agent, "../issues.jsonl"])
         .exits(0);
     assert_eq!(lab.cell("EXEC-003", "deps"), "PLAN-003;EXEC-002");
