@@ -20,7 +20,7 @@ RELATIVES = {"left", "right", "next", "next_node", "prev", "previous", "parent",
 
 
 class Parameter:
-    __slots__ = ("name", "style", "required", "kinds", "default", "checked", "documented")
+    __slots__ = ("name", "style", "required", "kinds", "default", "checked", "documented", "given")
 
     def __init__(self, name, style, required, ranked, default, checked, documented=False):
         self.name = name
@@ -30,6 +30,7 @@ class Parameter:
         self.default = default
         self.checked = checked
         self.documented = documented  # an annotation or docstring says what it takes
+        self.given = []  # names of fixtures that fit
 
 
 class Target:

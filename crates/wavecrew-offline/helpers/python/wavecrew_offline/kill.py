@@ -66,7 +66,7 @@ def weight(case, outcome):
         heavy += 300
     if is_private(case):
         heavy += 200
-    if any(fact[1] == "type" for fact in outcome.facts):
+    if any(fact[1] == "type" or fact[0] == "@cwd" for fact in outcome.facts):
         heavy += 20
     return heavy
 

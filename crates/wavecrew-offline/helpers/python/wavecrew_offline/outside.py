@@ -63,7 +63,7 @@ class Reloaded:
         for name, value in self.runner.namespace.items():
             names.namespace.setdefault(name, value)
         old = self.runner
-        made = Runner(names, old.guard, old.tracer, old.targets, old.paths, old.seeded)
+        made = Runner(names, old.guard, old.tracer, old.targets, old.paths, old.seeded, old.fixtures)
         made.seconds = old.seconds
         return made
 

@@ -1,5 +1,6 @@
 """Suspected defects, shown as calls and as tests that pytest does not collect by itself."""
 import os
+import textwrap
 
 from . import words
 from .cases import Case, arguments, method_call
@@ -19,7 +20,7 @@ def shown(data):
     return "; ".join(lines)
 
 
-def write(folder, module, found, origin, note):
+def write(folder, module, found, origin, note, fixtures=()):
     """Writes one file with a failing test per suspected defect; its name keeps pytest from collecting it."""
     taken, bodies = set(), []
     for defect in found:
@@ -28,7 +29,8 @@ def write(folder, module, found, origin, note):
         body = defect.get("test")
         if not body:
             body = "\n".join("    " + line for line in shown(defect["case"]).split("; "))
-        bodies.append("def %s():\n    # %s\n%s" % (name, " ".join(defect["what"].split())[:150], body))
+        given = sorted(used_names(textwrap.dedent(body)).intersection(fixtures))
+        bodies.append("def %s(%s):\n    # %s\n%s" % (name, ", ".join(given), " ".join(defect["what"].split())[:150], body))
     text = "\n\n\n".join(bodies)
     used = used_names(text)
     lines = ["import %s" % name for name in STANDARD if name in used and name not in origin]

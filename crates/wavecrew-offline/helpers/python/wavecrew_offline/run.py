@@ -6,7 +6,7 @@ import itertools
 import sys
 import types
 
-from . import closures, observe, sandbox
+from . import closures, files, observe, sandbox
 from .cases import method_call
 
 MOST_ITEMS = 30
@@ -46,7 +46,7 @@ class Setup(Exception):
 
 
 class Runner:
-    def __init__(self, names, guard, tracer, targets, project_paths, seeded):
+    def __init__(self, names, guard, tracer, targets, project_paths, seeded, fixtures):
         self.names = names
         self.namespace = names.namespace
         self.guard = guard
@@ -55,6 +55,7 @@ class Runner:
         self.paths = frozenset(project_paths)
         self.facts = observe.Facts(names.name_of)
         self.seeded = seeded
+        self.fixtures = fixtures
         self.code = {}
         self.calls = 0
         self.seconds = 0.3  # of processor time, for one call
@@ -114,19 +115,29 @@ class Runner:
         elif self.guard.tried is not None:
             outcome = Outcome("refused", why=self.guard.tried)
         outcome.features = features
+        if self.guard.written:
+            files.clear(self.guard.folder)
         return outcome
 
     def _run(self, case, target, out, traced):
+        given = self.fixtures.given()
+        try:
+            return self._given(case, target, out, traced, given)
+        finally:
+            if given is not None:
+                given.finish()
+
+    def _given(self, case, target, out, traced, given):
         scope = {}
         words = []
         try:
             for index, (name, source) in enumerate(case.args):
-                scope["a%d" % index] = eval(self.compiled(source), self.namespace)
+                scope["a%d" % index] = eval(self.compiled(source), self.namespace, given)
                 words.append((name, "a%d" % index))
             if case.receiver is not None:
-                scope["subject"] = eval(self.compiled(case.receiver), self.namespace)
+                scope["subject"] = eval(self.compiled(case.receiver), self.namespace, given)
                 for step, args in case.steps:
-                    self._step(scope["subject"], step, args)
+                    self._step(scope["subject"], step, args, given)
         except Exception as error:
             raise Setup(type(error).__name__)
         before = [self._try_source(scope[key]) if _changeable(scope[key]) else None for _, key in words]
@@ -158,19 +169,25 @@ class Runner:
                     extra.append(("@" + key, "==", new))
         if case.receiver is not None and not target.reads_only:
             extra.extend(self._changed_state(scope["subject"], state, outcome.how == "returns" and outcome.kind is type(None)))
+        if self.guard.written:
+            extra.extend(files.facts(self.guard.written, [(key, scope[key]) for _, key in words]))
         text = out.buffer.getvalue()
         if text and len(text) < MOST_OUTPUT:
             try:
                 extra.append(("@out", "==", repr(text.decode("utf-8"))))
             except UnicodeDecodeError:
                 return Outcome("refused", why="prints bytes that are no text")
-        outcome.facts = tuple(outcome.facts) + tuple(extra)
+        facts = tuple(outcome.facts) + tuple(extra)
+        # Where the temporary folder is differs from run to run.
+        outcome.facts = tuple(fact for fact in facts if self.guard.folder[:-1] not in fact[2])
+        if not outcome.facts:
+            return Outcome("refused", why="a result that changes from call to call")
         return outcome
 
-    def _step(self, subject, step, args):
+    def _step(self, subject, step, args, given):
         values = {"subject": subject}
         for index, (_, source) in enumerate(args):
-            values["a%d" % index] = eval(self.compiled(source), self.namespace)
+            values["a%d" % index] = eval(self.compiled(source), self.namespace, given)
         words = [(name, "a%d" % index) for index, (name, _) in enumerate(args)]
         eval(self.compiled(method_call("subject", step, words)), self.namespace, values)
 
@@ -212,7 +229,7 @@ class Runner:
         if explicit:
             try:
                 text = str(error)
-                if 0 < len(text) < 200 and " at 0x" not in text and "\n" not in text:
+                if 0 < len(text) < 200 and not any(part in text for part in (" at 0x", "\n", self.guard.folder[:-1])):
                     message = text
             except Exception:
                 pass

@@ -3,6 +3,7 @@ import time
 
 from . import aim
 from .cases import Case
+from .classes import GIVEN_SHARE
 from .vary import literal
 
 PER_PATH = 5
@@ -11,6 +12,7 @@ STALE_DONE = 500
 STALE_OPEN = 2500
 BATCH = 25
 MOST_HANGS = 5
+WITH_FIXTURES = 12
 
 
 class Search:
@@ -243,6 +245,20 @@ class Search:
             if examples and case in self.pool:
                 self.pool[case].example = True
             self._drain()
+
+    def begin_with_fixtures(self):
+        """Calls with what the project's own tests are given come first, so that later ones have to add something."""
+        self.classes.share = 1.0
+        for target in self.targets.values():
+            owned = target.how in ("method", "property", "setter") and target.owner in self.classes.given
+            if owned or any(parameter.given for parameter in target.parameters):
+                made = [case for case in (self.fresh(target) for _ in range(WITH_FIXTURES)) if case is not None]
+                if owned:
+                    names = self.classes.given[target.owner]
+                    plain = [Case(target.key, case.args, self.rng.choice(names)) for case in made]
+                    made = plain + [Case(target.key, case.args, case.receiver, self._steps(target)) for case in plain]
+                self.seeds(made)
+        self.classes.share = GIVEN_SHARE
 
     def _drain(self, most=400):
         """Tries what probes suggested, newest first."""

@@ -7,6 +7,7 @@ import time
 from . import analyse, clock, defects, kill, outside, tracing
 from .cases import Case
 from .classes import Classes
+from .fixtures import Fixtures, fits
 from .harvest import Harvest
 from .names import Names
 from .probes import Probes
@@ -44,12 +45,17 @@ class Session:
             other.__file__ for name, other in list(sys.modules.items())
             if name.split(".")[0] in request["packages"] and getattr(other, "__file__", None)
         ]
-        self.runner = Runner(self.names, guard, tracer, {t.key: t for t in targets}, paths + [self.path], seeded)
+        self.fixtures = Fixtures(request["conftests"], guard)
+        self.runner = Runner(
+            self.names, guard, tracer, {t.key: t for t in targets}, paths + [self.path], seeded, self.fixtures)
         self.runner.seconds = min(0.3, max(0.05, request["seconds"] * CALL_SHARE))
 
     def run(self):
         if self.request["mode"] == "check":
             self._check()
+        elif self.request["mode"] == "fixtures":
+            told = {name: facts for name, (_, facts) in self.fixtures.values(self.names, self.runner.facts.of).items()}
+            self.report.send("done", fixtures=told)
         else:
             self._search()
 
@@ -82,13 +88,16 @@ class Session:
         if not targets:
             self.report.send("left_out", why="has nothing public to call")
             return
-        harvest = Harvest(targets, self.names, request["module"])
+        given = self._fixtures()
+        harvest = Harvest(targets, self.names, request["module"], given)
         harvest.docstrings(self.module, targets)
         begun = self.report.left()
         harvest.files(
             request["harvest_root"], self.path, lambda: begun - self.report.left() > request["seconds"] * HARVEST_SHARE)
         self._pools(self.analysis.targets, harvest)
         classes = Classes(self.names, self.analysis)
+        for name, value in given.items():
+            classes.given.setdefault(type(value), []).append(name)
         maker = Maker(rng, self.names, classes)
         functions = list(self.analysis.functions.values())
         swapper = Swapper(self.path, self.analysis.tree)
@@ -99,6 +108,7 @@ class Session:
         search.excluded = {Case.of(data).key() for data in request["excluded"]}
         self.report.until(SEARCH_SHARE)
         search.seeds([Case.of(data) for data in request["corpus"]])
+        search.begin_with_fixtures()
         search.seeds(harvest.cases, examples=True)
         executable = self._body_lines()
 
@@ -122,6 +132,16 @@ class Session:
         kept = killing.run((outside.Reloaded(self.module, self.runner, request["packages"]), loading))
         kept = [case for case in kept if not finder.suspicious(case, search.pool[case])]
         self._finish(search, killing, kept, executable, found, started)
+
+    def _fixtures(self):
+        """Those that give here what they gave in another process, by name; parameters learn which of them fit."""
+        known = self.request["fixtures"]
+        made = self.fixtures.values(self.names, self.runner.facts.of) if known else {}
+        given = {name: value for name, (value, facts) in made.items() if known.get(name) == facts}
+        for target in self.analysis.targets:
+            for parameter in target.parameters:
+                parameter.given = [name for name, value in given.items() if fits(name, value, parameter)]
+        return given
 
     def _wanted(self):
         """Public targets, or all of them in a module that is private as a whole."""
