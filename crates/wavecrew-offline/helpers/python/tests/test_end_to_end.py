@@ -66,7 +66,8 @@ def test_doctest_inputs_are_used_and_disagreeing_ones_are_defects(generate):
         'def shout(text):\n    """\n    >>> shout("hello there")\n    \'HELLO THERE!\'\n'
         '    >>> shout("other words")\n    \'OTHER WORDS\'\n    """\n    return text.upper()\n')
     assert [d["kind"] for d in outcome["defects"]] == ["example disagrees"]
-    assert "hello there" in outcome["defects"][0]["what"]
+    assert outcome["defects"][0]["call"] == 'shout("hello there")'
+    assert outcome["defects"][0]["line"] == 3
     quarantine = outcome["defects"][0]["quarantine"]
     assert os.path.basename(quarantine).startswith("quarantine_")
     assert fails(outcome)

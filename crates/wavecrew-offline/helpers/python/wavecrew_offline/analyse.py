@@ -95,6 +95,7 @@ class Analysis:
         self.module = module
         self.names = names
         self.path = path
+        self.source = source
         self.tree = ast.parse(source)
         self.functions = {}
         self.targets = []

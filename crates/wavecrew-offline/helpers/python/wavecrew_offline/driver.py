@@ -193,7 +193,7 @@ class Module:
         for data in self.hangs[:1]:
             if self._hangs(data):
                 what = "no end within %g s of processor time" % PATIENCE
-                found.append({"kind": "does not end", "case": data, "what": what, "line": 0})
+                found.append({"kind": "does not end", "case": data, "what": what, "line": result["begins"].get(data[0], 0)})
         if not found:
             return
         note = "Suspected defects of %s, found without knowing what was meant: to be judged by a person.\n" % self.name
@@ -201,8 +201,8 @@ class Module:
         path = quarantine.write(self.request["out"], self.name, found, result["origin"], note, self.fixtures)
         for defect in found:
             self.outcome["defects"].append({
-                "kind": defect["kind"], "call": quarantine.shown(defect["case"]), "what": defect["what"],
-                "line": defect["line"], "quarantine": path})
+                "kind": defect["kind"], "call": defect.get("call") or quarantine.shown(defect["case"], self.fixtures),
+                "what": defect["what"], "line": defect["line"], "quarantine": path})
 
     def _hangs(self, data):
         """Whether a call does not end with much more time than the search gave it, either."""

@@ -116,6 +116,16 @@ def _is_at(home, name, value):
     return getattr(sys.modules.get(home), name, None) is value
 
 
+def given_to(case, fixtures):
+    """Names of the fixtures that a case is given, in the order of their use."""
+    if not fixtures:
+        return []
+    sources = [case.receiver] if case.receiver is not None else []
+    sources += [source for _, args in case.steps for _, source in args] + [source for _, source in case.args]
+    found = [name for source in sources for name in sorted(used_names(source).intersection(fixtures))]
+    return list(dict.fromkeys(found))
+
+
 def used_names(source):
     """Names that a piece of source reads from outside."""
     bound = set()

@@ -4,7 +4,7 @@ import re
 
 from . import words
 from .cases import arguments, method_call, subject_name
-from .names import STANDARD, used_names
+from .names import STANDARD, given_to, used_names
 
 WIDTH = 100
 RESERVED = {"request", "capsys", "tmp_path", "monkeypatch", "pytest", "expected", "message", "result"}
@@ -108,7 +108,7 @@ class Writer:
         plain = [name for name, style in parameters if style == "plain"]
         many = [name for name, style in parameters if style == "many"]
         columns, taken = [], set(RESERVED) | {entry.target["path_name"].split(".")[0]} | set(re.findall(r"\w+", entry.wrap))
-        given = self._given(entry.case)
+        given = given_to(entry.case, self.fixtures)
         position = 0
         for name, source in entry.case.args:
             if name is None:
@@ -127,26 +127,17 @@ class Writer:
 
     # -- single tests ------------------------------------------------------------------------------------------------
 
-    def _given(self, case):
-        """Names of the fixtures that a case is given, in the order of their use."""
-        if not self.fixtures:
-            return []
-        sources = [case.receiver] if case.receiver is not None else []
-        sources += [source for _, args in case.steps for _, source in args] + [source for _, source in case.args]
-        found = [name for source in sources for name in sorted(used_names(source) & self.fixtures)]
-        return list(dict.fromkeys(found))
-
     def _subject(self, case, target):
         """What the object is called: as the fixture that gives it, where one does."""
         if case.receiver in self.fixtures:
             return case.receiver
         name = subject_name(target["owner"] or "")
-        return "subject" if name in self._given(case) else name
+        return "subject" if name in given_to(case, self.fixtures) else name
 
     def _single(self, entry):
         case, target = entry.case, entry.target
         lines = ["random.seed(0)"] if self.seeded else []
-        fixtures = self._given(case)
+        fixtures = given_to(case, self.fixtures)
         columns = self._columns(entry)
         shown = {fact[0].split(".")[0][1:] for fact in entry.facts if fact[0].startswith("@")}
         args = []

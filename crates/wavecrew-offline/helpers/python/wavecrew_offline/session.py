@@ -212,6 +212,7 @@ class Session:
             clock=clock.mentioned(text) or self._package_looks_at_clock(),
             seeded=self.runner.seeded,
             defects=found,
+            begins={target.key: target.lines[0] for target in self.analysis.targets},
             calls=self.runner.calls,
             seconds=time.process_time() - started,
         )
