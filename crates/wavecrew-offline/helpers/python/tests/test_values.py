@@ -107,7 +107,7 @@ def test_what_was_compared_takes_its_place_in_the_input():
         pairs = [("Eq", "abc", "magic")]
         methods, checks, conversions = [], [], []
 
-    cases = aim.aimed(Case("f", [(None, "'abc'"), (None, "3")]), Seen, random.Random(1), None, None, [])
+    cases = aim.aimed(Case("f", [(None, "'abc'"), (None, "3")]), Seen, random.Random(1))
     assert Case("f", [(None, "'magic'"), (None, "3")]) in cases
 
 
@@ -116,7 +116,7 @@ def test_a_length_that_was_compared_resizes_the_input():
         pairs = [("Gt", 2, 4)]
         methods, checks, conversions = [], [], []
 
-    sources = {case.args[0][1] for case in aim.aimed(Case("f", [(None, "[1, 2]")]), Seen, random.Random(1), None, None, [])}
+    sources = {case.args[0][1] for case in aim.aimed(Case("f", [(None, "[1, 2]")]), Seen, random.Random(1))}
     assert "[1, 2, 1, 2, 1]" in sources
 
 

@@ -47,6 +47,8 @@ class Target:
         self.lines = (0, 0)
         self.manages_context = False
         self.reads_only = how == "property" or name in DUNDERS
+        self.sorts = False  # the order of what it makes is meant
+        self.gives = False  # it has something to return
         self.pool = None
         self.path_name = ""
 
@@ -167,6 +169,8 @@ class Analysis:
         target.path_name = path_name
         if node is not None:
             target.lines = (node.lineno, node.end_lineno or node.lineno)
+            target.sorts = any(isinstance(part, ast.Call) and _called(part) in ("sorted", "sort") for part in ast.walk(node))
+            target.gives = any(isinstance(part, ast.Return) and part.value is not None for part in ast.walk(node))
             target.manages_context = any("contextmanager" in ast.dump(d) for d in node.decorator_list)
         if owner is not None and hasattr(owner, "__enter__") and how == "class":
             target.manages_context = True
@@ -269,6 +273,10 @@ class Analysis:
             parameter.name, style, required, sorted(ranked.items(), key=lambda item: (-item[1], repr(item[0]))),
             parameter.default, bool(use and use.checked), documented,
         )
+
+
+def _called(call):
+    return getattr(call.func, "id", getattr(call.func, "attr", None))
 
 
 def _attributes(node):

@@ -139,7 +139,7 @@ class Writer:
         lines = ["random.seed(0)"] if self.seeded else []
         fixtures = given_to(case, self.fixtures)
         columns = self._columns(entry)
-        shown = {fact[0].split(".")[0][1:] for fact in entry.facts if fact[0].startswith("@")}
+        shown = {re.sub(r"^@(len\()?|[.)].*$", "", fact[0]) for fact in entry.facts if fact[0].startswith("@")}
         args = []
         for index, ((name, source), column) in enumerate(zip(case.args, columns)):
             if "a%d" % index in shown:
@@ -177,8 +177,8 @@ class Writer:
                 continue
             place = place[1:]
             argument = re.match(r"a(\d+)(?=\.|$)", place)
-            if place.startswith("subject"):
-                place = subject + place[len("subject"):]
+            if place.startswith(("subject", "len(subject")):
+                place = place.replace("subject", subject, 1)
             elif argument:
                 place = columns[int(argument.group(1))] + place[argument.end():]
             lines.append(_assertion(place, operator, expected))
@@ -215,7 +215,7 @@ class Writer:
             lines.extend("    " + _assertion(place.format("value"), op, exp) for place, op, exp in own)
             return rest
         call = entry.wrap.format(call)
-        if own == [("{}", "is", "None")] and (rest or not _is_expression(call)):
+        if own == [("{}", "is", "None")] and (rest and not entry.target["gives"] or not _is_expression(call)):
             lines.append(call)  # what it changes is shown instead
         elif len(own) == 1:
             lines.append(_assertion(own[0][0].format(_bracket(call)), own[0][1], own[0][2]))

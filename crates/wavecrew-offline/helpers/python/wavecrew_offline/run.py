@@ -3,6 +3,7 @@ import ast
 import asyncio
 import io
 import itertools
+import re
 import sys
 import types
 
@@ -12,6 +13,7 @@ from .cases import method_call
 MOST_ITEMS = 30
 MOST_OUTPUT = 4000
 MOST_CACHED = 30000
+LENGTH = "@len(subject)"
 STILL = (bool, int, float, str)
 ITERATORS = (types.GeneratorType, map, filter, zip, enumerate, reversed, itertools.chain, itertools.islice,
              itertools.accumulate, itertools.zip_longest, itertools.starmap, itertools.groupby, itertools.product,
@@ -37,6 +39,19 @@ class Outcome:
     def same(self, other):
         return self.how == other.how and self.facts == other.facts and self.wrap == other.wrap
 
+    def noticed(self, other):
+        """Whether a test of this outcome fails on another one: what it does not assert may differ."""
+        if self.how != other.how or self.wrap != other.wrap:
+            return True
+        if self.how == "raises" and (self.facts[0][1] != other.facts[0][1] or self.facts[0][2] not in ("", other.facts[0][2])):
+            return True
+        found = set(other.facts)
+        return any(fact not in found for fact in self.facts if fact[0] != "raises")
+
+    def places(self):
+        """What is shown of the state of the object."""
+        return frozenset(fact[0] for fact in self.facts if fact[0].startswith(("@subject.", LENGTH)))
+
     def data(self):
         return [self.how, [list(fact) for fact in self.facts], self.wrap, self.why, self.explicit, self.error]
 
@@ -60,6 +75,7 @@ class Runner:
         self.calls = 0
         self.seconds = 0.3  # of processor time, for one call
         self.raises = {}
+        self.like = None
 
     def compiled(self, source):
         code = self.code.get(source)
@@ -72,11 +88,13 @@ class Runner:
     def evaluate(self, source):
         return eval(self.compiled(source), self.namespace)
 
-    def run(self, case, traced=True):
-        """The outcome of a case; never raises, whatever the code under test does."""
+    def run(self, case, traced=True, like=None):
+        """The outcome of a case; never raises, whatever the code under test does. `like` is an earlier outcome: the same is
+        shown of the state of the object, changed or not."""
         held = sys.stdout, sys.stderr
         limit = sys.getrecursionlimit()
         try:
+            self.like = like
             return self._guarded(case, traced)
         except sandbox.TimeUp:  # a second signal, which hit the handling of the first
             self.guard.disarm()
@@ -141,7 +159,7 @@ class Runner:
         except Exception as error:
             raise Setup(type(error).__name__)
         before = [self._try_source(scope[key]) if _changeable(scope[key]) else None for _, key in words]
-        state = self._snapshot(scope["subject"]) if case.receiver is not None else None
+        state = self._snapshot(scope["subject"]) if case.receiver is not None and self.like is None else None
         wrap = ["{}"]
         try:
             call = self.compiled(target.expression(words, case.receiver is not None))
@@ -154,6 +172,8 @@ class Runner:
                     facts, kind = self.facts.of(value), type(value)
             else:
                 result = self._finish(result, wrap)
+                if target.sorts and type(result) is dict and len(result) > 1 and wrap[0] == "{}":
+                    wrap[0], result = "list({}.items())", list(result.items())
                 facts, kind = self._facts(result), type(result)
             outcome = Outcome("returns", facts, wrap[0])
             outcome.kind = kind
@@ -167,7 +187,9 @@ class Runner:
                 new = self._try_source(scope[key])
                 if new is not None and new != old:
                     extra.append(("@" + key, "==", new))
-        if case.receiver is not None and not target.reads_only:
+        if self.like is not None:
+            extra.extend(self._state_at(scope.get("subject"), self.like.places()))
+        elif case.receiver is not None and not target.reads_only:
             extra.extend(self._changed_state(scope["subject"], state, outcome.how == "returns" and outcome.kind is type(None)))
         if self.guard.written:
             extra.extend(files.facts(self.guard.written, [(key, scope[key]) for _, key in words]))
@@ -278,7 +300,22 @@ class Runner:
                 continue
             found = self.facts.of(item, "@subject." + name, 2)
             (still if same else facts).extend(fact for fact in found if fact[1] != "type" and not (same and len(fact[2]) > 40))
-        return facts[:6] + still[:3]
+        return facts[:6] + still[:3] + self._length(subject)
+
+    def _length(self, subject):
+        try:
+            return [(LENGTH, "==", str(len(subject)))] if observe.defines(type(subject), "__len__") else []
+        except Exception:
+            return []
+
+    def _state_at(self, subject, places):
+        if not places:
+            return []
+        facts = []
+        for name, item in observe.public_attributes(subject)[:8]:
+            if any(re.match(r"@subject\.%s\b" % name, place) for place in places):
+                facts.extend(self.facts.of(item, "@subject." + name, 2))
+        return facts + (self._length(subject) if LENGTH in places else [])
 
     def _try_source(self, value):
         try:

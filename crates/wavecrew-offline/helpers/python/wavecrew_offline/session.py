@@ -14,12 +14,13 @@ from .probes import Probes
 from .run import Runner
 from .search import Search
 from .swap import Swapper
-from .values import Maker, Pool, constants, patterns_of
+from .values import Maker, Pool, constants, patterns_of, separators
 from .vary import Vary
 
 SEARCH_SHARE = 0.45
 KILL_SHARE = 0.95
 PRIVATE_SHARE = 0.1
+MORE_SHARE = 0.7
 HARVEST_SHARE = 0.08
 CALL_SHARE = 0.04
 
@@ -122,6 +123,7 @@ class Session:
 
         search.explore(open_lines)
         self._private(search, executable, open_lines)
+        self._go_on(search, open_lines)
         self.report.send("phase", name="search", seconds=time.process_time() - started, calls=self.runner.calls)
         self.report.until(KILL_SHARE)
         finder = defects.Finder(search, harvest, self.names, self.analysis)
@@ -161,6 +163,15 @@ class Session:
         search.adopt(missing)
         search.explore(open_lines)
 
+    def _go_on(self, search, open_lines):
+        """More time where lines are open: what is not reached cannot be judged either."""
+        missing = [target for target in search.targets.values() if open_lines(target)]
+        if missing:
+            for target in missing:
+                search.stale[target.key] = 0
+            self.report.until(MORE_SHARE)
+            search.explore(open_lines)
+
     def _asked_for(self):
         """The lines that the round before left open, or nothing where there was none."""
         feedback = self.request.get("feedback") or {}
@@ -172,15 +183,17 @@ class Session:
     def _pools(self, targets, harvest):
         around = constants(self.analysis.tree) + harvest.constants
         patterns = patterns_of(vars(self.module))
+        around_apart = separators(self.analysis.tree)
         for target in targets:
-            own = []
+            own, apart = [], []
             node = self.analysis.functions.get(target.key)
             if target.how == "class":
                 node = self.analysis.functions.get(target.key + ".__init__")
             if node is not None:
-                own = constants(node)
+                own, apart = constants(node), separators(node)
             target.pool = Pool(own, around[:400])
             target.pool.patterns = patterns
+            target.pool.separators = apart or around_apart
 
     def _body_lines(self):
         """Lines inside of functions."""
@@ -232,5 +245,5 @@ def _target_data(target):
     return {
         "name": target.name, "how": target.how, "path_name": target.path_name,
         "owner": target.owner.__name__ if target.owner is not None else None,
-        "parameters": [[p.name, p.style] for p in target.parameters],
+        "gives": target.gives, "parameters": [[p.name, p.style] for p in target.parameters],
     }
