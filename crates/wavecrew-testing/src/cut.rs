@@ -113,13 +113,28 @@ mod tests {
                 "import x\n\n\ndef a():\n    x\n\n\ndef gone():\n    gone\n\n\ndef b():\n    x\n",
                 "import x\n\n\ndef a():\n    x\n\n\ndef b():\n    x\n",
             ),
-            ("def gone():\n    gone\n\n\ndef b():\n    x\n", "def b():\n    x\n"),
-            ("def a():\n    x\n\n\n@gone\ndef gone():\n    gone\n", "def a():\n    x\n"),
+            (
+                "def gone():\n    gone\n\n\ndef b():\n    x\n",
+                "def b():\n    x\n",
+            ),
+            (
+                "def a():\n    x\n\n\n@gone\ndef gone():\n    gone\n",
+                "def a():\n    x\n",
+            ),
             ("def a():\n    x\n\n\ndef gone(): gone\n\n\n", "def a():\n    x\n"),
             // its own comment goes, that of the file and that of a section stay
-            ("x\n\n\n# why\ndef gone(): gone\n\n\ndef b(): x\n", "x\n\n\ndef b(): x\n"),
-            ("# file\ndef gone(): gone\n\n\ndef b(): x\n", "# file\ndef b(): x\n"),
-            ("x\n\n# part\n\ndef gone(): gone\n\ndef b(): x\n", "x\n\n# part\n\ndef b(): x\n"),
+            (
+                "x\n\n\n# why\ndef gone(): gone\n\n\ndef b(): x\n",
+                "x\n\n\ndef b(): x\n",
+            ),
+            (
+                "# file\ndef gone(): gone\n\n\ndef b(): x\n",
+                "# file\ndef b(): x\n",
+            ),
+            (
+                "x\n\n# part\n\ndef gone(): gone\n\ndef b(): x\n",
+                "x\n\n# part\n\ndef b(): x\n",
+            ),
             // methods
             (
                 "class T:\n    def gone(self): gone\n\n    def b(self): x\n",

@@ -108,7 +108,9 @@ fn suspected_defects_are_on_the_board_in_quarantine_and_in_the_report() {
         .filter(|entry: &serde_json::Value| entry["type"] == "defect_found")
         .collect();
     let report = lab.read("context.md");
-    let (_, section) = report.split_once("\n## Suspected defects\n").expect("the section");
+    let (_, section) = report
+        .split_once("\n## Suspected defects\n")
+        .expect("the section");
     let quarantine = lab.read("tests/L1-unit/quarantine_codec.py");
     for (pattern, line, call, test) in [
         ("internal error", 3, "first_word('')", "    first_word('')\n"),
@@ -156,7 +158,10 @@ fn suspected_defects_are_on_the_board_in_quarantine_and_in_the_report() {
 #[test]
 fn fixtures_of_the_project_are_used_again() {
     let files = [
-        ("pyproject.toml", "[tool.pytest.ini_options]\npythonpath = [\".\"]\n"),
+        (
+            "pyproject.toml",
+            "[tool.pytest.ini_options]\npythonpath = [\".\"]\n",
+        ),
         (
             "cart.py",
             "class Cart:\n    def __init__(self, owner: str):\n        self.owner = owner\n        self.items = {}\n\n    def add(self, name: str, count: int = 1) -> None:\n        if count < 1:\n            raise ValueError('count')\n        self.items[name] = count\n",
@@ -172,10 +177,19 @@ fn fixtures_of_the_project_are_used_again() {
     ];
     let Some(lab) = Lab::new(&files) else { return };
     let words = ["testing", "-y", "--agent", "offline", "--seed", "1"];
-    lab.wavecrew(&[&words[..], &["--offline-budget", "2", "--apply", "all of cart.py"]].concat())
-        .exits(0);
+    lab.wavecrew(
+        &[
+            &words[..],
+            &["--offline-budget", "2", "--apply", "all of cart.py"],
+        ]
+        .concat(),
+    )
+    .exits(0);
     let row = lab.row("TESTRUN-001");
     assert_eq!(row["pass_rate"], "1.00", "{row:?}");
     let text = std::fs::read_to_string(lab.project.join("tests/test_cart_behaviour.py")).unwrap();
-    assert!(text.contains("(cart):") && text.contains("    cart.add("), "{text}");
+    assert!(
+        text.contains("(cart):") && text.contains("    cart.add("),
+        "{text}"
+    );
 }
