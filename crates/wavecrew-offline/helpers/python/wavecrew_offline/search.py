@@ -7,6 +7,7 @@ from .classes import GIVEN_SHARE
 from .vary import literal
 
 PER_PATH = 5
+KINDS_OF_FAILURE = 3  # of errors that nobody meant: one input of each
 MOST_POOL = 1500
 STALE_DONE = 500
 STALE_OPEN = 2500
@@ -117,7 +118,7 @@ class Search:
         path = (case.target, outcome.features)
         known = self.paths.setdefault(path, [])
         trivial = outcome.how == "raises" and not outcome.explicit
-        if len(known) >= (1 if trivial else PER_PATH) or len(self.pool) >= MOST_POOL:
+        if len(known) >= (KINDS_OF_FAILURE if trivial else PER_PATH) or len(self.pool) >= MOST_POOL:
             return False
         if outcome.facts in known or not self._stable(case, outcome):
             return False
