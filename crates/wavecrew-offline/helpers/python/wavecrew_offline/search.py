@@ -327,7 +327,8 @@ class Search:
                 found = True
         self.stale[target.key] = 0 if found else self.stale[target.key] + BATCH
         often = OFTEN_CURIOUS if missing else SELDOM_CURIOUS
-        if not found and self.rng.randrange(often) == 0 and case.key() not in self.excluded:
+        safe = case.key() not in self.excluded and target.key not in self.hangs
+        if not found and safe and self.rng.randrange(often) == 0:
             self._look_closer(case, 30)  # conditions on one line hide from coverage
         self._drain()
 
