@@ -5,13 +5,13 @@
 const fs = require('node:fs');
 const { Calls, shown } = require('./calls.cjs');
 const { Cover } = require('./cover.cjs');
-const { suspects } = require('./defects.cjs');
+const { noteLost, suspects } = require('./defects.cjs');
 const examples = require('./examples.cjs');
 const { guard } = require('./guard.cjs');
 const { lots } = require('./lots.cjs');
 const { watch } = require('./probes.cjs');
 const { render } = require('./render.cjs');
-const { Evaluator, again, direct, many, once, used, ENDLESS_MS } = require('./run.cjs');
+const { Evaluator, again, direct, many, once, used } = require('./run.cjs');
 const { subjects } = require('./subjects.cjs');
 const { Values } = require('./values.cjs');
 
@@ -38,12 +38,12 @@ class Search {
     this.subject = subject;
     this.plan = plan;
     this.random = lots(plan.seed);
-    this.found = subjects(subject, plan);
+    this.found = subjects(subject, plan).filter((target) => !plan.grief.avoid.includes(target.name));
     this.values = new Values(this.random, plan.constants, (name, depth) => this.made.instance(name, depth));
     this.made = new Calls(this.random, this.values, this.found);
     this.evaluator = new Evaluator(subject);
     this.cover = new Cover(plan.file);
-    this.skip = new Set(plan.skip);
+    this.skip = new Set(plan.grief.skip);
     this.calls = 0;
     this.left = new Map();
     this.cases = new Map(this.found.map((target) => [target.name, []]));
@@ -81,7 +81,7 @@ class Search {
   // What is tried now, for those who look when it ends the process.
   trail(call) {
     this.calls += 1;
-    fs.writeSync(this.plan.trail, `${shown(call).replace(/\n/g, ' ')}\n`, 0);
+    fs.writeSync(this.plan.trail, `${JSON.stringify({ target: call.target.name, text: shown(call) })}\n`, 0);
   }
 
   // The same again with another clock, which jumps, and other lots: what differs cannot be asserted. Time zones are changed by those who
@@ -130,7 +130,7 @@ class Search {
       target.hung = (target.hung || 0) + 1;
       target.cost += HANG_COST;
       if (!this.defects.some((defect) => defect.target === target)) {
-        this.defects.push({ target, call, kind: 'does not end', what: `no answer after ${ENDLESS_MS} ms` });
+        this.defects.push({ target, call, grew: outcome.result.grew });
       }
       return true;
     }
@@ -173,6 +173,7 @@ class Search {
   // Keeps what reached something new or shows another result on a known path; whether it did.
   async consider({ call, outcome, reached }, wanted = false) {
     const { target } = call;
+    noteLost(this, call, outcome);
     if (this.unfit(call, outcome)) return false;
     const news = this.cover.isNew(reached);
     const alike = this.alike(target, reached.path);
@@ -252,6 +253,7 @@ class Search {
     if (target.promises) return this.each(calls);
     this.cover.clear();
     const outcomes = many(calls, this.evaluator, (call) => this.trail(call));
+    outcomes.forEach((outcome, at) => noteLost(this, calls[at], outcome));
     let worth = [];
     if (target.promises || this.cover.isNew(this.cover.look())) worth = calls.slice(0, outcomes.length);
     else if (this.cases.get(target.name).length < MOST_CASES) worth = calls.filter((_, index) => this.promising(target, outcomes[index]));

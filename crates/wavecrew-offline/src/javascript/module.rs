@@ -76,9 +76,27 @@ impl Source {
         }
     }
 
-    /// The file for suspected defects, which no framework collects by its name.
+    /// A new file for suspected defects, which no framework collects by its name. Those of earlier rounds stay as they are.
     pub fn quarantine_name(&self, folder: &Path) -> PathBuf {
-        folder.join(format!("quarantine-{}.{}", self.base, self.language()))
+        let mut names = (1..).map(|n| self.quarantine_of(folder, n));
+        names
+            .find(|path| !path.exists())
+            .expect("numbers do not run out")
+    }
+
+    fn quarantine_of(&self, folder: &Path, n: u32) -> PathBuf {
+        let more = if n > 1 { format!("-{n}") } else { String::new() };
+        folder.join(format!("quarantine-{}{more}.{}", self.base, self.language()))
+    }
+
+    /// What earlier rounds suspected, by the comments over their tests.
+    pub fn suspected(&self, folder: &Path) -> Vec<String> {
+        let files = (1..).map(|n| self.quarantine_of(folder, n));
+        files
+            .map_while(|path| fs::read_to_string(path).ok())
+            .flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
+            .filter(|line| line.starts_with("// "))
+            .collect()
     }
 
     fn ending(&self) -> String {

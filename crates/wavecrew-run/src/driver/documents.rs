@@ -3,6 +3,7 @@
 
 use super::claims::delivered;
 use super::expand::files_like;
+use super::suspected;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -46,6 +47,7 @@ pub fn sections(session: &Path, ledger: &Ledger) -> String {
             let _ = writeln!(text, "| `{path}` | {task} |");
         }
     }
+    text += &suspected::section(session, ledger);
     text += &commits(ledger);
     if let Some(trace) = trace(session, &ledger.team) {
         text += &trace.markdown();

@@ -17,6 +17,7 @@ mod pools;
 mod reporter;
 mod session;
 mod shorts;
+mod suspected;
 mod table;
 mod taping;
 mod trees;
