@@ -90,10 +90,13 @@ pub struct Usage {
 /// What a process and everything below it take.
 pub fn usage_of_tree(root: Pid) -> Usage {
     let below = descendants(root).into_iter().map(|entry| entry.pid);
-    below.chain([root]).filter_map(usage).fold(Usage::default(), |sum, one| Usage {
-        resident: sum.resident + one.resident,
-        processor: sum.processor + one.processor,
-    })
+    below
+        .chain([root])
+        .filter_map(usage)
+        .fold(Usage::default(), |sum, one| Usage {
+            resident: sum.resident + one.resident,
+            processor: sum.processor + one.processor,
+        })
 }
 
 fn usage(pid: Pid) -> Option<Usage> {

@@ -93,7 +93,7 @@ async function examplesThatDisagree(search) {
   for (const target of search.found) {
     for (const { args, claim } of target.claims) {
       const call = { target, args, steps: [] };
-      if (search.skip.has(shown(call))) continue;
+      if (search.skip.has(search.label(call))) continue;
       const outcome = await tried(search, call);
       if (!outcome || !outcome.result || outcome.result.kind !== 'value') continue;
       const [wanted] = search.evaluator.of([claim]);
@@ -132,7 +132,7 @@ async function roundTrip(search, there, back) {
   const failures = [];
   let successes = 0;
   const known = search.cases.get(there.name).filter((found) => found.args.length === 1 && found.outcome.result.kind === 'value');
-  const fresh = Array.from({ length: 60 }, () => search.made.fresh(there)).filter((call) => call.args.length === 1 && !search.skip.has(shown(call)));
+  const fresh = Array.from({ length: 60 }, () => search.made.fresh(there)).filter((call) => call.args.length === 1 && !search.skip.has(search.label(call)));
   for (const call of [...known, ...fresh]) {
     const [param] = there.params;
     if (param.typed && !isOf(valueOf(search, call.args[0]), param.type)) continue;

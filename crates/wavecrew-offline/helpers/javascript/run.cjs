@@ -102,8 +102,10 @@ function thrown(error) {
 
 // Values of sources that tests hold. Compiled texts are kept: the same arguments come again and again.
 class Evaluator {
-  constructor(subject) {
+  // `mended` puts back what calls replaced of the language, and names it.
+  constructor(subject, mended) {
     this.subject = subject;
+    this.mended = mended;
     this.compiled = new Map();
   }
 
@@ -247,7 +249,14 @@ async function waited(call, evaluator) {
 }
 
 function direct(call, evaluator) {
-  return call.target.kind === 'function' ? plainly(call, evaluator) : driven(call, evaluator);
+  let outcome = null;
+  try {
+    outcome = call.target.kind === 'function' ? plainly(call, evaluator) : driven(call, evaluator);
+  } finally {
+    const changed = evaluator.mended();
+    if (changed !== null) outcome = { steps: [], effects: [], getters: [], result: { kind: 'forbidden', text: `the code changes ${changed}` } };
+  }
+  return outcome;
 }
 
 // A call that is known to end, without a watch.

@@ -223,7 +223,9 @@ fn watch(mut command: Command, limit: &Limit<'_>) -> Result<Ran, OfflineError> {
             ended = Ended::TooBig;
             break;
         }
-        let stuck = limit.trail.is_some_and(|trail| progress.is_stuck(trail, usage.processor));
+        let stuck = limit
+            .trail
+            .is_some_and(|trail| progress.is_stuck(trail, usage.processor));
         if stuck || Instant::now() >= until {
             ended = Ended::Hung;
             break;

@@ -194,7 +194,11 @@ fn quarantined(request: &Request, source: &Source, found: &Found) -> Result<Vec<
         return Ok(Vec::new());
     }
     let path = source.quarantine_name(&request.layer_folder);
-    let tests: Vec<&str> = found.defects.iter().map(|suspect| suspect.test.as_str()).collect();
+    let tests: Vec<&str> = found
+        .defects
+        .iter()
+        .map(|suspect| suspect.test.as_str())
+        .collect();
     let text = format!("{}\n\n{}\n", found.quarantine_top.join("\n"), tests.join("\n\n"));
     fs::write(&path, text)?;
     let defect = |suspect: &Suspect| Defect {
@@ -247,7 +251,10 @@ fn look(
         return Ok(Ok(found));
     }
     let trail = fs::read_to_string(&trail).unwrap_or_default();
-    let last: Option<Last> = trail.lines().next().and_then(|line| serde_json::from_str(line).ok());
+    let last: Option<Last> = trail
+        .lines()
+        .next()
+        .and_then(|line| serde_json::from_str(line).ok());
     Ok(Err(match (ran.ended, last) {
         (Ended::Hung, Some(last)) => Trouble::Hung(last),
         (Ended::Hung, None) => Trouble::HungLoading,
@@ -315,7 +322,40 @@ fn text(top: &[String], tests: &[Test]) -> String {
         .iter()
         .map(|(name, bodies)| format!("describe('{name}', () => {{\n{}\n}});", bodies.join("\n\n")))
         .collect();
-    format!("{}\n\n{}\n", top.join("\n"), blocks.join("\n\n"))
+    let blocks = blocks.join("\n\n");
+    let top: Vec<String> = top.iter().filter_map(|line| needed(line, &blocks)).collect();
+    format!("{}\n\n{blocks}\n", top.join("\n"))
+}
+
+/// A line of imports without the names that no test mentions; nothing where none is left.
+fn needed(line: &str, body: &str) -> Option<String> {
+    let whole = || Some(line.to_owned());
+    let framework = ["'vitest';", "'@jest/globals';"];
+    let (Some(open), Some(close)) = (line.find("{ "), line.find(" }")) else {
+        return whole();
+    };
+    if line.starts_with("//") || framework.iter().any(|name| line.ends_with(name)) {
+        return whole();
+    }
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    let mentioned = |name: &str| {
+        body.match_indices(name)
+            .any(|(at, _)| !body[..at].ends_with(is_part) && !body[at + name.len()..].starts_with(is_part))
+    };
+    let kept: Vec<&str> = line[open + 2..close]
+        .split(", ")
+        .filter(|name| mentioned(name))
+        .collect();
+    match (kept.is_empty(), line[..open].strip_suffix(", ")) {
+        (false, _) => Some(format!(
+            "{}{{ {} }}{}",
+            &line[..open],
+            kept.join(", "),
+            &line[close + 2..]
+        )),
+        (true, Some(default)) => Some(format!("{default}{}", &line[close + 2..])),
+        (true, None) => None,
+    }
 }
 
 fn left_out(file: &Path, why: String) -> Module {
@@ -326,5 +366,33 @@ fn left_out(file: &Path, why: String) -> Module {
             why,
         }],
         ..Module::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn imports_name_what_tests_mention() {
+        let body = "expect(pad('x')).toBe(padded);";
+        for (line, left) in [
+            (
+                "import { describe, expect, it } from 'vitest';",
+                Some("import { describe, expect, it } from 'vitest';"),
+            ),
+            (
+                "import { pad, trim } from '../src/a';",
+                Some("import { pad } from '../src/a';"),
+            ),
+            (
+                "import a, { trim } from '../src/a';",
+                Some("import a from '../src/a';"),
+            ),
+            ("const { trim } = require('../src/a');", None),
+            ("// Records { what } it does", Some("// Records { what } it does")),
+        ] {
+            assert_eq!(needed(line, body).as_deref(), left);
+        }
     }
 }

@@ -18,11 +18,7 @@ pub fn section(session: &Path, ledger: &Ledger) -> String {
     let found = board.read().map(|board| board.entries).unwrap_or_default();
     let believed = |entry: &&Discovery| ledger.checked(&entry.worker) != Some(Checked::Contradicted);
     let mut lines: Vec<String> = Vec::new();
-    for entry in found
-        .iter()
-        .filter(|entry| entry.kind == DEFECT)
-        .filter(believed)
-    {
+    for entry in found.iter().filter(|entry| entry.kind == DEFECT).filter(believed) {
         let line = told(&entry.data);
         if !lines.contains(&line) {
             lines.push(line);

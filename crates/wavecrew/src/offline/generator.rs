@@ -132,10 +132,7 @@ fn tell(facts: &Facts, modules: &[Module]) {
         let source = source.to_string_lossy();
         for written in &module.written {
             let fields = [
-                (
-                    "file",
-                    json!(inside(facts, &written.path)),
-                ),
+                ("file", json!(inside(facts, &written.path))),
                 ("source_file", json!(source)),
                 ("test_count", json!(written.tests.len())),
             ];
@@ -160,7 +157,12 @@ fn tell(facts: &Facts, modules: &[Module]) {
 /// What could not be tried, with its reason.
 fn left_out(facts: &Facts, modules: &[Module]) -> Vec<String> {
     let of = |module: &Module| {
-        let file = module.file.strip_prefix(&facts.tree).unwrap_or(&module.file).display().to_string();
+        let file = module
+            .file
+            .strip_prefix(&facts.tree)
+            .unwrap_or(&module.file)
+            .display()
+            .to_string();
         let whole = module.file.display().to_string();
         let line = move |left: &LeftOut| {
             if left.what == whole {
