@@ -27,6 +27,8 @@ const MOST_MEMORY: u64 = 2 << 30;
 /// Processor time of one call, and of loading a module, after which nobody waits for it any more.
 const STUCK: Duration = Duration::from_secs(15);
 const STUCK_LOADING: Duration = Duration::from_secs(30);
+/// What vitest says when its own processes did not come up in time.
+const NOT_STARTED: &str = "Failed to start forks worker";
 
 pub enum Runner {
     Vitest { root: PathBuf, program: PathBuf },
@@ -149,7 +151,14 @@ impl Runner {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
-        watch(command, limit)
+        watch(&mut command, limit).and_then(|ran| {
+            // A machine that is too busy is no fault of the module.
+            if ran.complaint.contains(NOT_STARTED) {
+                watch(&mut command, limit)
+            } else {
+                Ok(ran)
+            }
+        })
     }
 
     fn command(&self, paths: &[PathBuf], report: Option<&Path>) -> Command {
@@ -192,7 +201,7 @@ impl Runner {
 }
 
 /// Runs a command to its end, or until its time is up; nothing of it is left either way.
-fn watch(mut command: Command, limit: &Limit<'_>) -> Result<Ran, OfflineError> {
+fn watch(command: &mut Command, limit: &Limit<'_>) -> Result<Ran, OfflineError> {
     let program = PathBuf::from(command.get_program());
     let child = command
         .spawn()

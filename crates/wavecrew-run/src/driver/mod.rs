@@ -17,7 +17,6 @@ mod pools;
 mod reporter;
 mod session;
 mod shorts;
-mod suspected;
 mod table;
 mod taping;
 mod trees;

@@ -139,15 +139,16 @@ fn tell(facts: &Facts, modules: &[Module]) {
             facts.discover("test_generated", fields);
         }
         for defect in &module.defects {
+            let mut description = format!("{}: {}", defect.call, defect.what);
+            if let Some(test) = &defect.quarantine {
+                let test = test.strip_prefix(&facts.session).unwrap_or(test);
+                let _ = write!(description, "; a test shows it in {}", test.display());
+            }
             let fields = [
                 ("file", json!(source)),
                 ("line", json!(defect.line)),
                 ("pattern", json!(defect.kind)),
-                ("description", json!(format!("{}: {}", defect.call, defect.what))),
-                (
-                    "quarantine",
-                    json!(defect.quarantine.as_ref().map(|path| inside(facts, path))),
-                ),
+                ("description", json!(description)),
             ];
             facts.discover("defect_found", fields);
         }
