@@ -8,9 +8,13 @@ use std::fs;
 use std::path::Path;
 use wavecrew_core::claim::{PlannedTask, Trace};
 use wavecrew_core::engine::{Ledger, TreeState};
-use wavecrew_core::event::Status;
+use wavecrew_core::event::{Checked, Status};
 use wavecrew_core::team::{Content, Expansion, Team};
-use wavecrew_core::view::spending_table;
+use wavecrew_core::view::{one_line, spending_table};
+use wavecrew_store::SessionDir;
+
+/// The kind of discovery that has a section of its own.
+const DEFECT: &str = "defect_found";
 
 /// A file that a completed task delivered.
 pub struct Deliverable<'a> {
@@ -37,7 +41,8 @@ pub fn deliverables<'a>(session: &Path, ledger: &'a Ledger) -> Vec<Deliverable<'
 }
 
 /// Sections of the report that stand on the files of the session.
-pub fn sections(session: &Path, ledger: &Ledger) -> String {
+pub fn sections(dir: &SessionDir, ledger: &Ledger) -> String {
+    let session = dir.path();
     let mut text = String::new();
     let deliverables = deliverables(session, ledger);
     if !deliverables.is_empty() {
@@ -46,11 +51,46 @@ pub fn sections(session: &Path, ledger: &Ledger) -> String {
             let _ = writeln!(text, "| `{path}` | {task} |");
         }
     }
+    text += &defects(dir, ledger);
     text += &commits(ledger);
     if let Some(trace) = trace(session, &ledger.team) {
         text += &trace.markdown();
     }
     text + &spending_table(ledger)
+}
+
+/// Defects that workers wrote down, the last word on each place. Tasks whose claims were false have no say.
+fn defects(dir: &SessionDir, ledger: &Ledger) -> String {
+    let Some(kind) = ledger.team.discoveries.iter().find(|kind| kind.name == DEFECT) else {
+        return String::new();
+    };
+    let key: Vec<String> = kind.key.iter().map(|field| format!("data.{field}")).collect();
+    let Ok(found) = dir.board().read() else {
+        return String::new();
+    };
+    let mut rows = String::new();
+    for entry in found.dedup(|kind| (kind == DEFECT).then_some(&key[..])).entries {
+        if entry.kind != DEFECT || ledger.checked(&entry.worker) == Some(Checked::Contradicted) {
+            continue;
+        }
+        let cell = |name: &str| {
+            let value = &entry.data[name];
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            one_line(&text).replace('|', "\\|")
+        };
+        let _ = writeln!(
+            rows,
+            "| `{}:{}` | {} | {} |",
+            cell("file"),
+            cell("line"),
+            cell("pattern"),
+            cell("description")
+        );
+    }
+    if rows.is_empty() {
+        return rows;
+    }
+    format!("\n## Suspected defects\n\n| Place | Pattern | What |\n| --- | --- | --- |\n{rows}")
 }
 
 /// Work that was merged, and work that could not be.

@@ -60,7 +60,7 @@ impl Driver<'_> {
         };
         atomic::write(&self.session.dir.results_csv(), &bytes)?;
         let mut report = report_markdown(ledger, &self.session.meta());
-        report += &documents::sections(self.session.dir.path(), ledger);
+        report += &documents::sections(&self.session.dir, ledger);
         atomic::write(&self.session.dir.context_md(), report.as_bytes())?;
         self.session.dir.write_info(&self.session.info)?;
         Ok((ending, self.engine.into_ledger()))

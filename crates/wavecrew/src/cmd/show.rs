@@ -27,7 +27,7 @@ impl Args {
         let view = SessionView::load(dir)?;
         let folder = shown_folder(&view.dir);
         let mut report = report_markdown(&view.ledger, &meta(&folder, &view.dir, view.info.as_ref()));
-        report += &documents::sections(view.dir.path(), &view.ledger);
+        report += &documents::sections(&view.dir, &view.ledger);
         if global.json {
             let id = view.dir.id();
             writeln!(
