@@ -154,4 +154,17 @@ fn a_shortage_of_the_machine_costs_time_not_tasks() {
     })
     .closed(2);
     assert_eq!(rig.error("A"), "The worker could not be started: no such program");
+
+    let options = Options {
+        max_attempts: u32::MAX,
+        ..Options::default()
+    };
+    let mut rig = Rig::with("id,description\nA,a\n", options);
+    rig.put(Input::SpawnFailed {
+        worker: WorkerId(1),
+        error: short(),
+    })
+    .closed(1)
+    .pass(2);
+    assert!(rig.said().ends_with("spawn A#2"));
 }
