@@ -3,7 +3,7 @@
 use divan::{Bencher, counter::ItemsCount};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
-use wavecrew_store::{Journal, SessionDir, TableFile, Token};
+use wavecrew_store::{Journal, SessionDir, TableFile};
 
 fn main() {
     divan::main();
@@ -90,9 +90,9 @@ fn group_commit(bencher: Bencher, batch: u32) {
 fn open_and_close_attempt(bencher: Bencher) {
     let dir = tempfile::tempdir().expect("a folder");
     let session = SessionDir::create(dir.path(), "s", &[]).expect("a session");
-    let (mut attempts, token) = (session.attempts(), Token::random().expect("randomness"));
+    let mut attempts = session.attempts();
     bencher.bench_local(|| {
-        attempts.open_attempt("TASK-1", 1, &token).expect("an attempt");
+        attempts.open_attempt("TASK-1", 1).expect("an attempt");
         attempts.close_attempt("TASK-1", 1).expect("an attempt")
     });
 }

@@ -3,7 +3,7 @@
 //! for [`Attempts`](crate::Attempts) to say.
 
 use crate::atomic;
-use crate::attempts::Token;
+use crate::attempts::random_name;
 use crate::error::{At, StoreError};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -35,7 +35,7 @@ impl Asks {
     /// The worker's side: asks, and returns the name under which the answer is found.
     pub fn put(&self, task: &str, attempt: u32, ask: &Ask) -> Result<String, StoreError> {
         fs::create_dir_all(&self.folder).at("create", &self.folder)?;
-        let name = format!("{}{}", prefix(task, attempt), Token::random()?.as_str());
+        let name = format!("{}{}", prefix(task, attempt), random_name()?);
         let text = serde_json::to_vec(ask).expect("plain data");
         atomic::write_volatile(&self.path(&name, ASKED), &text)?;
         Ok(name)

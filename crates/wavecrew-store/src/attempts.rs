@@ -1,36 +1,32 @@
 //! How a worker's report reaches the coordinator: as a file that exactly one process can put in place.
 //!
-//! An open attempt is the file `.run/{task}.{attempt}`, which holds its token. A report becomes visible as
-//! `.run/{task}.{attempt}.report` through link(2), which fails when the name is taken: the first one wins.
+//! An open attempt is a file that holds its token ([`slots`]). A report becomes visible as `.run/{task}.{attempt}.report`
+//! through link(2), which fails when the name is taken: the first one wins.
 //! Closing takes the token out of its file while no reporter is on its way; if one is, an empty file takes the
 //! report's name first. Either the report was first, or every later one is refused, and the coordinator never waits for a
 //! worker that was stopped half-way. Refuses reports for attempts that are closed, were never opened, or carry
 //! another token.
 
+mod slots;
 mod token;
 
 use crate::atomic::{self, sync_folder};
 use crate::error::{At, StoreError};
 use crate::session::SessionDir;
-use std::collections::HashMap;
+use slots::Slots;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use wavecrew_core::id::check_task_id;
 
-pub use token::Token;
+pub use token::{Token, random_name};
 
 /// Larger reports are refused.
 pub const MAX_REPORT: usize = 1024 * 1024;
-
-/// More are opened again when they are closed.
-const MOST_HELD: usize = 64;
-
-/// In place of a token's first byte; no token has it.
-const VOID: &[u8] = b"-";
 
 /// The answer to a worker.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -94,11 +90,9 @@ pub struct Found {
 #[derive(Debug)]
 pub struct Attempts {
     folder: PathBuf,
-    /// Files of closed attempts, whose tokens are void. The next ones take them, because a file system is slow to make
-    /// files while others are deleted.
-    spares: Vec<(PathBuf, File)>,
-    /// Files of open attempts; only of some, for every one counts against the limit of open files.
-    held: HashMap<PathBuf, File>,
+    /// Known once an attempt was opened.
+    left_behind: Option<BTreeSet<String>>,
+    slots: Slots,
 }
 
 /// The worker's side: hands in `json` for one attempt.
@@ -117,8 +111,7 @@ pub fn submit(
         return refused(Refusal::TooLarge { size: json.len() });
     }
     let attempts = session.attempts();
-    let path = attempts.token_path(task, attempt);
-    let mut open = match attempts.admit(task, attempt, token)? {
+    let (mut open, path) = match attempts.admit(task, attempt, token)? {
         Ok(open) => open,
         Err(refusal) => return refused(refusal),
     };
@@ -131,9 +124,12 @@ pub fn submit(
     // Says to `close_attempt` that a reporter is on its way; from here it takes microseconds.
     open.lock_shared().at("lock", &path)?;
     open.rewind().at("read", &path)?;
-    if open.metadata().at("look at", &path)?.nlink() == 0 || !token.matches(&read_all(&mut open, &path)?) {
+    let holder = slots::holder(&mut open, &path)?;
+    let is_its_own = holder.is_some_and(|holder| holder.is(&name(task, attempt), token));
+    if open.metadata().at("look at", &path)?.nlink() == 0 || !is_its_own {
         return refused(Refusal::NotOpen);
     }
+    slots::knock(&open, &path)?;
     match fs::hard_link(draft.path(), &report) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -149,8 +145,8 @@ impl Attempts {
     pub(crate) fn in_folder(folder: PathBuf) -> Self {
         Self {
             folder,
-            spares: Vec::new(),
-            held: HashMap::new(),
+            left_behind: None,
+            slots: Slots::default(),
         }
     }
 
@@ -160,65 +156,78 @@ impl Attempts {
     }
 
     /// The file of the token, if it is the right one.
-    fn admit(&self, task: &str, attempt: u32, token: &Token) -> Result<Result<File, Refusal>, StoreError> {
+    fn admit(
+        &self,
+        task: &str,
+        attempt: u32,
+        token: &Token,
+    ) -> Result<Result<(File, PathBuf), Refusal>, StoreError> {
         // The id comes from outside and becomes a path.
         if check_task_id(task).is_err() {
             return Ok(Err(Refusal::NotOpen));
         }
-        let path = self.token_path(task, attempt);
-        let Some(mut open) = open_if_there(&path)? else {
-            return Ok(Err(Refusal::NotOpen));
-        };
-        let stored = read_all(&mut open, &path)?;
-        if token.matches(&stored) {
-            Ok(Ok(open))
-        } else if stored.starts_with(VOID) {
-            Ok(Err(Refusal::NotOpen))
-        } else {
-            Ok(Err(Refusal::WrongToken))
+        let name = name(task, attempt);
+        if let Some((mut file, path)) = slots::open_for(&self.folder, token)?
+            && slots::holder(&mut file, &path)?.is_some_and(|holder| holder.is(&name, token))
+        {
+            return Ok(Ok((file, path)));
         }
+        Ok(Err(match self.find(&name)? {
+            Some(_) => Refusal::WrongToken,
+            None => Refusal::NotOpen,
+        }))
     }
 
-    /// Lets the holder of `token` report. One small file, not synced: a power cut ends the attempt anyway.
-    pub fn open_attempt(&mut self, task: &str, attempt: u32, token: &Token) -> Result<(), StoreError> {
-        if taken(&self.report_path(task, attempt))?.is_some() {
+    /// The file of an open attempt, whoever opened it.
+    fn find(&self, attempt: &str) -> Result<Option<(File, PathBuf)>, StoreError> {
+        for number in self.names()?.iter().filter_map(|name| slots::parse_name(name)) {
+            let path = slots::path(&self.folder, number);
+            let opened = File::options().read(true).write(true).open(&path);
+            let Some(mut file) = if_there(opened, &path)? else {
+                continue;
+            };
+            if slots::holder(&mut file, &path)?.is_some_and(|holder| holder.attempt == attempt) {
+                return Ok(Some((file, path)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Lets the holder of the token report. One small write, not synced: a power cut ends the attempt anyway.
+    pub fn open_attempt(&mut self, task: &str, attempt: u32) -> Result<Token, StoreError> {
+        let name = name(task, attempt);
+        if self.left_behind()?.contains(&name) {
             return Err(StoreError::UnclaimedReport {
                 task: task.to_owned(),
                 attempt,
             });
         }
-        let path = self.token_path(task, attempt);
-        let file = match self.take_spare(&path)? {
-            Some(file) => file,
-            None => make_token_file(&path)?,
-        };
-        let token = token.as_str().as_bytes();
-        file.write_all_at(token, 0).at("write", &path)?;
-        if token.len() != Token::LENGTH {
-            // Nobody but tests has one; the file of the next is made anew.
-            file.set_len(token.len() as u64).at("write", &path)?;
-        } else if self.held.len() < MOST_HELD {
-            self.held.insert(path, file);
-        }
-        Ok(())
+        self.slots.take(&self.folder, name)
     }
 
-    /// A void file, in the place of the new one.
-    fn take_spare(&mut self, path: &Path) -> Result<Option<File>, StoreError> {
-        let Some((spare, file)) = self.spares.pop() else {
-            return Ok(None);
-        };
-        match fs::rename(spare, path) {
-            Ok(()) => Ok(Some(file)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error).at("create", path),
+    /// Attempts of another coordinator whose reports nobody has claimed. From now on nobody but this one opens attempts.
+    fn left_behind(&mut self) -> Result<&BTreeSet<String>, StoreError> {
+        if self.left_behind.is_none() {
+            let mut reports = BTreeSet::new();
+            for name in self.names()? {
+                if slots::parse_name(&name).is_some() {
+                    remove_if_there(&self.folder.join(name))?;
+                } else if let Some(attempt) = name.strip_suffix(".report") {
+                    reports.insert(attempt.to_owned());
+                }
+            }
+            self.left_behind = Some(reports);
         }
+        Ok(self.left_behind.as_ref().expect("it has just been looked at"))
     }
 
     /// The report, if there is one. It stays on disk until [`forget`](Self::forget), so that a crash does not
     /// lose it.
     pub fn take_report(&self, task: &str, attempt: u32) -> Result<Option<Vec<u8>>, StoreError> {
         let path = self.report_path(task, attempt);
+        if self.slots.is_silent(&name(task, attempt)) {
+            return Ok(None);
+        }
         let Some(mut file) = open_if_there(&path)? else {
             return Ok(None);
         };
@@ -252,27 +261,31 @@ impl Attempts {
 
     /// Ends an attempt: a report either got in before and is returned, or is refused from now on.
     pub fn close_attempt(&mut self, task: &str, attempt: u32) -> Result<Closed, StoreError> {
-        let path = self.token_path(task, attempt);
-        let held = self.held.remove(&path).map(Ok);
-        let of_usual_length = held.is_some();
-        let open = match held.unwrap_or_else(|| File::options().read(true).write(true).open(&path)) {
-            Ok(open) => open,
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                return Ok(Closed {
-                    report: self.take_report(task, attempt)?,
-                    stragglers: Stragglers::Perhaps,
-                });
-            }
-            Err(error) => return Err(error).at("open", &path),
+        let name = name(task, attempt);
+        let (slot, open, path) = match self.slots.give_up(&self.folder, &name)? {
+            Some((slot, file, path)) => (Some(slot), file, path),
+            None => match self.find(&name)? {
+                Some((file, path)) => (None, file, path),
+                None => {
+                    return Ok(Closed {
+                        report: self.take_report(task, attempt)?,
+                        stragglers: Stragglers::Perhaps,
+                    });
+                }
+            },
         };
         // A reporter holds the lock, shared, from its last look at the token's file until its report is in place.
         // With the lock in hand nobody is in between, and whoever comes later sees that the token is gone.
         if open.try_lock().is_ok() {
-            let report = self.take_report(task, attempt)?;
-            open.write_all_at(VOID, 0).at("close", &path)?;
+            let report = if slots::is_silent(&open) {
+                None
+            } else {
+                self.take_report(task, attempt)?
+            };
+            slots::void(&open, &path)?;
             open.unlock().at("close", &path)?;
-            if of_usual_length || open.metadata().at("look at", &path)?.len() == Token::LENGTH as u64 {
-                self.spares.push((path, open));
+            if let Some(slot) = slot {
+                self.slots.put_back(slot, open);
             }
             return Ok(Closed {
                 report,
@@ -324,8 +337,16 @@ impl Attempts {
     /// After a crash: closes every attempt that is still open and returns all reports that nobody has
     /// forgotten.
     pub fn recover(&mut self) -> Result<Vec<Found>, StoreError> {
-        for (task, attempt) in self.names()?.iter().filter_map(|name| parse_numbered(name)) {
-            let _ = self.close_attempt(task, attempt)?;
+        for number in self.names()?.iter().filter_map(|name| slots::parse_name(name)) {
+            let path = slots::path(&self.folder, number);
+            let Some(mut file) = open_if_there(&path)? else {
+                continue;
+            };
+            let holder = slots::holder(&mut file, &path)?;
+            if let Some((task, attempt)) = holder.as_ref().and_then(|holder| parse_numbered(&holder.attempt))
+            {
+                let _ = self.close_attempt(task, attempt)?;
+            }
         }
         let mut found = Vec::new();
         for name in self.names()? {
@@ -364,10 +385,6 @@ impl Attempts {
         names.collect::<io::Result<_>>().at("list", &self.folder)
     }
 
-    fn token_path(&self, task: &str, attempt: u32) -> PathBuf {
-        self.folder.join(format!("{task}.{attempt}"))
-    }
-
     fn report_path(&self, task: &str, attempt: u32) -> PathBuf {
         self.folder.join(format!("{task}.{attempt}.report"))
     }
@@ -385,16 +402,9 @@ impl Attempts {
     }
 }
 
-/// Also in place of a file left by a crash: who still has that one open stays out.
-fn make_token_file(path: &Path) -> Result<File, StoreError> {
-    remove_if_there(path)?;
-    File::options()
-        .read(true)
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)
-        .at("create", path)
+/// What all files of an attempt are named after.
+fn name(task: &str, attempt: u32) -> String {
+    format!("{task}.{attempt}")
 }
 
 fn reason_path(rejected: &Path) -> PathBuf {
@@ -429,11 +439,15 @@ fn is_of_an_attempt(name: &str) -> bool {
         }
         _ => name,
     };
-    parse_numbered(numbered).is_some()
+    parse_numbered(numbered).is_some() || slots::parse_name(name).is_some()
 }
 
 fn open_if_there(path: &Path) -> Result<Option<File>, StoreError> {
-    match File::open(path) {
+    if_there(File::open(path), path)
+}
+
+fn if_there(opened: io::Result<File>, path: &Path) -> Result<Option<File>, StoreError> {
+    match opened {
         Ok(file) => Ok(Some(file)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).at("open", path),

@@ -26,7 +26,7 @@ pub mod table_file;
 pub mod wisdom;
 
 pub use asks::{Ask, Asks};
-pub use attempts::{Attempts, Closed, Found, Refusal, Submitted, Token, submit};
+pub use attempts::{Attempts, Closed, Found, Refusal, Submitted, Token, random_name, submit};
 pub use board::{Discoveries, Discovery, DiscoveryBoard};
 pub use bounded_log::{BoundedLog, LogSummary};
 pub use bus::{Message, MessageBus};

@@ -127,6 +127,8 @@ pub struct Driver<'a> {
     pools: PoolKeeper,
     table: TableKeeper,
     committer: Committer,
+    /// The work of some task is merged.
+    any_merged: bool,
     /// Reports of the channel that may be removed once their results are durable.
     settled: Vec<(String, u32, wavecrew_store::Closed)>,
     process_news: UnboundedSender<ProcessNews>,
@@ -227,6 +229,7 @@ impl<'a> Driver<'a> {
             pools: PoolKeeper::new(&surface.pools, clock.now()),
             table: TableKeeper::start(table, syncer.clone(), news_out.clone()),
             committer: Committer::start(syncer, news_out),
+            any_merged: trees::any_merged(engine.ledger()),
             session,
             engine,
             surface,
@@ -312,6 +315,10 @@ impl<'a> Driver<'a> {
                 _ = hangup.recv() => self.inputs.push_back(Input::Stop(StopKind::Interrupt)),
                 _ = ticks.tick() => self.tick()?,
                 _ = grows.tick(), if !self.young.is_empty() => self.watch_the_grown(),
+                () = std::future::ready(()), if self.session.journal.has_unwritten() => {
+                    self.session.journal.flush()?;
+                    self.committer.wake();
+                }
             }
         }
     }
@@ -479,8 +486,13 @@ impl<'a> Driver<'a> {
         if events.is_empty() {
             return Ok(());
         }
-        self.session.journal.append(events)?;
-        self.committer.wake();
+        if events.iter().all(|event| matches!(event, Event::Spawned { .. })) {
+            // Of use to who comes after a crash: it may wait for the next event of a busy run, but no longer.
+            self.session.journal.append_later(events)?;
+        } else {
+            self.session.journal.append(events)?;
+            self.committer.wake();
+        }
         for event in events.drain(..) {
             if matches!(
                 event,
@@ -494,8 +506,10 @@ impl<'a> Driver<'a> {
             ) {
                 self.table.mark_dirty();
             }
-            if let Event::Judged { .. } = event {
-                self.write_loop_state()?;
+            match event {
+                Event::Judged { .. } => self.write_loop_state()?,
+                Event::TreeMerged { .. } => self.any_merged = true,
+                _ => {}
             }
             self.announce(&event);
             self.tape_event(&event);

@@ -19,7 +19,7 @@ use wavecrew_core::engine::{
 };
 use wavecrew_core::prompt::{Briefing, Revision, first_message, resumed_message};
 use wavecrew_core::team::Workspace;
-use wavecrew_store::{StoreError, Token, atomic};
+use wavecrew_store::{StoreError, atomic};
 
 impl Driver<'_> {
     pub(super) fn perform(&mut self, actions: Vec<Action>) -> Result<(), DriveError> {
@@ -50,7 +50,10 @@ impl Driver<'_> {
             } => {
                 let (ledger, dir) = (self.engine.ledger(), &self.session.dir);
                 let state = self.workers.get(&worker);
-                let apart = |path: &str| super::trees::file_beside(&self.session, ledger, path);
+                let apart = |path: &str| {
+                    let file = || super::trees::file_beside(&self.session, path);
+                    self.any_merged.then(file).flatten()
+                };
                 let verdict = super::claims::check(
                     dir.path(),
                     state.map_or(&self.session.project, |state| &state.folder),
@@ -172,8 +175,7 @@ impl Driver<'_> {
             Memory::None => String::new(),
             Memory::Named | Memory::Own => conversation_id()?,
         };
-        let token = Token::random()?;
-        self.attempts.open_attempt(id, attempt, &token)?;
+        let token = self.attempts.open_attempt(id, attempt)?;
         let limit = self
             .session
             .log_bytes
@@ -225,8 +227,8 @@ impl Driver<'_> {
             why: &rework.why,
             brief: brief.as_deref().unwrap_or_default(),
         });
-        let beside = (assignment.workspace == Workspace::Project)
-            .then(|| super::trees::beside(&self.session, ledger))
+        let beside = (self.any_merged && assignment.workspace == Workspace::Project)
+            .then(|| super::trees::beside(&self.session))
             .flatten();
         first_message(&Briefing {
             team: &ledger.team,

@@ -2,7 +2,9 @@
 //! their own, as all others do; after many in a row, the text of each goes into a pack, because making and removing files
 //! would cost more than the workers. While such a worker runs, its files have names that workers take in turns.
 
-use super::files::{make_private, scratch_folder, write_prompt};
+use super::files::{make_private, read_result_file, scratch_folder, write_prompt};
+use rustix::fs::{Access, AtFlags, accessat};
+use rustix::io::Errno;
 use std::fs::{self, File};
 use std::io::{self, Seek, Write};
 use std::os::fd::OwnedFd;
@@ -19,6 +21,8 @@ pub(super) struct Shorts {
     prompts: Pack,
     logs: Pack,
     folder: PathBuf,
+    /// The same once it is there: from here the way to its files is short.
+    opened: Option<File>,
     /// Short workers since the last one that was not.
     in_a_row: usize,
     /// Files that no worker has now.
@@ -64,6 +68,7 @@ impl Shorts {
             prompts: Pack::in_folder(session.prompts_folder()),
             logs: Pack::in_folder(session.logs_folder()),
             folder: scratch_folder(session),
+            opened: None,
             in_a_row: 0,
             free: Vec::new(),
             shared: 0,
@@ -101,6 +106,7 @@ impl Shorts {
         self.prompts.add(&name.to_string_lossy(), text.as_bytes())?;
         if shared.length == 0 {
             make_private(&self.folder)?;
+            self.opened = File::open(&self.folder).ok();
         }
         let failed = |source| StoreError::Io {
             operation: "write",
@@ -110,6 +116,17 @@ impl Shorts {
         let file = overwrite(&place.prompt, text, shared.length).map_err(failed)?;
         shared.length = text.len();
         Ok(file.into())
+    }
+
+    /// What the worker left in one of its files, if anything.
+    pub fn read(&self, place: &Place, file: &Path) -> Result<Option<String>, StoreError> {
+        // Most leave nothing, and where the files are shared it is cheap to see that.
+        if let (Some(_), Some(folder), Some(name)) = (&place.shared, &self.opened, file.file_name())
+            && accessat(folder, name, Access::EXISTS, AtFlags::empty()) == Err(Errno::NOENT)
+        {
+            return Ok(None);
+        }
+        read_result_file(file)
     }
 
     /// The worker with these files is gone.

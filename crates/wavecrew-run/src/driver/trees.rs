@@ -72,20 +72,21 @@ pub(super) fn of(session: &OpenSession) -> SessionTrees {
 }
 
 /// The commit with what is merged, if that is not in the checkout.
-pub(super) fn beside(session: &OpenSession, ledger: &Ledger) -> Option<String> {
-    let merged = |task: TaskIx| {
-        let tree = ledger.task(task).tree.as_deref();
-        tree.is_some_and(|tree| matches!(tree.state, TreeState::Merged { .. }))
-    };
-    if !ledger.plan().tasks().any(merged) {
-        return None;
-    }
+pub(super) fn beside(session: &OpenSession) -> Option<String> {
     of(session).beside().ok()?
 }
 
+/// Whether the work of any task is merged. Looks at all of them.
+pub(super) fn any_merged(ledger: &Ledger) -> bool {
+    ledger.plan().tasks().any(|task| {
+        let tree = ledger.task(task).tree.as_deref();
+        tree.is_some_and(|tree| matches!(tree.state, TreeState::Merged { .. }))
+    })
+}
+
 /// A file of work that is merged, if that is not in the checkout.
-pub(super) fn file_beside(session: &OpenSession, ledger: &Ledger, path: &str) -> Option<Vec<u8>> {
-    of(session).file_beside(&beside(session, ledger)?, path)
+pub(super) fn file_beside(session: &OpenSession, path: &str) -> Option<Vec<u8>> {
+    of(session).file_beside(&beside(session)?, path)
 }
 
 /// Removes trees of a wave's tasks in which nothing is left that is only there. What stays is told at the end.

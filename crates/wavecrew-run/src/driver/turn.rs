@@ -1,6 +1,6 @@
 //! Turns of a worker's conversation: how each is started, and what is made of its end.
 
-use super::files::{read_result_file, scratch_folder, write_files, write_prompt};
+use super::files::{scratch_folder, write_files, write_prompt};
 use super::output::Output;
 use super::worker::{Life, Unsaid, open_streams};
 use super::{DriveError, Driver, usage};
@@ -15,7 +15,7 @@ use wavecrew_core::engine::{Exit, Input, SpawnError, TurnEnd, Voice, WorkerId};
 use wavecrew_core::event::StopReason;
 use wavecrew_core::team::Access;
 use wavecrew_core::time::Timestamp;
-use wavecrew_store::{StoreError, Token};
+use wavecrew_store::{StoreError, random_name};
 
 /// How long an agent whose turn is cut short may take to keep its conversation.
 pub(super) const CUT_SHORT: Duration = Duration::from_secs(3);
@@ -230,7 +230,7 @@ impl Driver<'_> {
                 now,
             );
             if state.output.voice() == Voice::Quiet
-                && let Some(told) = read_result_file(&state.files.usage)?
+                && let Some(told) = self.shorts.read(&state.files, &state.files.usage)?
             {
                 usage::complete(&mut end, &told);
             }
@@ -328,7 +328,8 @@ impl Driver<'_> {
             self.tape_report(worker, &body);
             reports.push(body);
         }
-        if let Some(report) = read_result_file(&self.workers[&worker].files.result)? {
+        let files = &self.workers[&worker].files;
+        if let Some(report) = self.shorts.read(files, &files.result)? {
             let body = self.redactor.text(&report);
             self.tape_result_file(worker, &body);
             reports.push(body);
@@ -455,8 +456,7 @@ fn tools(words: &[String], env: &[(OsString, OsString)]) -> McpServer {
 
 /// An id for a conversation: random, in the form of a UUID.
 pub fn conversation_id() -> Result<String, StoreError> {
-    let random = Token::random()?;
-    let hex = random.as_str();
+    let hex = random_name()?;
     Ok(format!(
         "{}-{}-4{}-a{}-{}",
         &hex[..8],

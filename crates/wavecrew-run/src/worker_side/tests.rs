@@ -15,8 +15,7 @@ impl Place {
         let session = SessionDir::create(root.path(), "tst-x-20260308", &[]).unwrap();
         let text = Team::builtin_text(team).unwrap();
         fs::write(session.run_folder().join("team.toml"), text).unwrap();
-        let token = Token::random().unwrap();
-        session.attempts().open_attempt("A-1", 1, &token).unwrap();
+        let token = session.attempts().open_attempt("A-1", 1).unwrap();
         Self { root, session, token }
     }
 

@@ -7,21 +7,30 @@ struct Fixture {
     token: Token,
 }
 
+/// The file of the first token.
+const FIRST: &str = "token-1";
+
 impl Fixture {
-    fn new() -> Self {
-        let root = tempfile::tempdir().unwrap();
-        let session = SessionDir::create(root.path(), "s", &[]).unwrap();
-        Self {
-            _root: root,
-            session,
-            token: Token::random().unwrap(),
-        }
+    fn opened() -> Self {
+        Self::with_attempts().0
     }
 
-    fn opened() -> Self {
-        let fixture = Self::new();
-        fixture.attempts().open_attempt("A-1", 1, &fixture.token).unwrap();
-        fixture
+    /// With the coordinator's side that opened the attempt.
+    fn with_attempts() -> (Self, Attempts) {
+        let root = tempfile::tempdir().unwrap();
+        let session = SessionDir::create(root.path(), "s", &[]).unwrap();
+        let mut attempts = session.attempts();
+        let token = attempts.open_attempt("A-1", 1).unwrap();
+        let fixture = Self {
+            _root: root,
+            session,
+            token,
+        };
+        (fixture, attempts)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.session.run_folder().join(name)
     }
 
     fn attempts(&self) -> Attempts {
@@ -60,7 +69,7 @@ fn the_first_report_wins_and_survives_until_it_is_forgotten() {
     assert_eq!(fixture.submit("{\"n\":3}"), Submitted::Refused(Refusal::NotOpen));
     fixture.attempts().forget("A-1", 1, &closed).unwrap();
     assert_eq!(fixture.submit("{\"n\":4}"), Submitted::Refused(Refusal::NotOpen));
-    assert_eq!(fixture.files(), ["A-1.1"], "void");
+    assert_eq!(fixture.files(), [FIRST], "void");
 }
 
 #[test]
@@ -68,12 +77,17 @@ fn strangers_are_refused() {
     let fixture = Fixture::opened();
     let try_as =
         |task: &str, attempt, token: &Token| submit(&fixture.session, task, attempt, token, b"{}").unwrap();
-    let wrong = Token::random().unwrap();
-    assert_eq!(try_as("A-1", 1, &wrong), Submitted::Refused(Refusal::WrongToken));
-    assert_eq!(
-        try_as("A-1", 1, &Token::from_text("")),
-        Submitted::Refused(Refusal::WrongToken)
-    );
+    for wrong in [
+        Token::random(1).unwrap(),
+        Token::random(7).unwrap(),
+        Token::from_text(""),
+        Token::from_text("1"),
+        Token::from_text("1-"),
+        Token::from_text("/../A-1"),
+        Token::from_text(&format!("{}\n", fixture.token.as_str())),
+    ] {
+        assert_eq!(try_as("A-1", 1, &wrong), Submitted::Refused(Refusal::WrongToken));
+    }
     assert_eq!(
         try_as("A-1", 2, &fixture.token),
         Submitted::Refused(Refusal::NotOpen)
@@ -92,9 +106,13 @@ fn strangers_are_refused() {
 #[test]
 fn a_token_file_cut_short_by_a_power_cut_admits_nobody() {
     let fixture = Fixture::opened();
-    fs::write(fixture.session.run_folder().join("A-1.1"), "").unwrap();
-    let empty = submit(&fixture.session, "A-1", 1, &Token::from_text(""), b"{}").unwrap();
-    assert_eq!(empty, Submitted::Refused(Refusal::WrongToken));
+    let whole = fs::read(fixture.file(FIRST)).unwrap();
+    for left in [b"".as_slice(), &whole[..whole.len() - 1], &[0; 50]] {
+        fs::write(fixture.file(FIRST), left).unwrap();
+        assert_eq!(fixture.submit("{}"), Submitted::Refused(Refusal::NotOpen));
+        let empty = submit(&fixture.session, "A-1", 1, &Token::from_text(""), b"{}").unwrap();
+        assert_eq!(empty, Submitted::Refused(Refusal::NotOpen));
+    }
 }
 
 #[test]
@@ -111,8 +129,7 @@ fn empty_and_huge_reports_are_refused() {
 
 #[test]
 fn a_rejected_report_makes_room_for_the_next() {
-    let fixture = Fixture::opened();
-    let mut attempts = fixture.attempts();
+    let (fixture, mut attempts) = Fixture::with_attempts();
     assert_eq!(fixture.submit("bad"), Submitted::Accepted);
     assert_eq!(attempts.reject_report("A-1", 1, "not an object").unwrap(), 1);
     assert_eq!(attempts.take_report("A-1", 1).unwrap(), None);
@@ -125,39 +142,24 @@ fn a_rejected_report_makes_room_for_the_next() {
     assert_eq!(fixture.submit("{}"), Submitted::Accepted);
     let closed = attempts.close_attempt("A-1", 1).unwrap();
     attempts.forget("A-1", 1, &closed).unwrap();
-    assert_eq!(fixture.files(), ["A-1.1"], "void");
+    assert_eq!(fixture.files(), [FIRST], "void");
 }
 
 #[test]
 fn a_file_that_the_next_attempt_took_over_is_of_no_use_to_the_last_one() {
-    let fixture = Fixture::opened();
-    let mut attempts = fixture.attempts();
-    let inode = |name: &str| {
-        fs::metadata(fixture.session.run_folder().join(name))
-            .unwrap()
-            .ino()
-    };
-    let file = inode("A-1.1");
-    let closed = attempts.close_attempt("A-1", 1).unwrap();
-    assert_eq!(closed.report, None);
-    let spare = fs::read(fixture.session.run_folder().join("A-1.1")).unwrap();
-    assert!(!fixture.token.matches(&spare));
-    // Tokens of another length, too.
-    let tokens = [
-        ("B", Token::random().unwrap()),
-        ("C", Token::from_text("short")),
-        ("D", Token::random().unwrap()),
-        ("E", Token::from_text(&"long".repeat(20))),
-        ("F", Token::random().unwrap()),
-    ];
-    for (task, token) in tokens {
-        attempts.open_attempt(task, 1, &token).unwrap();
-        if task == "B" {
-            assert_eq!(inode("B.1"), file);
-        }
+    let (fixture, mut attempts) = Fixture::with_attempts();
+    let inode = || fs::metadata(fixture.file(FIRST)).unwrap().ino();
+    let file = inode();
+    assert_eq!(attempts.close_attempt("A-1", 1).unwrap().report, None);
+    // Names that are shorter, longer, and as long.
+    for task in ["B", "C-long-name", "C", "D-1"] {
+        let token = attempts.open_attempt(task, 1).unwrap();
+        assert_eq!(inode(), file);
         assert_eq!(fixture.submit("{}"), Submitted::Refused(Refusal::NotOpen));
         let stolen = submit(&fixture.session, task, 1, &fixture.token, b"{}").unwrap();
         assert_eq!(stolen, Submitted::Refused(Refusal::WrongToken));
+        let for_another = submit(&fixture.session, "A-1", 1, &token, b"{}").unwrap();
+        assert_eq!(for_another, Submitted::Refused(Refusal::NotOpen));
         let own = submit(&fixture.session, task, 1, &token, b"{}").unwrap();
         assert_eq!(own, Submitted::Accepted);
         let closed = attempts.close_attempt(task, 1).unwrap();
@@ -166,41 +168,70 @@ fn a_file_that_the_next_attempt_took_over_is_of_no_use_to_the_last_one() {
 }
 
 #[test]
+fn one_worker_cannot_report_for_another() {
+    let (fixture, mut attempts) = Fixture::with_attempts();
+    let other = attempts.open_attempt("B", 1).unwrap();
+    for (task, token) in [("A-1", &other), ("B", &fixture.token)] {
+        let stolen = submit(&fixture.session, task, 1, token, b"{}").unwrap();
+        assert_eq!(stolen, Submitted::Refused(Refusal::WrongToken));
+    }
+    assert_eq!(fixture.submit("{}"), Submitted::Accepted);
+}
+
+#[test]
+fn many_more_attempts_than_files_are_held_open() {
+    let (fixture, mut attempts) = Fixture::with_attempts();
+    for round in 1..3 {
+        let tokens: Vec<Token> = (0..100)
+            .map(|n| attempts.open_attempt(&format!("T{n}"), round).unwrap())
+            .collect();
+        for (n, token) in tokens.iter().enumerate() {
+            let task = format!("T{n}");
+            let own = submit(&fixture.session, &task, round, token, b"{}").unwrap();
+            assert_eq!(own, Submitted::Accepted, "{task} of round {round}");
+            let closed = attempts.close_attempt(&task, round).unwrap();
+            assert_eq!(closed.report.as_deref(), Some(b"{}".as_slice()));
+            attempts.forget(&task, round, &closed).unwrap();
+            let late = submit(&fixture.session, &task, round, token, b"{}").unwrap();
+            assert_eq!(late, Submitted::Refused(Refusal::NotOpen));
+        }
+        assert_eq!(fixture.files().len(), 101, "taken in turns");
+    }
+}
+
+#[test]
 fn the_token_is_for_its_owner_only_and_never_printed() {
     let fixture = Fixture::opened();
-    let mode = fs::metadata(fixture.session.run_folder().join("A-1.1"))
-        .unwrap()
-        .permissions()
-        .mode();
+    let mode = fs::metadata(fixture.file(FIRST)).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     assert_eq!(format!("{:?}", fixture.token), "Token(..)");
-    assert_eq!(fixture.token.as_str().len(), 32);
+    assert_eq!(fixture.token.as_str().len(), "1-".len() + 32);
 }
 
 #[test]
 fn an_attempt_opened_again_after_a_crash_has_a_new_token() {
     let fixture = Fixture::opened();
-    let mut old = File::open(fixture.session.run_folder().join("A-1.1")).unwrap();
-    let token = Token::random().unwrap();
-    fixture.attempts().open_attempt("A-1", 1, &token).unwrap();
+    let mut old = File::open(fixture.file(FIRST)).unwrap();
+    let before = fs::read(fixture.file(FIRST)).unwrap();
+    let token = fixture.attempts().open_attempt("A-1", 1).unwrap();
     assert_eq!(fixture.submit("{}"), Submitted::Refused(Refusal::WrongToken));
     assert_eq!(
         read_all(&mut old, Path::new("old")).unwrap(),
-        fixture.token.as_str().as_bytes(),
+        before,
         "another file"
     );
     assert_eq!(
         submit(&fixture.session, "A-1", 1, &token, b"{}").unwrap(),
         Submitted::Accepted
     );
-    let error = fixture.attempts().open_attempt("A-1", 1, &token).unwrap_err();
+    let error = fixture.attempts().open_attempt("A-1", 1).unwrap_err();
     assert!(matches!(error, StoreError::UnclaimedReport { .. }), "{error}");
 }
 
 #[test]
 fn closing_does_not_wait_for_a_stopped_reporter_and_keeps_it_out() {
     let fixture = Fixture::opened();
-    let stopped = File::open(fixture.session.run_folder().join("A-1.1")).unwrap();
+    let stopped = File::open(fixture.file(FIRST)).unwrap();
     stopped.lock_shared().unwrap();
     let closed = fixture.attempts().close_attempt("A-1", 1).unwrap();
     assert_eq!(closed.report, None);
@@ -217,7 +248,7 @@ fn closing_does_not_wait_for_a_stopped_reporter_and_keeps_it_out() {
 #[test]
 fn a_reported_name_stays_taken_while_a_second_reporter_is_stopped() {
     let fixture = Fixture::opened();
-    let stopped = File::open(fixture.session.run_folder().join("A-1.1")).unwrap();
+    let stopped = File::open(fixture.file(FIRST)).unwrap();
     stopped.lock_shared().unwrap();
     assert_eq!(fixture.submit("{}"), Submitted::Accepted);
     let closed = fixture.attempts().close_attempt("A-1", 1).unwrap();
@@ -231,17 +262,16 @@ fn a_reported_name_stays_taken_while_a_second_reporter_is_stopped() {
 
 #[test]
 fn after_a_crash_reports_are_found_and_the_rest_is_refused() {
-    let fixture = Fixture::opened();
-    let mut attempts = fixture.attempts();
-    for task in ["B.2", "C"] {
-        attempts.open_attempt(task, 3, &fixture.token).unwrap();
-    }
+    let (fixture, mut attempts) = Fixture::with_attempts();
+    let [b, c] = ["B.2", "C"].map(|task| attempts.open_attempt(task, 3).unwrap());
     assert_eq!(fixture.submit("one"), Submitted::Accepted);
     assert_eq!(
-        submit(&fixture.session, "B.2", 3, &fixture.token, b"two").unwrap(),
+        submit(&fixture.session, "B.2", 3, &b, b"two").unwrap(),
         Submitted::Accepted
     );
     let _ = attempts.close_attempt("B.2", 3).unwrap();
+    // From here on by another coordinator.
+    let mut attempts = fixture.attempts();
     let found = |task: &str, attempt, report: &str| Found {
         task: task.into(),
         attempt,
@@ -249,7 +279,7 @@ fn after_a_crash_reports_are_found_and_the_rest_is_refused() {
     };
     let expected = [found("A-1", 1, "one"), found("B.2", 3, "two")];
     assert_eq!(attempts.recover().unwrap(), expected);
-    let late = submit(&fixture.session, "C", 3, &fixture.token, b"late").unwrap();
+    let late = submit(&fixture.session, "C", 3, &c, b"late").unwrap();
     assert_eq!(late, Submitted::Refused(Refusal::NotOpen));
     assert_eq!(attempts.recover().unwrap(), expected, "until they are swept");
     attempts.sweep().unwrap();
@@ -265,6 +295,8 @@ fn a_sweep_leaves_other_files_alone() {
         "B.2.rejected-1",
         "B.2.rejected-1.reason",
         "B.2.report",
+        // As earlier versions named it.
+        "B.2",
         "notes",
     ] {
         fs::write(fixture.session.run_folder().join(name), "x").unwrap();
@@ -300,12 +332,11 @@ fn of_many_reporters_one_is_accepted() {
 
 #[test]
 fn a_report_racing_with_the_close_is_returned_or_refused_never_both() {
-    let fixture = Fixture::new();
-    let mut attempts = fixture.attempts();
-    for attempt in 0..100 {
-        attempts.open_attempt("A-1", attempt, &fixture.token).unwrap();
+    let (fixture, mut attempts) = Fixture::with_attempts();
+    for attempt in 2..102 {
+        let token = attempts.open_attempt("A-1", attempt).unwrap();
         let (answers, closed) = std::thread::scope(|scope| {
-            let report = || submit(&fixture.session, "A-1", attempt, &fixture.token, b"{}").unwrap();
+            let report = || submit(&fixture.session, "A-1", attempt, &token, b"{}").unwrap();
             let (one, two) = (scope.spawn(report), scope.spawn(report));
             // At once, when a report is being written, and when it is in place.
             let sign = ["", ".tmp-", ".report"][attempt as usize % 3];

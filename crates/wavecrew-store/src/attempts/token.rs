@@ -9,22 +9,14 @@ use std::path::Path;
 pub struct Token(String);
 
 impl Token {
-    /// Of a random one.
-    pub(super) const LENGTH: usize = 32;
+    /// Random behind the number of the file that holds it.
+    pub(super) fn random(slot: u32) -> Result<Self, StoreError> {
+        Ok(Self(format!("{slot:x}-{}", random_name()?)))
+    }
 
-    /// 128 random bits.
-    pub fn random() -> Result<Self, StoreError> {
-        let mut bytes = [0; 16];
-        let mut filled = 0;
-        while filled < bytes.len() {
-            let flags = rustix::rand::GetRandomFlags::empty();
-            match rustix::rand::getrandom(&mut bytes[filled..], flags) {
-                Ok(count) => filled += count,
-                Err(rustix::io::Errno::INTR) => {}
-                Err(errno) => return Err(errno).at("read", Path::new("the system's random source")),
-            }
-        }
-        Ok(Self(format!("{:032x}", u128::from_be_bytes(bytes))))
+    /// The number of its file, as far as anybody's word goes.
+    pub(super) fn slot(&self) -> Option<u32> {
+        u32::from_str_radix(self.0.split_once('-')?.0, 16).ok()
     }
 
     pub fn from_text(text: &str) -> Self {
@@ -46,6 +38,21 @@ impl Token {
                 .fold(0, |difference, (a, b)| difference | (a ^ b))
                 == 0
     }
+}
+
+/// 128 random bits as hex digits: a name that nobody else has or guesses.
+pub fn random_name() -> Result<String, StoreError> {
+    let mut bytes = [0; 16];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        let flags = rustix::rand::GetRandomFlags::empty();
+        match rustix::rand::getrandom(&mut bytes[filled..], flags) {
+            Ok(count) => filled += count,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(errno) => return Err(errno).at("read", Path::new("the system's random source")),
+        }
+    }
+    Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
 }
 
 /// Never shows the secret, so that it cannot reach a log.

@@ -87,11 +87,31 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
     /// Adds a batch in one write. It is durable after the next [`sync`](Self::sync), whole or not at all only
     /// then.
     pub fn append(&mut self, events: &[E]) -> Result<(), StoreError> {
+        self.append_later(events)?;
+        self.flush()
+    }
+
+    /// Adds events to the next batch, which the next append or flush writes.
+    pub fn append_later(&mut self, events: &[E]) -> Result<(), StoreError> {
         check(&self.poisoned, &self.path)?;
-        self.buffer.clear();
+        let whole = self.buffer.len();
         for event in events {
-            push_line(&mut self.buffer, event)?;
+            if let Err(error) = push_line(&mut self.buffer, event) {
+                self.buffer.truncate(whole);
+                return Err(error);
+            }
         }
+        Ok(())
+    }
+
+    /// Whether there is something to flush.
+    pub fn has_unwritten(&self) -> bool {
+        !self.buffer.is_empty()
+    }
+
+    /// Writes what was to be appended later.
+    pub fn flush(&mut self) -> Result<(), StoreError> {
+        check(&self.poisoned, &self.path)?;
         self.write_buffer()
     }
 
@@ -140,7 +160,6 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
     }
 
     fn write_header(&mut self) -> Result<(), StoreError> {
-        self.buffer.clear();
         push_line(
             &mut self.buffer,
             &recover::Header {
@@ -157,6 +176,7 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
         match (&*self.file).write_all(&self.buffer) {
             Ok(()) => {
                 self.len += self.buffer.len() as u64;
+                self.buffer.clear();
                 Ok(())
             }
             Err(error) => {

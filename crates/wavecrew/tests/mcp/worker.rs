@@ -1,13 +1,15 @@
 use crate::rpc::{Client, VERSION};
 use serde_json::{Value, json};
+use std::cell::RefCell;
 use std::fs;
 use std::path::PathBuf;
 use wavecrew_core::team::Team;
-use wavecrew_store::{SessionDir, Token};
+use wavecrew_store::{Attempts, SessionDir};
 
 struct Place {
     root: tempfile::TempDir,
     session: SessionDir,
+    attempts: RefCell<Attempts>,
 }
 
 impl Place {
@@ -19,13 +21,17 @@ impl Place {
             Team::builtin_text(team).unwrap(),
         )
         .unwrap();
-        Self { root, session }
+        let attempts = RefCell::new(session.attempts());
+        Self {
+            root,
+            session,
+            attempts,
+        }
     }
 
     /// A client of the worker of `task`, whose attempt is opened.
     fn worker(&self, task: &str, role: &str) -> Client {
-        let token = Token::random().unwrap();
-        self.session.attempts().open_attempt(task, 1, &token).unwrap();
+        let token = self.attempts.borrow_mut().open_attempt(task, 1).unwrap();
         self.with_token(task, role, token.as_str())
     }
 

@@ -18,12 +18,8 @@ impl Bench {
     fn new(team: &str) -> Self {
         let project = Project::new();
         let session = project.session("tst-x-20260308", team, ROWS);
-        let token = Token::random().expect("a token");
-        session
-            .dir
-            .attempts()
-            .open_attempt("STRATEGY-001", 1, &token)
-            .expect("the attempt is open");
+        let opened = session.dir.attempts().open_attempt("STRATEGY-001", 1);
+        let token = opened.expect("the attempt is open");
         Self {
             project,
             session,
