@@ -8,6 +8,7 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use rustix::process::{Pid, RawPid};
 use rustix::time::{ClockId, clock_gettime};
@@ -76,6 +77,51 @@ fn parse(pid: Pid, line: &[u8]) -> Option<Entry> {
         start_time,
         state,
     })
+}
+
+/// What a process has taken so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Memory that is really there, in bytes.
+    pub resident: u64,
+    pub processor: Duration,
+}
+
+/// What a process and everything below it take.
+pub fn usage_of_tree(root: Pid) -> Usage {
+    let below = descendants(root).into_iter().map(|entry| entry.pid);
+    below
+        .chain([root])
+        .filter_map(usage)
+        .fold(Usage::default(), |sum, one| Usage {
+            resident: sum.resident + one.resident,
+            processor: sum.processor + one.processor,
+        })
+}
+
+fn usage(pid: Pid) -> Option<Usage> {
+    let mut buffer = [0; 512];
+    let n = File::open(path(pid, "stat")).ok()?.read(&mut buffer).ok()?;
+    Some(Usage {
+        resident: parse_resident(&fs::read_to_string(path(pid, "status")).ok()?),
+        processor: parse_processor(&buffer[..n])?,
+    })
+}
+
+/// A process that has ended, but was not waited for, has no such line.
+fn parse_resident(status: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let number = line.and_then(|line| line.split_ascii_whitespace().next());
+    number.and_then(|number| number.parse().ok()).unwrap_or(0) * 1024
+}
+
+fn parse_processor(line: &[u8]) -> Option<Duration> {
+    let after = line.iter().rposition(|&b| b == b')')? + 1;
+    let fields = std::str::from_utf8(&line[after..]).ok()?.split_ascii_whitespace();
+    // From the state on, `utime` and `stime` are the 12th and 13th.
+    let mut fields = fields.skip(11);
+    let (user, system): (u64, u64) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+    Some(Duration::from_nanos((user + system) * TICK_NANOS))
 }
 
 /// All processes of the machine that this user may see.
@@ -199,6 +245,14 @@ mod tests {
             (e.parent, e.group, e.start_time, e.state),
             (5, 77, 987_654, State::Alive)
         );
+    }
+
+    #[test]
+    fn memory_and_processor_time_are_told() {
+        let line = b"77 (a) Z 1 (2)) S 5 77 77 0 -1 4194560 1 2 3 4 150 50 7 8 20 0 1 0 987654 1000000 3 9\n";
+        assert_eq!(parse_processor(line), Some(Duration::from_secs(2)));
+        assert_eq!(parse_resident("VmHWM:\t 9 kB\nVmRSS:\t    3 kB\n"), 3072);
+        assert!(usage_of_tree(rustix::process::getpid()).resident > 0);
     }
 
     #[test]

@@ -21,6 +21,8 @@ pub struct Outline {
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Callable {
     pub params: Vec<Param>,
+    /// Where it begins.
+    pub line: usize,
     /// Its source, to see how parameters are used.
     pub body: String,
 }
@@ -189,6 +191,7 @@ fn callable(node: Node<'_>, source: &str) -> Callable {
     }
     Callable {
         params,
+        line: node.start_position().row + 1,
         body: text(node, source).to_owned(),
     }
 }
@@ -304,6 +307,7 @@ mod tests {
         };
         assert_eq!(params("pad"), "text:string, width?:, ...rest:number[]");
         assert_eq!(params("pick"), "options:{ a, b }, key:");
+        assert_eq!(found.functions["pad"].line, 5);
         assert_eq!(params("join"), "items:string[], most:number");
         let cart = &found.classes["Cart"];
         assert_eq!(cart.constructor.as_ref().unwrap().params[0].name, "owner");

@@ -2,6 +2,9 @@
 //! and dates may differ. `WAVECREW_BLESS=1 cargo nextest run -p wavecrew --test readme` puts the real output there.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
+mod example_files;
+
+use example_files::{copy, examples};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -20,10 +23,7 @@ struct Project {
 impl Project {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        copy(
-            &root().join("examples/tour"),
-            &folder.path().join("examples/tour"),
-        );
+        copy(&examples().join("tour"), &folder.path().join("examples/tour"));
         Self { folder }
     }
 
@@ -85,19 +85,6 @@ impl Project {
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).unwrap();
-        }
-    }
 }
 
 /// The name of a session, which ends with the date.

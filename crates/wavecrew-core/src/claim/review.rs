@@ -312,7 +312,8 @@ impl Said {
                 ));
             }
             let entry = |row: &Vec<String>| head.iter().cloned().zip(row.iter().cloned()).collect();
-            let said = rows.iter().filter(|row| !says_nothing(&row.concat()));
+            let says = |cell: &String| !cell.trim().is_empty() && !says_nothing(cell);
+            let said = rows.iter().filter(|row| row.iter().any(says));
             entries.extend(said.map(entry));
         }
         for code in &self.code {

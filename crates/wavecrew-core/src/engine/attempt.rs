@@ -1,24 +1,19 @@
-//! Follows one worker from its start to its end: turns, reports, repair rounds.
+//! Follows one worker from its start to its end. What it says on the way is in `reports`.
 
 mod clocks;
 mod examine;
 mod outcome;
+mod reports;
 
 use self::outcome::Retry;
-use super::action::{Action, Assignment, Notice};
-use super::input::{Exit, SpawnError, TurnEnd, Verdict, Voice, WorkerId};
-use super::ledger::set;
+use super::Engine;
+use super::action::{Action, Assignment};
+use super::input::{SpawnError, Voice, WorkerId};
 use super::report::Report;
-use super::{Engine, judge};
-use crate::claim;
-use crate::event::{Checked, Event, ProcessId, Status, StopReason, TaskResult};
+use crate::event::{Event, ProcessId, Status, StopReason, TaskResult};
 use crate::id::TaskIx;
 use crate::team::{Examination, Limits};
 use crate::time::Timestamp;
-use std::time::Duration;
-
-/// How long a worker that has reported may take to end by itself.
-const LINGER: Duration = Duration::from_secs(10);
 
 pub(super) struct Attempt {
     pub task: TaskIx,
@@ -216,159 +211,6 @@ impl Engine {
         });
     }
 
-    pub(super) fn reported(&mut self, worker: WorkerId, body: &str) {
-        let now = self.now;
-        let Some(attempt) = self.live.get_mut(&worker) else {
-            return;
-        };
-        attempt.last_activity = now;
-        let id = self.ledger.plan().id(attempt.task);
-        match (self.reader.read(id, body), &attempt.stage) {
-            (Ok(_), Stage::Reported { .. } | Stage::Checking { .. } | Stage::Recorded) => {
-                let (task, reason) = (id.to_owned(), "a report was accepted before".to_owned());
-                self.tell(Notice::ReportIgnored { task, reason });
-            }
-            (Ok(report), Stage::Expired { .. } | Stage::Stopped) => self.accept(worker, report),
-            (Ok(report), Stage::Starting | Stage::Working) => {
-                attempt.stage = Stage::Reported {
-                    report,
-                    until: now.plus(LINGER),
-                };
-            }
-            (Ok(_), Stage::Examining { .. }) => {}
-            (Err(reason), _) => self.out.push(Action::RefuseReport { worker, reason }),
-        }
-    }
-
-    pub(super) fn edited_after_report(&mut self, worker: WorkerId, files: Vec<String>) {
-        let Some(attempt) = self.live.get(&worker) else {
-            return;
-        };
-        let (task, attempt) = (self.ledger.plan().id(attempt.task).to_owned(), attempt.number);
-        self.record(Event::EditedAfterReport { task, attempt, files });
-    }
-
-    pub(super) fn turn_ended(&mut self, worker: WorkerId, end: &TurnEnd) {
-        let now = self.now;
-        self.settle(worker, end);
-        let Some(attempt) = self.live.get_mut(&worker) else {
-            return;
-        };
-        attempt.last_activity = now;
-        attempt.denied |= end.exit == Exit::Reason(StopReason::PermissionBlocked);
-        let denied = attempt.denied;
-        let task = attempt.task;
-        let being_ended = match &mut attempt.stage {
-            Stage::Reported { report, .. } => {
-                let report = report.clone();
-                return self.accept(worker, report);
-            }
-            Stage::Examining { .. } | Stage::Checking { .. } | Stage::Recorded => return,
-            Stage::Expired { stop, error } => {
-                // It ran out of time for a reason of its own, such as a service that it could not reach.
-                let by_clock = matches!(stop, StopReason::Timeout | StopReason::Idle);
-                if let Exit::Reason(known) = end.exit
-                    && by_clock
-                {
-                    *stop = known;
-                    *error = with_last_words(std::mem::take(error), &end.last_words);
-                }
-                true
-            }
-            Stage::Stopped => true,
-            Stage::Starting | Stage::Working => false,
-        };
-        let mut refused = None;
-        for body in &end.reports {
-            match self.reader.read(self.ledger.plan().id(task), body) {
-                Ok(report) => return self.accept(worker, report),
-                Err(reason) => refused = refused.or(Some(reason)),
-            }
-        }
-        if being_ended {
-            return;
-        }
-        let (stop, error, retry) = match (refused, end.exit) {
-            (
-                Some(reason),
-                exit @ (Exit::Code(_) | Exit::Signal(_) | Exit::Reason(StopReason::PermissionBlocked)),
-            ) => {
-                if !self.send_back(worker, &reason) {
-                    let rounds = self.limits(task).max_repairs;
-                    let error = match self.task_limit_reached(task) {
-                        Some(why) => format!("The report was not valid: {reason}; not asked again: {why}"),
-                        None => format!("The report was not valid after {rounds} corrections: {reason}"),
-                    };
-                    let stop = match exit {
-                        Exit::Reason(stop) => stop,
-                        // What it was denied is what it lacked.
-                        Exit::Code(_) | Exit::Signal(_) if denied => StopReason::PermissionBlocked,
-                        Exit::Code(_) | Exit::Signal(_) => StopReason::SchemaInvalid,
-                    };
-                    self.conclude(worker, stop, failed(error), Retry::Never);
-                }
-                return;
-            }
-            (_, Exit::Reason(stop)) => (
-                stop,
-                format!("The agent stopped ({})", stop.as_str()),
-                Retry::after_stop(stop, end.retry_after),
-            ),
-            (None, Exit::Code(0)) => (
-                StopReason::NoReport,
-                "The worker ended without a report".to_owned(),
-                Retry::Never,
-            ),
-            (None, Exit::Code(code)) => (
-                StopReason::Crashed,
-                format!("The worker exited with code {code}"),
-                Retry::IfBroken,
-            ),
-            (None, Exit::Signal(signal)) => (
-                StopReason::Crashed,
-                format!("The worker was ended by signal {signal}"),
-                Retry::IfBroken,
-            ),
-        };
-        self.conclude(
-            worker,
-            stop,
-            failed(with_last_words(error, &end.last_words)),
-            retry,
-        );
-    }
-
-    pub(super) fn claim_checked(&mut self, worker: WorkerId, verdict: Verdict) {
-        let Some(attempt) = self.live.get_mut(&worker) else {
-            return;
-        };
-        let mut report = match &mut attempt.stage {
-            Stage::Checking { report } => report.clone(),
-            Stage::Examining { .. } => return self.examined_first(worker, verdict),
-            Stage::Starting
-            | Stage::Working
-            | Stage::Reported { .. }
-            | Stage::Expired { .. }
-            | Stage::Stopped
-            | Stage::Recorded => return,
-        };
-        match verdict {
-            Verdict::Holds { checked, measured } => {
-                for (column, value) in measured {
-                    set(&mut report.outputs, &column, value);
-                }
-                self.finish(worker, report, checked);
-            }
-            Verdict::Examined(examined) => self.examined_again(worker, report, examined),
-            Verdict::Mend(reason) => {
-                if !self.send_back(worker, &reason) {
-                    self.contradict(worker, reason);
-                }
-            }
-            Verdict::Contradicted(reason) => self.contradict(worker, reason),
-        }
-    }
-
     pub(super) fn closed(&mut self, worker: WorkerId) {
         let Some(attempt) = self.live.get_mut(&worker) else {
             return;
@@ -421,40 +263,6 @@ impl Engine {
         }
     }
 
-    /// A well-formed report is here: a failure is believed, a success is checked.
-    fn accept(&mut self, worker: WorkerId, mut report: Report) {
-        let now = self.now;
-        let task = self.live[&worker].task;
-        let team = &self.ledger.team;
-        let owes = team
-            .role(self.ledger.plan().role(task))
-            .is_some_and(|role| !role.owes.is_empty() || role.examined.is_some());
-        let names_files = || claim::reported(team, &report.outputs).next().is_some();
-        let names_commits = || claim::reported_commits(team, &report.outputs).next().is_some();
-        let checked = self.options.check_all || owes || names_files() || names_commits();
-        if report.status == Status::Completed
-            && let Err(reason) = judge::fit_to_judge(team, self.ledger.plan(), task, &mut report)
-        {
-            if !self.send_back(worker, &reason) {
-                self.contradict(worker, reason);
-            }
-            return;
-        }
-        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
-        if report.status == Status::Completed && checked {
-            let outputs = report.outputs.iter().chain(&report.facts).cloned().collect();
-            attempt.stage = Stage::Checking { report };
-            attempt.checking_since = now;
-            self.out.push(Action::CheckClaim {
-                worker,
-                task,
-                outputs,
-            });
-        } else {
-            self.finish(worker, report, Checked::Unverified);
-        }
-    }
-
     /// Asks for the end of the worker's processes, once.
     fn close(&mut self, worker: WorkerId) {
         let grace = self.options.kill_grace;
@@ -463,54 +271,6 @@ impl Engine {
             attempt.ending = Ending::Asked;
             self.out.push(Action::Close { worker, grace });
         }
-    }
-
-    /// Asks the worker again in the same conversation; false when it has been asked often enough.
-    fn send_back(&mut self, worker: WorkerId, reason: &str) -> bool {
-        let task = self.live[&worker].task;
-        let max_repairs = self.limits(task).max_repairs;
-        let spent_all = self.task_limit_reached(task).is_some();
-        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
-        if attempt.repairs >= max_repairs || attempt.ending != Ending::No || spent_all {
-            return false;
-        }
-        attempt.repairs += 1;
-        self.back_to_work(worker);
-        let attempt = &self.live[&worker];
-        let (ix, number, turn) = (attempt.task, attempt.number, attempt.turn + 1);
-        let task = self.ledger.plan().id(ix).to_owned();
-        self.record(Event::SentBack {
-            task,
-            attempt: number,
-            turn,
-            reason: reason.to_owned(),
-        });
-        self.say(
-            worker,
-            format!(
-                "Your report was not accepted: {reason}\n\
-                 Correct this and report again. Everything else you did is kept."
-            ),
-        );
-        true
-    }
-
-    /// The worker has something to do again. What its check took is not its own time.
-    fn back_to_work(&mut self, worker: WorkerId) {
-        let now = self.now;
-        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
-        if let Stage::Checking { .. } = attempt.stage {
-            attempt.started = attempt.started.plus(now.since(attempt.checking_since));
-        }
-        attempt.last_activity = now;
-        attempt.stage = Stage::Working;
-    }
-
-    fn say(&mut self, worker: WorkerId, text: String) {
-        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
-        attempt.turn += 1;
-        let turn = attempt.turn;
-        self.out.push(Action::Send { worker, turn, text });
     }
 
     fn limits(&self, task: TaskIx) -> Limits {
@@ -523,13 +283,5 @@ pub(super) fn failed(error: String) -> TaskResult {
         status: Status::Failed,
         error,
         ..TaskResult::default()
-    }
-}
-
-fn with_last_words(what: String, last_words: &str) -> String {
-    if last_words.is_empty() {
-        what
-    } else {
-        format!("{what}: {last_words}")
     }
 }

@@ -217,8 +217,10 @@ impl Engine {
                 Progress::Open { .. } | Progress::Done => {}
             }
         }
-        held.append(&mut self.schedule.queue);
-        self.schedule.queue = held;
+        // The queue may be long, and who is held back are few.
+        while let Some(task) = held.pop_back() {
+            self.schedule.queue.push_front(task);
+        }
     }
 
     /// Nothing runs, and a limit lets nothing start.

@@ -113,7 +113,7 @@ pub fn first_message(briefing: &Briefing<'_>) -> String {
         let _ = writeln!(
             text,
             "\nWhat other tasks of this session changed in the project is not in this folder, which has changes of the \
-             person's own: it is at commit {commit}. See it with `git diff HEAD...{commit}` and `git show {commit}:PATH`; \
+             person's own: it is at commit {commit}. See it with `git diff HEAD...{commit}` and `git show {commit}:./PATH`; \
              leave the checkout as it is.\n"
         );
     }

@@ -7,10 +7,13 @@
 )]
 
 mod rng;
+mod seen;
+mod tables;
 mod workers;
 mod world;
 
 use rng::Rng;
+use seen::Seen;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use world::World;
 
@@ -31,7 +34,7 @@ fn shard(shard: u64) {
     {
         return World::new(Rng::new(seed)).run_to_the_end();
     }
-    let mut totals = world::Seen::default();
+    let mut totals = Seen::default();
     for run in 0..runs() {
         let number = shard * RUNS + run;
         let outcome = catch_unwind(AssertUnwindSafe(|| {

@@ -1,10 +1,14 @@
 //! The world around the engine: a journal that can lose its unsynced tail, workers, a clock, and crashes. Checks
 //! the invariants at every step.
 
+mod checks;
+
 use crate::rng::Rng;
+use crate::seen::Seen;
+use crate::tables::{JUDGED, TEAM, judged_table, random_table, read};
 use crate::workers::{MOST_TOKENS, MOST_TURNS, Worker};
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, LazyLock};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use wavecrew_core::budget::Budget;
 use wavecrew_core::engine::{
     Action, Answer, Asking, Engine, Examined, Input, Ledger, Options, Progress, RecoveredReport, StopKind,
@@ -19,75 +23,6 @@ use wavecrew_core::time::Timestamp;
 /// Steps after which a run counts as never ending.
 const MAX_STEPS: usize = 20_000;
 const MAX_CRASHES: usize = 3;
-
-/// How often each thing happened, so that a simulation that tests nothing is noticed.
-#[derive(Default)]
-pub struct Seen {
-    pub crashes: u64,
-    pub power_losses: u64,
-    pub recovered: u64,
-    pub stops: u64,
-    pub edits: u64,
-    pub sent_back: u64,
-    pub retries: u64,
-    pub timeouts: u64,
-    pub skips: u64,
-    pub completed: u64,
-    pub postponed: u64,
-    pub limits: u64,
-    pub revised: u64,
-    pub rolled_back: u64,
-    pub blocked: u64,
-}
-
-impl Seen {
-    fn all(&self) -> [(&'static str, u64); 15] {
-        [
-            ("crashes", self.crashes),
-            ("power losses", self.power_losses),
-            ("recovered reports", self.recovered),
-            ("stops", self.stops),
-            ("edits", self.edits),
-            ("sent back", self.sent_back),
-            ("retries", self.retries),
-            ("timeouts", self.timeouts),
-            ("skips", self.skips),
-            ("completed", self.completed),
-            ("postponed", self.postponed),
-            ("limits reached", self.limits),
-            ("revisions", self.revised),
-            ("roll-backs", self.rolled_back),
-            ("blocked runs", self.blocked),
-        ]
-    }
-
-    pub fn add(&mut self, other: &Self) {
-        self.crashes += other.crashes;
-        self.power_losses += other.power_losses;
-        self.recovered += other.recovered;
-        self.stops += other.stops;
-        self.edits += other.edits;
-        self.sent_back += other.sent_back;
-        self.retries += other.retries;
-        self.timeouts += other.timeouts;
-        self.skips += other.skips;
-        self.completed += other.completed;
-        self.postponed += other.postponed;
-        self.limits += other.limits;
-        self.revised += other.revised;
-        self.rolled_back += other.rolled_back;
-        self.blocked += other.blocked;
-    }
-
-    pub fn assert_everything_happened(&self, runs: u64) {
-        for (what, times) in self.all() {
-            assert!(
-                times >= runs / 50,
-                "{what} happened only {times} times: the simulation no longer reaches it"
-            );
-        }
-    }
-}
 
 pub struct World {
     rng: Rng,
@@ -108,64 +43,6 @@ pub struct World {
     inbox: Vec<RecoveredReport>,
     crashes: usize,
     pub seen: Seen,
-}
-
-static JUDGED: LazyLock<Arc<Team>> =
-    LazyLock::new(|| Arc::new(Team::parse("judged.toml", include_str!("judged.toml")).expect("a team")));
-static TEAM: LazyLock<Arc<Team>> = LazyLock::new(|| Arc::new(Team::builtin("generic").expect("built in")));
-
-fn read(team: &Team, csv: &str) -> Plan {
-    let sheet = Sheet::read(csv.as_bytes(), Origin::Session).expect("a table");
-    seal(sheet, team).expect("a plan").0
-}
-
-fn random_table(rng: &mut Rng) -> String {
-    let mut csv = String::from("id,description,deps,context_from,exec_mode,status\n");
-    let count = 1 + rng.below(9);
-    for at in 0..count {
-        let deps: BTreeSet<usize> = (0..rng.below(3))
-            .filter(|_| at > 0)
-            .map(|_| rng.below(at))
-            .collect();
-        let deps: Vec<String> = deps.iter().map(|dep| format!("T{dep}")).collect();
-        let mode = if rng.one_in(4) { "interactive" } else { "csv-wave" };
-        let context = if rng.one_in(2) {
-            deps.join(";")
-        } else {
-            String::new()
-        };
-        csv.push_str(&format!(
-            "T{at},work,{},{context},{mode},pending\n",
-            deps.join(";")
-        ));
-    }
-    csv
-}
-
-/// Makers, and those who judge what they made.
-fn judged_table(rng: &mut Rng) -> String {
-    let mut csv = String::from("id,description,role,coverage_target,deps,context_from,exec_mode,status\n");
-    let kinds = [
-        ("T", "maker"),
-        ("C", "critic"),
-        ("S", "supervisor"),
-        ("R", "reviewer"),
-    ];
-    let mut ids: Vec<String> = Vec::new();
-    for at in 0..2 + rng.below(6) {
-        let (prefix, role) = if at == 0 { kinds[0] } else { *rng.pick(&kinds) };
-        let id = format!("{prefix}-{at}");
-        // Judges stand on what came right before them.
-        let dep = match ids.last() {
-            Some(last) if role != "maker" => last.clone(),
-            Some(_) if rng.one_in(2) => rng.pick(&ids).clone(),
-            Some(_) | None => String::new(),
-        };
-        let mode = if rng.one_in(3) { "interactive" } else { "csv-wave" };
-        csv.push_str(&format!("{id},work,{role},60,{dep},{dep},{mode},pending\n"));
-        ids.push(id);
-    }
-    csv
 }
 
 impl World {
@@ -486,42 +363,6 @@ impl World {
         self.journal.push(event);
     }
 
-    /// Wave order, and nothing that is on record as completed runs again unless someone asked for it.
-    fn check_may_start(&self, id: &str) {
-        let ledger = &self.disk;
-        let plan = ledger.plan();
-        let task = plan.find(id).expect("a task of the plan");
-        for other in plan.tasks().filter(|&other| plan.wave(other) < plan.wave(task)) {
-            assert_eq!(
-                ledger.task(other).progress,
-                Progress::Done,
-                "{} is not done",
-                plan.id(other)
-            );
-        }
-        for &dep in plan.deps(task) {
-            assert_eq!(
-                ledger.status(dep),
-                Status::Completed,
-                "{id} runs on a broken dependency"
-            );
-        }
-        let mut completed = false;
-        for event in &self.journal {
-            match event {
-                Event::Finished { task, result, .. } if task == id => {
-                    completed = result.status == Status::Completed;
-                }
-                Event::MarkedDone { task } if task == id => completed = true,
-                Event::Reset { task, .. } | Event::Reworked { task, .. } if task == id => completed = false,
-                Event::RolledBack { task, .. } if task == id => completed = true,
-                Event::Skipped { task, .. } if task == id => completed = false,
-                _ => {}
-            }
-        }
-        assert!(!completed, "{id} was completed and runs again");
-    }
-
     /// The state that the journal alone gives.
     fn replayed(&self) -> Ledger {
         let mut ledger = Ledger::new(Arc::clone(&self.team), self.plan.clone());
@@ -529,14 +370,6 @@ impl World {
             ledger.apply(event);
         }
         ledger
-    }
-
-    /// The table that the journal gives equals the table in memory.
-    fn check_replay(&mut self) {
-        if self.rng.one_in(8) {
-            assert_eq!(table_of(&self.disk), table_of(self.engine.ledger()));
-            assert_eq!(self.disk.counts(), self.engine.ledger().counts());
-        }
     }
 
     /// The coordinator dies; the guardian ends the workers; what they left in the channel stays.
@@ -567,29 +400,4 @@ impl World {
         self.disk = self.replayed();
         self.engine = Engine::new(self.replayed(), self.options.clone());
     }
-
-    fn check_the_end(&mut self) {
-        let ledger = self.replayed();
-        for task in ledger.plan().tasks() {
-            assert_eq!(
-                ledger.task(task).progress,
-                Progress::Done,
-                "{} has no end",
-                ledger.plan().id(task)
-            );
-        }
-        let counts = ledger.counts();
-        let good = counts.failed + counts.skipped == 0;
-        let expected = if good { Ending::Completed } else { Ending::Failed };
-        assert_eq!(ledger.ending, Some(expected));
-    }
-}
-
-fn table_of(ledger: &Ledger) -> String {
-    let mut table = Vec::new();
-    ledger
-        .plan()
-        .render(&mut table, |task, column| ledger.cell(task, column))
-        .expect("memory");
-    String::from_utf8(table).expect("text")
 }

@@ -324,16 +324,40 @@ impl Host {
 
 /// Where agents have their folders; kept out of the user's commits.
 fn home(project: &Path) -> io::Result<PathBuf> {
-    let folder = project.join(".workflow/.agents");
-    fs::create_dir_all(&folder)?;
+    let mut folder = project.to_owned();
+    for name in [".workflow", ".agents"] {
+        folder.push(name);
+        fs::create_dir_all(&folder)?;
+        folder = folder.canonicalize()?;
+        if !folder.starts_with(project) {
+            return Err(io::Error::other(".workflow leads out of the project"));
+        }
+    }
     let ignore = folder.join(".gitignore");
     if !ignore.exists() {
         fs::write(ignore, "*\n")?;
     }
-    let found = folder.canonicalize()?;
-    if found.starts_with(project) {
-        Ok(found)
-    } else {
-        Err(io::Error::other(".workflow leads out of the project"))
+    Ok(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_written_where_a_link_leads_out_of_the_project() {
+        let outer = tempfile::tempdir().unwrap();
+        let (project, other) = (outer.path().join("project"), outer.path().join("other"));
+        for folder in [&project, &other] {
+            fs::create_dir(folder).unwrap();
+        }
+        let project = project.canonicalize().unwrap();
+        std::os::unix::fs::symlink(&other, project.join(".workflow")).unwrap();
+        assert!(home(&project).is_err());
+        assert_eq!(fs::read_dir(&other).unwrap().count(), 0);
+        fs::remove_file(project.join(".workflow")).unwrap();
+        let found = home(&project).unwrap();
+        assert_eq!(found, project.join(".workflow/.agents"));
+        assert_eq!(fs::read_to_string(found.join(".gitignore")).unwrap(), "*\n");
     }
 }

@@ -113,7 +113,7 @@ pub fn create(
 }
 
 /// One task per row, with the instruction filled by it.
-fn plan(team: &Team, input: &InputTable, instruction: &str) -> Result<Plan, String> {
+pub(super) fn plan(team: &Team, input: &InputTable, instruction: &str) -> Result<Plan, String> {
     let header = ["id", "description", "role", "row"].map(str::to_owned).to_vec();
     let mut sheet = SheetBuilder::new(header);
     for (row, item) in input.items.iter().enumerate() {

@@ -42,11 +42,11 @@ pub fn render(
         .collect();
     let is_taken = |name: &str| own.contains(&name) || input.header.iter().any(|column| column == name);
     let free = |name: &'static str| {
-        if is_taken(name) {
-            Cow::Owned(format!("job_{name}"))
-        } else {
-            Cow::Borrowed(name)
+        let mut free = Cow::Borrowed(name);
+        while is_taken(&free) {
+            free = Cow::Owned(format!("job_{free}"));
         }
+        free
     };
     let job_names = JOB_COLUMNS.map(free);
     let tree_names = trees.map(|_| TREE_COLUMNS.map(free));
@@ -155,5 +155,40 @@ fn status(state: &TaskState) -> &'static str {
     match (state.progress, state.result.status) {
         (Progress::Open { .. }, Status::Pending) => "running",
         (_, status) => status.as_str(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::create::plan;
+    use crate::job::spec::team;
+    use std::path::PathBuf;
+    use std::sync::Arc;
+
+    #[test]
+    fn no_two_columns_have_the_same_name() {
+        let input = InputTable::read(b"status,job_status,worktree\na,b,c\n", None).unwrap();
+        let spec = JobSpec {
+            output_csv: PathBuf::new(),
+            id_column: None,
+            result_schema: serde_json::json!({"type": "object", "properties": {"job_id": {}}}),
+            concurrency: 1,
+            runtime_seconds: 1,
+            agent: String::new(),
+            allow_stop: false,
+            verify: None,
+            isolation: wavecrew_run::worktree::Isolation::None,
+            limits: wavecrew_core::budget::Budget::default(),
+        };
+        let team = team(&spec.result_schema, false);
+        let plan = plan(&team, &input, "do").unwrap();
+        let text = render("j", &spec, &input, &Ledger::new(Arc::new(team), plan), None);
+        let text = String::from_utf8(text).unwrap();
+        assert_eq!(
+            text.lines().next().unwrap(),
+            "status,job_status,worktree,job_job_id,item_id,row_index,source_id,job_job_status,attempt_count,last_error,\
+             result_json,reported_at,completed_at,job_id"
+        );
     }
 }

@@ -231,9 +231,9 @@ impl Keeper {
     }
 
     /// A worker asked for the end of the whole job, and the caller allows that.
-    fn stop(&mut self, item: &str) {
+    fn stop(&mut self, item: String) {
         if self.stopped_by.is_none() {
-            self.stopped_by = Some(item.to_owned());
+            self.stopped_by = Some(item);
             // As if a person had pressed Ctrl-C once: nothing new starts, what runs may finish.
             signal_self(Signal::INT);
         }
@@ -249,7 +249,9 @@ impl Reporter for Keeper {
             && let Some(found) = ledger.plan().find(task)
             && output(ledger.task(found), "stop") == "true"
         {
-            self.stop(task);
+            let item = self.input.items.iter().find(|item| item.task_id == *task);
+            let item = item.map_or(task, |item| &item.item_id).clone();
+            self.stop(item);
         }
     }
 

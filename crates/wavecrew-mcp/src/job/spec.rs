@@ -11,6 +11,8 @@ use wavecrew_run::worktree::Isolation;
 
 pub const DEFAULT_CONCURRENCY: usize = 16;
 pub const DEFAULT_RUNTIME_SECONDS: u64 = 1800;
+/// Longer is as good as for ever, and clocks can still count it.
+const LONGEST_RUNTIME_SECONDS: u64 = 365 * 24 * 3600;
 
 /// The arguments of `spawn_agents_on_csv`.
 #[derive(Deserialize, Debug, Default)]
@@ -59,7 +61,7 @@ impl SpawnOnCsv {
     pub fn runtime_seconds(&self) -> Result<u64, String> {
         match self.max_runtime_seconds {
             Some(0) => Err("max_runtime_seconds must be >= 1".to_owned()),
-            Some(seconds) => Ok(seconds),
+            Some(seconds) => Ok(seconds.min(LONGEST_RUNTIME_SECONDS)),
             None => Ok(DEFAULT_RUNTIME_SECONDS),
         }
     }
@@ -166,6 +168,11 @@ mod tests {
             ..call
         };
         assert_eq!(call.concurrency(Some(64)), Ok(3));
+        let for_ever = SpawnOnCsv {
+            max_runtime_seconds: Some(u64::MAX),
+            ..SpawnOnCsv::default()
+        };
+        assert_eq!(for_ever.runtime_seconds(), Ok(LONGEST_RUNTIME_SECONDS));
         assert_eq!(
             call.runtime_seconds().unwrap_err(),
             "max_runtime_seconds must be >= 1"

@@ -1,7 +1,7 @@
 //! The caller's table: read as it is, each row with the id that its result will carry. Knows the exact words in which
 //! callers are used to be told what is wrong with a table.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use wavecrew_core::id::check_task_id;
 
 /// A table of a caller.
@@ -109,11 +109,11 @@ fn check_header(header: &[String]) -> Result<(), String> {
     }
 }
 
-/// Ids given out so far.
+/// Ids given out so far, each with the number that is tried next for another one of its name.
 #[derive(Default)]
 struct Ids {
-    items: HashSet<String>,
-    tasks: HashSet<String>,
+    items: HashMap<String, u64>,
+    tasks: HashMap<String, u64>,
 }
 
 impl Ids {
@@ -131,14 +131,20 @@ impl Ids {
 }
 
 /// The id itself, or with `-2`, `-3` and so on.
-fn first_free(taken: &mut HashSet<String>, id: &str) -> String {
-    let mut free = id.to_owned();
-    let mut number = 2;
-    while !taken.insert(free.clone()) {
-        free = format!("{id}-{number}");
+fn first_free(taken: &mut HashMap<String, u64>, id: &str) -> String {
+    let Some(mut number) = taken.get(id).copied() else {
+        taken.insert(id.to_owned(), 2);
+        return id.to_owned();
+    };
+    loop {
+        let free = format!("{id}-{number}");
         number += 1;
+        if !taken.contains_key(&free) {
+            taken.insert(id.to_owned(), number);
+            taken.insert(free.clone(), 2);
+            return free;
+        }
     }
-    free
 }
 
 #[cfg(test)]
@@ -163,9 +169,20 @@ mod tests {
             [same("x"), same("x-2"), same("x-3"), same("y")]
         );
         assert_eq!(
+            ids("path\nx\nx-2\nx\nx-2\nx\n", Some("path")),
+            [same("x"), same("x-2"), same("x-3"), same("x-2-2"), same("x-4")]
+        );
+        assert_eq!(
             ids("path,n\nsrc/a b.ts,1\n,2\n", Some("path")),
             [("src/a b.ts".to_owned(), "row-1".to_owned()), same("row-2")]
         );
+    }
+
+    #[test]
+    fn many_rows_of_the_same_name_are_told_apart() {
+        let many = 50_000;
+        let found = ids(&format!("path\n{}", "x\n".repeat(many)), Some("path"));
+        assert_eq!(found[many - 1].0, format!("x-{many}"));
     }
 
     #[test]

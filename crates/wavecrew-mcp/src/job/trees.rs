@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use wavecrew_core::engine::{Ledger, Progress};
 use wavecrew_run::driver::{Folders, Running};
-use wavecrew_run::worktree::{Kept, TreeError, Worktree};
+use wavecrew_run::worktree::{Kept, TreeError, Worktree, ref_part};
 use wavecrew_store::SessionDir;
 
 /// Where the worktrees of a job lie.
@@ -76,9 +76,32 @@ impl Trees {
 }
 
 fn branch(session: &str, task: &str) -> String {
-    format!("wavecrew/{session}/{task}")
+    format!("wavecrew/{session}/{}", ref_part(task))
 }
 
 fn open(project: &Path, folder: &Path, session: &str, task: &str) -> Result<Worktree, TreeError> {
     Worktree::open(project, &folder.join(task), &branch(session, task))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_row_may_be_called_like_a_file_that_git_takes_for_its_own() {
+        let project = tempfile::tempdir().unwrap();
+        for words in [&["init", "-q"][..], &["commit", "-q", "--allow-empty", "-m", "x"]] {
+            let mut git = Command::new("git");
+            git.args(["-c", "user.name=x", "-c", "user.email=x@y"])
+                .args(words);
+            let done = git.current_dir(project.path()).status().unwrap();
+            assert!(done.success(), "{words:?}");
+        }
+        let folder = project.path().join("trees");
+        for task in ["Cargo.lock", "Cargo.toml"] {
+            let tree = open(project.path(), &folder, "s", task).unwrap();
+            assert_eq!(tree.settle(), Ok(None), "{task}");
+        }
+    }
 }

@@ -10,6 +10,8 @@ use rmcp::RoleServer;
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
 use std::collections::HashMap;
+use std::fs;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -74,6 +76,8 @@ impl Jobs {
         if job::held(&dir)? {
             return Err(format!("job {id} is running; ask with wait_agent_job"));
         }
+        // A word that came too late for the process before is not meant for this one.
+        drop(fs::remove_file(control_file(&dir)));
         let mut status = JobStatus::read(&dir)?;
         status.status = JobState::Starting;
         status.job_error = None;
@@ -140,12 +144,16 @@ impl Jobs {
                 && job::held(&dir)?
             {
                 asked = true;
-                let word = dir.run_folder().join("control");
-                atomic::write_volatile(&word, b"cancel").map_err(|error| error.to_string())?;
+                atomic::write_volatile(&control_file(&dir), b"cancel").map_err(|error| error.to_string())?;
             }
             sleep(POLL).await;
         }
     }
+}
+
+/// Where a run finds words for it.
+fn control_file(dir: &SessionDir) -> PathBuf {
+    dir.run_folder().join("control")
 }
 
 /// Stays with a job until it ends; the job ends when the call is taken back.

@@ -172,12 +172,13 @@ function shown(call) {
   const list = call.args.join(', ');
   const { target } = call;
   if (target.kind === 'function') return `${target.expression}(${list})`;
-  const steps = call.steps.map((step) => stepText('', step));
-  return [`new ${target.expression}(${list})`, ...steps].join(' ');
+  const made = `new ${target.expression}(${list})`;
+  if (call.steps.length === 0) return made;
+  return [`made = ${made}`, ...call.steps.map((step) => stepText('made', step))].join('; ');
 }
 
 function stepText(made, step) {
-  if (step.how === 'spread') return `[...${made || 'it'}]`;
+  if (step.how === 'spread') return `[...${made}]`;
   if (step.how === 'set') return `${made}.${step.name} = ${step.args[0]}`;
   return `${made}${step.name.startsWith('[') ? '' : '.'}${step.name}(${step.args.join(', ')})`;
 }

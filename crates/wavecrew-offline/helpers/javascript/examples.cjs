@@ -61,7 +61,8 @@ function alone(source) {
 
 // What a comment behind a call says that comes back, as source; null where it says nothing that can be read.
 function claimed(rest) {
-  const said = rest.match(/^\s*;?\s*(?:\/\/|\/\*)?\s*(?:=>|->|→|returns:?)\s*([^\n]*)/);
+  // With an arrow, or as a comment that is nothing but a value.
+  const said = rest.match(/^[\s;)]*?(?:\/\/|\/\*)?[ \t]*(?:=>|->|→|returns:?)\s*([^\n]*)/) || rest.match(/^\)*;?[ \t]*\/\/[ \t]*([^\n]+)/);
   if (!said) return null;
   const source = said[1].replace(/\*\/\s*$/, '').replace(/[;.]?\s*$/, '').trim();
   return source !== '' && !/=>/.test(source) && alone(source) ? source : null;

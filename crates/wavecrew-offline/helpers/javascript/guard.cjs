@@ -1,49 +1,96 @@
-// Keeps the code under test from the world while inputs are tried: no programs, no network, no writes, no end of the
-// process. What tries is told, and left out.
+// Keeps the code under test from the world: no programs, no threads, no network, no standard input, no end of the process
+// from the time it is loaded; while inputs are tried, no writes and no output, either. What tries is told, and left out.
 'use strict';
+
+const { syncBuiltinESMExports } = require('node:module');
 
 class Forbidden extends Error {}
 
+// Also where it is made with `new`.
 function forbid(what) {
-  return () => {
+  return function forbidden() {
     throw new Forbidden(`the code wants to ${what}`);
   };
 }
 
-function guard() {
-  const undo = [];
-  const replace = (owner, name, value) => {
-    const found = Object.getOwnPropertyDescriptor(owner, name);
-    if (!found || (!found.configurable && !found.writable)) return;
-    const before = owner[name];
-    owner[name] = value;
-    undo.push(() => {
-      owner[name] = before;
-    });
-  };
-  const programs = require('node:child_process');
-  for (const name of ['spawn', 'spawnSync', 'exec', 'execSync', 'execFile', 'execFileSync', 'fork']) replace(programs, name, forbid('start a program'));
-  const net = require('node:net');
-  for (const name of ['connect', 'createConnection', 'createServer']) replace(net, name, forbid('use the network'));
-  for (const module of [require('node:http'), require('node:https')]) {
-    for (const name of ['request', 'get', 'createServer']) replace(module, name, forbid('use the network'));
+// Replaces properties until they are put back.
+class Replaced {
+  constructor() {
+    this.undo = [];
   }
-  if (typeof globalThis.fetch === 'function') replace(globalThis, 'fetch', forbid('use the network'));
+
+  property(owner, name, value) {
+    const found = Object.getOwnPropertyDescriptor(owner, name);
+    if (!found || !found.configurable) return;
+    Object.defineProperty(owner, name, { value, configurable: true, writable: true, enumerable: found.enumerable });
+    this.undo.push(() => Object.defineProperty(owner, name, found));
+  }
+
+  properties(owner, names, value) {
+    for (const name of names) this.property(owner, name, value);
+  }
+
+  // What was imported by name follows.
+  done() {
+    syncBuiltinESMExports();
+    return () => {
+      while (this.undo.length > 0) this.undo.pop()();
+      syncBuiltinESMExports();
+    };
+  }
+}
+
+// From the time that the code is loaded.
+function guard() {
+  const replaced = new Replaced();
+  const program = forbid('start a program');
+  replaced.properties(require('node:child_process'), ['spawn', 'spawnSync', 'exec', 'execSync', 'execFile', 'execFileSync', 'fork'], program);
+  replaced.property(require('node:cluster'), 'fork', program);
+  replaced.property(require('node:worker_threads'), 'Worker', forbid('start a thread'));
+  const network = forbid('use the network');
+  replaced.properties(require('node:net'), ['connect', 'createConnection', 'createServer'], network);
+  replaced.property(require('node:tls'), 'connect', network);
+  replaced.property(require('node:dgram'), 'createSocket', network);
+  for (const module of [require('node:http'), require('node:https')]) replaced.properties(module, ['request', 'get', 'createServer'], network);
+  replaced.properties(globalThis, ['fetch', 'WebSocket'], network);
+  replaced.properties(process, ['exit', 'abort', 'kill', 'reallyExit'], forbid('end the process'));
+  input(replaced);
+  return replaced.done();
+}
+
+function input(replaced) {
+  const refuse = forbid('read the standard input');
+  const fs = require('node:fs');
+  for (const name of ['readFile', 'readFileSync', 'read', 'readSync', 'createReadStream']) {
+    const before = fs[name];
+    replaced.property(fs, name, function reading(...args) {
+      return args[0] === 0 || args[0] === '/dev/stdin' ? refuse() : before.apply(this, args);
+    });
+  }
+  replaced.property(process, 'stdin', new Proxy({}, { get: refuse }));
+}
+
+// While inputs are tried. The framework writes files of its own as it loads modules: this is for afterwards.
+function hush() {
+  const replaced = new Replaced();
+  const writing = forbid('write files');
   const fs = require('node:fs');
   const writes = ['writeFile', 'appendFile', 'unlink', 'rename', 'mkdir', 'rmdir', 'rm', 'copyFile', 'truncate', 'symlink', 'link', 'chmod', 'cp', 'mkdtemp'];
   for (const name of writes) {
-    replace(fs, name, forbid('write files'));
-    replace(fs, `${name}Sync`, forbid('write files'));
-    replace(fs.promises, name, forbid('write files'));
+    replaced.properties(fs, [name, `${name}Sync`], writing);
+    replaced.property(fs.promises, name, writing);
   }
-  replace(fs, 'createWriteStream', forbid('write files'));
-  for (const name of ['exit', 'abort', 'kill', 'reallyExit']) replace(process, name, forbid('end the process'));
-  for (const name of ['log', 'info', 'warn', 'error', 'debug', 'trace', 'table', 'dir']) replace(console, name, () => {});
-  replace(process.stdout, 'write', () => true);
-  replace(process.stderr, 'write', () => true);
-  return () => {
-    while (undo.length > 0) undo.pop()();
-  };
+  replaced.property(fs, 'createWriteStream', writing);
+  replaced.property(process, 'chdir', forbid('change the working folder'));
+  replaced.properties(console, ['log', 'info', 'warn', 'error', 'debug', 'trace', 'table', 'dir'], () => {});
+  for (const stream of [process.stdout, process.stderr]) {
+    const before = stream.write;
+    stream.write = () => true;
+    replaced.undo.push(() => {
+      stream.write = before;
+    });
+  }
+  return replaced.done();
 }
 
-module.exports = { guard, Forbidden };
+module.exports = { guard, hush, Forbidden };

@@ -64,6 +64,7 @@ function write(value, depth, seen) {
   if (tag === 'RegExp') return String(value);
   if (tag === 'Map') return `new Map([${each([...value.entries()])}])`;
   if (tag === 'Set') return `new Set([${each([...value.values()])}])`;
+  if (Buffer.isBuffer(value)) return `Buffer.from([${each([...value])}])`;
   if (ArrayBuffer.isView(value) && tag.endsWith('Array')) return `new ${tag}([${each([...value])}])`;
   if (!isPlain(value)) throw new NoLiteral(`an instance of ${value.constructor && value.constructor.name}`);
   const keys = Object.keys(value);

@@ -10,6 +10,8 @@ const PROMISE_MS = 300;
 const BATCH_MS = 150;
 const MOST_MS = 1500;
 const ENDLESS_MS = 1000;
+// More than this in one call, and it is not given more time.
+const GREW_MB = 60;
 
 // Runs a synchronous function that may never end. To watch costs a thread, so that many calls share one.
 const ring = vm.createContext({ call: null });
@@ -17,12 +19,15 @@ const caller = new vm.Script('call()');
 function timed(call, milliseconds = CALL_MS) {
   for (let limit = milliseconds; ; limit *= 4) {
     const began = used();
+    const had = process.memoryUsage.rss();
     ring.call = call;
     try {
       return caller.runInContext(ring, { timeout: limit });
     } catch (error) {
       // Where others have the processor, the clock says nothing about the call.
       const starved = error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT' && used() - began < milliseconds * 0.8;
+      const grew = Math.round((process.memoryUsage.rss() - had) / 1e6);
+      if (grew > GREW_MB) throw Object.assign(error, { grew });
       if (!starved || limit > MOST_MS) throw error;
     }
   }
@@ -84,7 +89,7 @@ function seen(value) {
 }
 
 function thrown(error) {
-  if (error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return { kind: 'hangs' };
+  if (error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return { kind: 'hangs', grew: error.grew };
   if (error && error.late) return { kind: 'forbidden', text: `waits for longer than ${PROMISE_MS} ms` };
   if (error instanceof Forbidden) return { kind: 'forbidden', text: error.message };
   if (error instanceof RangeError && /call stack/i.test(error.message)) return { kind: 'overflows' };
@@ -97,8 +102,10 @@ function thrown(error) {
 
 // Values of sources that tests hold. Compiled texts are kept: the same arguments come again and again.
 class Evaluator {
-  constructor(subject) {
+  // `mended` puts back what calls replaced of the language, and names it.
+  constructor(subject, mended) {
     this.subject = subject;
+    this.mended = mended;
     this.compiled = new Map();
   }
 
@@ -242,7 +249,14 @@ async function waited(call, evaluator) {
 }
 
 function direct(call, evaluator) {
-  return call.target.kind === 'function' ? plainly(call, evaluator) : driven(call, evaluator);
+  let outcome = null;
+  try {
+    outcome = call.target.kind === 'function' ? plainly(call, evaluator) : driven(call, evaluator);
+  } finally {
+    const changed = evaluator.mended();
+    if (changed !== null) outcome = { steps: [], effects: [], getters: [], result: { kind: 'forbidden', text: `the code changes ${changed}` } };
+  }
+  return outcome;
 }
 
 // A call that is known to end, without a watch.

@@ -5,13 +5,15 @@
 const fs = require('node:fs');
 const { Calls, shown } = require('./calls.cjs');
 const { Cover } = require('./cover.cjs');
-const { suspects } = require('./defects.cjs');
+const { noteLost, suspects } = require('./defects.cjs');
 const examples = require('./examples.cjs');
-const { guard } = require('./guard.cjs');
+const { keep } = require('./builtins.cjs');
+const { guard, hush } = require('./guard.cjs');
+const { dropLate } = require('./late.cjs');
 const { lots } = require('./lots.cjs');
 const { watch } = require('./probes.cjs');
-const { render } = require('./render.cjs');
-const { Evaluator, again, direct, many, once, used, ENDLESS_MS } = require('./run.cjs');
+const { bare, render } = require('./render.cjs');
+const { Evaluator, again, direct, many, once, used } = require('./run.cjs');
 const { subjects } = require('./subjects.cjs');
 const { Values } = require('./values.cjs');
 
@@ -34,16 +36,20 @@ const BUSY_FACTOR = 10;
 const SEARCH_SHARE = 0.7;
 
 class Search {
-  constructor(subject, plan) {
+  constructor(subject, plan, mended) {
     this.subject = subject;
     this.plan = plan;
     this.random = lots(plan.seed);
-    this.found = subjects(subject, plan);
+    const all = subjects(subject, plan);
+    const avoid = (target) => plan.grief.avoid.includes(target.name);
+    this.found = all.filter((target) => !avoid(target));
+    // Where they are, for those who tell of them.
+    this.avoided = new Map(all.filter(avoid).map(({ name, line, expression }) => [name, { at: line, used: expression }]));
     this.values = new Values(this.random, plan.constants, (name, depth) => this.made.instance(name, depth));
     this.made = new Calls(this.random, this.values, this.found);
-    this.evaluator = new Evaluator(subject);
+    this.evaluator = new Evaluator(subject, mended);
     this.cover = new Cover(plan.file);
-    this.skip = new Set(plan.skip);
+    this.skip = new Set(plan.grief.skip);
     this.calls = 0;
     this.left = new Map();
     this.cases = new Map(this.found.map((target) => [target.name, []]));
@@ -78,10 +84,15 @@ class Search {
     return used() - this.began.used > budget || Date.now() - this.began.at > BUSY_FACTOR * budget;
   }
 
+  // A call as it is told.
+  label(call) {
+    return bare(shown(call), this);
+  }
+
   // What is tried now, for those who look when it ends the process.
   trail(call) {
     this.calls += 1;
-    fs.writeSync(this.plan.trail, `${shown(call).replace(/\n/g, ' ')}\n`, 0);
+    fs.writeSync(this.plan.trail, `${JSON.stringify({ target: call.target.name, text: this.label(call) })}\n`, 0);
   }
 
   // The same again with another clock, which jumps, and other lots: what differs cannot be asserted. Time zones are changed by those who
@@ -130,7 +141,7 @@ class Search {
       target.hung = (target.hung || 0) + 1;
       target.cost += HANG_COST;
       if (!this.defects.some((defect) => defect.target === target)) {
-        this.defects.push({ target, call, kind: 'does not end', what: `no answer after ${ENDLESS_MS} ms` });
+        this.defects.push({ target, call, grew: outcome.result.grew });
       }
       return true;
     }
@@ -173,6 +184,7 @@ class Search {
   // Keeps what reached something new or shows another result on a known path; whether it did.
   async consider({ call, outcome, reached }, wanted = false) {
     const { target } = call;
+    noteLost(this, call, outcome);
     if (this.unfit(call, outcome)) return false;
     const news = this.cover.isNew(reached);
     const alike = this.alike(target, reached.path);
@@ -224,7 +236,7 @@ class Search {
     for (let round = 0; round < MOST_PLAINER; round += 1) {
       const others = [];
       for (const other of this.made.plainer(best.call, (sources) => this.evaluator.of(sources))) {
-        if (!this.skip.has(shown(other))) others.push(other);
+        if (!this.skip.has(this.label(other))) others.push(other);
         if (others.length >= BATCH) break;
       }
       const better = (await this.looked(others)).find(fits);
@@ -247,11 +259,12 @@ class Search {
     const calls = [];
     for (let n = 0; n < size; n += 1) {
       const call = this.next(target);
-      if (!this.skip.has(shown(call))) calls.push(call);
+      if (!this.skip.has(this.label(call))) calls.push(call);
     }
     if (target.promises) return this.each(calls);
     this.cover.clear();
     const outcomes = many(calls, this.evaluator, (call) => this.trail(call));
+    outcomes.forEach((outcome, at) => noteLost(this, calls[at], outcome));
     let worth = [];
     if (target.promises || this.cover.isNew(this.cover.look())) worth = calls.slice(0, outcomes.length);
     else if (this.cases.get(target.name).length < MOST_CASES) worth = calls.filter((_, index) => this.promising(target, outcomes[index]));
@@ -279,13 +292,13 @@ class Search {
 
   async tryExamples() {
     for (const target of this.found) {
-      const calls = target.examples.slice(0, 40).map((args) => ({ target, args, steps: [] })).filter((call) => !this.skip.has(shown(call)));
+      const calls = target.examples.slice(0, 40).map((args) => ({ target, args, steps: [] })).filter((call) => !this.skip.has(this.label(call)));
       await this.each(calls, target.kind === 'function');
     }
   }
 
   async run() {
-    const open = guard();
+    const open = hush();
     try {
       for (const target of this.found) Object.assign(target, { quiet: 0, cost: 0 });
       await this.tryExamples();
@@ -303,6 +316,7 @@ class Search {
       }
       await this.tidy();
       await suspects(this);
+      await dropLate(this);
     } finally {
       open();
       this.cover.stop();
@@ -319,11 +333,21 @@ function stem(subject, plan) {
   return free ? name : plan.stem;
 }
 
-async function search(subject, plan) {
-  const trail = fs.openSync(plan.trailFile, 'w');
-  const finder = new Search(subject, { texts: [], ...plan, stem: stem(subject, plan), trail });
-  const result = await finder.run();
-  fs.writeFileSync(plan.out, JSON.stringify(result));
+// Loads a module and searches it, kept from the world from the first moment.
+async function search(load, given) {
+  const open = guard();
+  const mended = keep();
+  try {
+    const subject = await load();
+    const changed = mended();
+    const plan = { texts: [], ...given, stem: stem(subject, given), trail: fs.openSync(given.trailFile, 'w') };
+    const finder = new Search(subject, plan, mended);
+    if (changed !== null) finder.leave(plan.file, `changes ${changed} when it is loaded`);
+    const result = await finder.run();
+    fs.writeFileSync(plan.out, JSON.stringify(result));
+  } finally {
+    open();
+  }
 }
 
 module.exports = { search };

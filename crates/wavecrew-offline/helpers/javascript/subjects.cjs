@@ -2,7 +2,7 @@
 'use strict';
 
 const { parse } = require('./types.cjs');
-const { guess } = require('./values.cjs');
+const { byUse, guess } = require('./values.cjs');
 
 const plain = /^[A-Za-z_$][\w$]*$/;
 
@@ -56,7 +56,7 @@ function own(table, name) {
 
 function parameters(known, fn, { types, functions, classes }) {
   const text = (known && known.body) || Function.prototype.toString.call(fn);
-  const others = [...Object.values(functions), ...Object.values(classes).flatMap((one) => Object.values(one.methods))].map((one) => one.body).join('\n');
+  const bodies = [...Object.values(functions), ...Object.values(classes).flatMap((one) => Object.values(one.methods))].map((one) => one.body).join('\n');
   const told = known && known.params.length > 0 ? known.params : written(fn);
   return told.map((param) => {
     let type = { kind: 'any' };
@@ -64,13 +64,21 @@ function parameters(known, fn, { types, functions, classes }) {
     if (typed) type = parse(param.type, types);
     // "An object" says less than the fields that the code reads of it.
     if (['any', 'named', 'object'].includes(type.kind)) {
-      const guessed = param.pattern ? destructured(param.pattern) : guess(param, text, others);
+      const guessed = param.pattern ? destructured(param.pattern) : guess(param, text, bodies);
       if (type.kind !== 'object' || guessed.kind === 'fields') type = guessed;
     }
     // What the code replaces when it is missing may be left out.
     const optional = param.optional || new RegExp(`(?<![\\w.$])${param.name.replace(/\$/g, '\\$')}\\s*(?:=\\s*${param.name}\\s*)?(?:\\|\\||\\?\\?)`).test(text);
-    return { name: param.name, type, typed, optional: Boolean(optional), rest: Boolean(param.rest) };
+    // What the code calls methods of says what it is as well as a declaration does.
+    const [used, ...others] = typed ? [] : byUse(param.name, text);
+    const sure = typed || (others.length === 0 && used !== undefined && ['string', 'number'].includes(used.kind) && used.kind === type.kind);
+    return { name: param.name, type, typed, sure, optional: Boolean(optional), rest: Boolean(param.rest) };
   });
+}
+
+// What is called with what, and where it is written.
+function signature(known, fn, plan) {
+  return { params: parameters(known, fn, plan), line: known ? known.line : 0 };
 }
 
 function subjects(subject, plan) {
@@ -87,11 +95,11 @@ function subjects(subject, plan) {
         add({ kind: 'class', name, aliases, expression, value, ...classOf(value, known, plan) });
         for (const key of Object.getOwnPropertyNames(value)) {
           if (['length', 'name', 'prototype'].includes(key) || !plain.test(key) || typeof value[key] !== 'function') continue;
-          add({ kind: 'function', name: `${name}.${key}`, aliases: [key], expression: `${expression}.${key}`, value: value[key], owner: value, key, params: parameters(own(known.methods, key), value[key], plan) });
+          add({ kind: 'function', name: `${name}.${key}`, aliases: [key], expression: `${expression}.${key}`, value: value[key], owner: value, key, ...signature(own(known.methods, key), value[key], plan) });
         }
       } else {
         const known = names.map((word) => own(plan.functions, word)).find(Boolean);
-        add({ kind: 'function', name, aliases, expression, value, owner, key: owner && name.split('.').pop(), params: parameters(known, value, plan) });
+        add({ kind: 'function', name, aliases, expression, value, owner, key: owner && name.split('.').pop(), ...signature(known, value, plan) });
         // Functions that hang on a function, as older packages export them.
         if (depth === 0 && ['default', plan.stem].includes(name)) members(name, value, expression);
       }
@@ -134,7 +142,7 @@ function classOf(value, known, plan) {
       const property = Object.getOwnPropertyDescriptor(prototype, key);
       if (property.get) getters.push(key);
       if (property.set) steps.push({ how: 'set', name: key, params: parameters(null, property.set, plan) });
-      if (typeof property.value === 'function') steps.push({ how: 'call', name: key, params: parameters(own(known.methods, key), property.value, plan) });
+      if (typeof property.value === 'function') steps.push({ how: 'call', name: key, ...signature(own(known.methods, key), property.value, plan) });
     }
     if (Object.hasOwn(prototype, Symbol.iterator) && !steps.some((step) => step.how === 'spread')) steps.push({ how: 'spread', name: 'iterator', params: [] });
   }
@@ -145,7 +153,7 @@ function classOf(value, known, plan) {
   if (made) params = made.params.length > 0 ? parameters(made, value, plan) : [];
   else if (from >= 0) params = parameters(null, fnFromText(text.slice(from)), plan);
   else if (!text.startsWith('class')) params = parameters(null, value, plan);
-  return { params, steps, getters };
+  return { params, steps, getters, line: made ? made.line : 0 };
 }
 
 // A function whose text starts with a parameter list, as constructors in a class do.

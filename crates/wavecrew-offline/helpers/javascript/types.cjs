@@ -196,4 +196,25 @@ function parse(text, known = {}, depth = 0) {
   }
 }
 
-module.exports = { parse };
+// Whether a value is of a type, as far as it can be told; what may be anything is not.
+function isOf(value, type) {
+  const isObject = Boolean(value) && typeof value === 'object';
+  switch (type.kind) {
+    case 'number': case 'integer': return Number.isFinite(value);
+    case 'string': case 'boolean': case 'bigint': case 'undefined': return typeof value === type.kind;
+    case 'null': return value === null;
+    case 'array': return Array.isArray(value) && value.every((item) => isOf(item, type.of));
+    case 'tuple': return Array.isArray(value) && value.length === type.items.length && value.every((item, at) => isOf(item, type.items[at]));
+    case 'set': return value instanceof Set && [...value].every((item) => isOf(item, type.of));
+    case 'map': return value instanceof Map && [...value].every(([key, item]) => isOf(key, type.key) && isOf(item, type.of));
+    case 'union': return type.options.some((option) => isOf(value, option));
+    case 'literal': return String(value) === type.text.replace(/^["']|["']$/g, '');
+    case 'date': return value instanceof Date && !Number.isNaN(value.getTime());
+    case 'class': return isObject && value.constructor.name === type.name;
+    case 'record': return isObject && Object.values(value).every((item) => isOf(item, type.of));
+    case 'fields': return isObject && type.fields.every(({ name, optional, type: inner }) => (value[name] === undefined ? optional : isOf(value[name], inner)));
+    default: return false;
+  }
+}
+
+module.exports = { isOf, parse };

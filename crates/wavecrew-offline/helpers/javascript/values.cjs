@@ -385,4 +385,4 @@ function key(name) {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : quote(name);
 }
 
-module.exports = { Values, guess, matching };
+module.exports = { Values, byUse, guess, matching };

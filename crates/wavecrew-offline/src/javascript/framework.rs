@@ -7,9 +7,11 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
-use serde::Deserialize;
+use rustix::process::Pid;
+use serde::{Deserialize, Serialize};
+use wavecrew_process::table;
 
 use crate::python::child::Tree;
 use crate::{Framework, OfflineError, Request};
@@ -18,6 +20,15 @@ use crate::{Framework, OfflineError, Request};
 const LOOK: Duration = Duration::from_millis(50);
 /// Kept of what a framework prints.
 const KEPT: usize = 4000;
+/// What the engine may keep, in megabytes.
+const HEAP: u32 = 1024;
+/// What a framework with all its processes may take: the heap, and what is kept outside of it.
+const MOST_MEMORY: u64 = 2 << 30;
+/// Processor time of one call, and of loading a module, after which nobody waits for it any more.
+const STUCK: Duration = Duration::from_secs(15);
+const STUCK_LOADING: Duration = Duration::from_secs(30);
+/// What vitest says when its own processes did not come up in time.
+const NOT_STARTED: &str = "Failed to start forks worker";
 
 pub enum Runner {
     Vitest { root: PathBuf, program: PathBuf },
@@ -27,18 +38,55 @@ pub enum Runner {
 /// Why a search found nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
-    #[error("the search did not end in time; the last call was {0}")]
-    Hung(String),
-    #[error("the process dies of {0}")]
-    Died(String),
+    #[error("loading it does not end")]
+    HungLoading,
+    #[error("{} does not end", .0.text)]
+    Hung(Last),
+    #[error("{} {why}", .last.text)]
+    Died { last: Last, why: Death },
     #[error("the module does not load in a test: {0}")]
     Failed(String),
 }
 
+/// How a call ends the process.
+#[derive(Debug, thiserror::Error)]
+pub enum Death {
+    #[error("takes all memory: {0}")]
+    Memory(String),
+    #[error("ends the process")]
+    Other,
+}
+
+/// The call that was tried last.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Last {
+    /// What was called.
+    pub target: String,
+    /// The call itself, as the search tells it.
+    pub text: String,
+}
+
+/// How a run came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    ByItself,
+    /// It used up its time, or went on without doing anything new.
+    Hung,
+    /// It took more memory than there is for it.
+    TooBig,
+}
+
 pub struct Ran {
-    pub timed_out: bool,
+    pub ended: Ended,
     /// The line that says most of what went wrong.
     pub complaint: String,
+}
+
+/// How long a run may take.
+pub struct Limit<'a> {
+    pub clock: Duration,
+    /// A file that is written on and on while it gets somewhere; processor time without that is a hang.
+    pub trail: Option<&'a Path>,
 }
 
 impl Runner {
@@ -82,7 +130,7 @@ impl Runner {
         folder: &Path,
         files: &[(&str, &str)],
         zone: &str,
-        limit: Duration,
+        limit: &Limit<'_>,
         report: Option<&Path>,
     ) -> Result<Ran, OfflineError> {
         let mut laid = Laid::default();
@@ -98,12 +146,19 @@ impl Runner {
             .env("TZ", zone)
             .env("CI", "1")
             .env("NO_COLOR", "1")
-            .env("NODE_OPTIONS", "--max-old-space-size=1024")
+            .env("NODE_OPTIONS", format!("--max-old-space-size={HEAP}"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
-        watch(command, limit)
+        watch(&mut command, limit).and_then(|ran| {
+            // A machine that is too busy is no fault of the module.
+            if ran.complaint.contains(NOT_STARTED) {
+                watch(&mut command, limit)
+            } else {
+                Ok(ran)
+            }
+        })
     }
 
     fn command(&self, paths: &[PathBuf], report: Option<&Path>) -> Command {
@@ -146,7 +201,7 @@ impl Runner {
 }
 
 /// Runs a command to its end, or until its time is up; nothing of it is left either way.
-fn watch(mut command: Command, limit: Duration) -> Result<Ran, OfflineError> {
+fn watch(command: &mut Command, limit: &Limit<'_>) -> Result<Ran, OfflineError> {
     let program = PathBuf::from(command.get_program());
     let child = command
         .spawn()
@@ -167,11 +222,21 @@ fn watch(mut command: Command, limit: Duration) -> Result<Ran, OfflineError> {
         .flatten()
         .map(|stream| thread::spawn(move || last_of(stream)))
         .collect();
-    let until = Instant::now() + limit;
-    let mut timed_out = false;
+    let until = Instant::now() + limit.clock;
+    let root = Pid::from_child(&tree.0);
+    let mut progress = Progress::default();
+    let mut ended = Ended::ByItself;
     while tree.0.try_wait()?.is_none() {
-        if Instant::now() >= until {
-            timed_out = true;
+        let usage = table::usage_of_tree(root);
+        if usage.resident > MOST_MEMORY {
+            ended = Ended::TooBig;
+            break;
+        }
+        let stuck = limit
+            .trail
+            .is_some_and(|trail| progress.is_stuck(trail, usage.processor));
+        if stuck || Instant::now() >= until {
+            ended = Ended::Hung;
             break;
         }
         thread::sleep(LOOK);
@@ -181,10 +246,36 @@ fn watch(mut command: Command, limit: Duration) -> Result<Ran, OfflineError> {
         .into_iter()
         .map(|reader| reader.join().unwrap_or_default())
         .collect();
+    let printed = printed.join("\n");
+    if printed.contains("heap out of memory") {
+        ended = Ended::TooBig;
+    }
     Ok(Ran {
-        timed_out,
-        complaint: complaint(&printed.join("\n")),
+        ended,
+        complaint: match ended {
+            Ended::TooBig => format!("it takes more than {HEAP} MB of memory"),
+            Ended::ByItself | Ended::Hung => complaint(&printed),
+        },
     })
+}
+
+/// What was seen of a trail when it last changed.
+#[derive(Default)]
+struct Progress {
+    changed: Option<SystemTime>,
+    processor: Duration,
+}
+
+impl Progress {
+    /// Whether much was computed since the trail was written on. The clock would not do: others may have the processor.
+    fn is_stuck(&mut self, trail: &Path, processor: Duration) -> bool {
+        let changed = fs::metadata(trail).and_then(|found| found.modified()).ok();
+        if changed != self.changed {
+            *self = Self { changed, processor };
+        }
+        let most = if changed.is_some() { STUCK } else { STUCK_LOADING };
+        processor.saturating_sub(self.processor) > most
+    }
 }
 
 /// The last part of what a stream says; all of it is read, so that its writer never waits.

@@ -12,11 +12,13 @@ macro_rules! sources {
 }
 
 const SOURCES: &[(&str, &str)] = sources![
+    "builtins.cjs",
     "calls.cjs",
     "cover.cjs",
     "defects.cjs",
     "examples.cjs",
     "guard.cjs",
+    "late.cjs",
     "literal.cjs",
     "lots.cjs",
     "probes.cjs",

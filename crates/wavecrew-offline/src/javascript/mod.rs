@@ -10,16 +10,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use wavecrew_syntax::{Language, outline};
 
 use crate::{Defect, LeftOut, Module, OfflineError, Progress, Request, Written};
-use framework::{Runner, Trouble};
+use framework::{Death, Ended, Last, Limit, Runner, Trouble};
 use module::Source;
 use project::Project;
 
 /// Inputs that never come back are left out, and the search starts again, so often.
-const RESTARTS: usize = 3;
+const RESTARTS: usize = 6;
 /// What a framework may take to start and to end on a machine that has other things to do.
 const AROUND: Duration = Duration::from_mins(3);
 /// Budgets are processor time; on a busy machine they may take this much of the clock.
@@ -34,6 +34,8 @@ struct Found {
     covers: Vec<String>,
     calls: u64,
     defects: Vec<Suspect>,
+    /// The lines before the tests of suspected defects.
+    quarantine_top: Vec<String>,
     left_out: Vec<LeftOut>,
 }
 
@@ -49,9 +51,66 @@ struct Suspect {
     kind: String,
     call: String,
     what: String,
-    /// The lines before its test, and a test that fails until it is mended.
-    top: Vec<String>,
+    line: u32,
+    /// A test that fails until it is mended.
     test: String,
+}
+
+/// What earlier searches of a module came to grief with.
+#[derive(Debug, Default, Serialize)]
+struct Grief {
+    /// Calls that are not tried again.
+    skip: Vec<String>,
+    /// Functions and classes that are not called at all.
+    avoid: Vec<String>,
+    /// Calls that a person should know of.
+    ended: Vec<EndedCall>,
+    /// What ended the process once.
+    #[serde(skip)]
+    dead: Vec<String>,
+    #[serde(skip)]
+    left_out: Vec<LeftOut>,
+}
+
+#[derive(Debug, Serialize)]
+struct EndedCall {
+    #[serde(flatten)]
+    last: Last,
+    kind: &'static str,
+    what: String,
+}
+
+impl Grief {
+    /// Takes what went wrong, so that another search can go on without it; gives it back where none can.
+    fn take(&mut self, trouble: Trouble) -> Result<(), Trouble> {
+        let last = match &trouble {
+            Trouble::Hung(last) | Trouble::Died { last, .. } => last.clone(),
+            Trouble::HungLoading | Trouble::Failed(_) => return Err(trouble),
+        };
+        if self.skip.len() >= RESTARTS || self.skip.contains(&last.text) {
+            return Err(trouble);
+        }
+        self.skip.push(last.text.clone());
+        let (what, why) = (last.target.clone(), trouble.to_string());
+        self.left_out.push(LeftOut { what, why });
+        match trouble {
+            Trouble::Hung(last) => self.end(last, "does not end", "no answer in time".to_owned()),
+            Trouble::Died {
+                last,
+                why: Death::Memory(what),
+            } => self.end(last, "runs out of memory", what),
+            // Once may be about the input.
+            Trouble::Died { last, .. } if self.dead.contains(&last.target) => self.avoid.push(last.target),
+            Trouble::Died { last, .. } => self.dead.push(last.target),
+            Trouble::HungLoading | Trouble::Failed(_) => {}
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, last: Last, kind: &'static str, what: String) {
+        self.avoid.push(last.target.clone());
+        self.ended.push(EndedCall { last, kind, what });
+    }
 }
 
 pub fn generate(request: &Request, progress: &mut dyn FnMut(Progress)) -> Result<Vec<Module>, OfflineError> {
@@ -83,39 +142,29 @@ fn search(
     helper: &Path,
     source: &Source,
 ) -> Result<Module, OfflineError> {
-    let mut skip: Vec<String> = Vec::new();
-    let (mut defects, mut dead) = (Vec::new(), Vec::new());
+    let mut grief = Grief::default();
     let found = loop {
-        match look(request, runner, helper, source, &skip)? {
+        match look(request, runner, helper, source, &grief)? {
             Ok(found) => break found,
-            Err(Trouble::Hung(call)) if may_skip(&skip, &call) => {
-                defects.push(Defect {
-                    kind: "does not end".to_owned(),
-                    call: call.clone(),
-                    what: "no answer in time".to_owned(),
-                    ..Defect::default()
-                });
-                skip.push(call);
+            Err(trouble) => {
+                if let Err(trouble) = grief.take(trouble) {
+                    return Ok(left_out(&source.file, trouble.to_string()));
+                }
             }
-            Err(Trouble::Died(call)) if may_skip(&skip, &call) => {
-                dead.push(LeftOut {
-                    what: call.clone(),
-                    why: "the process dies".to_owned(),
-                });
-                skip.push(call);
-            }
-            Err(trouble) => return Ok(left_out(&source.file, trouble.to_string())),
         }
     };
     let mut module = Module {
         file: source.file.clone(),
         module: source.import_path.clone(),
         calls: found.calls,
-        left_out: dead.into_iter().chain(found.left_out.iter().cloned()).collect(),
+        left_out: grief
+            .left_out
+            .into_iter()
+            .chain(found.left_out.iter().cloned())
+            .collect(),
+        defects: quarantined(request, source, &found)?,
         ..Module::default()
     };
-    defects.extend(quarantined(request, source, &found.defects)?);
-    module.defects = defects;
     if found.tests.is_empty() {
         return Ok(module);
     }
@@ -139,39 +188,27 @@ fn search(
     Ok(module)
 }
 
-fn may_skip(skip: &[String], call: &String) -> bool {
-    skip.len() < RESTARTS && !call.is_empty() && !skip.contains(call)
-}
-
 /// Writes a failing test for each suspected defect into a file that frameworks do not collect.
-fn quarantined(
-    request: &Request,
-    source: &Source,
-    suspects: &[Suspect],
-) -> Result<Vec<Defect>, OfflineError> {
-    if suspects.is_empty() {
+fn quarantined(request: &Request, source: &Source, found: &Found) -> Result<Vec<Defect>, OfflineError> {
+    if found.defects.is_empty() {
         return Ok(Vec::new());
     }
     let path = source.quarantine_name(&request.layer_folder);
-    let mut lines = vec![format!(
-        "// Suspected defects of {}, found without knowing what was meant: to be judged by a person.",
-        source.shown
-    )];
-    for line in suspects.iter().flat_map(|suspect| &suspect.top) {
-        if !lines.contains(line) {
-            lines.push(line.clone());
-        }
-    }
-    let tests: Vec<&str> = suspects.iter().map(|suspect| suspect.test.as_str()).collect();
-    fs::write(&path, format!("{}\n\n{}\n", lines.join("\n"), tests.join("\n\n")))?;
+    let tests: Vec<&str> = found
+        .defects
+        .iter()
+        .map(|suspect| suspect.test.as_str())
+        .collect();
+    let text = format!("{}\n\n{}\n", found.quarantine_top.join("\n"), tests.join("\n\n"));
+    fs::write(&path, text)?;
     let defect = |suspect: &Suspect| Defect {
         kind: suspect.kind.clone(),
         call: suspect.call.clone(),
         what: suspect.what.clone(),
+        line: suspect.line,
         quarantine: Some(path.clone()),
-        ..Defect::default()
     };
-    Ok(suspects.iter().map(defect).collect())
+    Ok(found.defects.iter().map(defect).collect())
 }
 
 /// One search for inputs, in a process of its own.
@@ -180,7 +217,7 @@ fn look(
     runner: &Runner,
     helper: &Path,
     source: &Source,
-    skip: &[String],
+    grief: &Grief,
 ) -> Result<Result<Found, Trouble>, OfflineError> {
     let folder = tempfile::tempdir()?;
     let (out, trail) = (folder.path().join("found.json"), folder.path().join("trail"));
@@ -192,7 +229,8 @@ fn look(
         "file": source.file, "stem": source.stem, "importPath": source.import_path, "shown": source.shown,
         "style": source.style(), "typescript": source.is_typescript(), "framework": runner.name(),
         "seed": seed, "budget": u64::try_from(request.budget_per_module.as_millis()).unwrap_or(u64::MAX),
-        "commit": request.commit, "skip": skip, "out": out, "trailFile": trail, "texts": source.texts,
+        "commit": request.commit, "grief": grief, "out": out, "trailFile": trail, "texts": source.texts,
+        "known": source.suspected(&request.layer_folder),
     });
     if let (Some(plan), serde_json::Value::Object(more)) = (plan.as_object_mut(), more) {
         plan.extend(more);
@@ -200,14 +238,12 @@ fn look(
     let plan_file = folder.path().join("plan.json");
     fs::write(&plan_file, plan.to_string())?;
     let probe = source.probe(runner, helper, &plan_file);
-    let limit = request.budget_per_module * BUSY_FACTOR + AROUND;
-    let ran = runner.run(
-        &source.laid,
-        &[(&source.probe_name(runner), &probe)],
-        "UTC",
-        limit,
-        None,
-    )?;
+    let limit = Limit {
+        clock: request.budget_per_module * BUSY_FACTOR + AROUND,
+        trail: Some(&trail),
+    };
+    let name = source.probe_name(runner);
+    let ran = runner.run(&source.laid, &[(&name, &probe)], "UTC", &limit, None)?;
     let found = fs::read(&out)
         .ok()
         .and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -215,11 +251,22 @@ fn look(
         return Ok(Ok(found));
     }
     let trail = fs::read_to_string(&trail).unwrap_or_default();
-    let call = trail.lines().next().unwrap_or_default().to_owned();
-    Ok(Err(match (ran.timed_out, call.is_empty()) {
-        (true, _) => Trouble::Hung(call),
-        (false, true) => Trouble::Failed(ran.complaint),
-        (false, false) => Trouble::Died(call),
+    let last: Option<Last> = trail
+        .lines()
+        .next()
+        .and_then(|line| serde_json::from_str(line).ok());
+    Ok(Err(match (ran.ended, last) {
+        (Ended::Hung, Some(last)) => Trouble::Hung(last),
+        (Ended::Hung, None) => Trouble::HungLoading,
+        (Ended::TooBig, Some(last)) => Trouble::Died {
+            last,
+            why: Death::Memory(ran.complaint),
+        },
+        (Ended::ByItself, Some(last)) => Trouble::Died {
+            last,
+            why: Death::Other,
+        },
+        (Ended::ByItself | Ended::TooBig, None) => Trouble::Failed(ran.complaint),
     }))
 }
 
@@ -251,8 +298,11 @@ fn confirmed(
         }
         let report = tempfile::NamedTempFile::new()?;
         let body = text(&found.top, &kept);
-        let limit = request.budget_per_module * BUSY_FACTOR + AROUND;
-        runner.run(&source.laid, &[(&name, &body)], zone, limit, Some(report.path()))?;
+        let limit = Limit {
+            clock: request.budget_per_module * BUSY_FACTOR + AROUND,
+            trail: None,
+        };
+        runner.run(&source.laid, &[(&name, &body)], zone, &limit, Some(report.path()))?;
         let passed = framework::passed(report.path());
         kept.retain(|test| passed.contains(&format!("{} {}", test.group, test.title)));
     }
@@ -272,7 +322,40 @@ fn text(top: &[String], tests: &[Test]) -> String {
         .iter()
         .map(|(name, bodies)| format!("describe('{name}', () => {{\n{}\n}});", bodies.join("\n\n")))
         .collect();
-    format!("{}\n\n{}\n", top.join("\n"), blocks.join("\n\n"))
+    let blocks = blocks.join("\n\n");
+    let top: Vec<String> = top.iter().filter_map(|line| needed(line, &blocks)).collect();
+    format!("{}\n\n{blocks}\n", top.join("\n"))
+}
+
+/// A line of imports without the names that no test mentions; nothing where none is left.
+fn needed(line: &str, body: &str) -> Option<String> {
+    let whole = || Some(line.to_owned());
+    let framework = ["'vitest';", "'@jest/globals';"];
+    let (Some(open), Some(close)) = (line.find("{ "), line.find(" }")) else {
+        return whole();
+    };
+    if line.starts_with("//") || framework.iter().any(|name| line.ends_with(name)) {
+        return whole();
+    }
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    let mentioned = |name: &str| {
+        body.match_indices(name)
+            .any(|(at, _)| !body[..at].ends_with(is_part) && !body[at + name.len()..].starts_with(is_part))
+    };
+    let kept: Vec<&str> = line[open + 2..close]
+        .split(", ")
+        .filter(|name| mentioned(name))
+        .collect();
+    match (kept.is_empty(), line[..open].strip_suffix(", ")) {
+        (false, _) => Some(format!(
+            "{}{{ {} }}{}",
+            &line[..open],
+            kept.join(", "),
+            &line[close + 2..]
+        )),
+        (true, Some(default)) => Some(format!("{default}{}", &line[close + 2..])),
+        (true, None) => None,
+    }
 }
 
 fn left_out(file: &Path, why: String) -> Module {
@@ -283,5 +366,33 @@ fn left_out(file: &Path, why: String) -> Module {
             why,
         }],
         ..Module::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn imports_name_what_tests_mention() {
+        let body = "expect(pad('x')).toBe(padded);";
+        for (line, left) in [
+            (
+                "import { describe, expect, it } from 'vitest';",
+                Some("import { describe, expect, it } from 'vitest';"),
+            ),
+            (
+                "import { pad, trim } from '../src/a';",
+                Some("import { pad } from '../src/a';"),
+            ),
+            (
+                "import a, { trim } from '../src/a';",
+                Some("import a from '../src/a';"),
+            ),
+            ("const { trim } = require('../src/a');", None),
+            ("// Records { what } it does", Some("// Records { what } it does")),
+        ] {
+            assert_eq!(needed(line, body).as_deref(), left);
+        }
     }
 }

@@ -76,9 +76,25 @@ impl Source {
         }
     }
 
-    /// The file for suspected defects, which no framework collects by its name.
+    /// A new file for suspected defects, which no framework collects by its name. Those of earlier rounds stay as they are.
     pub fn quarantine_name(&self, folder: &Path) -> PathBuf {
-        folder.join(format!("quarantine-{}.{}", self.base, self.language()))
+        let mut names = (1..).map(|n| self.quarantine_of(folder, n));
+        names.find(|path| !path.exists()).expect("numbers do not run out")
+    }
+
+    fn quarantine_of(&self, folder: &Path, n: u32) -> PathBuf {
+        let more = if n > 1 { format!("-{n}") } else { String::new() };
+        folder.join(format!("quarantine-{}{more}.{}", self.base, self.language()))
+    }
+
+    /// What earlier rounds suspected, by the comments over their tests.
+    pub fn suspected(&self, folder: &Path) -> Vec<String> {
+        let files = (1..).map(|n| self.quarantine_of(folder, n));
+        files
+            .map_while(|path| fs::read_to_string(path).ok())
+            .flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
+            .filter(|line| line.starts_with("// "))
+            .collect()
     }
 
     fn ending(&self) -> String {
@@ -128,14 +144,13 @@ impl Source {
         match runner {
             Runner::Vitest { .. } => format!(
                 "import {{ it }} from 'vitest';\nimport {{ createRequire }} from 'node:module';\n\
-                 import * as subject from {module};\n\
                  const load = createRequire(import.meta.url);\n\
-                 it('search', async () => {{\n  await load({helper}).search(subject, load({plan}));\n}}, 100000000);\n"
+                 it('search', async () => {{\n  await load({helper}).search(() => import({module}), load({plan}));\n}}, 100000000);\n"
             ),
             Runner::Jest { .. } => format!(
-                "const subject = require({module});\nconst {{ search }} = require({helper});\n\
-                 it('search', async () => {{\n  await search(subject, JSON.parse(require('fs').readFileSync({plan}, 'utf8')));\n\
-                 }}, 100000000);\n"
+                "const {{ search }} = require({helper});\n\
+                 it('search', async () => {{\n  const plan = JSON.parse(require('fs').readFileSync({plan}, 'utf8'));\n  \
+                 await search(() => require({module}), plan);\n}}, 100000000);\n"
             ),
         }
     }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use wavecrew_core::engine::WorkerId;
 use wavecrew_core::event::{Spent, StopReason};
@@ -80,7 +80,8 @@ impl Recorder {
         info: &SessionInfo,
         now: &str,
     ) -> io::Result<Self> {
-        let mut file = File::options().append(true).create(true).open(path)?;
+        let mut file = File::options().read(true).append(true).create(true).open(path)?;
+        end_last_line(&mut file)?;
         if file.metadata()?.len() == 0 {
             let header = Header {
                 cassette: FORMAT,
@@ -324,4 +325,51 @@ fn write_line(file: &mut File, value: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(value)?;
     line.push(b'\n');
     file.write_all(&line)
+}
+
+/// What a run that was killed while it wrote left of its last line is taken away: the next line would go on in it.
+fn end_last_line(file: &mut File) -> io::Result<()> {
+    let (mut length, mut line) = (0, Vec::new());
+    let mut reader = BufReader::new(&*file);
+    loop {
+        line.clear();
+        let read = reader.read_until(b'\n', &mut line)? as u64;
+        if line.ends_with(b"\n") {
+            length += read;
+        } else {
+            break;
+        }
+    }
+    if line.is_empty() {
+        Ok(())
+    } else if serde_json::from_slice::<Turn>(&line).is_ok() {
+        file.write_all(b"\n")
+    } else {
+        file.set_len(length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_line_that_was_cut_off_does_not_spoil_the_next_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tape.jsonl");
+        let whole = r#"{"task":"A","attempt":1,"turn":1,"agent":"codex","end":{"exit":0}}"#;
+        for (found, left) in [
+            (String::new(), String::new()),
+            (format!("header\n{whole}\n"), format!("header\n{whole}\n")),
+            (format!("header\n{whole}"), format!("header\n{whole}\n")),
+            (format!("header\n{}", &whole[..30]), "header\n".to_owned()),
+            ("hea".to_owned(), String::new()),
+        ] {
+            fs::write(&path, &found).unwrap();
+            let mut file = File::options().read(true).append(true).open(&path).unwrap();
+            end_last_line(&mut file).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), left, "{found}");
+        }
+    }
 }

@@ -87,7 +87,10 @@ impl Driver<'_> {
         if state.output.voice() == Voice::Quiet {
             env.push(variable("WAVECREW_USAGE_FILE", &state.files.usage));
         }
-        let tools = self.surface.worker_tools.as_ref().map(|words| tools(words, &env));
+        // A program that is no known agent has no use for them.
+        let offered = self.surface.worker_tools.as_ref();
+        let offered = offered.filter(|_| state.output.voice() == Voice::Telling);
+        let tools = offered.map(|words| tools(words, &env));
         let scratch = scratch_folder(&self.session.dir).join(format!("{id}.{attempt}"));
         let role = self.engine.ledger().team.role(&state.assignment.role);
         let settings = self.surface.agent_settings.of(&state.assignment.agent);

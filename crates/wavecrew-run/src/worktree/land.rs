@@ -6,7 +6,7 @@ use super::git::Git;
 use super::merge::{Merge, merge};
 use super::names::session_ref;
 use super::submodules;
-use super::tree::{Worktree, head};
+use super::tree::{Worktree, head, ours};
 use std::path::Path;
 
 /// What became of the work.
@@ -127,13 +127,14 @@ fn is_clean(git: &Git) -> Result<bool, TreeError> {
             return Ok(false);
         }
     }
+    let ours = ours(git)?;
     let words = [
         "status",
         "--porcelain",
         "--untracked-files=no",
         "--",
         ":(top)",
-        ":(top,exclude).workflow",
+        &ours,
     ];
     Ok(git.run(&words)?.is_empty())
 }

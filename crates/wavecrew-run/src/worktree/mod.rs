@@ -19,6 +19,7 @@ pub use commit::{Holds, commit_holds};
 pub use error::TreeError;
 pub use git::GitError;
 pub use land::{Landed, Target};
+pub use names::ref_part;
 pub use session::{Published, SessionTrees};
 pub use tree::{Kept, Worktree};
 

@@ -11,7 +11,7 @@ pub(super) fn session_ref(session: &str) -> String {
 
 /// The branch for the work of a task.
 pub(super) fn task_branch(git: &Git, session: &str, name: &str) -> Result<String, GitError> {
-    let name = part(name);
+    let name = ref_part(name);
     Ok(
         if git.commit(&format!("refs/heads/wavecrew/{session}"))?.is_some() {
             format!("wavecrew-tasks/{session}/{name}")
@@ -36,7 +36,7 @@ pub(super) fn session_branch(git: &Git, session: &str) -> Result<String, GitErro
 }
 
 /// A task id as part of a ref: most are as they are, the few that git does not take are told apart by a number.
-fn part(id: &str) -> String {
+pub fn ref_part(id: &str) -> String {
     if !id.contains("..") && !id.ends_with('.') && !id.to_ascii_lowercase().ends_with(".lock") {
         return id.to_owned();
     }
@@ -47,17 +47,17 @@ fn part(id: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::part;
+    use super::ref_part;
 
     #[test]
     fn ids_that_git_takes_stay_and_others_become_such() {
         for id in ["A-1", "a.b", "1.0", "x_y"] {
-            assert_eq!(part(id), id);
+            assert_eq!(ref_part(id), id);
         }
         for id in ["a..b", "a.", "a.lock"] {
-            let part = part(id);
+            let part = ref_part(id);
             assert!(part.starts_with("a_") && !part.contains('.'), "{part}");
         }
-        assert_ne!(part("a..b"), part("a._b."));
+        assert_ne!(ref_part("a..b"), ref_part("a._b."));
     }
 }

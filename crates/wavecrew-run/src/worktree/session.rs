@@ -123,9 +123,9 @@ impl SessionTrees {
         Ok(Git::at(&self.project).commit(&session_ref(&self.session))?)
     }
 
-    /// A file as it is there.
+    /// A file as it is there, named from the project.
     pub fn file_beside(&self, commit: &str, path: &str) -> Option<Vec<u8>> {
-        let name = format!("{commit}:{path}");
+        let name = format!("{commit}:./{path}");
         let output = Git::at(&self.project).output(&["cat-file", "blob", &name]).ok()?;
         output.status.success().then_some(output.stdout)
     }

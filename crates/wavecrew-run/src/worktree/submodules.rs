@@ -63,13 +63,32 @@ fn declared(tree: &Path) -> Result<Vec<(String, String)>, GitError> {
 /// Submodules that differ between two commits.
 pub(super) fn changed(git: &Git, from: &str, to: &str) -> Result<Vec<String>, GitError> {
     let raw = git.run(&["diff", "--raw", "--no-renames", "--abbrev=40", "-z", from, to])?;
+    Ok(in_diff(&raw))
+}
+
+fn in_diff(raw: &str) -> Vec<String> {
     // `:MODE MODE SHA SHA STATUS`, NUL, path, NUL.
     let mut parts = raw.split('\0');
     let mut paths = Vec::new();
     while let (Some(about), Some(path)) = (parts.next(), parts.next()) {
-        if about.contains("160000") {
+        let mut modes = about.trim_start_matches(':').split(' ').take(2);
+        if modes.any(|mode| mode == "160000") {
             paths.push(path.to_owned());
         }
     }
-    Ok(paths)
+    paths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_diff;
+
+    #[test]
+    fn a_submodule_is_known_by_its_mode_alone() {
+        let hash = "0000000160000000000000000000000000000000";
+        let raw = format!(
+            ":100644 100644 {hash} {hash} M\0file\0:160000 160000 {hash} {hash} M\0lib\0:000000 160000 {hash} {hash} A\0new\0"
+        );
+        assert_eq!(in_diff(&raw), ["lib", "new"]);
+    }
 }

@@ -75,6 +75,14 @@ impl Lab {
     }
 }
 
+/// Whether the work is merged, and not into the checkout.
+fn is_beside(landed: &Landed) -> bool {
+    match landed {
+        Landed::Merged { into, .. } => *into == Target::Beside,
+        Landed::Nothing => false,
+    }
+}
+
 #[test]
 fn a_clean_checkout_gets_the_work_in_order() {
     let lab = Lab::new();
@@ -109,16 +117,7 @@ fn a_dirty_checkout_is_left_alone_and_the_work_is_on_a_branch() {
     fs::write(lab.path("a.txt"), "mine\n").expect("an edit");
     let before = lab.git(&["rev-parse", "HEAD"]);
     let landed = lab.land("A", &a).expect("merged");
-    assert!(
-        matches!(
-            landed,
-            Landed::Merged {
-                into: Target::Beside,
-                ..
-            }
-        ),
-        "{landed:?}"
-    );
+    assert!(is_beside(&landed), "{landed:?}");
     // The next tree starts from what is merged, wherever that is.
     assert!(lab.trees.sweep(&a).expect("looked at"));
     let (next, b) = lab.trees.open("B", None).expect("a tree");
@@ -149,16 +148,7 @@ fn an_untracked_file_in_the_way_sends_the_work_beside() {
     let a = lab.work("A", "new.txt", "theirs\n");
     fs::write(lab.path("new.txt"), "mine\n").expect("a file");
     let landed = lab.land("A", &a).expect("merged");
-    assert!(
-        matches!(
-            landed,
-            Landed::Merged {
-                into: Target::Beside,
-                ..
-            }
-        ),
-        "{landed:?}"
-    );
+    assert!(is_beside(&landed), "{landed:?}");
     assert_eq!(fs::read_to_string(lab.path("new.txt")).unwrap(), "mine\n");
 }
 
@@ -169,16 +159,7 @@ fn a_detached_head_is_left_where_it_is() {
     let before = lab.git(&["rev-parse", "HEAD"]);
     let a = lab.work("A", "a.txt", "two\n");
     let landed = lab.land("A", &a).expect("merged");
-    assert!(
-        matches!(
-            landed,
-            Landed::Merged {
-                into: Target::Beside,
-                ..
-            }
-        ),
-        "{landed:?}"
-    );
+    assert!(is_beside(&landed), "{landed:?}");
     assert_eq!(lab.git(&["rev-parse", "HEAD"]), before);
     lab.trees.sweep(&a).expect("looked at");
     assert_eq!(
@@ -360,6 +341,41 @@ fn a_project_below_the_root_of_its_repository_is_found_there_in_the_tree() {
         "above\n"
     );
     assert!(trees.sweep(&tree).expect("looked at"));
+}
+
+#[test]
+fn sessions_of_a_project_below_the_root_are_in_nobodys_way() {
+    let folder = repository();
+    let below = folder.path().join("pkg");
+    let issues = below.join(".workflow/issues.jsonl");
+    fs::create_dir_all(below.join(".workflow")).expect("a folder");
+    fs::write(below.join("p.txt"), "p\n").expect("a file");
+    fs::write(&issues, "one\n").expect("a file");
+    git(folder.path(), &["add", "."]);
+    git(folder.path(), &["commit", "-q", "-m", "second"]);
+    let dir = SessionDir::create(&below, "s", &[]).expect("a session");
+    let trees = SessionTrees::new(&below, &dir);
+    let worked = |task: &str, text: &str| {
+        let (worktree, tree) = trees.open(task, None).expect("a tree");
+        fs::write(worktree.folder().join("p.txt"), text).expect("an edit");
+        fs::write(worktree.folder().join(".workflow/issues.jsonl"), "no\n").expect("an edit");
+        trees.land(task, &tree, "work").expect("merged")
+    };
+
+    fs::write(&issues, "two\n").expect("an edit");
+    let landed = worked("A", "q\n");
+    assert!(!is_beside(&landed), "{landed:?}");
+    assert_eq!(fs::read_to_string(&issues).unwrap(), "two\n");
+    assert_eq!(fs::read_to_string(below.join("p.txt")).unwrap(), "q\n");
+
+    // What is merged beside a checkout with changes is found by the names that the project has for it.
+    fs::write(folder.path().join("a.txt"), "mine\n").expect("an edit");
+    let landed = worked("B", "r\n");
+    assert!(is_beside(&landed), "{landed:?}");
+    let commit = trees.beside().expect("looked at").expect("it is there");
+    assert_eq!(trees.file_beside(&commit, "p.txt"), Some(b"r\n".to_vec()));
+    let kept = trees.file_beside(&commit, ".workflow/issues.jsonl");
+    assert_eq!(kept, Some(b"one\n".to_vec()));
 }
 
 #[test]

@@ -6,9 +6,6 @@ use super::submodules;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// What of a worktree is ours to leave alone: sessions lie there in the project, and nothing else does.
-const OURS: &str = ":(top,exclude).workflow";
-
 /// A worktree, and the commit it was made from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Worktree {
@@ -116,7 +113,8 @@ impl Worktree {
                 files: unmerged.lines().map(str::to_owned).collect(),
             });
         }
-        git.run(&["add", "--all", "--", ":(top)", OURS])?;
+        let ours = ours(&Git::at(&self.project))?;
+        git.run(&["add", "--all", "--", ":(top)", &ours])?;
         if git.asks(&["diff", "--cached", "--quiet"])? {
             return Ok(());
         }
@@ -203,6 +201,13 @@ impl Worktree {
             diff: git.run(&["diff", "--shortstat", &self.base])?.trim().to_owned(),
         }))
     }
+}
+
+/// What is ours to leave alone, in the words of git: sessions lie there in the project, which may lie below the root of its
+/// repository, and nothing else does.
+pub(super) fn ours(project: &Git) -> Result<String, TreeError> {
+    let below = project.run(&["rev-parse", "--show-prefix"])?;
+    Ok(format!(":(top,exclude,literal){below}.workflow"))
 }
 
 /// The commit that is checked out.

@@ -79,6 +79,23 @@ fn what_was_appended_is_read_back_in_order() {
 }
 
 #[test]
+fn what_may_wait_is_written_in_order_with_the_next_batch_or_when_asked() {
+    let fixture = Fixture::new();
+    let mut journal = Journal::create(&fixture.path()).unwrap();
+    let all = events(5);
+    let read = || Journal::<Event>::read(&fixture.path()).unwrap().0;
+    journal.append_later(&all[..2]).unwrap();
+    assert!(journal.has_unwritten() && read().is_empty());
+    journal.append(&all[2..4]).unwrap();
+    assert!(!journal.has_unwritten());
+    assert_eq!(read(), all[..4]);
+    journal.append_later(&all[4..]).unwrap();
+    journal.flush().unwrap();
+    assert_eq!(read(), all);
+    assert_eq!(journal.len_bytes(), fs::metadata(fixture.path()).unwrap().len());
+}
+
+#[test]
 fn an_existing_journal_is_not_overwritten() {
     let fixture = Fixture::with(2);
     let error = Journal::<Event>::create(&fixture.path()).unwrap_err();

@@ -9,7 +9,7 @@ use wavecrew_measure::detect::Framework;
 use wavecrew_measure::run::{Order, Wanted};
 use wavecrew_syntax::{Language, Standing, errors, tests};
 
-use super::honest::{edits_meanwhile, project_changes, put_back, read, weaknesses};
+use super::honest::{changed_by_tests, honestly, read, weakened_tests};
 use super::{Case, facts, listed, rough};
 use crate::bench::{Bench, LayerRun, Trouble};
 use crate::layer::{self, Kind, Placed};
@@ -19,23 +19,14 @@ use crate::scope::FrameworkInScope;
 use crate::verdict::{Checked, Verdict};
 
 pub fn examine(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
-    let remark = edits_meanwhile(bench, case)?;
-    Ok(looked_at(bench, case)?.remarked(remark))
+    honestly(bench, case, looked_at)
 }
 
 fn looked_at(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
-    if let Some(reason) = project_changes(bench)? {
-        return Ok(Verdict::contradicted(reason));
-    }
     let folder = case.folder(bench)?;
     let last = RunResult::read(case.session, case.layer).ok();
-    let weaker = weaknesses(case.session, case.layer, &folder, last.as_ref())?;
-    if !weaker.is_empty() {
-        put_back(case.session, case.layer, &folder)?;
-        return Ok(Verdict::contradicted(format!(
-            "tests were weakened: {}",
-            listed(&weaker)
-        )));
+    if let Some(reason) = weakened_tests(case, &folder, last.as_ref())? {
+        return Ok(Verdict::contradicted(reason));
     }
     let placed = layer::place(&bench.scope, case.layer, &folder)?;
     if let Some(reason) = shape_problem(bench, &folder, &placed)? {
@@ -48,10 +39,7 @@ fn looked_at(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
         Order::Usual,
         &BTreeSet::new(),
     )?;
-    let touched = bench.trees.settle(&sources(bench))?;
-    if !touched.is_empty() {
-        let names: Vec<String> = touched.iter().map(|file| file.display().to_string()).collect();
-        let reason = format!("tests change source while they run: {}", listed(&names));
+    if let Some(reason) = changed_by_tests(bench)? {
         return Ok(Verdict::mend(reason));
     }
     if let Some(reason) = nothing_runs(&run, &placed) {
@@ -91,10 +79,6 @@ fn folder_name(bench: &Bench, layer: &str) -> String {
         .folder(layer)
         .map(|folder| folder.display().to_string())
         .unwrap_or_default()
-}
-
-pub(super) fn sources(bench: &Bench) -> Vec<std::path::PathBuf> {
-    bench.scope.files.iter().map(|file| file.path.clone()).collect()
 }
 
 /// What can be seen without running anything.

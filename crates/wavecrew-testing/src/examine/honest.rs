@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use wavecrew_measure::TestId;
 use wavecrew_measure::detect::is_test;
@@ -11,15 +11,30 @@ use wavecrew_syntax::{Language, TestShape, Weakening, WeakeningKind, tests, weak
 
 use super::{Case, listed};
 use crate::accept::find;
-use crate::bench::Bench;
+use crate::bench::{Bench, Trouble};
 use crate::layer;
 use crate::result::RunResult;
 use crate::rounds;
 use crate::tree::Change;
+use crate::verdict::Verdict;
+
+/// Every examination: a claim is looked at only when the project was left alone.
+pub fn honestly(
+    bench: &mut Bench,
+    case: &Case<'_>,
+    look: impl FnOnce(&mut Bench, &Case<'_>) -> Result<Verdict, Trouble>,
+) -> Result<Verdict, Trouble> {
+    let remark = edits_meanwhile(bench, case)?;
+    let verdict = match project_changes(bench)? {
+        Some(reason) => Verdict::contradicted(reason),
+        None => look(bench, case)?,
+    };
+    Ok(verdict.remarked(remark))
+}
 
 /// Code that was changed in the project itself while the worker was at work, which may only write in the session. It may have
 /// been a person, who may go on editing: it is told, held against nobody, and left as it is.
-pub fn edits_meanwhile(bench: &Bench, case: &Case<'_>) -> io::Result<Option<String>> {
+fn edits_meanwhile(bench: &Bench, case: &Case<'_>) -> io::Result<Option<String>> {
     let Some(began) = case.began else {
         return Ok(None);
     };
@@ -43,7 +58,7 @@ fn told(change: &Change) -> String {
 }
 
 /// Files of the project that the worker changed in its copy.
-pub fn project_changes(bench: &mut Bench) -> io::Result<Option<String>> {
+fn project_changes(bench: &mut Bench) -> io::Result<Option<String>> {
     let changes = bench.trees.manifest.changes(&bench.trees.workers());
     if changes.is_empty() {
         return Ok(None);
@@ -69,22 +84,39 @@ pub fn project_changes(bench: &mut Bench) -> io::Result<Option<String>> {
     Ok(Some(parts.into_iter().flatten().collect::<Vec<_>>().join("; ")))
 }
 
-/// Tests of the layer that are gone or demand less than when they were last examined. Of `last`: those that passed then;
-/// the others may be made to demand something else, but not be taken away, unless they add nothing.
-pub fn weaknesses(
-    session: &Path,
-    layer: &str,
+/// What was done to the layer's tests that makes them weaker; they are put back as they were last examined.
+pub fn weakened_tests(
+    case: &Case<'_>,
     folder: &Path,
     last: Option<&RunResult>,
-) -> io::Result<Vec<String>> {
-    let before = rounds::kept(session, layer);
+) -> io::Result<Option<String>> {
+    let before = rounds::kept(case.session, case.layer);
+    let weaker = weaknesses(&before, folder, last)?;
+    if weaker.is_empty() {
+        return Ok(None);
+    }
+    rounds::mirror(&before, folder)?;
+    Ok(Some(format!("tests were weakened: {}", listed(&weaker))))
+}
+
+/// Source that the tests changed while they ran; it is as it was again.
+pub fn changed_by_tests(bench: &mut Bench) -> io::Result<Option<String>> {
+    let sources: Vec<PathBuf> = bench.scope.files.iter().map(|file| file.path.clone()).collect();
+    let touched = bench.trees.settle(&sources)?;
+    let names: Vec<String> = touched.iter().map(|file| file.display().to_string()).collect();
+    Ok((!names.is_empty()).then(|| format!("tests change source while they run: {}", listed(&names))))
+}
+
+/// Tests of the layer that are gone or demand less than when they were last examined. Of `last`: those that passed then;
+/// the others may be made to demand something else, but not be taken away, unless they add nothing.
+fn weaknesses(before: &Path, folder: &Path, last: Option<&RunResult>) -> io::Result<Vec<String>> {
     let passed = last.map(RunResult::passed).unwrap_or_default();
     let superfluous: Vec<&TestId> = last
         .into_iter()
         .flat_map(|last| last.superfluous().map(|test| &test.id))
         .collect();
     let mut found = Vec::new();
-    for file in layer::files(&before)? {
+    for file in layer::files(before)? {
         let Some(language) = Language::of(&file) else {
             continue;
         };
@@ -135,11 +167,6 @@ pub fn weaknesses(
 
 fn is_of(shapes: &[TestShape], reported: &str, test: &str) -> bool {
     find(shapes, reported).is_some_and(|shape| shape.name == test)
-}
-
-/// Puts the layer's tests back as they were last examined.
-pub fn put_back(session: &Path, layer: &str, folder: &Path) -> io::Result<()> {
-    rounds::mirror(&rounds::kept(session, layer), folder)
 }
 
 pub fn read(path: &Path) -> String {

@@ -3,20 +3,16 @@
 use std::collections::BTreeMap;
 
 use super::Case;
-use super::honest::{edits_meanwhile, project_changes};
+use super::honest::honestly;
 use crate::bench::{Bench, Trouble};
 use crate::quality::{Data, Score, complete};
 use crate::verdict::{Checked, Verdict};
 
 pub fn examine(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
-    let remark = edits_meanwhile(bench, case)?;
-    Ok(looked_at(bench, case)?.remarked(remark))
+    honestly(bench, case, looked_at)
 }
 
 fn looked_at(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
-    if let Some(reason) = project_changes(bench)? {
-        return Ok(Verdict::contradicted(reason));
-    }
     let data = Data::read(case.session, &bench.scope)?;
     if data.layers.is_empty() {
         return Ok(Verdict::contradicted(

@@ -8,8 +8,7 @@ use std::path::Path;
 use wavecrew_measure::run::{Order, Wanted};
 use wavecrew_measure::{Note, Outcome, Ratio, TestCase};
 
-use super::generated::sources;
-use super::honest::{edits_meanwhile, project_changes, put_back, weaknesses};
+use super::honest::{changed_by_tests, honestly, weakened_tests};
 use super::without::Without;
 use super::{Case, facts, listed};
 use crate::accept::{self, Rejected, Why, judge};
@@ -27,23 +26,14 @@ use crate::verdict::{Checked, Verdict};
 const CUTS: usize = 3;
 
 pub fn examine(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
-    let remark = edits_meanwhile(bench, case)?;
-    Ok(looked_at(bench, case)?.remarked(remark))
+    honestly(bench, case, looked_at)
 }
 
 fn looked_at(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
-    if let Some(reason) = project_changes(bench)? {
-        return Ok(Verdict::contradicted(reason));
-    }
     let folder = case.folder(bench)?;
     let before = RunResult::read(case.session, case.layer).ok();
-    let weaker = weaknesses(case.session, case.layer, &folder, before.as_ref())?;
-    if !weaker.is_empty() {
-        put_back(case.session, case.layer, &folder)?;
-        return Ok(Verdict::contradicted(format!(
-            "tests were weakened: {}",
-            listed(&weaker)
-        )));
+    if let Some(reason) = weakened_tests(case, &folder, before.as_ref())? {
+        return Ok(Verdict::contradicted(reason));
     }
     let placed = layer::place(&bench.scope, case.layer, &folder)?;
     if !placed.iter().any(|file| file.kind == Kind::Test) {
@@ -53,13 +43,8 @@ fn looked_at(bench: &mut Bench, case: &Case<'_>) -> Result<Verdict, Trouble> {
         )));
     }
     let result = measure(bench, case, &folder, before.as_ref())?;
-    let touched = bench.trees.settle(&sources(bench))?;
-    if !touched.is_empty() {
-        let names: Vec<String> = touched.iter().map(|file| file.display().to_string()).collect();
-        return Ok(Verdict::contradicted(format!(
-            "tests change source while they run: {}",
-            listed(&names)
-        )));
+    if let Some(reason) = changed_by_tests(bench)? {
+        return Ok(Verdict::contradicted(reason));
     }
     result.write(case.session)?;
     rounds::mirror(&folder, &rounds::kept(case.session, case.layer))?;

@@ -94,7 +94,8 @@ impl Args {
     fn tell(&self, dir: &SessionDir, word: Word) -> Result<(), Failure> {
         let control = control_file(dir);
         atomic::write_volatile(&control, word.as_str().as_bytes())?;
-        let until = Instant::now() + Duration::from_secs(self.wait);
+        // Longer than a clock can count is for ever.
+        let until = Instant::now().checked_add(Duration::from_secs(self.wait));
         loop {
             let runs = lock::holder(&dir.lock_file())?;
             let followed = match word {
@@ -104,7 +105,7 @@ impl Args {
             if followed {
                 break;
             }
-            if Instant::now() >= until {
+            if until.is_some_and(|until| Instant::now() >= until) {
                 let who = runs.map(|holder| format!(" by {holder}")).unwrap_or_default();
                 return Err(Failure::NotDone {
                     message: format!(

@@ -67,12 +67,14 @@ struct AddArgs {
 /// Show one issue
 #[derive(clap::Args, Debug)]
 struct ShowArgs {
+    /// Of the issue, as `issues list` shows it
     id: String,
 }
 
 /// Close an issue
 #[derive(clap::Args, Debug)]
 struct CloseArgs {
+    /// Of the issue, as `issues list` shows it
     id: String,
     /// Why
     #[arg(long, value_name = "TEXT")]

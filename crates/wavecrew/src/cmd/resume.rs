@@ -10,6 +10,7 @@ use crate::session_view;
 /// Go on with a session: the named one, or the latest unfinished one
 #[derive(clap::Args, Debug)]
 pub struct Args {
+    /// Its id, or the beginning of it
     session: Option<String>,
     /// Keep completed results even if they were made from something else
     #[arg(long)]

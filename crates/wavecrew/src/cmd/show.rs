@@ -2,7 +2,7 @@
 
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
-use crate::session_view::{SessionView, find, latest, meta, shown_folder};
+use crate::session_view::{SessionView, find_or_latest, meta, shown_folder};
 use serde_json::json;
 use std::io::{Write, stdout};
 use std::path::Path;
@@ -20,10 +20,7 @@ pub struct Args {
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
-        let dir = match &self.session {
-            Some(name) => find(Path::new("."), name)?,
-            None => latest(Path::new("."))?,
-        };
+        let dir = find_or_latest(Path::new("."), self.session.as_deref())?;
         let view = SessionView::load(dir)?;
         let folder = shown_folder(&view.dir);
         let mut report = report_markdown(&view.ledger, &meta(&folder, &view.dir, view.info.as_ref()));

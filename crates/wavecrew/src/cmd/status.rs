@@ -5,7 +5,7 @@ use crate::clock;
 use crate::exit::{Exit, Failure};
 use crate::layout::{fit, width};
 use crate::report::{counts, usage};
-use crate::session_view::{SessionView, find, latest};
+use crate::session_view::{SessionView, find_or_latest};
 use crate::show::safe;
 use serde_json::{Map, Value, json};
 use std::io::{BufWriter, Write, stdout};
@@ -30,11 +30,7 @@ pub struct Args {
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
-        let project = Path::new(".");
-        let dir = match &self.session {
-            Some(name) => find(project, name)?,
-            None => latest(project)?,
-        };
+        let dir = find_or_latest(Path::new("."), self.session.as_deref())?;
         let view = SessionView::load(dir)?;
         for trouble in &view.troubles {
             crate::show::error(trouble, None);

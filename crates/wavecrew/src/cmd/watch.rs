@@ -4,7 +4,7 @@ use crate::cli::Global;
 use crate::clock;
 use crate::exit::{Exit, Failure};
 use crate::report::{self, Screen};
-use crate::session_view::{SessionView, find, latest, meta, shown_folder};
+use crate::session_view::{SessionView, find_or_latest, meta, shown_folder};
 use std::fs;
 use std::io::{Write, stdout};
 use std::path::Path;
@@ -33,10 +33,7 @@ pub struct Args {
 impl Args {
     /// Exits as the run does.
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
-        let dir = match &self.session {
-            Some(name) => find(Path::new("."), name)?,
-            None => latest(Path::new("."))?,
-        };
+        let dir = find_or_latest(Path::new("."), self.session.as_deref())?;
         let view = SessionView::load(dir)?;
         let Some(info) = view.info else {
             return Err(Failure::input(view.troubles.join("; ")));

@@ -42,8 +42,8 @@ pub struct RunFlags {
     /// Workers at the same time [default: 3]
     #[arg(short = 'c', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub concurrency: Option<u32>,
-    /// Who does the tasks: codex, claude, gemini, qwen, opencode, goose, `acp:PROGRAM ARGS`, `command:./agent.sh`, or
-    /// `replay:FILE`
+    /// Who does the tasks: codex, claude, gemini, qwen, opencode, goose, `acp:PROGRAM ARGS`, `command:./agent.sh`,
+    /// `replay:FILE`, or `offline` for team testing
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
     /// Another agent for one role

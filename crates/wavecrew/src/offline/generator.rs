@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wavecrew_core::view::count;
 use wavecrew_measure::detect::Framework as Found;
-use wavecrew_offline::{Feedback, Framework, Imports, Module, Outcome, Progress, Request, generate};
+use wavecrew_offline::{Feedback, Framework, Imports, LeftOut, Module, Outcome, Progress, Request, generate};
 use wavecrew_testing::layer::folder_of;
 use wavecrew_testing::scope::FrameworkInScope;
 
 /// Seconds per module, unless the person says otherwise.
 const BUDGET: u64 = 10;
+/// Named in findings, of what was left out.
+const MOST_LEFT_OUT: usize = 8;
 
 pub fn work(facts: &Facts) -> Result<Done, String> {
     let folder = facts
@@ -34,19 +36,23 @@ pub fn work(facts: &Facts) -> Result<Done, String> {
         .flat_map(|m| &m.written)
         .map(|w| w.path.clone())
         .collect();
-    if written.is_empty() {
-        return Err(nothing(&modules, &passed_over));
-    }
+    // Also where nothing else came of it: a defect is worth knowing.
     tell(facts, &modules);
-    let inside = |path: &PathBuf| {
-        let path = path.strip_prefix(&facts.session).unwrap_or(path);
-        path.to_string_lossy().into_owned()
-    };
-    let files: Vec<String> = written.iter().map(inside).collect();
+    let left_out = left_out(facts, &modules);
+    if written.is_empty() {
+        return Err(nothing(left_out, &passed_over));
+    }
+    let files: Vec<String> = written.iter().map(|path| inside(facts, path)).collect();
     Ok(Done {
-        findings: summary(&modules, &passed_over),
+        findings: summary(&modules, &left_out, &passed_over),
         columns: json!({ "test_files": files.join(";") }),
     })
+}
+
+/// A path as the session tells it.
+fn inside(facts: &Facts, path: &Path) -> String {
+    let path = path.strip_prefix(&facts.session).unwrap_or(path);
+    path.to_string_lossy().into_owned()
 }
 
 fn kind(framework: &Found) -> Option<Framework> {
@@ -126,10 +132,7 @@ fn tell(facts: &Facts, modules: &[Module]) {
         let source = source.to_string_lossy();
         for written in &module.written {
             let fields = [
-                (
-                    "file",
-                    json!(written.path.strip_prefix(&facts.session).unwrap_or(&written.path)),
-                ),
+                ("file", json!(inside(facts, &written.path))),
                 ("source_file", json!(source)),
                 ("test_count", json!(written.tests.len())),
             ];
@@ -152,7 +155,29 @@ fn tell(facts: &Facts, modules: &[Module]) {
     }
 }
 
-fn summary(modules: &[Module], passed_over: &[&str]) -> String {
+/// What could not be tried, with its reason.
+fn left_out(facts: &Facts, modules: &[Module]) -> Vec<String> {
+    let of = |module: &Module| {
+        let file = module
+            .file
+            .strip_prefix(&facts.tree)
+            .unwrap_or(&module.file)
+            .display()
+            .to_string();
+        let whole = module.file.display().to_string();
+        let line = move |left: &LeftOut| {
+            if left.what == whole {
+                format!("{file}: {}", left.why)
+            } else {
+                format!("{} of {file}: {}", left.what, left.why)
+            }
+        };
+        module.left_out.iter().map(line).collect::<Vec<_>>()
+    };
+    modules.iter().flat_map(of).collect()
+}
+
+fn summary(modules: &[Module], left_out: &[String], passed_over: &[&str]) -> String {
     let tests: usize = modules
         .iter()
         .flat_map(|m| &m.written)
@@ -177,15 +202,11 @@ fn summary(modules: &[Module], passed_over: &[&str]) -> String {
     if defects > 0 {
         let _ = write!(text, "; {} on the board", count(defects, "suspected defect"));
     }
-    let left_out: Vec<String> = modules
-        .iter()
-        .flat_map(|m| &m.left_out)
-        .map(|l| format!("{}: {}", l.what, l.why))
-        .collect();
-    if let Some(first) = left_out.first() {
-        let _ = write!(text, "; left out: {first}");
-        if left_out.len() > 1 {
-            let _ = write!(text, " and {} more", left_out.len() - 1);
+    if !left_out.is_empty() {
+        let shown = &left_out[..left_out.len().min(MOST_LEFT_OUT)];
+        let _ = write!(text, "; left out: {}", shown.join(", "));
+        if left_out.len() > shown.len() {
+            let _ = write!(text, " and {} more", left_out.len() - shown.len());
         }
     }
     if !passed_over.is_empty() {
@@ -199,11 +220,7 @@ fn summary(modules: &[Module], passed_over: &[&str]) -> String {
     text
 }
 
-fn nothing(modules: &[Module], passed_over: &[&str]) -> String {
-    let reasons = modules.iter().flat_map(|m| &m.left_out);
-    let mut reasons: Vec<String> = reasons
-        .map(|left| format!("{}: {}", left.what, left.why))
-        .collect();
+fn nothing(mut reasons: Vec<String>, passed_over: &[&str]) -> String {
     let foreign = passed_over
         .iter()
         .map(|name| format!("the offline agent cannot write tests for {name}"));
@@ -211,7 +228,7 @@ fn nothing(modules: &[Module], passed_over: &[&str]) -> String {
     if reasons.is_empty() {
         reasons.push("no public function in scope could be called".to_owned());
     }
-    reasons.truncate(5);
+    reasons.truncate(MOST_LEFT_OUT);
     format!("no test could be written: {}", reasons.join("; "))
 }
 

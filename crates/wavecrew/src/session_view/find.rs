@@ -37,8 +37,16 @@ pub fn find(project: &Path, name: &str) -> Result<SessionDir, Failure> {
     }
 }
 
+/// The session that a person names, or the latest one.
+pub fn find_or_latest(project: &Path, name: Option<&str>) -> Result<SessionDir, Failure> {
+    match name {
+        Some(name) => find(project, name),
+        None => latest(project),
+    }
+}
+
 /// The session that was started last.
-pub fn latest(project: &Path) -> Result<SessionDir, Failure> {
+fn latest(project: &Path) -> Result<SessionDir, Failure> {
     match latest_that(project, |_| true)? {
         Some((dir, _)) => Ok(dir),
         None => Err(Failure::with_help(

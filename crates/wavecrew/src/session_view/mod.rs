@@ -5,7 +5,7 @@ mod dry_run;
 mod find;
 
 pub use dry_run::print_dry_run;
-pub use find::{find, latest, latest_unfinished, none_to_continue};
+pub use find::{find, find_or_latest, latest_unfinished, none_to_continue};
 
 use crate::exit::Failure;
 use std::fs;

@@ -2,6 +2,8 @@
 //! Needs `scripts/install-agents.sh`; `WAVECREW_SKIP_AGENTS=1` passes these tests over.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
+#[path = "../example_files/mod.rs"]
+mod example_files;
 #[path = "../../../wavecrew-measure/tests/frameworks/installed.rs"]
 mod installed;
 mod lab;

@@ -1,33 +1,13 @@
 //! Whole teams with a real agent: the commands that the examples show, against the fake model service. Every worker is told
 //! to run the prepared answers of the example.
 
+use crate::example_files::{copy, examples};
 use crate::lab::Lab;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What every worker reports; each judge takes from it what it looks for.
 const REPORT: &str = r#"{"id":"{id}","status":"completed","findings":"done","score":0.9,"verdict":"APPROVE","Completeness":90,"Consistency":90,"Traceability":90,"Depth":90}"#;
-
-fn examples() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../examples")
-        .canonicalize()
-        .unwrap()
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), &target).unwrap();
-        }
-    }
-}
 
 /// The project of the example, committed.
 fn notes(lab: &Lab) -> PathBuf {

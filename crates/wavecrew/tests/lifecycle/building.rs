@@ -52,12 +52,7 @@ fn a_run_goes_on_after_a_failure_without_doing_anything_twice() {
         "PLAN-001 completed, IMPL-001 completed, IMPL-002 failed, IMPL-003 skipped, TEST-001 skipped, REVIEW-001 skipped"
     );
     lab.no_answer("IMPL-002");
-    lab.wavecrew(&[
-        "retry",
-        lab.session().file_name().unwrap().to_str().unwrap(),
-        "-y",
-    ])
-    .exits(0);
+    lab.wavecrew(&["retry", &lab.session_id(), "-y"]).exits(0);
     assert_eq!(
         (lab.ran("PLAN-001"), lab.ran("IMPL-001"), lab.ran("IMPL-002")),
         (1, 1, 2)

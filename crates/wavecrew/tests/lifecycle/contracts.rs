@@ -7,7 +7,7 @@ const GOOD: &str = "exec EXAMPLE";
 fn good() -> String {
     GOOD.replace(
         "EXAMPLE",
-        crate::lab::examples()
+        crate::example_files::examples()
             .join("lifecycle/agent.sh")
             .to_str()
             .unwrap(),

@@ -2,14 +2,6 @@
 
 use crate::lab::{Lab, said};
 
-fn readiness(lab: &Lab, name: &str, points: u32) {
-    let headings = r#"for part in Completeness Consistency Traceability Depth; do printf '## %s\nSee FR-001.\n' $part; done > "$session/artifacts/$task-report.md""#;
-    lab.answer(
-        name,
-        &format!("{headings}\nreport scored '\"quality_score\":{points}'"),
-    );
-}
-
 #[test]
 fn a_warning_goes_on() {
     let lab = Lab::new();
@@ -46,13 +38,8 @@ fn a_block_is_revised_once_and_then_stops_until_it_is_continued() {
 
     // It is judged again when the run goes on; the person may change the table or the documents in between.
     lab.no_answer("CHECKPOINT-001");
-    lab.wavecrew(&[
-        "retry",
-        lab.session().file_name().unwrap().to_str().unwrap(),
-        "CHECKPOINT-001",
-        "-y",
-    ])
-    .exits(0);
+    lab.wavecrew(&["retry", &lab.session_id(), "CHECKPOINT-001", "-y"])
+        .exits(0);
     assert_eq!(lab.cell("CHECKPOINT-001", "supervision_verdict"), "pass");
     assert_eq!(
         (lab.ran("DRAFT-001"), lab.ran("DRAFT-002")),
@@ -69,17 +56,7 @@ fn a_person_may_override_or_stop() {
     ] {
         let lab = Lab::new();
         lab.score("CHECKPOINT-001", r#""score":0.2"#);
-        let agent = lab.agent();
-        let mut run = lab.start(&[
-            "lifecycle",
-            "-y",
-            "--ask-in-folder",
-            "--pipeline",
-            "spec-only",
-            "--agent",
-            &agent,
-            "Tag notes",
-        ]);
+        let mut run = lab.start_asking("spec-only", &[]);
         let asked = lab.reply(&mut run, word);
         assert!(asked.contains("CHECKPOINT-001 blocked with 0.2"), "{asked}");
         said(&run.wait_with_output().unwrap()).exits(code);
@@ -90,7 +67,7 @@ fn a_person_may_override_or_stop() {
 #[test]
 fn a_score_in_the_middle_goes_on_with_a_warning() {
     let lab = Lab::new();
-    readiness(&lab, "QUALITY-001", 70);
+    lab.readiness("QUALITY-001", 70);
     lab.run("spec-only", &["--no-supervision"]).exits(0);
     assert_eq!(lab.decisions(), ["QUALITY-001 warn"]);
     assert_eq!(lab.cell("QUALITY-001", "quality_score"), "70");
@@ -99,7 +76,7 @@ fn a_score_in_the_middle_goes_on_with_a_warning() {
 #[test]
 fn a_low_score_goes_back_to_the_writers_twice_and_then_stops() {
     let lab = Lab::new();
-    readiness(&lab, "QUALITY-001", 40);
+    lab.readiness("QUALITY-001", 40);
     lab.run("spec-only", &["--no-supervision"])
         .exits(3)
         .says("scored 40 of 100, below 60");
@@ -117,7 +94,7 @@ fn a_low_score_goes_back_to_the_writers_twice_and_then_stops() {
     );
 
     let lab = Lab::new();
-    readiness(&lab, "QUALITY-001.1", 40);
+    lab.readiness("QUALITY-001.1", 40);
     lab.run("spec-only", &["--no-supervision"]).exits(0);
     assert_eq!(lab.decisions(), ["QUALITY-001 revise", "QUALITY-001 pass"]);
 }
@@ -126,18 +103,7 @@ fn a_low_score_goes_back_to_the_writers_twice_and_then_stops() {
 fn implementation_begins_with_an_approval() {
     for (word, code) in [("approve", 0), ("abort", 3)] {
         let lab = Lab::new();
-        let agent = lab.agent();
-        let mut run = lab.start(&[
-            "lifecycle",
-            "-y",
-            "--ask-in-folder",
-            "--no-supervision",
-            "--pipeline",
-            "full-lifecycle",
-            "--agent",
-            &agent,
-            "Tag notes",
-        ]);
+        let mut run = lab.start_asking("full-lifecycle", &["--no-supervision"]);
         let asked = lab.reply(&mut run, word);
         assert!(asked.contains("QUALITY-001 scored 85 of 100"), "{asked}");
         said(&run.wait_with_output().unwrap()).exits(code);
@@ -149,21 +115,9 @@ fn implementation_begins_with_an_approval() {
 #[test]
 fn a_review_that_blocks_has_it_fixed() {
     let lab = Lab::new();
-    let verdict = |word: &str, severity: &str| {
-        format!(
-            r#"printf '## Verdict\n{word}\n## Findings\n| place | severity | dimension | fix |\n|-|-|-|-|\n| app/store/tags.py:2 | {severity} | quality | Say no twice. |\n' > "$session/artifacts/review-report.md"; report seen '"verdict":"{word}"'"#
-        )
-    };
-    lab.answer("REVIEW-001.1", &verdict("BLOCK", "critical"))
-        .answer("REVIEW-001.2", &verdict("CONDITIONAL", "high"));
-    // The second time there is something to repair.
-    for n in 1..=3 {
-        lab.answer(
-            &format!("IMPL-00{n}.2"),
-            &format!(r##"echo "# repaired" >> app/{}; echo done > "$session/artifacts/$task-report.md"; report repaired"##,
-                ["store/tags.py", "search/by_tag.py", "cli/tags.py"][n - 1]),
-        );
-    }
+    lab.review("REVIEW-001.1", "BLOCK", "critical")
+        .review("REVIEW-001.2", "CONDITIONAL", "high")
+        .repairs();
     lab.run("impl-only", &["--no-supervision"]).exits(0);
     assert_eq!(
         (lab.ran("IMPL-001"), lab.ran("REVIEW-001"), lab.ran("PLAN-001")),

@@ -1,6 +1,7 @@
 //! The recorded runs of the examples, played back.
 
-use crate::lab::{Lab, examples};
+use crate::example_files::examples;
+use crate::lab::Lab;
 
 /// What plays back a recording, in which every file is known to be its worker's.
 fn replay(name: &str) -> String {

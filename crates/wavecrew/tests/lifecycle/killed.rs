@@ -1,7 +1,8 @@
 //! The coordinator is killed in the middle of every step, and the session is continued: nothing that was completed runs
 //! again, the result is that of a run that was left alone, and nothing is left behind.
 
-use crate::lab::{Lab, examples};
+use crate::example_files::examples;
+use crate::lab::Lab;
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::Child;
@@ -57,22 +58,14 @@ impl Team {
     }
 
     fn start(self, lab: &Lab) -> Child {
-        let (agent, issues) = (lab.agent(), lab.path("issues.jsonl"));
-        let issues = issues.to_str().unwrap();
-        let pipeline = match self {
-            Self::Specify => "spec-only",
-            Self::Build => "impl-only",
-            Self::Planex => return lab.start(&["planex", "-y", "--agent", &agent, issues]),
-        };
-        lab.start(&[
-            "lifecycle",
-            "-y",
-            "--pipeline",
-            pipeline,
-            "--agent",
-            &agent,
-            "Tag notes",
-        ])
+        match self {
+            Self::Specify => lab.start_run("spec-only", &[]),
+            Self::Build => lab.start_run("impl-only", &[]),
+            Self::Planex => {
+                let issues = lab.path("issues.jsonl");
+                lab.start(&["planex", "-y", "--agent", &lab.agent(), issues.to_str().unwrap()])
+            }
+        }
     }
 
     /// The tree of a run that was left alone.
@@ -179,13 +172,12 @@ fn kill_at(team: Team, lab: &Lab, moment: &Moment) {
 }
 
 fn go_on(team: Team, lab: &Lab) {
-    let session = lab.session();
-    let id = session.file_name().unwrap().to_str().unwrap();
     let command = match team {
         Team::Specify | Team::Build => "lifecycle",
         Team::Planex => "planex",
     };
-    lab.wavecrew(&[command, "-y", "--continue", id]).exits(0);
+    lab.wavecrew(&[command, "-y", "--continue", &lab.session_id()])
+        .exits(0);
 }
 
 /// Everything that has to hold when a session was continued.
@@ -379,18 +371,7 @@ fn a_revision_that_was_cut_off_goes_on() {
 #[test]
 fn a_question_that_was_open_is_asked_again() {
     let lab = Lab::new();
-    let agent = lab.agent();
-    let mut run = lab.start(&[
-        "lifecycle",
-        "-y",
-        "--ask-in-folder",
-        "--no-supervision",
-        "--pipeline",
-        "full-lifecycle",
-        "--agent",
-        &agent,
-        "Tag notes",
-    ]);
+    let mut run = lab.start_asking("full-lifecycle", &["--no-supervision"]);
     wait_until("the question", || {
         assert!(run.try_wait().unwrap().is_none(), "no question");
         is_on_record(&lab, "asked", "")
@@ -399,11 +380,15 @@ fn a_question_that_was_open_is_asked_again() {
     run.wait().unwrap();
     wait_until("the end", || alive(&lab).is_empty());
     let before = finished(&lab);
-    let session = lab.session();
-    let id = session.file_name().unwrap().to_str().unwrap();
     // So that it is the new run that is answered.
-    let _ = fs::remove_file(session.join(".run/question.json"));
-    let mut again = lab.start(&["lifecycle", "-y", "--ask-in-folder", "--continue", id]);
+    let _ = fs::remove_file(lab.session().join(".run/question.json"));
+    let mut again = lab.start(&[
+        "lifecycle",
+        "-y",
+        "--ask-in-folder",
+        "--continue",
+        &lab.session_id(),
+    ]);
     let asked = lab.reply(&mut again, "approve");
     assert!(asked.contains("QUALITY-001 scored 85 of 100"), "{asked}");
     assert!(again.wait().unwrap().success());

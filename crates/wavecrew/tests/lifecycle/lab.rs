@@ -1,8 +1,9 @@
 //! A project under git, an agent whose answers a test can replace, and what came of a run.
 
+use crate::example_files::{copy, examples};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -44,13 +45,6 @@ impl Said {
         assert!(self.text.contains(text), "{text:?} is not in:\n{}", self.text);
         self
     }
-}
-
-pub fn examples() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../examples")
-        .canonicalize()
-        .unwrap()
 }
 
 impl Lab {
@@ -122,6 +116,41 @@ impl Lab {
         self.answer(name, &format!("{report}\nreport looked '{score}'"))
     }
 
+    /// A reviewer of the specification that gives it so many points.
+    pub fn readiness(&self, name: &str, points: u32) -> &Self {
+        let headings = r#"for part in Completeness Consistency Traceability Depth; do printf '## %s\nSee FR-001.\n' $part; done > "$session/artifacts/$task-report.md""#;
+        self.answer(
+            name,
+            &format!("{headings}\nreport scored '\"quality_score\":{points}'"),
+        )
+    }
+
+    /// A reviewer of the code that has one finding.
+    pub fn review(&self, name: &str, word: &str, severity: &str) -> &Self {
+        let rows = format!(
+            r"| place | severity | dimension | fix |\n|-|-|-|-|\n| app/store/tags.py:2 | {severity} | quality | Say no twice. |\n"
+        );
+        self.answer(
+            name,
+            &format!(
+                r#"printf '## Verdict\n{word}\n## Findings\n{rows}' > "$session/artifacts/review-report.md"; report seen '"verdict":"{word}"'"#
+            ),
+        )
+    }
+
+    /// Implementers have something to repair whenever they are asked again.
+    pub fn repairs(&self) -> &Self {
+        for (n, file) in (1..).zip(["store/tags.py", "search/by_tag.py", "cli/tags.py"]) {
+            for attempt in 2..=3 {
+                let script = format!(
+                    r##"echo "# repaired {attempt}" >> app/{file}; echo done > "$session/artifacts/$task-report.md"; report repaired"##
+                );
+                self.answer(&format!("IMPL-00{n}.{attempt}"), &script);
+            }
+        }
+        self
+    }
+
     pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_wavecrew"));
         command.current_dir(self.project()).args(words);
@@ -139,11 +168,17 @@ impl Lab {
 
     /// A run that asks nothing.
     pub fn run(&self, pipeline: &str, more: &[&str]) -> Said {
-        let agent = self.agent();
-        let mut words = vec!["lifecycle", "-y", "--pipeline", pipeline, "--agent", &agent];
-        words.extend(more);
-        words.push("Tag notes");
-        self.wavecrew(&words)
+        self.wavecrew(&words(pipeline, &self.agent(), more))
+    }
+
+    /// The same, in the background.
+    pub fn start_run(&self, pipeline: &str, more: &[&str]) -> Child {
+        self.start(&words(pipeline, &self.agent(), more))
+    }
+
+    /// A run whose questions are answered through its folder.
+    pub fn start_asking(&self, pipeline: &str, more: &[&str]) -> Child {
+        self.start_run(pipeline, &[&["--ask-in-folder"], more].concat())
     }
 
     /// The three issues of the example, without questions.
@@ -180,6 +215,10 @@ impl Lab {
             .collect();
         found.sort();
         found.pop().expect("a session")
+    }
+
+    pub fn session_id(&self) -> String {
+        self.session().file_name().unwrap().to_str().unwrap().to_owned()
     }
 
     pub fn read(&self, name: &str) -> String {
@@ -282,6 +321,13 @@ impl Lab {
     }
 }
 
+fn words<'a>(pipeline: &'a str, agent: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let mut words = vec!["lifecycle", "-y", "--pipeline", pipeline, "--agent", agent];
+    words.extend(more);
+    words.push("Tag notes");
+    words
+}
+
 /// Where the files of a run lie in its session.
 const RUN_FOLDER: &str = ".run";
 
@@ -291,18 +337,5 @@ pub fn said(output: &Output) -> Said {
         text: [&output.stdout, &output.stderr]
             .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
             .concat(),
-    }
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), &target).unwrap();
-        }
     }
 }

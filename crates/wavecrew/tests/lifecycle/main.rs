@@ -5,6 +5,8 @@ mod affected;
 mod building;
 mod contracts;
 mod decisions;
+#[path = "../example_files/mod.rs"]
+mod example_files;
 mod examples;
 #[path = "../../../wavecrew-measure/tests/frameworks/installed.rs"]
 mod installed;

@@ -2,48 +2,9 @@
 
 use crate::lab::{Lab, said};
 
-fn readiness(lab: &Lab, name: &str, points: u32) {
-    let headings = r#"for part in Completeness Consistency Traceability Depth; do printf '## %s\nSee FR-001.\n' $part; done > "$session/artifacts/$task-report.md""#;
-    lab.answer(
-        name,
-        &format!("{headings}\nreport scored '\"quality_score\":{points}'"),
-    );
-}
-
-fn review(lab: &Lab, name: &str, word: &str, severity: &str) {
-    let rows = format!(
-        r"| place | severity | dimension | fix |\n|-|-|-|-|\n| app/store/tags.py:2 | {severity} | quality | f |\n"
-    );
-    lab.answer(
-        name,
-        &format!(
-            r#"printf '## Verdict\n{word}\n## Findings\n{rows}' > "$session/artifacts/review-report.md"; report seen '"verdict":"{word}"'"#
-        ),
-    );
-}
-
-/// Implementers have something to repair whenever they are asked again.
-fn repairs(lab: &Lab) {
-    for (n, file) in ["store/tags.py", "search/by_tag.py", "cli/tags.py"]
-        .iter()
-        .enumerate()
-    {
-        for attempt in 2..=3 {
-            let script = format!(
-                r##"echo "# repaired {attempt}" >> app/{file}; echo done > "$session/artifacts/$task-report.md"; report repaired"##
-            );
-            lab.answer(&format!("IMPL-00{}.{attempt}", n + 1), &script);
-        }
-    }
-}
-
 /// Runs with a person who gives these answers; the exit code, and what was asked.
 fn with_answers(lab: &Lab, pipeline: &str, more: &[&str], answers: &[&str]) -> (i32, Vec<String>) {
-    let agent = lab.agent();
-    let mut words = vec!["lifecycle", "-y", "--ask-in-folder", "--pipeline", pipeline];
-    words.extend(more);
-    words.extend(["--agent", &agent, "Tag notes"]);
-    let mut run = lab.start(&words);
+    let mut run = lab.start_asking(pipeline, more);
     let asked = answers.iter().map(|answer| lab.reply(&mut run, answer)).collect();
     let ended = said(&run.wait_with_output().unwrap());
     (ended.code.unwrap_or_else(|| panic!("{}", ended.text)), asked)
@@ -106,17 +67,7 @@ fn a_third_revision_is_not_offered() {
     let lab = Lab::new();
     lab.score("CHECKPOINT-001", r#""score":0.2"#);
     // The last answer is not one of those that are offered any more, so it does not count.
-    let agent = lab.agent();
-    let mut run = lab.start(&[
-        "lifecycle",
-        "-y",
-        "--ask-in-folder",
-        "--pipeline",
-        "spec-only",
-        "--agent",
-        &agent,
-        "Tag notes",
-    ]);
+    let mut run = lab.start_asking("spec-only", &[]);
     for _ in 0..2 {
         lab.reply(&mut run, "revise");
     }
@@ -134,7 +85,7 @@ fn a_specification_that_scores_in_the_middle() {
         (&["abort"], 3, &["stop"], 1),
     ] {
         let lab = Lab::new();
-        readiness(&lab, "QUALITY-001.1", 70);
+        lab.readiness("QUALITY-001.1", 70);
         let (ended, asked) = with_answers(&lab, "spec-only", &["--no-supervision"], answers);
         assert_eq!(ended, code, "{answers:?}: {asked:?}");
         assert!(
@@ -150,7 +101,7 @@ fn a_specification_that_scores_in_the_middle() {
 #[test]
 fn a_low_score_goes_back_without_a_question() {
     let lab = Lab::new();
-    readiness(&lab, "QUALITY-001.1", 30);
+    lab.readiness("QUALITY-001.1", 30);
     let (ended, _) = with_answers(&lab, "spec-only", &["--no-supervision"], &[]);
     assert_eq!(ended, 0);
     assert_eq!(of(&lab.decisions(), "QUALITY-001"), ["revise", "pass"]);
@@ -162,9 +113,8 @@ fn an_approval_that_was_refused_can_be_given_later() {
     let (ended, _) = with_answers(&lab, "full-lifecycle", &["--no-supervision"], &["abort"]);
     assert_eq!(ended, 3);
     assert_eq!(lab.ran("PLAN-001"), 0);
-    let session = lab.session();
-    let id = session.file_name().unwrap().to_str().unwrap();
-    lab.wavecrew(&["lifecycle", "-y", "--continue", id]).exits(0);
+    lab.wavecrew(&["lifecycle", "-y", "--continue", &lab.session_id()])
+        .exits(0);
     assert_eq!(of(&lab.decisions(), "QUALITY-001"), ["stop", "approved"]);
     assert_eq!((lab.ran("DRAFT-004"), lab.ran("QUALITY-001")), (1, 1));
 }
@@ -177,8 +127,8 @@ fn a_review_that_blocks() {
         (&["abort"], 3, &["stop"], 1),
     ] {
         let lab = Lab::new();
-        review(&lab, "REVIEW-001.1", "BLOCK", "critical");
-        repairs(&lab);
+        lab.review("REVIEW-001.1", "BLOCK", "critical");
+        lab.repairs();
         let (ended, asked) = with_answers(&lab, "impl-only", &["--no-supervision"], answers);
         assert_eq!(ended, code, "{answers:?}: {asked:?}");
         assert!(asked[0].contains("REVIEW-001 says BLOCK"), "{asked:?}");
@@ -191,8 +141,8 @@ fn a_review_that_blocks() {
 #[test]
 fn a_review_that_goes_on_blocking_stops_after_two_rounds() {
     let lab = Lab::new();
-    review(&lab, "REVIEW-001", "BLOCK", "critical");
-    repairs(&lab);
+    lab.review("REVIEW-001", "BLOCK", "critical");
+    lab.repairs();
     lab.run("impl-only", &["--no-supervision"])
         .exits(3)
         .says("says BLOCK");

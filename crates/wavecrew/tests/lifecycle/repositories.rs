@@ -13,10 +13,7 @@ fn all_completed(lab: &Lab) {
 }
 
 fn branch(lab: &Lab) -> String {
-    format!(
-        "wavecrew/{}",
-        lab.session().file_name().unwrap().to_str().unwrap()
-    )
+    format!("wavecrew/{}", lab.session_id())
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What several do at the same time stays apart: workers on a recording, and runs that file issues.
 
-use crate::lab::{Lab, examples};
+use crate::example_files::examples;
+use crate::lab::Lab;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;

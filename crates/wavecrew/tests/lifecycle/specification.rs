@@ -35,7 +35,7 @@ fn what_was_delivered_can_be_taken_out_once() {
     lab.run("spec-only", &["--no-supervision"]).exits(0);
     assert!(!lab.statuses().contains("CHECKPOINT"), "{}", lab.statuses());
     let session = lab.session();
-    let id = session.file_name().unwrap().to_str().unwrap();
+    let id = &lab.session_id();
     lab.wavecrew(&["export", id, "out"]).exits(0);
     let out = lab.project().join("out");
     for file in [

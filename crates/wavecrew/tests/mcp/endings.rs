@@ -119,6 +119,8 @@ fn what_a_killed_server_waited_for_ends_and_can_be_gone_on_with() {
     let stopped = client.call("wait_agent_job", json!({"job_id": job, "timeout_ms": 120_000}));
     assert_eq!(stopped["status"], "stopped", "{stopped}");
     fs::write(project.path().join("go"), "").unwrap();
+    // A word that came too late is not for those who go on.
+    fs::write(session(&project).join(".run/control"), "cancel").unwrap();
     let done = client.call("spawn_agents_on_csv", json!({"resume_job_id": job}));
     assert_eq!(done["completed_items"], 2, "{done}");
 }

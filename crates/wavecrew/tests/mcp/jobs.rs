@@ -256,13 +256,13 @@ fn a_worker_may_stop_the_job_unless_the_caller_forbids_it() {
     let script = r#"[ "$WAVECREW_TASK" = row-1 ] && stop=true || stop=false
         echo "{\"item_id\":\"$WAVECREW_TASK\",\"result\":{},\"stop\":$stop}""#;
     for (allow, status, done) in [(true, "cancelled", 1), (false, "completed", 3)] {
-        let project = Project::new("path\na\nb\nc\n", script);
+        let project = Project::new("path\nsrc/a\nsrc/b\nsrc/c\n", script);
         let answer = project.client().call(
             "spawn_agents_on_csv",
-            call(json!({"max_workers": 1, "allow_stop": allow})),
+            call(json!({"max_workers": 1, "allow_stop": allow, "id_column": "path"})),
         );
         if allow {
-            assert_eq!(answer["job_error"], "the worker of row-1 stopped the job");
+            assert_eq!(answer["job_error"], "the worker of src/a stopped the job");
             assert!(
                 (done..3).contains(&answer["completed_items"].as_u64().unwrap()),
                 "{answer}"

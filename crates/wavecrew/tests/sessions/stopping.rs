@@ -27,7 +27,8 @@ fn cancelling_a_run_waits_until_it_is_gone() {
     let project = Project::new();
     let session = project.session("run-x-20260308", "generic", TABLE);
     let lock = session.lock();
-    let cancel = project.start(&["cancel", "run-x"]);
+    let for_ever = u64::MAX.to_string();
+    let cancel = project.start(&["cancel", "run-x", "--wait", &for_ever]);
     assert_eq!(take_word(&session), "cancel");
     drop(lock);
     let said = said(cancel.wait_with_output().unwrap());

@@ -8,19 +8,7 @@ use crate::lab::{Lab, examples};
 fn both_ways(project: &str, answers: &str, tape: &str, figures: &str) {
     let Some(lab) = Lab::example(project) else { return };
     let agent = format!("command:{} {answers}", examples().join("agent.py").display());
-    lab.wavecrew(&[
-        "testing",
-        "-y",
-        "--pipeline",
-        "targeted",
-        "--mutation",
-        "off",
-        "--agent",
-        &agent,
-    ])
-    .exits(0);
-    assert_eq!(lab.figures("TESTRUN-001"), figures);
-    assert_eq!(lab.json("gc-state.json")["rounds"]["L1"], 1);
+    one_way(&lab, &agent, figures);
     let first: f64 = lab.json("gc-state.json")["coverage_history"][0]["coverage_achieved"]
         .as_f64()
         .unwrap();
@@ -32,20 +20,14 @@ fn both_ways(project: &str, answers: &str, tape: &str, figures: &str) {
     let tape_file = again.project.parent().unwrap().join("tape.jsonl");
     fs::copy(examples().join(tape), &tape_file).unwrap();
     let agent = format!("replay:{}", tape_file.display());
-    again
-        .wavecrew(&[
-            "testing",
-            "-y",
-            "--pipeline",
-            "targeted",
-            "--mutation",
-            "off",
-            "--agent",
-            &agent,
-        ])
-        .exits(0);
-    assert_eq!(again.figures("TESTRUN-001"), figures);
-    assert_eq!(again.json("gc-state.json")["rounds"]["L1"], 1);
+    one_way(&again, &agent, figures);
+}
+
+fn one_way(lab: &Lab, agent: &str, figures: &str) {
+    let words = ["--pipeline", "targeted", "--mutation", "off", "--agent", agent];
+    lab.wavecrew(&[&["testing", "-y"], &words[..]].concat()).exits(0);
+    assert_eq!(lab.figures("TESTRUN-001"), figures);
+    assert_eq!(lab.json("gc-state.json")["rounds"]["L1"], 1);
 }
 
 #[test]

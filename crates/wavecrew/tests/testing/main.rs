@@ -12,6 +12,7 @@ mod kills;
 mod lab;
 mod liars;
 mod offline;
+mod offline_javascript;
 mod rounds;
 mod several;
 mod terminal;

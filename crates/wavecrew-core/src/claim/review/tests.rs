@@ -107,9 +107,11 @@ fn places_are_read() {
     let rows = format!(
         "{HEAD}| a.py | L12-14 | low | quality | w | f |\n| `src/b.rs` | 3 | low | security | w | f |\n"
     );
+    let rows =
+        format!("{rows}| None | - | - | n/a | No findings | |\n| none.py | 1 | low | quality | w | f |\n");
     let read = read_review(&review("APPROVE", &rows), &rules());
     let places: Vec<(&str, u32)> = read.findings.iter().map(|f| (f.file.as_str(), f.line)).collect();
-    assert_eq!(places, [("a.py", 12), ("src/b.rs", 3)]);
+    assert_eq!(places, [("a.py", 12), ("src/b.rs", 3), ("none.py", 1)]);
     assert_eq!(read.verdict.as_deref(), Some("APPROVE"));
 }
 

@@ -95,7 +95,7 @@ impl Engine {
             && match retry {
                 Retry::Never => false,
                 Retry::IfBroken | Retry::After(_) => counted < self.options.max_attempts,
-                Retry::Shortage => counted < self.options.max_attempts + SHORTAGE_ATTEMPTS,
+                Retry::Shortage => counted < self.options.max_attempts.saturating_add(SHORTAGE_ATTEMPTS),
                 Retry::WhenServed(_) => true,
             };
         if again && let Some(why) = self.task_limit_reached(ix) {

@@ -73,20 +73,13 @@ impl Engine {
                     Decision::Stop
                 };
                 let why = format!("blocked with {points}, below {}", checkpoint.warn);
-                let may_revise = rounds < checkpoint.max_revisions;
-                let after = after_rounds(rounds);
-                let ask = Decision::Ask {
-                    question: question(
-                        &format!("{id} {why}{after}."),
-                        result,
-                        &revision,
-                        may_revise.then_some("have the work revised"),
-                    ),
-                    revision: may_revise.then_some(revision),
-                    yes: Outcome::Overridden,
-                    otherwise: Box::new(otherwise),
+                let offer = Offer {
+                    about: format!("{id} {why}{}.", after_rounds(rounds)),
+                    revision,
+                    revise: "have the work revised",
+                    may_revise: rounds < checkpoint.max_revisions,
                 };
-                (why, ask)
+                (why, offer.ask(result, otherwise))
             }
         };
         judged(by, score, why, decision)
@@ -118,17 +111,13 @@ impl Engine {
                     } else {
                         Decision::Stop
                     };
-                    Decision::Ask {
-                        question: question(
-                            &format!("{id} says {word}{}.", after_rounds(rounds)),
-                            result,
-                            &revision,
-                            may_revise.then_some("have it fixed"),
-                        ),
-                        revision: may_revise.then_some(revision),
-                        yes: Outcome::Overridden,
-                        otherwise: Box::new(otherwise),
-                    }
+                    let offer = Offer {
+                        about: format!("{id} says {word}{}.", after_rounds(rounds)),
+                        revision,
+                        revise: "have it fixed",
+                        may_revise,
+                    };
+                    offer.ask(result, otherwise)
                 };
                 judged(by, None, format!("says {word}"), decision)
             }
@@ -192,18 +181,13 @@ impl Engine {
             (format!("scored {score} of 100"), Decision::Settle(Outcome::Pass))
         } else if score >= *revise {
             let why = format!("scored {score} of 100, below {pass}");
-            let decision = Decision::Ask {
-                question: question(
-                    &format!("{id} {why}{after}."),
-                    result,
-                    &revision,
-                    may_revise.then_some("have the work revised"),
-                ),
-                revision: may_revise.then_some(revision),
-                yes: Outcome::Overridden,
-                otherwise: Box::new(Decision::Settle(Outcome::Warn)),
+            let offer = Offer {
+                about: format!("{id} {why}{after}."),
+                revision,
+                revise: "have the work revised",
+                may_revise,
             };
-            (why, decision)
+            (why, offer.ask(result, Decision::Settle(Outcome::Warn)))
         } else {
             let why = format!("scored {score} of 100, below {revise}{after}");
             let decision = if may_revise {
@@ -268,12 +252,30 @@ impl Engine {
     }
 }
 
-/// What a person has to decide, with what there is to know about it: what it stands on, then the question itself as the
-/// last line.
-fn question(what: &str, result: &TaskResult, revision: &Revision, revise: Option<&str>) -> String {
-    let or = revise.map_or(String::new(), |revise| format!(", {revise},"));
-    let about = about(what, result, revision);
-    format!("{about}\nGo on all the same{or} or stop here?")
+/// Work that is not good enough: a person may go on with it, stop, or, as long as there are rounds left, have it revised.
+struct Offer {
+    about: String,
+    revision: Revision,
+    revise: &'static str,
+    may_revise: bool,
+}
+
+impl Offer {
+    /// What there is to know comes first; the question itself is the last line.
+    fn ask(self, result: &TaskResult, otherwise: Decision) -> Decision {
+        let about = about(&self.about, result, &self.revision);
+        let revision = self.may_revise.then_some(self.revision);
+        let or = match revision {
+            Some(_) => format!(", {},", self.revise),
+            None => String::new(),
+        };
+        Decision::Ask {
+            question: format!("{about}\nGo on all the same{or} or stop here?"),
+            revision,
+            yes: Outcome::Overridden,
+            otherwise: Box::new(otherwise),
+        }
+    }
 }
 
 /// What was judged: the findings are a worker's own words.

@@ -147,6 +147,8 @@ const WORDS: &[(&str, FailKind)] = &[
     ("unknown option", FailKind::OtherVersion),
     ("unknown argument", FailKind::OtherVersion),
     ("unrecognized option", FailKind::OtherVersion),
+    // `invalid value 'x' for '--sandbox <MODE>'`: it is the command line that is not understood, not the request.
+    (" for '--", FailKind::OtherVersion),
     ("unsupported parameter", FailKind::BadRequest),
     ("unsupported value", FailKind::BadRequest),
     ("invalid value", FailKind::BadRequest),
@@ -289,6 +291,28 @@ mod tests {
                 "error: unexpected argument '--disable' found",
                 FailKind::OtherVersion,
             ),
+            (
+                None,
+                "error: invalid value 'x' for '--sandbox <SANDBOX_MODE>'",
+                FailKind::OtherVersion,
+            ),
+            (
+                None,
+                "Invalid value: 'x'. Supported values are: 'low' and 'high'.",
+                FailKind::BadRequest,
+            ),
+            (
+                None,
+                "This model's maximum context length is 8192 tokens.",
+                FailKind::BadRequest,
+            ),
+            (
+                None,
+                "Resource has been exhausted (e.g. check quota).",
+                FailKind::RateLimited,
+            ),
+            (None, "Incorrect API key provided: sk-1.", FailKind::Auth),
+            (None, "API key not valid.", FailKind::Auth),
             (None, "it took 50000 steps, e400", FailKind::Other),
         ];
         for (status, message, kind) in cases {

@@ -15,17 +15,20 @@ pub(super) struct Dialect {
     structured: &'static str,
 }
 
+/// What of a tool's input tells best what it does.
+const TELLING: [&str; 7] = [
+    "command",
+    "file_path",
+    "notebook_path",
+    "pattern",
+    "url",
+    "query",
+    "description",
+];
+
 pub(super) const CLAUDE: Dialect = Dialect {
     kit: Kit {
-        telling: &[
-            "command",
-            "file_path",
-            "notebook_path",
-            "pattern",
-            "url",
-            "query",
-            "description",
-        ],
+        telling: &TELLING,
         writers: &[
             ("Write", "file_path"),
             ("Edit", "file_path"),
@@ -38,15 +41,7 @@ pub(super) const CLAUDE: Dialect = Dialect {
 
 pub(super) const QWEN: Dialect = Dialect {
     kit: Kit {
-        telling: &[
-            "command",
-            "file_path",
-            "notebook_path",
-            "pattern",
-            "url",
-            "query",
-            "description",
-        ],
+        telling: &TELLING,
         writers: &[
             ("write_file", "file_path"),
             ("edit", "file_path"),

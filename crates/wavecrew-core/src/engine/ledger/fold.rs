@@ -1,0 +1,177 @@
+//! Takes in events, one by one. What is counted is kept right with every change.
+
+use super::task::state_in_table;
+use super::{Counts, Ledger, Progress, TaskState};
+use crate::event::{Event, Spent, StopReason};
+use crate::plan::{self, Plan};
+use std::sync::Arc;
+
+impl Ledger {
+    /// Keeps when the attempt before the next one was made. When an interrupted one ended is not known: it is told of when
+    /// the session is taken up again.
+    fn remember_attempt(&mut self, task: &str) {
+        let state = self.plan.find(task).map(|task| self.task(task));
+        let state = state.filter(|state| state.stop != Some(StopReason::Interrupted));
+        let span = state.and_then(|state| state.started.zip(state.ended));
+        self.earlier.extend(span);
+    }
+
+    /// Takes in one event. Events of tasks that are no longer in the plan are history and change nothing.
+    pub fn apply(&mut self, event: &Event) {
+        self.time.hear(event);
+        match event {
+            Event::RunStarted { .. } => self.ending = None,
+            Event::WaveStarted { wave } | Event::WaveMerged { wave } => self.wave = *wave,
+            Event::AttemptStarted {
+                at,
+                task,
+                attempt,
+                print,
+                agent,
+            } => {
+                if *agent != *self.agent {
+                    self.agent = Arc::from(agent.as_str());
+                }
+                let made_from = (*print, Arc::clone(&self.agent));
+                self.remember_attempt(task);
+                self.change(task, |state| state.begin(*at, *attempt, made_from));
+            }
+            Event::Finished {
+                at,
+                task,
+                stop,
+                result,
+                ..
+            } => self.change(task, |state| {
+                state.progress = Progress::Done;
+                state.result.clone_from(result);
+                state.stop = Some(*stop);
+                state.ended = Some(*at);
+                state.talk = None;
+            }),
+            Event::AttemptFailed {
+                at,
+                task,
+                stop,
+                retry_at,
+                ..
+            } => self.change(task, |state| {
+                state.progress = Progress::Waiting { until: *retry_at };
+                state.stop = Some(*stop);
+                state.ended = Some(*at);
+                state.talk = None;
+            }),
+            Event::Conversing {
+                task, conversation, ..
+            } => self.change(task, |state| state.converse(conversation)),
+            Event::Usage {
+                task, attempt, spent, ..
+            } => self.used(task, *attempt, *spent),
+            // Its conversation is kept: the work in it goes on when the service answers again.
+            Event::Postponed { at, task, stop, .. } => self.change(task, |state| {
+                state.progress = Progress::Pending;
+                state.postponed += 1;
+                state.stop = Some(*stop);
+                state.ended = Some(*at);
+            }),
+            Event::QuotaWait { pool, state, .. } => {
+                self.pools.insert(pool.clone(), *state);
+            }
+            Event::Budgeted { budget } => self.budget = *budget,
+            Event::EditedAfterReport { task, files, .. } => self.change(task, |state| {
+                state.late_edits = Some(files.clone().into());
+            }),
+            Event::TreeMade { task, tree } => {
+                self.in_trees.insert(task.clone());
+                self.change(task, |state| state.make_tree(tree));
+            }
+            Event::TreeMerged { task, commit } => {
+                self.in_trees.remove(task);
+                self.change(task, |state| state.merge_tree(commit.as_ref()));
+            }
+            Event::TreeRefused { at, task, error } => {
+                self.in_trees.remove(task);
+                self.change(task, |state| state.refuse_tree(*at, error));
+            }
+            Event::Interrupted { at, task, .. } => self.change(task, |state| {
+                state.progress = Progress::Pending;
+                state.stop = Some(StopReason::Interrupted);
+                state.ended = Some(*at);
+            }),
+            Event::Skipped { task, error } => self.change(task, |state| state.skip(error)),
+            Event::Reset { task, .. } => self.change(task, TaskState::reset),
+            Event::Judged { judgement, .. } => {
+                self.change(&judgement.task, |state| state.judge(judgement));
+                self.judgements.push(judgement.clone());
+            }
+            Event::Reworked { task, rework } => self.change(task, |state| state.rework(rework)),
+            Event::RolledBack { task, .. } => self.change(task, TaskState::roll_back),
+            Event::MarkedDone { task } => self.change(task, TaskState::mark_done),
+            Event::Edited { patch } => {
+                // A patch in the journal was sealed when it was recorded, so it seals again.
+                if let Ok((plan, _)) = plan::seal(self.plan.sheet().apply(patch), &self.team) {
+                    self.replace_plan(plan);
+                }
+            }
+            Event::Asked { question, .. } => self.questions = self.questions.max(question + 1),
+            Event::RunEnded { ending, .. } => self.ending = Some(ending.clone()),
+            Event::Spawned { .. }
+            | Event::SentBack { .. }
+            | Event::EditRefused { .. }
+            | Event::Answered { .. } => {}
+        }
+    }
+
+    fn used(&mut self, task: &str, attempt: u32, spent: Spent) {
+        self.totals.add(&spent);
+        let mut first = true;
+        self.change(task, |state| first = state.meter(attempt, spent));
+        self.totals.attempts += u32::from(first);
+    }
+
+    /// Puts another plan in place; tasks keep their state by id, new ones start as their row says.
+    pub fn replace_plan(&mut self, plan: Plan) {
+        let tasks = plan.tasks().map(|task| match self.plan.find(plan.id(task)) {
+            Some(old) => std::mem::take(&mut self.tasks[old.index()]),
+            None => state_in_table(&self.team, &plan, task),
+        });
+        self.tasks = tasks.collect();
+        self.plan = plan;
+        self.recount();
+    }
+
+    fn change(&mut self, id: &str, change: impl FnOnce(&mut TaskState)) {
+        let Some(task) = self.plan.find(id) else { return };
+        let state = &mut self.tasks[task.index()];
+        let before = (state.result.status, state.progress);
+        change(state);
+        let after = (state.result.status, state.progress);
+        let is_open = |progress| matches!(progress, Progress::Open { .. });
+        *self.counts.of(before.0, is_open(before.1)) -= 1;
+        *self.counts.of(after.0, is_open(after.1)) += 1;
+        let wave = self.plan.wave(task);
+        let left = &mut self.unfinished[wave as usize - 1];
+        match (before.1 == Progress::Done, after.1 == Progress::Done) {
+            (false, true) => *left -= 1,
+            (true, false) => {
+                *left += 1;
+                self.lowest = self.lowest.min(wave);
+            }
+            (false, false) | (true, true) => {}
+        }
+    }
+
+    pub(super) fn recount(&mut self) {
+        self.counts = Counts::default();
+        self.unfinished = vec![0; self.plan.waves() as usize];
+        self.lowest = 1;
+        for task in self.plan.tasks() {
+            let state = &self.tasks[task.index()];
+            let open = matches!(state.progress, Progress::Open { .. });
+            *self.counts.of(state.result.status, open) += 1;
+            if state.progress != Progress::Done {
+                self.unfinished[self.plan.wave(task) as usize - 1] += 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! What is known of one task, and how each thing that happens to it changes that.
+
+use super::set;
+use crate::engine::action::Resume;
+use crate::event::{
+    Checked, Fingerprint, Judgement, Outcome, Rework, Spent, Status, StopReason, TaskResult, Tree,
+};
+use crate::id::TaskIx;
+use crate::plan::Plan;
+use crate::team::Team;
+use crate::time::Timestamp;
+use std::sync::Arc;
+
+/// What is known of one task.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct TaskState {
+    pub progress: Progress,
+    /// How often a worker was started on it.
+    pub attempts: u32,
+    /// How many of those do not count, because their service had to be waited for.
+    pub postponed: u32,
+    pub result: TaskResult,
+    pub stop: Option<StopReason>,
+    /// What the latest attempt was produced from, and by which agent.
+    pub made_from: Option<(Fingerprint, Arc<str>)>,
+    pub started: Option<Timestamp>,
+    pub ended: Option<Timestamp>,
+    /// What all attempts at it used.
+    pub spent: Spent,
+    /// The latest attempt that told what it used.
+    metered: u32,
+    /// The conversation of the latest attempt, while it has no end of its own.
+    pub talk: Option<Box<Talk>>,
+    /// Files that the worker changed after its report.
+    pub late_edits: Option<Box<[String]>>,
+    /// The latest attempt whose result was judged.
+    pub judged: u32,
+    /// Why it runs, or ran, again.
+    pub rework: Option<Box<Rework>>,
+    /// The result that the rework is to better, until it has one of its own that stands.
+    before: Option<Box<TaskResult>>,
+    /// The latest working copy of its own.
+    pub tree: Option<Box<TaskTree>>,
+}
+
+/// A task's own working copy.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TaskTree {
+    pub tree: Tree,
+    pub state: TreeState,
+}
+
+/// How far the work in a tree has got.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TreeState {
+    /// Being worked in, or to be merged.
+    Open,
+    /// Merged, up to this commit, if there was something to merge.
+    Merged { commit: Option<String> },
+    /// It could not be merged.
+    Refused,
+}
+
+/// A conversation between a worker and its model.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Talk {
+    pub id: String,
+    pub agent: Arc<str>,
+    pub spent: Spent,
+}
+
+impl TaskState {
+    pub(super) fn skip(&mut self, error: &str) {
+        self.progress = Progress::Done;
+        self.result = TaskResult {
+            status: Status::Skipped,
+            error: error.to_owned(),
+            ..TaskResult::default()
+        };
+    }
+
+    pub(super) fn reset(&mut self) {
+        self.progress = Progress::Pending;
+        self.result = TaskResult::default();
+        self.made_from = None;
+        if self.stop == Some(StopReason::Interrupted) {
+            self.started = None;
+        }
+        self.stop = None;
+        self.talk = None;
+        self.late_edits = None;
+        // Work that was never to be merged goes on where it is; after that, it begins anew from all that is merged.
+        if self.open_tree().is_none() {
+            self.tree = None;
+        }
+        self.rework = None;
+        self.before = None;
+    }
+
+    /// The working copy that an attempt may go on in.
+    pub fn open_tree(&self) -> Option<&Tree> {
+        let tree = self.tree.as_ref().filter(|tree| tree.state == TreeState::Open)?;
+        Some(&tree.tree)
+    }
+
+    pub(super) fn refuse_tree(&mut self, at: Timestamp, error: &str) {
+        if let Some(tree) = &mut self.tree {
+            tree.state = TreeState::Refused;
+        }
+        self.progress = Progress::Done;
+        self.result.status = Status::Failed;
+        error.clone_into(&mut self.result.error);
+        self.ended = Some(at);
+    }
+
+    pub(super) fn begin(&mut self, at: Timestamp, attempt: u32, made_from: (Fingerprint, Arc<str>)) {
+        self.progress = Progress::Open { attempt };
+        self.attempts = attempt;
+        self.made_from = Some(made_from);
+        self.started = Some(at);
+        self.ended = None;
+        self.late_edits = None;
+    }
+
+    pub(super) fn make_tree(&mut self, tree: &Tree) {
+        self.tree = Some(Box::new(TaskTree {
+            tree: tree.clone(),
+            state: TreeState::Open,
+        }));
+    }
+
+    pub(super) fn merge_tree(&mut self, commit: Option<&String>) {
+        if let Some(tree) = &mut self.tree {
+            tree.state = TreeState::Merged {
+                commit: commit.cloned(),
+            };
+        }
+    }
+
+    pub(super) fn converse(&mut self, conversation: &str) {
+        let known = self.talk.as_ref().is_some_and(|talk| talk.id == conversation);
+        if let Some((_, agent)) = self.made_from.as_ref().filter(|_| !known) {
+            self.talk = Some(Box::new(Talk {
+                id: conversation.to_owned(),
+                agent: Arc::clone(agent),
+                spent: Spent::default(),
+            }));
+        }
+    }
+
+    pub(super) fn rework(&mut self, rework: &Rework) {
+        let result = std::mem::take(&mut self.result);
+        let completed = result.status == Status::Completed;
+        let before = if completed {
+            Some(Box::new(result))
+        } else {
+            self.before.take()
+        };
+        self.reset();
+        self.before = before;
+        self.rework = Some(Box::new(rework.clone()));
+    }
+
+    /// Whether there is a result to go back to.
+    pub(in crate::engine) fn can_roll_back(&self) -> bool {
+        self.before.is_some()
+    }
+
+    pub(super) fn roll_back(&mut self) {
+        if let Some(before) = self.before.clone() {
+            self.result = *before;
+            self.progress = Progress::Done;
+        }
+    }
+
+    pub(super) fn judge(&mut self, judgement: &Judgement) {
+        match judgement.outcome {
+            Outcome::Stop => return,
+            Outcome::Failed => {
+                self.result.status = Status::Failed;
+                self.result.error.clone_from(&judgement.why);
+            }
+            Outcome::Pass
+            | Outcome::Warn
+            | Outcome::Overridden
+            | Outcome::Approved
+            | Outcome::Revise
+            | Outcome::Accepted => {}
+        }
+        self.judged = self.judged.max(judgement.attempt);
+        for (column, value) in &judgement.outputs {
+            set(&mut self.result.outputs, column, value.clone());
+        }
+    }
+
+    pub(super) fn mark_done(&mut self) {
+        self.progress = Progress::Done;
+        self.result.status = Status::Completed;
+        self.result.error.clear();
+        self.result.checked = Checked::Unverified;
+    }
+
+    /// Whether it is the first that is told of this attempt.
+    pub(super) fn meter(&mut self, attempt: u32, spent: Spent) -> bool {
+        self.spent += spent;
+        if let Some(talk) = &mut self.talk {
+            talk.spent += spent;
+        }
+        std::mem::replace(&mut self.metered, attempt) != attempt
+    }
+
+    /// What another attempt by this agent may go on with.
+    pub(in crate::engine) fn resume(&self, agent: &str) -> Option<Resume> {
+        let talk = self.talk.as_ref().filter(|talk| *talk.agent == *agent)?;
+        Some(Resume {
+            conversation: talk.id.clone(),
+            spent: talk.spent,
+        })
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Progress {
+    #[default]
+    Pending,
+    /// Waits before it is tried again.
+    Waiting {
+        until: Timestamp,
+    },
+    /// An attempt was begun and has no end yet.
+    Open {
+        attempt: u32,
+    },
+    Done,
+}
+
+/// A row that says it is done counts as done, unverified; everything else is to do.
+pub(super) fn state_in_table(team: &Team, plan: &Plan, task: TaskIx) -> TaskState {
+    let status = Status::parse(plan.cell(task, "status")).unwrap_or_default();
+    if status == Status::Pending {
+        return TaskState::default();
+    }
+    let outputs = team
+        .output_columns()
+        .map(|column| (column.name.clone(), plan.cell(task, &column.name).to_owned()))
+        .filter(|(_, value)| !value.is_empty());
+    TaskState {
+        progress: Progress::Done,
+        result: TaskResult {
+            status,
+            findings: plan.cell(task, "findings").to_owned(),
+            outputs: outputs.collect(),
+            error: plan.cell(task, "error").to_owned(),
+            ..TaskResult::default()
+        },
+        ..TaskState::default()
+    }
+}
