@@ -79,24 +79,22 @@ def shout(text: str) -> str:
 
 
 def encode_key(text: str) -> str:
-    return text.replace("b", "B")
+    return text.strip()
 
 
 def decode_key(text: str) -> str:
-    return text.replace("B", "b")
-
-
-def countdown(n: int) -> int:
-    while n != 0:
-        n = n - 1 if n > 0 else -1
-    return n
+    return text
 "#;
+
+const LOOP: &str =
+    "def countdown(n: int) -> int:\n    while n != 0:\n        n = n - 1 if n > 0 else -1\n    return n\n";
 
 #[test]
 fn suspected_defects_are_on_the_board_in_quarantine_and_in_the_report() {
     let files = [
         ("pyproject.toml", "[tool.pytest.ini_options]\n"),
         ("codec.py", CODEC),
+        ("loop.py", LOOP),
     ];
     let Some(lab) = Lab::new(&files) else { return };
     let words = ["testing", "-y", "--agent", "offline", "--seed", "1"];
@@ -111,7 +109,8 @@ fn suspected_defects_are_on_the_board_in_quarantine_and_in_the_report() {
     let (_, section) = report
         .split_once("\n## Suspected defects\n")
         .expect("the section");
-    let quarantine = lab.read("tests/L1-unit/quarantine_codec.py");
+    let quarantine =
+        lab.read("tests/L1-unit/quarantine_codec.py") + &lab.read("tests/L1-unit/quarantine_loop.py");
     for (pattern, line, call, test) in [
         ("internal error", 3, "first_word('')", "    first_word('')\n"),
         (
@@ -123,10 +122,10 @@ fn suspected_defects_are_on_the_board_in_quarantine_and_in_the_report() {
         (
             "round trip",
             14,
-            "encode_key('B')",
-            "    assert decode_key(encode_key('B')) == 'B'",
+            "encode_key('",
+            "    assert decode_key(encode_key('",
         ),
-        ("does not end", 22, "countdown(-", "    countdown(-"),
+        ("does not end", 1, "countdown(-", "    countdown(-"),
     ] {
         let told = |entry: &&serde_json::Value| {
             let data = &entry["data"];
@@ -135,7 +134,7 @@ fn suspected_defects_are_on_the_board_in_quarantine_and_in_the_report() {
         };
         assert!(found.iter().any(|entry| told(&entry)), "{pattern}: {board}");
         assert!(
-            section.contains(&format!("| `codec.py:{line}` | {pattern} | {call}")),
+            section.contains(&format!(".py:{line}` | {pattern} | {call}")),
             "{section}"
         );
         assert!(quarantine.contains(test), "{quarantine}");
