@@ -41,6 +41,11 @@ fn faults_of_the_helper() {
 }
 
 #[test]
+fn fixtures_and_files_of_the_helper() {
+    helper_tests("test_fixtures.py", "test");
+}
+
+#[test]
 fn whole_modules_through_the_helper() {
     helper_tests(
         "test_end_to_end.py",

@@ -39,7 +39,10 @@ pub fn plan(session: &Path, project: &Path, scope: &Scope) -> io::Result<Plan> {
         let folder = rounds::accepted(session, &layer.name);
         let placed = layer::place(scope, &layer.name, &folder)?;
         for (index, framework) in scope.frameworks.iter().enumerate() {
-            let mine: Vec<&Placed> = placed.iter().filter(|file| file.framework == index).collect();
+            let mine: Vec<&Placed> = placed
+                .iter()
+                .filter(|file| file.framework == index && !layer::is_set_aside(&file.file))
+                .collect();
             let name = Path::new(layer.folder.file_name().unwrap_or_default());
             let from = layer::folder_of(framework, name);
             // Helpers are found by their names: together with tests they keep a folder of their own.

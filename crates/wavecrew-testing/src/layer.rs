@@ -30,6 +30,13 @@ pub enum Kind {
     Helper,
 }
 
+/// Whether a file holds tests that show suspected defects. Frameworks do not collect it; it stays in the session, for
+/// whoever judges them.
+pub fn is_set_aside(file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with("quarantine_") || name.starts_with("quarantine-")
+}
+
 /// All files below a folder, relative to it, sorted. What frameworks and agents leave behind does not count.
 pub fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();

@@ -6,6 +6,7 @@ pub mod accept;
 pub mod apply;
 pub mod baseline;
 pub mod bench;
+mod cut;
 pub mod examine;
 pub mod feedback;
 pub mod figures;

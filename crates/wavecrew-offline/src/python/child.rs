@@ -98,6 +98,7 @@ fn request(work: &Work<'_>) -> serde_json::Value {
         "root": request.root,
         "file": work.file,
         "out": request.layer_folder,
+        "laid_in": request.laid_in,
         "sys_path": request.imports.search_path,
         "seed": request.seed,
         "budget": request.budget_per_module.as_secs_f64(),

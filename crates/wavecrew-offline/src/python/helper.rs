@@ -23,6 +23,8 @@ const SOURCES: &[(&str, &str)] = sources![
     "closures.py",
     "defects.py",
     "driver.py",
+    "files.py",
+    "fixtures.py",
     "harvest.py",
     "kill.py",
     "kinds.py",

@@ -63,3 +63,132 @@ fn other_teams_are_not_its_work() {
         .exits(1)
         .says("scope.json");
 }
+
+/// Wrong in four ways.
+const CODEC: &str = r#"
+def first_word(text: str) -> str:
+    return text.split()[0]
+
+
+def shout(text: str) -> str:
+    """
+    >>> shout("hello there")
+    'HELLO THERE!'
+    """
+    return text.upper()
+
+
+def encode_key(text: str) -> str:
+    return text.strip()
+
+
+def decode_key(text: str) -> str:
+    return text
+"#;
+
+const LOOP: &str =
+    "def countdown(n: int) -> int:\n    while n != 0:\n        n = n - 1 if n > 0 else -1\n    return n\n";
+
+#[test]
+fn suspected_defects_are_on_the_board_in_quarantine_and_in_the_report() {
+    let files = [
+        ("pyproject.toml", "[tool.pytest.ini_options]\n"),
+        ("codec.py", CODEC),
+        ("loop.py", LOOP),
+    ];
+    let Some(lab) = Lab::new(&files) else { return };
+    let words = ["testing", "-y", "--agent", "offline", "--seed", "1"];
+    lab.wavecrew(&[&words[..], &["--offline-budget", "3", "--apply"]].concat());
+    let board = lab.read("discoveries.ndjson");
+    let found: Vec<serde_json::Value> = board
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .filter(|entry: &serde_json::Value| entry["type"] == "defect_found")
+        .collect();
+    let report = lab.read("context.md");
+    let (_, section) = report
+        .split_once("\n## Suspected defects\n")
+        .expect("the section");
+    let quarantine =
+        lab.read("tests/L1-unit/quarantine_codec.py") + &lab.read("tests/L1-unit/quarantine_loop.py");
+    for (pattern, line, call, test) in [
+        ("internal error", 3, "first_word('')", "    first_word('')\n"),
+        (
+            "example disagrees",
+            8,
+            "shout(\"hello there\")",
+            "    assert repr(shout(\"hello there\")) == \"'HELLO THERE!'\"",
+        ),
+        (
+            "round trip",
+            14,
+            "encode_key('",
+            "    assert decode_key(encode_key('",
+        ),
+        ("does not end", 1, "countdown(-", "    countdown(-"),
+    ] {
+        let told = |entry: &&serde_json::Value| {
+            let data = &entry["data"];
+            let description = data["description"].as_str().unwrap();
+            data["pattern"] == pattern && data["line"] == line && description.starts_with(call)
+        };
+        assert!(found.iter().any(|entry| told(&entry)), "{pattern}: {board}");
+        assert!(
+            section.contains(&format!(".py:{line}` | {pattern} | {call}")),
+            "{section}"
+        );
+        assert!(quarantine.contains(test), "{quarantine}");
+    }
+    let delivered = lab.project.join("tests/test_codec_behaviour.py");
+    let delivered = std::fs::read_to_string(delivered).unwrap();
+    for wrong in ["IndexError", "hello there", "countdown(-"] {
+        assert!(!delivered.contains(wrong), "{delivered}");
+    }
+    let brought = std::fs::read_dir(lab.project.join("tests")).unwrap();
+    let brought: Vec<_> = brought.map(|entry| entry.unwrap().file_name()).collect();
+    assert!(
+        brought
+            .iter()
+            .all(|name| !name.to_string_lossy().starts_with("quarantine")),
+        "{brought:?}"
+    );
+}
+
+#[test]
+fn fixtures_of_the_project_are_used_again() {
+    let files = [
+        (
+            "pyproject.toml",
+            "[tool.pytest.ini_options]\npythonpath = [\".\"]\n",
+        ),
+        (
+            "cart.py",
+            "class Cart:\n    def __init__(self, owner: str):\n        self.owner = owner\n        self.items = {}\n\n    def add(self, name: str, count: int = 1) -> None:\n        if count < 1:\n            raise ValueError('count')\n        self.items[name] = count\n",
+        ),
+        (
+            "tests/conftest.py",
+            "import pytest\nfrom cart import Cart\n\n\n@pytest.fixture\ndef cart():\n    return Cart('alice')\n",
+        ),
+        (
+            "tests/test_owner.py",
+            "def test_owner(cart):\n    assert cart.owner == 'alice'\n",
+        ),
+    ];
+    let Some(lab) = Lab::new(&files) else { return };
+    let words = ["testing", "-y", "--agent", "offline", "--seed", "1"];
+    lab.wavecrew(
+        &[
+            &words[..],
+            &["--offline-budget", "2", "--apply", "all of cart.py"],
+        ]
+        .concat(),
+    )
+    .exits(0);
+    let row = lab.row("TESTRUN-001");
+    assert_eq!(row["pass_rate"], "1.00", "{row:?}");
+    let text = std::fs::read_to_string(lab.project.join("tests/test_cart_behaviour.py")).unwrap();
+    assert!(
+        text.contains("(cart):") && text.contains("    cart.add("),
+        "{text}"
+    );
+}

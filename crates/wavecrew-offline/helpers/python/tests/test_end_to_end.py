@@ -66,7 +66,8 @@ def test_doctest_inputs_are_used_and_disagreeing_ones_are_defects(generate):
         'def shout(text):\n    """\n    >>> shout("hello there")\n    \'HELLO THERE!\'\n'
         '    >>> shout("other words")\n    \'OTHER WORDS\'\n    """\n    return text.upper()\n')
     assert [d["kind"] for d in outcome["defects"]] == ["example disagrees"]
-    assert "hello there" in outcome["defects"][0]["what"]
+    assert outcome["defects"][0]["call"] == 'shout("hello there")'
+    assert outcome["defects"][0]["line"] == 3
     quarantine = outcome["defects"][0]["quarantine"]
     assert os.path.basename(quarantine).startswith("quarantine_")
     assert fails(outcome)
@@ -246,3 +247,33 @@ def test_files_of_earlier_rounds_stay_and_feedback_aims(generate):
     second, text = generate(source, feedback={"uncovered": [[3, 3]], "survivors": [], "failing": []})
     assert first["written"][0]["path"] != second["written"][0]["path"]
     assert "needle" in text
+
+
+def test_calls_before_others_are_those_that_worked(generate):
+    outcome, text = generate(
+        "import re\n\n\nclass Router:\n    def __init__(self):\n        self._routes = []\n"
+        "    def add(self, pattern: str) -> None:\n"
+        "        if not pattern.startswith('/'):\n            raise ValueError('starts with /')\n"
+        "        self._routes.append(re.compile(pattern + '$'))\n"
+        "    def match(self, path: str):\n        for route in self._routes:\n            if route.match(path):\n"
+        "                return route.pattern\n        return None\n"
+        "    def __len__(self):\n        return len(self._routes)\n", budget=3.0)
+    assert outcome["lines"][0] == outcome["lines"][1]
+    assert "assert len(router) == 1" in text  # what can be seen of a private list
+    assert ") is None" in text
+    assert passes(outcome)
+
+
+def test_the_order_of_a_sorted_dictionary_is_shown(generate):
+    outcome, text = generate(
+        "def ranked(counts: dict) -> dict:\n    return dict(sorted(counts.items(), key=lambda pair: repr(pair)))\n")
+    assert "assert list(ranked(" in text and ".items()) == [(" in text
+    assert passes(outcome)
+
+
+def test_conditions_on_one_line_are_looked_at_one_by_one(generate):
+    outcome, _ = generate(
+        "def merge(base, other, lists='replace'):\n    result = dict(base)\n    for key, value in other.items():\n"
+        "        if isinstance(value, list) and lists == 'append':\n            result[key] = result.get(key, []) + value\n"
+        "        else:\n            result[key] = value\n    return result\n", budget=3.0)
+    assert outcome["lines"][0] == outcome["lines"][1]

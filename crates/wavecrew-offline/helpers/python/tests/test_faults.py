@@ -6,6 +6,7 @@ import types
 import pytest
 
 from wavecrew_offline import mutants
+from wavecrew_offline.run import Outcome
 from wavecrew_offline.swap import Swapper
 
 
@@ -75,6 +76,22 @@ def test_caches_do_not_hide_a_fault(module):
     assert made.cached(1) == 0
     swapper.restore()
     assert made.cached(1) == 2
+
+
+@pytest.mark.parametrize(
+    ("facts", "others", "noticed"),
+    [
+        ([("{}", "==", "1")], [("{}", "==", "2")], True),
+        ([("{}", "==", "1")], [("{}", "==", "1"), ("@a0", "==", "[]")], False),
+        ([("{}", "==", "1"), ("@a0", "==", "[]")], [("{}", "==", "1")], True),
+        ([("raises", "ValueError", "")], [("raises", "ValueError", "more")], False),
+        ([("raises", "ValueError", "less")], [("raises", "ValueError", "more")], True),
+        ([("raises", "ValueError", "")], [("raises", "KeyError", "")], True),
+    ],
+)
+def test_what_a_test_does_not_assert_it_does_not_notice(facts, others, noticed):
+    how = "raises" if facts[0][0] == "raises" else "returns"
+    assert Outcome(how, tuple(facts)).noticed(Outcome(how, tuple(others))) is noticed
 
 
 @pytest.mark.skipif(sys.version_info < (3, 8), reason="syntax of 3.8")

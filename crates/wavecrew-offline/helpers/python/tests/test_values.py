@@ -11,7 +11,7 @@ import pytest
 
 from wavecrew_offline import aim, kinds, observe, shapes, usage, words
 from wavecrew_offline.cases import Case, method_call, subject_name
-from wavecrew_offline.values import Pool, constants
+from wavecrew_offline.values import Maker, Pool, constants, separators
 from wavecrew_offline.vary import Vary
 
 
@@ -107,8 +107,42 @@ def test_what_was_compared_takes_its_place_in_the_input():
         pairs = [("Eq", "abc", "magic")]
         methods, checks, conversions = [], [], []
 
-    cases = aim.aimed(Case("f", [(None, "'abc'"), (None, "3")]), Seen, random.Random(1), None, None, [])
+    cases = aim.aimed(Case("f", [(None, "'abc'"), (None, "3")]), Seen, random.Random(1))
     assert Case("f", [(None, "'magic'"), (None, "3")]) in cases
+
+
+def test_a_key_of_another_type_takes_the_place_of_what_was_looked_up():
+    class Seen:
+        pairs = [("Item", {"cola": 1, 7: 2}, 3)]
+        methods, checks, conversions = [], [], []
+
+    sources = {case.args[0][1] for case in aim.aimed(Case("f", [(None, "3")]), Seen, random.Random(1))}
+    assert {"'cola'", "7"} <= sources
+
+
+def test_what_was_compared_takes_its_place_in_calls_before():
+    class Seen:
+        pairs = [("Lt", 100, 150)]
+        methods, checks, conversions = [], [], []
+
+    case = Case("Box.take", [(None, "'a'")], "Box()", [("open", ()), ("put", ((None, "'b'"), ("cents", "100")))])
+    steps = {found.steps for found in aim.aimed(case, Seen, random.Random(1))}
+    assert (("open", ()), ("put", ((None, "'b'"), ("cents", "150")))) in steps
+
+
+def test_texts_are_put_together_as_the_code_takes_them_apart():
+    tree = ast.parse("for line in text.splitlines():\n    a, _, b = line.partition('=')\n    b.split()\n    b.split(x)")
+    pool = Pool(["[a]"], [])
+    pool.separators = separators(tree)
+    assert pool.separators == ["\n", "=", " "]
+    made = {pool.composed(random.Random(seed)) for seed in range(200)}
+    assert any("\n" in text and "=" in text for text in made)
+
+
+def test_powers_of_constants_are_tried():
+    maker = Maker(random.Random(1), None, None)
+    made = {int(maker.make(("int",), Pool([1024]))) for _ in range(3000)}
+    assert {1024 ** 2, 1024 ** 3, 1024 ** 4} <= made
 
 
 def test_a_length_that_was_compared_resizes_the_input():
@@ -116,7 +150,7 @@ def test_a_length_that_was_compared_resizes_the_input():
         pairs = [("Gt", 2, 4)]
         methods, checks, conversions = [], [], []
 
-    sources = {case.args[0][1] for case in aim.aimed(Case("f", [(None, "[1, 2]")]), Seen, random.Random(1), None, None, [])}
+    sources = {case.args[0][1] for case in aim.aimed(Case("f", [(None, "[1, 2]")]), Seen, random.Random(1))}
     assert "[1, 2, 1, 2, 1]" in sources
 
 

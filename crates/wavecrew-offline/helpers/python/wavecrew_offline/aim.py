@@ -21,14 +21,29 @@ class Slots:
         self.receiver = len(self.sources) if case.receiver is not None else None
         if case.receiver is not None:
             self.sources.append(case.receiver)
+        self.first_step = len(self.sources)
+        self.sources.extend(source for _, args in case.steps for _, source in args)
 
     def replaced(self, index, source):
         case = self.case
         if index == self.receiver:
             return Case(case.target, case.args, source, case.steps)
+        if index >= self.first_step:
+            return Case(case.target, case.args, case.receiver, with_step(case.steps, index - self.first_step, source))
         args = list(case.args)
         args[index] = (args[index][0], source)
         return case.with_args(args)
+
+
+def with_step(steps, index, source):
+    """Steps with another expression for one of their arguments, counted through all of them."""
+    changed = []
+    for name, args in steps:
+        if 0 <= index < len(args):
+            args = args[:index] + ((args[index][0], source),) + args[index + 1:]
+        index -= len(args)
+        changed.append((name, args))
+    return tuple(changed)
 
 
 def leaves(source):
@@ -112,20 +127,25 @@ def _of_method(name, owner, args, rng):
     elif isinstance(owner, re.Pattern) and args:
         subject = args[1] if name.startswith("sub") and len(args) > 1 else args[0]
         if isinstance(subject, str):
-            yield subject, shapes.matches(owner, rng, 6)
+            yield subject, _found_in(name, subject, shapes.matches(owner, rng, 6))
     elif owner is re and len(args) > 1:
         subject = args[2] if name.startswith("sub") and len(args) > 2 else args[1]
         pattern = args[0]
         if isinstance(subject, str) and isinstance(pattern, (str, re.Pattern)):
-            yield subject, shapes.matches(pattern, rng, 6)
+            yield subject, _found_in(name, subject, shapes.matches(pattern, rng, 6))
     elif isinstance(owner, dict) and name == "get" and isinstance(text, SIMPLE):
         yield text, [key for key in list(owner)[:MOST_ITEMS] if isinstance(key, SIMPLE)]
         yield owner, _with(owner, text)
 
 
-def aimed(case, probe, rng, maker, pool, values, defaults=(), most=160):
-    """Cases that differ from `case` where the probe saw a decision. `values` are the arguments as they were; `defaults` are
-    names and values of parameters that were left out."""
+def _found_in(name, subject, texts):
+    """Texts that a pattern finds, also after what was there where it may stand anywhere."""
+    return texts if name in ("match", "fullmatch") else texts + [subject + text for text in texts[:2]]
+
+
+def aimed(case, probe, rng, defaults=(), most=160):
+    """Cases that differ from `case` where the probe saw a decision. `defaults` are names and values of parameters that were
+    left out."""
     slots = Slots(case)
     found = {}
     for seen, wanted in suggestions(probe, rng):
@@ -140,17 +160,21 @@ def aimed(case, probe, rng, maker, pool, values, defaults=(), most=160):
                         found[case.with_args(case.args + ((name, repr(new)),))] = None
         if len(found) > most * 4:
             break
+    listed = list(found)
+    if len(listed) > most:
+        listed = rng.sample(listed, most)
+    return listed
+
+
+def typed(case, probe, maker, pool, values):
+    """Cases with arguments of the types that the code asked for."""
+    slots = Slots(case)
     for value, kind in probe.checks:
         for index, known in enumerate(values):
             if known is value and index < len(case.args):
                 for each in kind if isinstance(kind, tuple) else (kind,):
                     for _ in range(3):
-                        made = maker.make(of_annotation(each), pool, 1)
-                        found[slots.replaced(index, made)] = None
-    listed = list(found)
-    if len(listed) > most:
-        listed = rng.sample(listed, most)
-    return listed
+                        yield slots.replaced(index, maker.make(of_annotation(each), pool, 1))
 
 
 def _substitutes(source, seen, wanted):
@@ -194,6 +218,11 @@ def _inside(value, seen, new, depth=0):
 
 
 def _leaf(value, seen, wanted):
+    if type(value) is type(seen) and value == seen:
+        # A key that is looked up, or what it is compared with, may be of another type.
+        for new in wanted:
+            if type(new) is not type(value) and isinstance(new, SIMPLE) and not isinstance(new, bool):
+                yield new
     if isinstance(value, bool) or value is None:
         return
     if isinstance(value, str) and isinstance(seen, str):

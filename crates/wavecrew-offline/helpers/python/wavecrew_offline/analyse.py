@@ -20,7 +20,7 @@ RELATIVES = {"left", "right", "next", "next_node", "prev", "previous", "parent",
 
 
 class Parameter:
-    __slots__ = ("name", "style", "required", "kinds", "default", "checked", "documented")
+    __slots__ = ("name", "style", "required", "kinds", "default", "checked", "documented", "given")
 
     def __init__(self, name, style, required, ranked, default, checked, documented=False):
         self.name = name
@@ -30,6 +30,7 @@ class Parameter:
         self.default = default
         self.checked = checked
         self.documented = documented  # an annotation or docstring says what it takes
+        self.given = []  # names of fixtures that fit
 
 
 class Target:
@@ -46,6 +47,8 @@ class Target:
         self.lines = (0, 0)
         self.manages_context = False
         self.reads_only = how == "property" or name in DUNDERS
+        self.sorts = False  # the order of what it makes is meant
+        self.gives = False  # it has something to return
         self.pool = None
         self.path_name = ""
 
@@ -94,6 +97,7 @@ class Analysis:
         self.module = module
         self.names = names
         self.path = path
+        self.source = source
         self.tree = ast.parse(source)
         self.functions = {}
         self.targets = []
@@ -165,6 +169,8 @@ class Analysis:
         target.path_name = path_name
         if node is not None:
             target.lines = (node.lineno, node.end_lineno or node.lineno)
+            target.sorts = any(isinstance(part, ast.Call) and _called(part) in ("sorted", "sort") for part in ast.walk(node))
+            target.gives = any(isinstance(part, ast.Return) and part.value is not None for part in ast.walk(node))
             target.manages_context = any("contextmanager" in ast.dump(d) for d in node.decorator_list)
         if owner is not None and hasattr(owner, "__enter__") and how == "class":
             target.manages_context = True
@@ -267,6 +273,10 @@ class Analysis:
             parameter.name, style, required, sorted(ranked.items(), key=lambda item: (-item[1], repr(item[0]))),
             parameter.default, bool(use and use.checked), documented,
         )
+
+
+def _called(call):
+    return getattr(call.func, "id", getattr(call.func, "attr", None))
 
 
 def _attributes(node):

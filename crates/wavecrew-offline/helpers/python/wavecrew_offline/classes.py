@@ -7,6 +7,7 @@ from .cases import arguments
 from .kinds import ANY
 
 MOST_KNOWN = 30
+GIVEN_SHARE = 0.4
 
 
 class Classes:
@@ -17,6 +18,8 @@ class Classes:
         self.analysis = analysis
         self.makers = {}
         self.known = {}
+        self.given = {}  # names of fixtures
+        self.share = GIVEN_SHARE  # of objects and arguments that fixtures give, where they can
         for target in analysis.targets:
             if target.how in ("function", "static") and target.public:
                 result = self._result(target)
@@ -49,6 +52,9 @@ class Classes:
     def expression(self, kind, maker, pool, depth):
         """An expression that should make an object, or nothing."""
         rng = maker.rng
+        given = self.given.get(kind)
+        if given and rng.random() < self.share:
+            return rng.choice(given)
         known = self.known.get(kind)
         if known and rng.random() < 0.5:
             return rng.choice(known)
@@ -117,6 +123,8 @@ class Classes:
 
     def value(self, parameter, maker, pool, depth=0):
         rng = maker.rng
+        if parameter.given and rng.random() < self.share:
+            return rng.choice(parameter.given)
         total = sum(weight for _, weight in parameter.kinds)
         at = rng.random() * total
         for kind, weight in parameter.kinds:

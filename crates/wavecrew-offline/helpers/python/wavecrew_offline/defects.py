@@ -42,6 +42,7 @@ class Finder:
         self.harvest = harvest
         self.names = names
         self.targets = {target.key: target for target in analysis.targets}
+        self.source = analysis.source.decode("utf-8", "replace").splitlines()
         self.found = []
         self.errors = set()
         self.calls = set()
@@ -62,10 +63,12 @@ class Finder:
             return True
         return case.receiver is None and "%s(%s)" % (self.targets[case.target].path_name, arguments(case.args)) in self.calls
 
-    def _add(self, kind, case, what, line=0, test=None):
+    def _add(self, kind, case, what, line=0, test=None, call=None):
+        line = line or self.targets[case.target].lines[0]
         same = [one for one in self.found if one["kind"] == kind and one["case"][0] == case.target]
         if len(same) < MOST_PER_TARGET:
-            self.found.append({"kind": kind, "case": case.data(), "what": what, "line": line, "test": test})
+            self.found.append(
+                {"kind": kind, "case": case.data(), "what": what, "line": line, "test": test, "call": call})
 
     def _internal_errors(self):
         """Inputs of the documented kind that end in an error nobody raised on purpose."""
@@ -113,8 +116,12 @@ class Finder:
                     self.calls.add(found)
                     case = Case(target, [])
                     self._add(
-                        "example disagrees", case, "%s gives %s, its docstring says %s" % (found, shown, want.strip()),
-                        test="    assert repr(%s) == %r" % (found, want.strip()))
+                        "example disagrees", case, "gives %s, its docstring says %s" % (shown, want.strip()),
+                        self._line_of(source), "    assert repr(%s) == %r" % (found, want.strip()), found)
+
+    def _line_of(self, example):
+        shown = ">>> " + example.split("\n")[0]
+        return next((number for number, line in enumerate(self.source, 1) if shown in line), 0)
 
     def _value(self, source):
         runner = self.search.runner

@@ -10,8 +10,9 @@ import tempfile
 import time
 import xml.etree.ElementTree
 
-from . import children, defects, quarantine
+from . import children, defects, fixtures, quarantine
 from .cases import Case
+from .names import place
 from .render import Entry, Writer
 
 RESTARTS = 8
@@ -23,16 +24,6 @@ PYTEST_SECONDS = 400
 PATIENCE = 3.0  # seconds that a call may take before it counts as one that does not end
 ELSEWHERE = ("node_modules", "site-packages", "venv", "build", "dist", "__pycache__")
 ZONES = ("America/St_Johns", "Asia/Kolkata")
-
-
-def place(path):
-    """The dotted name of a file and the folder that has to be on the path for it."""
-    folder, name = os.path.split(path)
-    parts = [] if name == "__init__.py" else [name[:-3]]
-    while os.path.exists(os.path.join(folder, "__init__.py")) and os.path.basename(folder).isidentifier():
-        folder, package = os.path.split(folder)
-        parts.insert(0, package)
-    return ".".join(parts), folder
 
 
 class Module:
@@ -51,6 +42,8 @@ class Module:
         self.corpus = []
         self.hangs = []
         self.given_up = []
+        self.conftests = []
+        self.fixtures = {}
 
     def tell(self, what):
         print(json.dumps({"progress": what, "module": self.name}), flush=True)
@@ -72,7 +65,7 @@ class Module:
             "path": self.path, "module": self.name, "packages": [self.name.split(".")[0]],
             "sys_path": self.request.get("sys_path", []) + [self.import_root], "seed": self.request["seed"],
             "harvest_root": self._harvest_root(), "corpus": [], "excluded": [], "given_up": [], "mode": "search",
-            "feedback": self.request.get("feedback"),
+            "feedback": self.request.get("feedback"), "conftests": self.conftests, "fixtures": self.fixtures,
         }
         request.update(more)
         request["wall_seconds"] = request["seconds"] * BUSY_FACTOR + BUSY_SECONDS
@@ -98,6 +91,7 @@ class Module:
         except OSError as error:
             self.leave_out(self.name, "cannot be read: %s" % error)
             return None
+        self._find_fixtures()
         left = self.request["budget"]
         for attempt in range(RESTARTS):
             began = time.monotonic()
@@ -126,6 +120,17 @@ class Module:
                 self.hangs.append(ended.victim)
         self.leave_out(self.name, "%d calls ended the process" % RESTARTS)
         return None
+
+    def _find_fixtures(self):
+        """Fixtures that tests of this project are given, with what they give in a process of another kind."""
+        paths = fixtures.conftests(self.request["root"], self.request.get("laid_in"))
+        if fixtures.read(paths)[1]:
+            self.conftests = paths
+            ended = children.run(
+                self._child_request(mode="fixtures", seconds=10.0, shift_clock=True), lambda event: None, 4242, ZONES[1])
+            self.fixtures = (ended.last("done") or {}).get("fixtures", {})
+        if not self.fixtures:
+            self.conftests = []
 
     def _heard(self, event):
         if event["event"] == "found":
@@ -161,7 +166,7 @@ class Module:
                 else "no call had a result that could be asserted")
             return
         note = self._note()
-        writer = Writer(self.name, result["targets"], result["origin"], note, result["seeded"])
+        writer = Writer(self.name, result["targets"], result["origin"], note, result["seeded"], self.fixtures)
         path = self._free_path()
         entries = self._passing(path, writer, self._not_failed_before(writer, entries))
         if not entries:
@@ -188,16 +193,16 @@ class Module:
         for data in self.hangs[:1]:
             if self._hangs(data):
                 what = "no end within %g s of processor time" % PATIENCE
-                found.append({"kind": "does not end", "case": data, "what": what, "line": 0})
+                found.append({"kind": "does not end", "case": data, "what": what, "line": result["begins"].get(data[0], 0)})
         if not found:
             return
         note = "Suspected defects of %s, found without knowing what was meant: to be judged by a person.\n" % self.name
         os.makedirs(self.request["out"], exist_ok=True)
-        path = quarantine.write(self.request["out"], self.name, found, result["origin"], note)
+        path = quarantine.write(self.request["out"], self.name, found, result["origin"], note, self.fixtures)
         for defect in found:
             self.outcome["defects"].append({
-                "kind": defect["kind"], "call": quarantine.shown(defect["case"]), "what": defect["what"],
-                "line": defect["line"], "quarantine": path})
+                "kind": defect["kind"], "call": defect.get("call") or quarantine.shown(defect["case"], self.fixtures),
+                "what": defect["what"], "line": defect["line"], "quarantine": path})
 
     def _hangs(self, data):
         """Whether a call does not end with much more time than the search gave it, either."""
@@ -285,8 +290,15 @@ class Module:
             env = children.environment(7, "Asia/Tokyo")
             env["PYTHONPATH"] = os.pathsep.join(self.request.get("sys_path", []) + [self.import_root])
             env["HOME"] = folder
+            places = [(place(conftest)[0], conftest) for conftest in self.conftests]
+            if places:
+                with open(os.path.join(folder, "project_fixtures.py"), "w", encoding="utf-8") as file:
+                    file.write(fixtures.PLUGIN % places)
+                env["PYTHONPATH"] = os.pathsep.join(
+                    [env["PYTHONPATH"], folder] + [place(conftest)[1] for conftest in self.conftests])
             command = [sys.executable, "-s", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml", report, "-o",
                        "junit_family=xunit1", "--rootdir", folder, "-c", os.devnull, "--noconftest", path]
+            command += ["-p", "project_fixtures"] if places else []
             try:
                 subprocess.run(command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL, timeout=PYTEST_SECONDS)

@@ -17,11 +17,12 @@ SKIPPED = {"node_modules", "venv", ".venv", "site-packages", "__pycache__", "bui
 class Harvest:
     """Cases found for the targets of a module, and constants of the files that use it."""
 
-    def __init__(self, targets, names, module_name):
+    def __init__(self, targets, names, module_name, fixtures=()):
         self.by_name = {}
         for target in targets:
             self.by_name.setdefault(target.name, []).append(target)
         self.names = names
+        self.fixtures = fixtures
         self.module_name = module_name
         self.cases = []
         self.examples = []
@@ -180,7 +181,8 @@ class Harvest:
             except (SyntaxError, ValueError):
                 return None
             free = _free_names(tree)
-            unknown = [name for name in free if name not in self.names.namespace and not _is_builtin(name)]
+            unknown = [name for name in free if name not in self.names.namespace and not _is_builtin(name)
+                       and (name in known or name not in self.fixtures)]
             if not unknown:
                 return " ".join(segment.split("\n")) if len(segment) <= 200 else None
             if any(name not in known for name in unknown):

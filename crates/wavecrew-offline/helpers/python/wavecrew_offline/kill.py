@@ -66,7 +66,7 @@ def weight(case, outcome):
         heavy += 300
     if is_private(case):
         heavy += 200
-    if any(fact[1] == "type" for fact in outcome.facts):
+    if any(fact[1] == "type" or fact[0] == "@cwd" for fact in outcome.facts):
         heavy += 20
     return heavy
 
@@ -200,7 +200,7 @@ class Killing:
                 self.swapper.restore()
                 return False
             try:
-                return not self.runner.run(smaller, traced=False).same(before)
+                return before.noticed(self.runner.run(smaller, traced=False, like=before))
             finally:
                 self.swapper.restore()
 
@@ -219,8 +219,7 @@ class Killing:
         try:
             for case in cases:
                 self.report.beat(case)
-                outcome = self.runner.run(case, traced=False)
-                if not outcome.same(pool[case]):
+                if pool[case].noticed(self.runner.run(case, traced=False, like=pool[case])):
                     return case
         finally:
             self.swapper.restore()
@@ -275,7 +274,7 @@ class Killing:
             for case, outcome, found in batch:
                 if mutant.line in found:
                     self.report.beat(case)
-                    if not self.runner.run(case, traced=False).same(outcome):
+                    if outcome.noticed(self.runner.run(case, traced=False, like=outcome)):
                         differing.append((case, outcome, found))
         finally:
             self.swapper.restore()

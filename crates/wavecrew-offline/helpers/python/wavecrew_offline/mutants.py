@@ -111,6 +111,8 @@ def changes(node):
     elif isinstance(node, ast.Call):
         if isinstance(node.func, ast.Attribute) and node.func.attr in METHODS:
             yield "calls " + METHODS[node.func.attr], _set_method
+        elif isinstance(node.func, ast.Name) and node.func.id == "sorted" and node.args:
+            yield "not sorted", lambda node: ast.Call(func=ast.Name("list", ast.Load()), args=node.args[:1], keywords=[])
     elif isinstance(node, ast.Slice):
         if node.lower is not None:
             yield "slice from the start", _set_none("lower")

@@ -2,6 +2,7 @@
 import ast
 import builtins
 import importlib
+import os
 import sys
 import types
 
@@ -10,6 +11,16 @@ STANDARD = (
     "array", "asyncio", "collections", "datetime", "decimal", "enum", "fractions", "functools", "io", "itertools", "math",
     "operator", "pathlib", "random", "re", "string", "types", "uuid",
 )
+
+
+def place(path):
+    """The dotted name of a file and the folder that has to be on the path for it."""
+    folder, name = os.path.split(path)
+    parts = [] if name == "__init__.py" else [name[:-3]]
+    while os.path.exists(os.path.join(folder, "__init__.py")) and os.path.basename(folder).isidentifier():
+        folder, package = os.path.split(folder)
+        parts.insert(0, package)
+    return ".".join(parts), folder
 
 
 class Names:
@@ -103,6 +114,16 @@ def _defined(module):
 
 def _is_at(home, name, value):
     return getattr(sys.modules.get(home), name, None) is value
+
+
+def given_to(case, fixtures):
+    """Names of the fixtures that a case is given, in the order of their use."""
+    if not fixtures:
+        return []
+    sources = [case.receiver] if case.receiver is not None else []
+    sources += [source for _, args in case.steps for _, source in args] + [source for _, source in case.args]
+    found = [name for source in sources for name in sorted(used_names(source).intersection(fixtures))]
+    return list(dict.fromkeys(found))
 
 
 def used_names(source):

@@ -182,10 +182,10 @@ class Facts:
             return tuple(facts)
         for name, item in public_attributes(value):
             facts.extend(self.of(item, "%s.%s" % (place, name), depth + 1))
-        if _defines(kind, "__len__"):
+        if defines(kind, "__len__"):
             facts.extend(self._try(lambda: ("len(%s)" % place, "==", str(len(value)))))
         for method in ("__str__", "__repr__"):
-            if _defines(kind, method):
+            if defines(kind, method):
                 name = method.strip("_")
                 facts.extend(self._try(lambda: self.of(getattr(value, method)(), "%s(%s)" % (name, place), 2)[0]))
                 break
@@ -212,7 +212,7 @@ def _type_name(value):
     return type(value).__name__
 
 
-def _defines(kind, method):
+def defines(kind, method):
     found = getattr(kind, method, None)
     return isinstance(found, types.FunctionType)
 

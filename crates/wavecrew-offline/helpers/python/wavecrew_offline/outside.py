@@ -63,7 +63,7 @@ class Reloaded:
         for name, value in self.runner.namespace.items():
             names.namespace.setdefault(name, value)
         old = self.runner
-        made = Runner(names, old.guard, old.tracer, old.targets, old.paths, old.seeded)
+        made = Runner(names, old.guard, old.tracer, old.targets, old.paths, old.seeded, old.fixtures)
         made.seconds = old.seconds
         return made
 
@@ -90,7 +90,7 @@ def judge(killing, reloaded, found, cases):
         killer = None
         for case in fit:
             killing.report.beat(case)
-            if not runner.run(case, traced=False).same(pool[case]):
+            if pool[case].noticed(runner.run(case, traced=False, like=pool[case])):
                 killer = case
                 break
         if killer is None:

@@ -3,23 +3,30 @@ import os
 
 from . import words
 from .cases import Case, arguments, method_call
-from .names import STANDARD, used_names
+from .names import STANDARD, given_to, used_names
+
+ALARM = "signal.signal(signal.SIGALRM, lambda *_: pytest.fail(%r))"
 
 
-def shown(data):
-    """A case as a person would type it."""
+def shown(data, fixtures=()):
+    """A case as a person would type it, and the fixtures that it is given."""
     case = Case.of(data)
+    text, given = "; ".join(_typed(case)), given_to(case, fixtures)
+    return "%s, given the fixture %s" % (text, ", ".join(given)) if given else text
+
+
+def _typed(case):
     name = case.target.rpartition(".")[2]
     if case.receiver is None:
-        return "%s(%s)" % (case.target, arguments(case.args))
+        return ["%s(%s)" % (case.target, arguments(case.args))]
     lines = [method_call("it", step, args) for step, args in case.steps]
     lines.append(method_call("it" if lines else case.receiver, name, case.args))
     if len(lines) > 1:
         lines.insert(0, "it = " + case.receiver)
-    return "; ".join(lines)
+    return lines
 
 
-def write(folder, module, found, origin, note):
+def write(folder, module, found, origin, note, fixtures=()):
     """Writes one file with a failing test per suspected defect; its name keeps pytest from collecting it."""
     taken, bodies = set(), []
     for defect in found:
@@ -27,17 +34,22 @@ def write(folder, module, found, origin, note):
         name = words.unique("test_%s_%s" % (words.snake(case.target), words.snake(defect["kind"])), taken)
         body = defect.get("test")
         if not body:
-            body = "\n".join("    " + line for line in shown(defect["case"]).split("; "))
-        bodies.append("def %s():\n    # %s\n%s" % (name, " ".join(defect["what"].split())[:150], body))
+            lines = _typed(case)
+            if defect["kind"] == "does not end":
+                lines = [ALARM % defect["what"], "signal.alarm(10)"] + lines + ["signal.alarm(0)"]
+            body = "\n".join("    " + line for line in lines)
+        given = given_to(case, fixtures)
+        bodies.append("def %s(%s):\n    # %s\n%s" % (name, ", ".join(given), " ".join(defect["what"].split())[:150], body))
     text = "\n\n\n".join(bodies)
     used = used_names(text)
-    lines = ["import %s" % name for name in STANDARD if name in used and name not in origin]
+    lines = ["import %s" % name for name in STANDARD + ("signal",) if name in used and name not in origin]
+    groups = ["\n".join(lines)] + ["import pytest"] * ("pytest" in used)
     homes = {}
     for name in sorted(used):
         if name in origin:
             homes.setdefault(origin[name], []).append(name)
-    lines += ["from %s import %s" % (home, ", ".join(names)) for home, names in sorted(homes.items())]
+    groups.append("\n".join("from %s import %s" % (home, ", ".join(names)) for home, names in sorted(homes.items())))
     path = os.path.join(folder, "quarantine_%s.py" % module.replace(".", "_"))
     with open(path, "w", encoding="utf-8") as file:
-        file.write('"""%s"""\n\n%s\n\n\n%s\n' % (note, "\n".join(lines), text))
+        file.write('"""%s"""\n\n%s\n\n\n%s\n' % (note, "\n\n".join(filter(None, groups)), text))
     return path

@@ -4,7 +4,7 @@ import re
 
 from . import words
 from .cases import arguments, method_call, subject_name
-from .names import STANDARD, used_names
+from .names import STANDARD, given_to, used_names
 
 WIDTH = 100
 RESERVED = {"request", "capsys", "tmp_path", "monkeypatch", "pytest", "expected", "message", "result"}
@@ -23,12 +23,13 @@ class Entry:
 
 
 class Writer:
-    def __init__(self, module, targets, origin, note, seeded):
+    def __init__(self, module, targets, origin, note, seeded, fixtures=()):
         self.module = module
         self.targets = targets
         self.origin = origin
         self.note = note
         self.seeded = seeded
+        self.fixtures = frozenset(fixtures)
         self.taken = set()
 
     def text(self, entries):
@@ -58,7 +59,8 @@ class Writer:
         names = tuple(name for name, _ in case.args)
         plain = case.receiver is None and not any(fact[0].startswith("@") for fact in entry.facts)
         sources = [source for _, source in case.args] + [fact[2] for fact in entry.facts if fact[0] != "raises"]
-        plain = plain and case.args and not any(used_names(s) & set(self.origin) for s in sources)
+        named = self.fixtures.union(self.origin)
+        plain = plain and case.args and not any(used_names(s) & named for s in sources)
         if plain and entry.how == "returns" and len(entry.facts) == 1 and entry.facts[0][0] == "{}":
             fact = entry.facts[0]
             if fact[1] == "==" or fact[2] in ("True", "False"):
@@ -106,37 +108,50 @@ class Writer:
         plain = [name for name, style in parameters if style == "plain"]
         many = [name for name, style in parameters if style == "many"]
         columns, taken = [], set(RESERVED) | {entry.target["path_name"].split(".")[0]} | set(re.findall(r"\w+", entry.wrap))
+        given = given_to(entry.case, self.fixtures)
         position = 0
-        for name, _ in entry.case.args:
+        for name, source in entry.case.args:
             if name is None:
                 if position < len(plain):
                     name = plain[position]
                 else:
                     name = "%s_%d" % (many[0] if many else "arg", position - len(plain) + 1)
                 position += 1
-            columns.append(name + "_" if name in taken or name in STANDARD else name)
+            if source in given:
+                name = source
+            elif name in taken or name in STANDARD or name in given:
+                name += "_"
+            columns.append(name)
             taken.add(columns[-1])
         return columns
 
     # -- single tests ------------------------------------------------------------------------------------------------
 
+    def _subject(self, case, target):
+        """What the object is called: as the fixture that gives it, where one does."""
+        if case.receiver in self.fixtures:
+            return case.receiver
+        name = subject_name(target["owner"] or "")
+        return "subject" if name in given_to(case, self.fixtures) else name
+
     def _single(self, entry):
         case, target = entry.case, entry.target
         lines = ["random.seed(0)"] if self.seeded else []
-        fixtures = []
+        fixtures = given_to(case, self.fixtures)
         columns = self._columns(entry)
-        shown = {fact[0].split(".")[0][1:] for fact in entry.facts if fact[0].startswith("@")}
+        shown = {re.sub(r"^@(len\()?|[.)].*$", "", fact[0]) for fact in entry.facts if fact[0].startswith("@")}
         args = []
         for index, ((name, source), column) in enumerate(zip(case.args, columns)):
             if "a%d" % index in shown:
-                lines.append("%s = %s" % (column, source))
+                if column != source:
+                    lines.append("%s = %s" % (column, source))
                 source = column
             args.append((name, source))
         call = self._call(case, target, args, lines, "subject" in shown)
-        subject = subject_name(target["owner"] or "") if case.receiver is not None else ""
+        subject = self._subject(case, target) if case.receiver is not None else ""
         name = self._name(entry, "single")
         if name in self.taken and case.receiver is not None:
-            made = words.slug(case.receiver.partition("(")[2], 24)
+            made = words.slug(case.receiver.partition("(")[2] or case.receiver, 24)
             name = "%s_on_%s" % (name, made) if made else name
         name = words.unique(name, self.taken)
         if entry.how == "raises":
@@ -156,11 +171,16 @@ class Writer:
                 fixtures.append("capsys")
                 lines.append("assert capsys.readouterr().out == %s" % expected)
                 continue
+            if place == "@cwd":
+                fixtures += ["monkeypatch", "tmp_path"]
+                lines.insert(0, "monkeypatch.chdir(tmp_path)")
+                continue
             place = place[1:]
-            if place.startswith("subject"):
-                place = subject + place[len("subject"):]
-            else:
-                place = columns[int(place[1:])]
+            argument = re.match(r"a(\d+)(?=\.|$)", place)
+            if place.startswith(("subject", "len(subject")):
+                place = place.replace("subject", subject, 1)
+            elif argument:
+                place = columns[int(argument.group(1))] + place[argument.end():]
             lines.append(_assertion(place, operator, expected))
         entry.test = name
         return "def %s(%s):\n%s" % (name, ", ".join(fixtures), "\n".join("    " + line for line in lines))
@@ -171,8 +191,9 @@ class Writer:
         subject = case.receiver
         plain = re.match(r"^[\w.]+\(", subject) and subject.endswith(")")
         if case.steps or keeps_subject or not plain or target["name"].startswith("__"):
-            name = subject_name(target["owner"])
-            lines.append("%s = %s" % (name, subject))
+            name = self._subject(case, target)
+            if name != subject:
+                lines.append("%s = %s" % (name, subject))
             for step, step_args in case.steps:
                 lines.append(method_call(name, step, step_args))
             subject = name
@@ -194,7 +215,7 @@ class Writer:
             lines.extend("    " + _assertion(place.format("value"), op, exp) for place, op, exp in own)
             return rest
         call = entry.wrap.format(call)
-        if own == [("{}", "is", "None")] and (rest or not _is_expression(call)):
+        if own == [("{}", "is", "None")] and (rest and not entry.target["gives"] or not _is_expression(call)):
             lines.append(call)  # what it changes is shown instead
         elif len(own) == 1:
             lines.append(_assertion(own[0][0].format(_bracket(call)), own[0][1], own[0][2]))

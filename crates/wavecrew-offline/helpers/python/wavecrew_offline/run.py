@@ -3,15 +3,17 @@ import ast
 import asyncio
 import io
 import itertools
+import re
 import sys
 import types
 
-from . import closures, observe, sandbox
+from . import closures, files, observe, sandbox
 from .cases import method_call
 
 MOST_ITEMS = 30
 MOST_OUTPUT = 4000
 MOST_CACHED = 30000
+LENGTH = "@len(subject)"
 STILL = (bool, int, float, str)
 ITERATORS = (types.GeneratorType, map, filter, zip, enumerate, reversed, itertools.chain, itertools.islice,
              itertools.accumulate, itertools.zip_longest, itertools.starmap, itertools.groupby, itertools.product,
@@ -37,6 +39,19 @@ class Outcome:
     def same(self, other):
         return self.how == other.how and self.facts == other.facts and self.wrap == other.wrap
 
+    def noticed(self, other):
+        """Whether a test of this outcome fails on another one: what it does not assert may differ."""
+        if self.how != other.how or self.wrap != other.wrap:
+            return True
+        if self.how == "raises" and (self.facts[0][1] != other.facts[0][1] or self.facts[0][2] not in ("", other.facts[0][2])):
+            return True
+        found = set(other.facts)
+        return any(fact not in found for fact in self.facts if fact[0] != "raises")
+
+    def places(self):
+        """What is shown of the state of the object."""
+        return frozenset(fact[0] for fact in self.facts if fact[0].startswith(("@subject.", LENGTH)))
+
     def data(self):
         return [self.how, [list(fact) for fact in self.facts], self.wrap, self.why, self.explicit, self.error]
 
@@ -46,7 +61,7 @@ class Setup(Exception):
 
 
 class Runner:
-    def __init__(self, names, guard, tracer, targets, project_paths, seeded):
+    def __init__(self, names, guard, tracer, targets, project_paths, seeded, fixtures):
         self.names = names
         self.namespace = names.namespace
         self.guard = guard
@@ -55,10 +70,12 @@ class Runner:
         self.paths = frozenset(project_paths)
         self.facts = observe.Facts(names.name_of)
         self.seeded = seeded
+        self.fixtures = fixtures
         self.code = {}
         self.calls = 0
         self.seconds = 0.3  # of processor time, for one call
         self.raises = {}
+        self.like = None
 
     def compiled(self, source):
         code = self.code.get(source)
@@ -71,11 +88,13 @@ class Runner:
     def evaluate(self, source):
         return eval(self.compiled(source), self.namespace)
 
-    def run(self, case, traced=True):
-        """The outcome of a case; never raises, whatever the code under test does."""
+    def run(self, case, traced=True, like=None):
+        """The outcome of a case; never raises, whatever the code under test does. `like` is an earlier outcome: the same is
+        shown of the state of the object, changed or not."""
         held = sys.stdout, sys.stderr
         limit = sys.getrecursionlimit()
         try:
+            self.like = like
             return self._guarded(case, traced)
         except sandbox.TimeUp:  # a second signal, which hit the handling of the first
             self.guard.disarm()
@@ -114,23 +133,33 @@ class Runner:
         elif self.guard.tried is not None:
             outcome = Outcome("refused", why=self.guard.tried)
         outcome.features = features
+        if self.guard.written:
+            files.clear(self.guard.folder)
         return outcome
 
     def _run(self, case, target, out, traced):
+        given = self.fixtures.given()
+        try:
+            return self._given(case, target, out, traced, given)
+        finally:
+            if given is not None:
+                given.finish()
+
+    def _given(self, case, target, out, traced, given):
         scope = {}
         words = []
         try:
             for index, (name, source) in enumerate(case.args):
-                scope["a%d" % index] = eval(self.compiled(source), self.namespace)
+                scope["a%d" % index] = eval(self.compiled(source), self.namespace, given)
                 words.append((name, "a%d" % index))
             if case.receiver is not None:
-                scope["subject"] = eval(self.compiled(case.receiver), self.namespace)
+                scope["subject"] = eval(self.compiled(case.receiver), self.namespace, given)
                 for step, args in case.steps:
-                    self._step(scope["subject"], step, args)
+                    self._step(scope["subject"], step, args, given)
         except Exception as error:
             raise Setup(type(error).__name__)
         before = [self._try_source(scope[key]) if _changeable(scope[key]) else None for _, key in words]
-        state = self._snapshot(scope["subject"]) if case.receiver is not None else None
+        state = self._snapshot(scope["subject"]) if case.receiver is not None and self.like is None else None
         wrap = ["{}"]
         try:
             call = self.compiled(target.expression(words, case.receiver is not None))
@@ -143,6 +172,8 @@ class Runner:
                     facts, kind = self.facts.of(value), type(value)
             else:
                 result = self._finish(result, wrap)
+                if target.sorts and type(result) is dict and len(result) > 1 and wrap[0] == "{}":
+                    wrap[0], result = "list({}.items())", list(result.items())
                 facts, kind = self._facts(result), type(result)
             outcome = Outcome("returns", facts, wrap[0])
             outcome.kind = kind
@@ -156,21 +187,29 @@ class Runner:
                 new = self._try_source(scope[key])
                 if new is not None and new != old:
                     extra.append(("@" + key, "==", new))
-        if case.receiver is not None and not target.reads_only:
+        if self.like is not None:
+            extra.extend(self._state_at(scope.get("subject"), self.like.places()))
+        elif case.receiver is not None and not target.reads_only:
             extra.extend(self._changed_state(scope["subject"], state, outcome.how == "returns" and outcome.kind is type(None)))
+        if self.guard.written:
+            extra.extend(files.facts(self.guard.written, [(key, scope[key]) for _, key in words]))
         text = out.buffer.getvalue()
         if text and len(text) < MOST_OUTPUT:
             try:
                 extra.append(("@out", "==", repr(text.decode("utf-8"))))
             except UnicodeDecodeError:
                 return Outcome("refused", why="prints bytes that are no text")
-        outcome.facts = tuple(outcome.facts) + tuple(extra)
+        facts = tuple(outcome.facts) + tuple(extra)
+        # Where the temporary folder is differs from run to run.
+        outcome.facts = tuple(fact for fact in facts if self.guard.folder[:-1] not in fact[2])
+        if not outcome.facts:
+            return Outcome("refused", why="a result that changes from call to call")
         return outcome
 
-    def _step(self, subject, step, args):
+    def _step(self, subject, step, args, given):
         values = {"subject": subject}
         for index, (_, source) in enumerate(args):
-            values["a%d" % index] = eval(self.compiled(source), self.namespace)
+            values["a%d" % index] = eval(self.compiled(source), self.namespace, given)
         words = [(name, "a%d" % index) for index, (name, _) in enumerate(args)]
         eval(self.compiled(method_call("subject", step, words)), self.namespace, values)
 
@@ -212,7 +251,7 @@ class Runner:
         if explicit:
             try:
                 text = str(error)
-                if 0 < len(text) < 200 and " at 0x" not in text and "\n" not in text:
+                if 0 < len(text) < 200 and not any(part in text for part in (" at 0x", "\n", self.guard.folder[:-1])):
                     message = text
             except Exception:
                 pass
@@ -261,7 +300,22 @@ class Runner:
                 continue
             found = self.facts.of(item, "@subject." + name, 2)
             (still if same else facts).extend(fact for fact in found if fact[1] != "type" and not (same and len(fact[2]) > 40))
-        return facts[:6] + still[:3]
+        return facts[:6] + still[:3] + self._length(subject)
+
+    def _length(self, subject):
+        try:
+            return [(LENGTH, "==", str(len(subject)))] if observe.defines(type(subject), "__len__") else []
+        except Exception:
+            return []
+
+    def _state_at(self, subject, places):
+        if not places:
+            return []
+        facts = []
+        for name, item in observe.public_attributes(subject)[:8]:
+            if any(re.match(r"@subject\.%s\b" % name, place) for place in places):
+                facts.extend(self.facts.of(item, "@subject." + name, 2))
+        return facts + (self._length(subject) if LENGTH in places else [])
 
     def _try_source(self, value):
         try:

@@ -21,6 +21,7 @@ OPEN_FILES = 128
 RECURSION = 400
 LONGEST_WAIT = 0.02
 LONGEST_CALL = 3.0
+OWN_FILES = "/proc/self/fd"
 
 # Audit events that are refused whatever their arguments are.
 FORBIDDEN = (
@@ -50,9 +51,11 @@ class Guard:
     def __init__(self, folder):
         self.folder = os.path.realpath(folder) + os.sep
         self.tried = None
+        self.written = []  # paths inside of the folder, as they were given
         self.expired = False  # also when the code under test swallowed `TimeUp`
         self.armed = False
         self.owner = os.getpid()
+        self.known = frozenset(range(10)) if not os.path.isdir(OWN_FILES) else frozenset(map(int, os.listdir(OWN_FILES)))
 
     def refuse(self, what):
         if self.tried is None:
@@ -72,19 +75,29 @@ class Guard:
             return
         if event == "open":
             path, mode, flags = (tuple(args) + (None, None, None))[:3]
+            if isinstance(path, int) and path in self.known:
+                self.refuse("a file of the process by its number")
             writes = isinstance(mode, str) and any(c in mode for c in "wax+")
             if isinstance(flags, int):
                 writes = writes or bool(flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC))
             if writes and not self.inside(path):
                 self.refuse("writing " + str(path))
+            self._wrote(path, writes)
         elif event.startswith(FORBIDDEN):
             self.refuse(event)
-        elif event.startswith(WRITES) and args and not self.inside(args[0]):
-            self.refuse("%s %s" % (event, args[0]))
+        elif event.startswith(WRITES) and args:
+            if not self.inside(args[0]):
+                self.refuse("%s %s" % (event, args[0]))
+            self._wrote(args[0], True)
+
+    def _wrote(self, path, writes):
+        if writes and isinstance(path, (str, os.PathLike)):
+            self.written.append(os.fspath(path))
 
     def call(self, function, seconds):
         """Runs `function` with a limit on its processor time, and a much larger one on the clock."""
         self.tried = None
+        self.written = []
         self.expired = False
         threads = threading.active_count()
         self.armed = True

@@ -3,14 +3,22 @@ import time
 
 from . import aim
 from .cases import Case
+from .classes import GIVEN_SHARE
 from .vary import literal
 
 PER_PATH = 5
+KINDS_OF_FAILURE = 3  # of errors that nobody meant: one input of each
 MOST_POOL = 1500
 STALE_DONE = 500
 STALE_OPEN = 2500
 BATCH = 25
 MOST_HANGS = 5
+WITH_FIXTURES = 12
+MOST_WORKED = 20
+MOST_STEP = 80
+MOST_CURIOUS = 150
+OFTEN_CURIOUS = 2
+SELDOM_CURIOUS = 8
 
 
 class Search:
@@ -33,7 +41,9 @@ class Search:
         self.hangs = {}
         self.refused = {}
         self.queue = []
+        self.curious = set()  # cases of a type that the code asks for: what it does with them is looked at in any case
         self.owners = {}
+        self.worked = {}  # arguments of methods that were called with success
         for target in targets:
             if target.how == "method" and target.owner is not None:
                 self.owners.setdefault(target.owner, []).append(target)
@@ -59,6 +69,8 @@ class Search:
             if not outcome.why.startswith("setup"):
                 self.refused.setdefault(case.target, {})[outcome.why] = case
             return False
+        if outcome.how == "returns":
+            self._remember_step(case)
         new = outcome.features - self.features
         if new:
             if not self._stable(case, outcome):
@@ -68,7 +80,19 @@ class Search:
             self._keep(case, outcome)
             self._look_closer(case)
             return True
+        if key in self.curious and outcome.how == "returns":
+            self._look_closer(case, 60)
         return self._another_on_path(case, outcome)
+
+    def _remember_step(self, case):
+        """Arguments that a method took, for calls before others."""
+        target = self.targets[case.target]
+        if target.how == "method" and case.args and not target.reads_only and case.size() < MOST_STEP:
+            worked = self.worked.setdefault(target.key, [])
+            if len(worked) < MOST_WORKED:
+                worked.append(case.args)
+            elif self.rng.random() < 0.1:
+                worked[self.rng.randrange(MOST_WORKED)] = case.args
 
     def _stable(self, case, outcome):
         again = self.runner.run(case)
@@ -94,7 +118,7 @@ class Search:
         path = (case.target, outcome.features)
         known = self.paths.setdefault(path, [])
         trivial = outcome.how == "raises" and not outcome.explicit
-        if len(known) >= (1 if trivial else PER_PATH) or len(self.pool) >= MOST_POOL:
+        if len(known) >= (KINDS_OF_FAILURE if trivial else PER_PATH) or len(self.pool) >= MOST_POOL:
             return False
         if outcome.facts in known or not self._stable(case, outcome):
             return False
@@ -113,7 +137,7 @@ class Search:
             elif case.receiver is None and isinstance(outcome.kind, type) and outcome.kind in self.owners:
                 self.classes.remember(outcome.kind, "%s(%s)" % (target.path_name, _arguments(case)))
 
-    def _look_closer(self, case):
+    def _look_closer(self, case, most=160):
         """Runs a case with probes and queues what they suggest."""
         target = self.targets[case.target]
         values = []
@@ -134,7 +158,11 @@ class Search:
         defaults = [
             (p.name, p.default) for p in target.parameters[plain:]
             if p.name not in given and not p.required and p.style in ("plain", "keyword") and isinstance(p.default, aim.SIMPLE)]
-        self.queue.extend(aim.aimed(case, probe, self.rng, self.maker, target.pool, values, defaults))
+        self.queue.extend(aim.aimed(case, probe, self.rng, defaults, most))
+        if len(self.curious) < MOST_CURIOUS:
+            typed = list(aim.typed(case, probe, self.maker, target.pool, values))
+            self.curious.update(one.key() for one in typed)
+            self.queue.extend(typed)
 
     def _value(self, source):
         try:
@@ -160,13 +188,18 @@ class Search:
         steps = []
         if self.rng.random() < 0.15:
             # The same again and again, for what counts.
-            other = self.rng.choice(others)
-            step = (other.name, tuple(self.classes.arguments(other, self.maker, target.pool, 1)))
+            step = self._one_step(others, target)
             return (step,) * self.rng.choice((2, 3, 4, 5, 6, 8))
         for _ in range(self.rng.choice((1, 1, 2, 3))):
-            other = self.rng.choice(others)
-            steps.append((other.name, tuple(self.classes.arguments(other, self.maker, target.pool, 1))))
+            steps.append(self._one_step(others, target))
         return tuple(steps)
+
+    def _one_step(self, others, target):
+        other = self.rng.choice(others)
+        worked = self.worked.get(other.key)
+        if worked and self.rng.random() < 0.6:
+            return other.name, self.rng.choice(worked)
+        return other.name, tuple(self.classes.arguments(other, self.maker, target.pool, 1))
 
     def varied(self, case):
         """A changed copy of a case."""
@@ -180,7 +213,12 @@ class Search:
                 if rng.random() < 0.6:
                     receiver = self.vary.expression(receiver)
                 elif rng.random() < 0.5:
-                    steps = self._steps(target)
+                    given = [source for _, args in steps for _, source in args]
+                    if given and rng.random() < 0.5:
+                        index = rng.randrange(len(given))
+                        steps = aim.with_step(steps, index, self.vary.expression(given[index]))
+                    else:
+                        steps = self._steps(target)
                 else:
                     receiver = self.classes.expression(target.owner, self.maker, target.pool, 0) or receiver
             elif not args or choice > 0.93:
@@ -244,6 +282,20 @@ class Search:
                 self.pool[case].example = True
             self._drain()
 
+    def begin_with_fixtures(self):
+        """Calls with what the project's own tests are given come first, so that later ones have to add something."""
+        self.classes.share = 1.0
+        for target in self.targets.values():
+            owned = target.how in ("method", "property", "setter") and target.owner in self.classes.given
+            if owned or any(parameter.given for parameter in target.parameters):
+                made = [case for case in (self.fresh(target) for _ in range(WITH_FIXTURES)) if case is not None]
+                if owned:
+                    names = self.classes.given[target.owner]
+                    plain = [Case(target.key, case.args, self.rng.choice(names)) for case in made]
+                    made = plain + [Case(target.key, case.args, case.receiver, self._steps(target)) for case in plain]
+                self.seeds(made)
+        self.classes.share = GIVEN_SHARE
+
     def _drain(self, most=400):
         """Tries what probes suggested, newest first."""
         count = 0
@@ -254,8 +306,8 @@ class Search:
         if len(self.queue) > 4000:
             del self.queue[:2000]
 
-    def step(self, target):
-        """A batch of attempts on one target."""
+    def step(self, target, missing):
+        """A batch of attempts on one target, which has lines that were not reached yet or has none."""
         found = False
         for _ in range(BATCH):
             if self.report.late():
@@ -274,6 +326,10 @@ class Search:
             if len(self.features) > before:
                 found = True
         self.stale[target.key] = 0 if found else self.stale[target.key] + BATCH
+        often = OFTEN_CURIOUS if missing else SELDOM_CURIOUS
+        safe = case.key() not in self.excluded and target.key not in self.hangs
+        if not found and safe and self.rng.randrange(often) == 0:
+            self._look_closer(case, 30)  # conditions on one line hide from coverage
         self._drain()
 
     def explore(self, open_lines):
@@ -284,16 +340,16 @@ class Search:
                 missing = open_lines(target)
                 limit = STALE_OPEN if missing else STALE_DONE
                 if self.stale[target.key] < limit:
-                    active.append((target, 1 + 3 * min(missing, 5)))
+                    active.append((target, 1 + 3 * min(missing, 5), missing))
             if not active:
                 return
-            total = sum(weight for _, weight in active)
+            total = sum(weight for _, weight, _ in active)
             at = self.rng.random() * total
-            for target, weight in active:
+            for target, weight, missing in active:
                 at -= weight
                 if at <= 0:
                     break
-            self.step(target)
+            self.step(target, missing)
 
 
 def smaller_cases(case):

@@ -7,18 +7,20 @@ import time
 from . import analyse, clock, defects, kill, outside, tracing
 from .cases import Case
 from .classes import Classes
+from .fixtures import Fixtures, fits
 from .harvest import Harvest
 from .names import Names
 from .probes import Probes
 from .run import Runner
 from .search import Search
 from .swap import Swapper
-from .values import Maker, Pool, constants, patterns_of
+from .values import Maker, Pool, constants, patterns_of, separators
 from .vary import Vary
 
 SEARCH_SHARE = 0.45
 KILL_SHARE = 0.95
 PRIVATE_SHARE = 0.1
+MORE_SHARE = 0.7
 HARVEST_SHARE = 0.08
 CALL_SHARE = 0.04
 
@@ -44,12 +46,17 @@ class Session:
             other.__file__ for name, other in list(sys.modules.items())
             if name.split(".")[0] in request["packages"] and getattr(other, "__file__", None)
         ]
-        self.runner = Runner(self.names, guard, tracer, {t.key: t for t in targets}, paths + [self.path], seeded)
+        self.fixtures = Fixtures(request["conftests"], guard)
+        self.runner = Runner(
+            self.names, guard, tracer, {t.key: t for t in targets}, paths + [self.path], seeded, self.fixtures)
         self.runner.seconds = min(0.3, max(0.05, request["seconds"] * CALL_SHARE))
 
     def run(self):
         if self.request["mode"] == "check":
             self._check()
+        elif self.request["mode"] == "fixtures":
+            told = {name: facts for name, (_, facts) in self.fixtures.values(self.names, self.runner.facts.of).items()}
+            self.report.send("done", fixtures=told)
         else:
             self._search()
 
@@ -82,13 +89,16 @@ class Session:
         if not targets:
             self.report.send("left_out", why="has nothing public to call")
             return
-        harvest = Harvest(targets, self.names, request["module"])
+        given = self._fixtures()
+        harvest = Harvest(targets, self.names, request["module"], given)
         harvest.docstrings(self.module, targets)
         begun = self.report.left()
         harvest.files(
             request["harvest_root"], self.path, lambda: begun - self.report.left() > request["seconds"] * HARVEST_SHARE)
         self._pools(self.analysis.targets, harvest)
         classes = Classes(self.names, self.analysis)
+        for name, value in given.items():
+            classes.given.setdefault(type(value), []).append(name)
         maker = Maker(rng, self.names, classes)
         functions = list(self.analysis.functions.values())
         swapper = Swapper(self.path, self.analysis.tree)
@@ -99,6 +109,7 @@ class Session:
         search.excluded = {Case.of(data).key() for data in request["excluded"]}
         self.report.until(SEARCH_SHARE)
         search.seeds([Case.of(data) for data in request["corpus"]])
+        search.begin_with_fixtures()
         search.seeds(harvest.cases, examples=True)
         executable = self._body_lines()
 
@@ -112,6 +123,7 @@ class Session:
 
         search.explore(open_lines)
         self._private(search, executable, open_lines)
+        self._go_on(search, open_lines)
         self.report.send("phase", name="search", seconds=time.process_time() - started, calls=self.runner.calls)
         self.report.until(KILL_SHARE)
         finder = defects.Finder(search, harvest, self.names, self.analysis)
@@ -122,6 +134,16 @@ class Session:
         kept = killing.run((outside.Reloaded(self.module, self.runner, request["packages"]), loading))
         kept = [case for case in kept if not finder.suspicious(case, search.pool[case])]
         self._finish(search, killing, kept, executable, found, started)
+
+    def _fixtures(self):
+        """Those that give here what they gave in another process, by name; parameters learn which of them fit."""
+        known = self.request["fixtures"]
+        made = self.fixtures.values(self.names, self.runner.facts.of) if known else {}
+        given = {name: value for name, (value, facts) in made.items() if known.get(name) == facts}
+        for target in self.analysis.targets:
+            for parameter in target.parameters:
+                parameter.given = [name for name, value in given.items() if fits(name, value, parameter)]
+        return given
 
     def _wanted(self):
         """Public targets, or all of them in a module that is private as a whole."""
@@ -141,6 +163,15 @@ class Session:
         search.adopt(missing)
         search.explore(open_lines)
 
+    def _go_on(self, search, open_lines):
+        """More time where lines are open: what is not reached cannot be judged either."""
+        missing = [target for target in search.targets.values() if open_lines(target)]
+        if missing:
+            for target in missing:
+                search.stale[target.key] = 0
+            self.report.until(MORE_SHARE)
+            search.explore(open_lines)
+
     def _asked_for(self):
         """The lines that the round before left open, or nothing where there was none."""
         feedback = self.request.get("feedback") or {}
@@ -152,15 +183,17 @@ class Session:
     def _pools(self, targets, harvest):
         around = constants(self.analysis.tree) + harvest.constants
         patterns = patterns_of(vars(self.module))
+        around_apart = separators(self.analysis.tree)
         for target in targets:
-            own = []
+            own, apart = [], []
             node = self.analysis.functions.get(target.key)
             if target.how == "class":
                 node = self.analysis.functions.get(target.key + ".__init__")
             if node is not None:
-                own = constants(node)
+                own, apart = constants(node), separators(node)
             target.pool = Pool(own, around[:400])
             target.pool.patterns = patterns
+            target.pool.separators = apart or around_apart
 
     def _body_lines(self):
         """Lines inside of functions."""
@@ -192,6 +225,7 @@ class Session:
             clock=clock.mentioned(text) or self._package_looks_at_clock(),
             seeded=self.runner.seeded,
             defects=found,
+            begins={target.key: target.lines[0] for target in self.analysis.targets},
             calls=self.runner.calls,
             seconds=time.process_time() - started,
         )
@@ -211,5 +245,5 @@ def _target_data(target):
     return {
         "name": target.name, "how": target.how, "path_name": target.path_name,
         "owner": target.owner.__name__ if target.owner is not None else None,
-        "parameters": [[p.name, p.style] for p in target.parameters],
+        "gives": target.gives, "parameters": [[p.name, p.style] for p in target.parameters],
     }

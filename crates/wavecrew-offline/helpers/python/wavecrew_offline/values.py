@@ -34,6 +34,7 @@ class Pool:
         self.strings = []
         self.numbers = []
         self.patterns = []
+        self.separators = []
         for values, share in ((own, 3), (around, 1)):
             for value in values:
                 self.add(value, share)
@@ -50,6 +51,24 @@ class Pool:
     def _characters(self):
         letters = "".join(text for text in self.strings if len(text) <= 12)
         self.characters = "".join(sorted(set(letters)))[:80]
+
+    def composed(self, rng):
+        """Parts with what the code takes texts apart by between them."""
+        between = rng.choice(self.separators)
+        return between.join(self.part(rng, between) for _ in range(rng.choice((1, 2, 2, 3, 3, 4, 5))))
+
+    def part(self, rng, between=None):
+        """One of the parts, which may have parts of its own."""
+        choice = rng.random()
+        others = [other for other in self.separators if other != between]
+        if between is not None and others and choice < 0.4:
+            inner = rng.choice(others)
+            return inner.join(self.part(rng) for _ in range(rng.choice((1, 2, 2, 3))))
+        if choice < 0.6 and self.strings:
+            return rng.choice([text for text in self.strings if len(text) <= 12] or [""])
+        if choice < 0.85:
+            return rng.choice(("1", "2", "3", "0", "12", "-4", "2.5", str(rng.randint(0, 99))))
+        return rng.choice(("a", "b", "key", "x y", ""))
 
     def any_value(self, rng):
         choice = rng.random()
@@ -103,7 +122,17 @@ class Maker:
             return repr(INTEGERS[min(int(rng.expovariate(0.14)), len(INTEGERS) - 1)])
         if choice < 0.93:
             return repr(rng.randint(-20, 120))
+        if choice < 0.96 and pool.numbers:
+            return repr(self._multiple(pool))
         return repr(rng.choice((-1, 1)) * rng.randint(0, 10 ** rng.randint(1, 7)))
+
+    def _multiple(self, pool):
+        """A power or product of constants: units grow by them."""
+        rng = self.rng
+        base, other = int(rng.choice(pool.numbers)), int(rng.choice(pool.numbers))
+        made = base ** rng.randint(2, 5) if rng.random() < 0.6 and abs(base) < 10 ** 4 else base * other
+        made += rng.choice((0, 0, 1, -1))
+        return made if abs(made) < 10 ** 18 else base
 
     def _float(self, _kind, pool, _depth):
         rng = self.rng
@@ -124,6 +153,8 @@ class Maker:
 
     def text(self, pool, depth=0):
         rng = self.rng
+        if pool.separators and rng.random() < 0.2:
+            return pool.composed(rng)
         choice = rng.random()
         if choice < 0.25 and pool.strings:
             text = rng.choice(pool.strings)
@@ -296,6 +327,21 @@ def constants(tree):
                 if isinstance(node.value, str) and 2 < len(node.value) <= 40:
                     found.extend(part for part in re.split(r"[\s{}%]+", node.value) if 1 < len(part) < len(node.value))
     return found
+
+
+def separators(tree):
+    """What the code under a syntax tree takes texts apart by."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            method, args = node.func.attr, [arg.value for arg in node.args[:1] if isinstance(arg, ast.Constant)]
+            if method == "splitlines":
+                found.append("\n")
+            elif method in ("split", "rsplit") and not node.args:
+                found.append(" ")
+            elif method in ("split", "rsplit", "partition", "rpartition") and args and isinstance(args[0], str) and args[0]:
+                found.append(args[0])
+    return list(dict.fromkeys(found))
 
 
 def patterns_of(namespace):

@@ -86,7 +86,9 @@ class Vary:
         if choice == 4:
             return rng.choice((value * 2, value // 2, value * 10, value // 10))
         if choice == 5 and self.pool.numbers:
-            return value + rng.choice((-1, 1)) * int(rng.choice(self.pool.numbers))
+            other = int(rng.choice(self.pool.numbers))
+            changed = rng.choice((value + other, value - other, value * other, value // (other or 1)))
+            return changed if abs(changed) < 10 ** 18 else value
         if choice == 6 and self.pool.numbers:
             return int(rng.choice(self.pool.numbers)) + rng.choice((-1, 0, 1))
         return rng.choice((0, 1, -1, 2, 3, 5, 7, 10, 12, 100, rng.randint(-20, 20), rng.randint(0, 1000)))
@@ -106,6 +108,8 @@ class Vary:
 
     def text(self, value):
         rng = self.rng
+        if self.pool.separators and rng.random() < 0.2:
+            return self.parts(value)
         choice = rng.randrange(11)
         at = rng.randint(0, len(value))
         to = min(len(value), at + rng.choice((1, 1, 2, 4)))
@@ -140,6 +144,23 @@ class Vary:
             rng.shuffle(words)
             return " ".join(words)
         return value + " " + value if value else rng.choice(("a", " ", "0"))
+
+    def parts(self, value):
+        """A text with one of its parts changed, as the code takes it apart."""
+        rng = self.rng
+        between = rng.choice(self.pool.separators)
+        parts = value.split(between)
+        at = rng.randrange(len(parts))
+        choice = rng.randrange(5)
+        if choice <= 1:
+            parts.insert(rng.randint(0, len(parts)), self.pool.part(rng))
+        elif choice == 2:
+            parts[at] = self.pool.part(rng, between)
+        elif choice == 3:
+            parts.append(parts[at])
+        elif len(parts) > 1:
+            parts.append(parts.pop(at))
+        return between.join(parts)
 
     def items(self, items, depth):
         rng = self.rng
