@@ -80,10 +80,14 @@ fn memory_without_end_is_told_in_a_call_and_on_loading() {
     let Some(lab) = Lab::new(&files) else { return };
     let module = lab.write(Framework::Vitest, "src/calls.js");
     assert!(text(&module).contains("describe('fine'"), "{module:?}");
-    for (name, said) in [("grow(", ""), ("hoard(", "memory")] {
+    // Whether the time or the memory ends first is the machine's choice.
+    for name in ["grow(", "hoard("] {
         let found = module.defects.iter().find(|defect| defect.call.starts_with(name));
         let found = found.unwrap_or_else(|| panic!("no {name} in {:?}", module.defects));
-        assert!(found.what.contains(said) && found.line > 0, "{found:?}");
+        assert!(
+            (found.what.contains("memory") || found.what.contains("no answer")) && found.line > 0,
+            "{found:?}"
+        );
     }
     lab.passes(&["vitest", "run"]);
     for file in ["src/outside.js", "src/inside.js"] {
