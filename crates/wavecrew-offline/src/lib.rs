@@ -3,6 +3,7 @@
 //! and judges no coverage that others measure.
 
 mod javascript;
+mod modules;
 mod python;
 
 use std::collections::BTreeMap;

@@ -133,8 +133,7 @@ impl Runner {
         limit: &Limit<'_>,
         report: Option<&Path>,
     ) -> Result<Ran, OfflineError> {
-        let mut laid = Laid::default();
-        laid.folder(folder)?;
+        let mut laid = Laid::in_folder(folder)?;
         let mut paths = Vec::new();
         for (name, text) in files {
             let path = folder.join(name);
@@ -331,12 +330,19 @@ pub fn passed(report: &Path) -> BTreeSet<String> {
 
 /// Files of ours in the project's copy: gone when this is.
 #[derive(Default)]
-struct Laid {
+pub struct Laid {
     files: Vec<PathBuf>,
     folders: Vec<PathBuf>,
 }
 
 impl Laid {
+    /// A folder that stays as long as this does, whoever lays files into it meanwhile.
+    pub fn in_folder(folder: &Path) -> io::Result<Self> {
+        let mut laid = Self::default();
+        laid.folder(folder)?;
+        Ok(laid)
+    }
+
     fn folder(&mut self, folder: &Path) -> io::Result<()> {
         let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
         fs::create_dir_all(folder)?;

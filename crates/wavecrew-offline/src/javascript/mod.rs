@@ -8,13 +8,13 @@ mod project;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use wavecrew_syntax::{Language, outline};
 
-use crate::{Defect, LeftOut, Module, OfflineError, Progress, Request, Written};
-use framework::{Death, Ended, Last, Limit, Runner, Trouble};
+use crate::{Defect, LeftOut, Module, OfflineError, Progress, Request, Written, modules};
+use framework::{Death, Ended, Laid, Last, Limit, Runner, Trouble};
 use module::Source;
 use project::Project;
 
@@ -114,26 +114,19 @@ impl Grief {
 }
 
 pub fn generate(request: &Request, progress: &mut dyn FnMut(Progress)) -> Result<Vec<Module>, OfflineError> {
-    fs::create_dir_all(&request.layer_folder).map_err(|why| OfflineError::Folder {
-        path: request.layer_folder.clone(),
-        why,
-    })?;
     let runner = Runner::find(request)?;
     let helper = helper::lay_out()?;
     let project = Project::read(&request.root);
-    let mut modules = Vec::new();
-    for file in &request.files {
-        progress(Progress::Started { module: file.clone() });
-        let started = std::time::Instant::now();
+    let _folder = Laid::in_folder(&request.root.join(&request.laid_in))?;
+    modules::each(request, progress, |file, _| {
+        let started = Instant::now();
         let mut module = match Source::read(request, &project, file) {
             Ok(source) => search(request, &runner, helper.path(), &source)?,
             Err(why) => left_out(file, why),
         };
         module.seconds = started.elapsed().as_secs_f64();
-        progress(Progress::Finished(Box::new(module.clone())));
-        modules.push(module);
-    }
-    Ok(modules)
+        Ok(module)
+    })
 }
 
 fn search(

@@ -67,12 +67,12 @@ impl Source {
         }
     }
 
-    /// A test by its name, as those that are written.
+    /// A test by its name, as those that are written; of its own, because modules are searched side by side.
     pub fn probe_name(&self, runner: &Runner) -> String {
         match runner {
-            Runner::Vitest { .. } => format!("wavecrew-search.{}", self.ending()),
+            Runner::Vitest { .. } => format!("wavecrew-search-{}.{}", self.base, self.ending()),
             // It is run by its path, and without types.
-            Runner::Jest { .. } => "wavecrew-search.test.js".to_owned(),
+            Runner::Jest { .. } => format!("wavecrew-search-{}.test.js", self.base),
         }
     }
 

@@ -37,9 +37,15 @@ impl Lab {
     }
 
     pub fn write_again(&self, framework: Framework, file: &str, round: Option<Feedback>) -> Module {
+        self.write_all(framework, &[file], round).remove(0)
+    }
+
+    /// Writes tests for files side by side.
+    pub fn write_all(&self, framework: Framework, files: &[&str], round: Option<Feedback>) -> Vec<Module> {
+        let root = self.root().canonicalize().unwrap();
         let request = Request {
-            root: self.root().canonicalize().unwrap(),
-            files: vec![self.root().canonicalize().unwrap().join(file)],
+            files: files.iter().map(|file| root.join(file)).collect(),
+            root,
             framework,
             layer_folder: self.root().join("tests"),
             laid_in: PathBuf::from("tests"),
@@ -48,10 +54,9 @@ impl Lab {
             commit: Some("abc1234".to_owned()),
             seed: 7,
             budget_per_module: Duration::from_secs(4),
-            jobs: 1,
+            jobs: files.len(),
         };
-        let outcome = generate(&request, &mut |_| {}).unwrap();
-        outcome.modules.into_iter().next().unwrap()
+        generate(&request, &mut |_| {}).unwrap().modules
     }
 
     /// The project's own framework takes what was written.

@@ -40,6 +40,29 @@ export class Counter {
 ";
 
 #[test]
+fn modules_are_searched_side_by_side() {
+    let source = |name: &str| format!("export function {name}(n) {{ return n > 2 ? '{name}' : 'none'; }}\n");
+    let files = [
+        ("package.json", r#"{"type": "module"}"#),
+        ("src/a/index.js", &source("first")),
+        ("src/b/index.js", &source("second")),
+        ("src/c.js", &source("third")),
+    ];
+    let Some(lab) = Lab::new(&files) else { return };
+    let paths: Vec<&str> = files[1..].iter().map(|(path, _)| *path).collect();
+    let modules = lab.write_all(Framework::Vitest, &paths, None);
+    for (module, name) in modules.iter().zip(["first", "second", "third"]) {
+        assert!(text(module).contains(&format!("describe('{name}'")), "{module:?}");
+    }
+    lab.passes(&["vitest", "run"]);
+    let left: Vec<_> = fs::read_dir(lab.root().join("tests"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(left.len(), 3, "{left:?}");
+}
+
+#[test]
 fn typescript_in_vitest() {
     let Some(lab) = Lab::new(&[("package.json", r#"{"type": "module"}"#), ("src/text.ts", TEXT)]) else {
         return;
