@@ -111,6 +111,15 @@ def test_what_was_compared_takes_its_place_in_the_input():
     assert Case("f", [(None, "'magic'"), (None, "3")]) in cases
 
 
+def test_numbers_that_cannot_be_counted_with_are_no_trouble():
+    class Seen:
+        pairs = [("Lt", float("inf"), 3), ("Lt", float("nan"), 2), ("Lt", 10 ** 400, 0.5), ("Lt", 4, 9)]
+        methods, checks, conversions = [], [], []
+
+    sources = {case.args[0][1] for case in aim.aimed(Case("f", [(None, "3")]), Seen, random.Random(1))}
+    assert "8" in sources
+
+
 def test_a_key_of_another_type_takes_the_place_of_what_was_looked_up():
     class Seen:
         pairs = [("Item", {"cola": 1, 7: 2}, 3)]

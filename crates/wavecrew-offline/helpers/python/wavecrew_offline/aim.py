@@ -244,16 +244,23 @@ def _leaf(value, seen, wanted):
         for new in wanted:
             if not isinstance(new, (int, float)) or isinstance(new, bool) or new != new or abs(new) > 1e18:
                 continue
-            yield new if value == seen else _moved(value, seen, new)
-            if seen and value and value != seen and new:
-                scaled = value * (new / seen)
-                if abs(scaled) < 1e18:
-                    yield round(scaled) if isinstance(value, int) else scaled
+            if value == seen:
+                yield new
+                continue
+            try:
+                yield from _moved(value, seen, new)
+            except (OverflowError, ValueError):  # infinite, or too large to be counted with
+                continue
 
 
 def _moved(value, seen, new):
+    """What the value may have to be for `new` to be seen: as far away, and in proportion."""
     moved = value + (new - seen)
-    return int(moved) if isinstance(value, int) else moved
+    yield int(moved) if isinstance(value, int) else moved
+    if seen and value and new:
+        scaled = value * (new / seen)
+        if abs(scaled) < 1e18:
+            yield round(scaled) if isinstance(value, int) else scaled
 
 
 def _resized(value, size):

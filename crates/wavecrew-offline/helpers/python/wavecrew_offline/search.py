@@ -349,7 +349,11 @@ class Search:
                 at -= weight
                 if at <= 0:
                     break
-            self.step(target, missing)
+            try:
+                self.step(target, missing)
+            except (ArithmeticError, TypeError, ValueError):
+                # A value of a kind that nobody thought of must not cost what was found with others.
+                self.stale[target.key] += 1
 
 
 def smaller_cases(case):
