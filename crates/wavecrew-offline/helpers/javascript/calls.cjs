@@ -1,7 +1,7 @@
 // Makes calls: new ones, changed copies of those that led somewhere, and plainer ones that take the same way.
 'use strict';
 
-const { literal } = require('./literal.cjs');
+const { simpler } = require('./simpler.cjs');
 
 const MOST_STEPS = 6;
 
@@ -118,51 +118,6 @@ class Calls {
       for (let at = 0; at < list.length; at += 1) {
         for (const other of simpler(list[at], evaluate)) yield put([...list.slice(0, at), other, ...list.slice(at + 1)]);
       }
-    }
-  }
-}
-
-// Sources of values that are smaller than that of a source.
-function* simpler(source, evaluate) {
-  if (/=>|subject|Promise/.test(source)) return;
-  let value;
-  try {
-    [value] = evaluate([source]);
-  } catch {
-    return;
-  }
-  for (const other of smaller(value)) {
-    const text = literal(other);
-    if (text !== null && text !== source) yield text;
-  }
-}
-
-function* smaller(value) {
-  if (typeof value === 'string') {
-    if (value.length > 1) {
-      for (const part of value.split(/[\s,;/&]+/)) if (part && part.length < value.length) yield part;
-      yield value.slice(0, Math.ceil(value.length / 2));
-      yield value.slice(Math.floor(value.length / 2));
-    }
-    if (value.length > 0 && /[^\x20-\x7e]/.test(value)) yield value.replace(/[^\x20-\x7e]/g, '');
-    return;
-  }
-  if (typeof value === 'number') {
-    for (const plain of [0, 1, 2, 10, 100, 1000]) if (plain < Math.abs(value) || !Number.isInteger(value)) yield Math.sign(value) * plain || plain;
-    return;
-  }
-  if (Array.isArray(value)) {
-    for (let at = 0; at < value.length; at += 1) yield [...value.slice(0, at), ...value.slice(at + 1)];
-    for (let at = 0; at < Math.min(value.length, 4); at += 1) for (const item of smaller(value[at])) yield value.map((old, index) => (index === at ? item : old));
-    return;
-  }
-  if (value && typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype) {
-    for (const key of Object.keys(value)) {
-      const { [key]: gone, ...rest } = value;
-      yield rest;
-      // An option that is merely on or off reads best so.
-      if (gone && typeof gone !== 'boolean') yield { ...value, [key]: true };
-      for (const item of smaller(gone)) yield { ...value, [key]: item };
     }
   }
 }

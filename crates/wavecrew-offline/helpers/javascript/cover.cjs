@@ -36,6 +36,8 @@ class Cover {
     this.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
     // Ranges that no call entered, by function; a function that was never called is not in it.
     this.missed = new Map();
+    // The same for the tests that are there.
+    this.base = new Map();
     this.addresses = new Map();
   }
 
@@ -72,9 +74,9 @@ class Cover {
   }
 
   // Whether it reached what nothing before did.
-  isNew({ functions }) {
+  isNew({ functions }, missed = this.missed) {
     return functions.some(([id, empty]) => {
-      const before = this.missed.get(id);
+      const before = missed.get(id);
       return before === undefined || length(shared(before, empty)) < length(before);
     });
   }
@@ -84,11 +86,21 @@ class Cover {
     return [...this.missed.values()].some((ranges) => ranges.length > 0);
   }
 
-  learn({ functions }) {
+  learn({ functions }, missed = this.missed) {
     for (const [id, empty] of functions) {
-      const before = this.missed.get(id);
-      this.missed.set(id, before === undefined ? empty : shared(before, empty));
+      const before = missed.get(id);
+      missed.set(id, before === undefined ? empty : shared(before, empty));
     }
+  }
+
+  // Functions with parts that nothing entered, and where these are; `isWanted` tells which parts count.
+  open(isWanted) {
+    const found = new Map();
+    for (const [id, ranges] of this.missed) {
+      const wanted = ranges.filter(([from]) => isWanted(from));
+      if (wanted.length > 0) found.set(id, wanted);
+    }
+    return found;
   }
 
   isSubject(address) {

@@ -99,4 +99,22 @@ function words(text) {
   return [...found];
 }
 
-module.exports = { calls, words };
+// What the texts about a module say of its targets; the first text is the module itself.
+function gather(found, texts) {
+  for (const target of found) {
+    for (const [index, text] of texts.entries()) {
+      for (const { args, claim, made } of calls(text, target.aliases)) {
+        if (made === (target.kind === 'class')) {
+          target.examples.push(args);
+          // What its own comments say is meant for it as it is.
+          if (claim !== null && !made && index === 0) target.claims.push({ args, claim });
+        }
+      }
+      for (const step of target.kind === 'class' ? target.steps : []) {
+        if (step.how === 'call') step.examples = (step.examples || []).concat(calls(text, [step.name]).map(({ args }) => args)).slice(0, 20);
+      }
+    }
+  }
+}
+
+module.exports = { calls, gather, words };

@@ -313,4 +313,4 @@ function endless(call, evaluator) {
   }
 }
 
-module.exports = { Evaluator, again, direct, endless, many, once, used, ENDLESS_MS };
+module.exports = { Evaluator, again, direct, endless, many, once, settled, timed, used, ENDLESS_MS };

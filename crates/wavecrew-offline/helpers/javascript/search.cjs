@@ -3,17 +3,23 @@
 'use strict';
 
 const fs = require('node:fs');
+const { aimed } = require('./aim.cjs');
 const { Calls, shown } = require('./calls.cjs');
+const { choose } = require('./choose.cjs');
 const { Cover } = require('./cover.cjs');
 const { noteLost, suspects } = require('./defects.cjs');
 const examples = require('./examples.cjs');
+const { Faults } = require('./faults.cjs');
+const { Focus } = require('./focus.cjs');
 const { keep } = require('./builtins.cjs');
 const { guard, hush } = require('./guard.cjs');
+const { ofVitest, passes, recorded } = require('./known.cjs');
 const { dropLate } = require('./late.cjs');
 const { lots } = require('./lots.cjs');
 const { watch } = require('./probes.cjs');
 const { bare, render } = require('./render.cjs');
-const { Evaluator, again, direct, many, once, used } = require('./run.cjs');
+const { Evaluator, again, direct, many, once, timed, used } = require('./run.cjs');
+const { stable } = require('./stable.cjs');
 const { subjects } = require('./subjects.cjs');
 const { Values } = require('./values.cjs');
 
@@ -22,9 +28,6 @@ const PER_PATH = 5;
 const LONGEST = 160;
 const BATCH = 32;
 const FEW = 4;
-const MOST_PLAINER = 8;
-const DAYS = 40 * 86400000;
-const SECONDS = 7000;
 // Calls of one target that find nothing before it counts as done.
 const QUIET = 6000;
 // What a call that overflows or hangs costs, in calls.
@@ -32,8 +35,12 @@ const OVERFLOW_COST = 30;
 const HANG_COST = 3000;
 const MOST_HANGS = 3;
 const BUSY_FACTOR = 10;
-// The rest is for plainer inputs.
-const SEARCH_SHARE = 0.7;
+// The rest is for faults, and for plainer inputs.
+const SEARCH_SHARE = 0.5;
+// Batches between two looks at what is open, and what others cost more than those that come near it.
+const LOOK_EVERY = 24;
+const FAR = 5;
+const KNOWN_SHARE = 0.15;
 
 class Search {
   constructor(subject, plan, mended) {
@@ -49,33 +56,20 @@ class Search {
     this.made = new Calls(this.random, this.values, this.found);
     this.evaluator = new Evaluator(subject, mended);
     this.cover = new Cover(plan.file);
+    this.faults = new Faults(this.cover);
+    this.focus = new Focus(plan.open, this.faults);
+    this.known = [];
     this.skip = new Set(plan.grief.skip);
     this.calls = 0;
     this.left = new Map();
     this.cases = new Map(this.found.map((target) => [target.name, []]));
     this.paths = new Map();
+    // Calls that reached something new, and were not yet looked at for what they compared.
+    this.leads = [];
     this.defects = [];
     this.began = { used: used(), at: Date.now() };
-    this.readExamples();
-  }
-
-  // What people wrote about the module, tried first.
-  readExamples() {
-    this.values.learn({ regexes: [], strings: this.plan.texts.flatMap(examples.words) });
-    for (const target of this.found) {
-      for (const [index, text] of this.plan.texts.entries()) {
-        for (const { args, claim, made } of examples.calls(text, target.aliases)) {
-          if (made === (target.kind === 'class')) {
-            target.examples.push(args);
-            // The first text is the module itself: what its comments say is meant for it as it is.
-            if (claim !== null && !made && index === 0) target.claims.push({ args, claim });
-          }
-        }
-        for (const step of target.kind === 'class' ? target.steps : []) {
-          if (step.how === 'call') step.examples = (step.examples || []).concat(examples.calls(text, [step.name]).map(({ args }) => args)).slice(0, 20);
-        }
-      }
-    }
+    this.values.learn({ regexes: [], strings: plan.texts.flatMap(examples.words) });
+    examples.gather(this.found, plan.texts);
   }
 
   // Budgets are processor time, so that a busy machine does the same search; the clock has the last word.
@@ -90,39 +84,31 @@ class Search {
   }
 
   // What is tried now, for those who look when it ends the process.
-  trail(call) {
+  trail(call, fault = false) {
     this.calls += 1;
-    fs.writeSync(this.plan.trail, `${JSON.stringify({ target: call.target.name, text: this.label(call) })}\n`, 0);
+    fs.writeSync(this.plan.trail, `${JSON.stringify({ target: call.target.name, text: this.label(call), fault })}\n`, 0);
   }
 
-  // The same again with another clock, which jumps, and other lots: what differs cannot be asserted. Time zones are changed by those who
-  // run the tests afterwards.
-  async stable(call, expected) {
-    const { random } = Math;
-    const RealDate = Date;
-    let looks = 0;
-    const later = () => {
-      looks += 1;
-      return RealDate.now() + DAYS + looks * SECONDS;
-    };
-    class Later extends RealDate {
-      constructor(...args) {
-        super(...(args.length > 0 ? args : [later()]));
-      }
+  isWanted(line) {
+    return this.focus.isWanted(line);
+  }
 
-      static now() {
-        return later();
-      }
+  // Tests of the project that pass here as well: what they reach and come by.
+  async readKnown(tests) {
+    for (const test of tests) {
+      if (this.late(KNOWN_SHARE)) break;
+      this.trail({ target: { name: test.name, kind: 'function', expression: test.name }, args: [], steps: [] }, true);
+      this.cover.clear();
+      this.faults.state.hits.fill(0);
+      if (!(await passes(test))) continue;
+      this.cover.learn(this.cover.look());
+      this.known.push({ name: test.name, steps: test.steps, hits: this.faults.taken() });
     }
-    try {
-      Math.random = () => 0.123456;
-      globalThis.Date = Later;
-      if (JSON.stringify(await again(call, this.evaluator)) !== expected) return false;
-    } finally {
-      Math.random = random;
-      globalThis.Date = RealDate;
-    }
-    return JSON.stringify(await again(call, this.evaluator)) === expected;
+    this.cover.base = new Map(this.cover.missed);
+  }
+
+  stable(call, expected) {
+    return stable(() => again(call, this.evaluator), expected);
   }
 
   leave(what, why) {
@@ -203,9 +189,10 @@ class Search {
     }
     this.cover.learn(reached);
     alike.push(word);
-    known.push({ ...call, outcome, news, path: reached.path, wanted });
+    known.push({ ...call, outcome, news, path: reached.path, reached, wanted });
     if (outcome.result.kind !== 'throws') this.made.remember(call);
     if (news && !target.promises) this.values.learn(watch(() => direct(call, this.evaluator)));
+    if (news) this.leads.push(call);
     return true;
   }
 
@@ -215,40 +202,11 @@ class Search {
     return this.paths.get(key);
   }
 
-  // Puts plainer calls in place of those that were found; what people wrote stays as it is.
-  async tidy() {
-    for (const known of this.cases.values()) {
-      for (const [at, { target, args, steps, outcome, news, path, wanted }] of known.entries()) {
-        if (wanted || this.late()) continue;
-        const plain = await this.plainest({ target, args, steps }, outcome, path);
-        this.alike(target, path).push(JSON.stringify(plain.outcome));
-        known[at] = { ...plain.call, outcome: plain.outcome, news, path, wanted };
-      }
-    }
-  }
-
-  // The plainest call found that takes the same way and ends in the same kind of result.
-  async plainest(call, outcome, path) {
-    let best = { call, outcome };
-    const alike = this.alike(call.target, path);
-    const fits = ({ outcome: found, reached }) => found && found.result && found.result.kind === outcome.result.kind
-      && found.result.name === outcome.result.name && reached.path === path && !alike.includes(JSON.stringify(found));
-    for (let round = 0; round < MOST_PLAINER; round += 1) {
-      const others = [];
-      for (const other of this.made.plainer(best.call, (sources) => this.evaluator.of(sources))) {
-        if (!this.skip.has(this.label(other))) others.push(other);
-        if (others.length >= BATCH) break;
-      }
-      const better = (await this.looked(others)).find(fits);
-      if (!better || !(await this.stable(better.call, JSON.stringify(better.outcome)))) break;
-      best = better;
-    }
-    return best;
-  }
-
   next(target) {
     const known = this.cases.get(target.name);
     if (known.length === 0 || this.random.oneIn(3)) return this.made.fresh(target);
+    const close = this.focus.near.get(target.name);
+    if (close && this.random.oneIn(2)) return this.made.near(this.random.pick(close));
     // What was found last leads on most often.
     const at = this.random.oneIn(2) ? known.length - 1 - this.random.below(Math.min(known.length, 6)) : this.random.below(known.length);
     return this.made.near(known[at]);
@@ -297,25 +255,53 @@ class Search {
     }
   }
 
-  async run() {
+  // Calls that differ from one where it compared something.
+  async follow() {
+    const call = this.leads.shift();
+    if (call.target.promises) return 0;
+    const pairs = this.faults.compared(() => {
+      try {
+        timed(() => direct(call, this.evaluator));
+      } catch {
+        // What was compared until then is enough.
+      }
+    });
+    return this.each(aimed(call, pairs, (sources) => this.evaluator.of(sources)).filter((other) => !this.skip.has(this.label(other))));
+  }
+
+  // Where the search stands: what is open, and who comes near it.
+  look() {
+    this.values.near(this.focus.look(this.cover, this.cases));
+    for (const close of this.focus.near.values()) if (this.leads.length < BATCH) this.leads.push(this.random.pick(close));
+  }
+
+  async explore() {
+    for (let batches = 0; !this.late(SEARCH_SHARE); batches += 1) {
+      if (batches % LOOK_EVERY === 0) this.look();
+      if (this.leads.length > 0 && (await this.follow()) > 0) continue;
+      // What hangs is tried less and less; what is forbidden, not again.
+      const most = this.cover.isOpen() ? 4 * QUIET : QUIET;
+      const active = this.found.filter((target) => target.quiet < most && (target.forbidden || 0) <= 20 && (target.hung || 0) < MOST_HANGS);
+      if (active.length === 0) break;
+      // The one that had least; what takes long has had more, by count, so that a seed repeats the order.
+      const target = active.reduce((least, other) => (other.cost < least.cost ? other : least));
+      // A few calls first: one that hangs shall not take the time of those that nobody has tried yet.
+      const size = target.cost < BATCH || target.promises ? FEW : BATCH;
+      target.cost += this.focus.isNear(target) || target.cost < BATCH ? size : FAR * size;
+      target.quiet = (await this.batch(target, size)) > 0 ? 0 : target.quiet + size;
+    }
+  }
+
+  async run(tests) {
     const open = hush();
     try {
       for (const target of this.found) Object.assign(target, { quiet: 0, cost: 0 });
+      if (!this.plan.grief.plain) this.faults.plant();
+      await this.readKnown(tests);
       await this.tryExamples();
-      while (!this.late(SEARCH_SHARE)) {
-        // What hangs is tried less and less; what is forbidden, not again.
-        const most = this.cover.isOpen() ? 4 * QUIET : QUIET;
-        const active = this.found.filter((target) => target.quiet < most && (target.forbidden || 0) <= 20 && (target.hung || 0) < MOST_HANGS);
-        if (active.length === 0) break;
-        // The one that had least; what takes long has had more, by count, so that a seed repeats the order.
-        const target = active.reduce((least, other) => (other.cost < least.cost ? other : least));
-        // A few calls first: one that hangs shall not take the time of those that nobody has tried yet.
-        const size = target.cost < BATCH || target.promises ? FEW : BATCH;
-        target.cost += size;
-        target.quiet = (await this.batch(target, size)) > 0 ? 0 : target.quiet + size;
-      }
-      await this.tidy();
+      await this.explore();
       await suspects(this);
+      this.judged = await choose(this);
       await dropLate(this);
     } finally {
       open();
@@ -333,21 +319,24 @@ function stem(subject, plan) {
   return free ? name : plan.stem;
 }
 
-// Loads a module and searches it, kept from the world from the first moment.
-async function search(load, given) {
-  const open = guard();
-  const mended = keep();
+// Keeps the code from the world, from before it is loaded.
+function begin() {
+  return { open: guard(), mended: keep() };
+}
+
+// Loads a module and searches it. `tests` are those of the project that are there already.
+async function search(load, given, { open, mended }, tests) {
   try {
     const subject = await load();
     const changed = mended();
     const plan = { texts: [], ...given, stem: stem(subject, given), trail: fs.openSync(given.trailFile, 'w') };
     const finder = new Search(subject, plan, mended);
     if (changed !== null) finder.leave(plan.file, `changes ${changed} when it is loaded`);
-    const result = await finder.run();
+    const result = await finder.run(tests);
     fs.writeFileSync(plan.out, JSON.stringify(result));
   } finally {
     open();
   }
 }
 
-module.exports = { search };
+module.exports = { begin, ofVitest, recorded, search };

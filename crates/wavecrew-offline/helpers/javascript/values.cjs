@@ -203,6 +203,7 @@ class Values {
     this.strings = [...new Set([...constants.strings, ...STRINGS])];
     this.nearStrings = constants.strings.filter((text) => text.length <= 40);
     this.regexes = [...constants.regexes];
+    this.close = { numbers: [], strings: [], regexes: [] };
     // Makes an instance of a class of the module.
     this.make = make;
   }
@@ -216,8 +217,15 @@ class Values {
     more(this.strings, strings, 400);
   }
 
+  // What stands around the places that are aimed at: taken more often than the rest.
+  near({ numbers, strings, regexes }) {
+    this.close = { numbers: numbers.flatMap((n) => [n, n - 1, n + 1]), strings, regexes };
+  }
+
   text() {
-    const { random } = this;
+    const { random, close } = this;
+    if (close.regexes.length > 0 && random.oneIn(8)) return matching(random.pick(close.regexes), random);
+    if (close.strings.length > 0 && random.oneIn(8)) return random.pick(close.strings);
     if (this.regexes.length > 0 && random.oneIn(3)) return matching(random.pick(this.regexes), random);
     if (this.nearStrings.length > 0 && random.oneIn(2)) {
       const near = random.pick(this.nearStrings);
@@ -239,6 +247,7 @@ class Values {
 
   number() {
     const { random } = this;
+    if (this.close.numbers.length > 0 && random.oneIn(6)) return String(random.pick(this.close.numbers));
     const from = this.nearNumbers.length > 0 && random.oneIn(2) ? this.nearNumbers : this.numbers;
     const number = random.pick(from);
     return String(random.oneIn(12) ? -number : number);

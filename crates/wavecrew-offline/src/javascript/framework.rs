@@ -64,6 +64,9 @@ pub struct Last {
     pub target: String,
     /// The call itself, as the search tells it.
     pub text: String,
+    /// Whether it was tried with a planted fault, or was a test of the project.
+    #[serde(default)]
+    pub fault: bool,
 }
 
 /// How a run came to its end.
@@ -124,23 +127,23 @@ impl Runner {
         }
     }
 
-    /// Lays the files into a folder, runs them, and takes them away again.
+    /// Lays a test into a folder, with files that it imports, runs it, and takes them away again.
     pub fn run(
         &self,
         folder: &Path,
-        files: &[(&str, &str)],
+        (name, text): (&str, &str),
+        beside: &[(&str, &str)],
         zone: &str,
         limit: &Limit<'_>,
         report: Option<&Path>,
     ) -> Result<Ran, OfflineError> {
         let mut laid = Laid::in_folder(folder)?;
-        let mut paths = Vec::new();
-        for (name, text) in files {
-            let path = folder.join(name);
-            laid.file(&path, text)?;
-            paths.push(path);
+        let test = folder.join(name);
+        laid.file(&test, text)?;
+        for (name, text) in beside {
+            laid.file(&folder.join(name), text)?;
         }
-        let mut command = self.command(&paths, report);
+        let mut command = self.command(&test, report);
         command
             .env("TZ", zone)
             .env("CI", "1")
@@ -160,11 +163,11 @@ impl Runner {
         })
     }
 
-    fn command(&self, paths: &[PathBuf], report: Option<&Path>) -> Command {
+    fn command(&self, test: &Path, report: Option<&Path>) -> Command {
         match self {
             Self::Vitest { root, program } => {
                 let mut command = Command::new(program);
-                command.arg("run").args(paths).current_dir(root);
+                command.arg("run").arg(test).current_dir(root);
                 command.args([
                     "--coverage.enabled=false",
                     "--pool=forks",
@@ -187,7 +190,7 @@ impl Runner {
                     "--forceExit",
                     "--runTestsByPath",
                 ]);
-                command.args(paths).current_dir(root);
+                command.arg(test).current_dir(root);
                 if let Some(report) = report {
                     command
                         .arg("--json")

@@ -12,12 +12,17 @@ macro_rules! sources {
 }
 
 const SOURCES: &[(&str, &str)] = sources![
+    "aim.cjs",
     "builtins.cjs",
     "calls.cjs",
+    "choose.cjs",
     "cover.cjs",
     "defects.cjs",
     "examples.cjs",
+    "faults.cjs",
+    "focus.cjs",
     "guard.cjs",
+    "known.cjs",
     "late.cjs",
     "literal.cjs",
     "lots.cjs",
@@ -25,7 +30,11 @@ const SOURCES: &[(&str, &str)] = sources![
     "render.cjs",
     "run.cjs",
     "search.cjs",
+    "simpler.cjs",
+    "sites.cjs",
+    "stable.cjs",
     "subjects.cjs",
+    "tokens.cjs",
     "types.cjs",
     "values.cjs",
 ];

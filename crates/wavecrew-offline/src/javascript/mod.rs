@@ -3,6 +3,7 @@
 
 mod framework;
 mod helper;
+mod known;
 mod module;
 mod project;
 
@@ -13,13 +14,16 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use wavecrew_syntax::{Language, outline};
 
-use crate::{Defect, LeftOut, Module, OfflineError, Progress, Request, Written, modules};
+use crate::{Defect, LeftOut, Module, Mutants, OfflineError, Progress, Request, Written, modules};
 use framework::{Death, Ended, Laid, Last, Limit, Runner, Trouble};
+use known::{Known, known};
 use module::Source;
 use project::Project;
 
 /// Inputs that never come back are left out, and the search starts again, so often.
 const RESTARTS: usize = 6;
+/// Told of the faults that no test notices.
+const MOST_SURVIVORS: usize = 40;
 /// What a framework may take to start and to end on a machine that has other things to do.
 const AROUND: Duration = Duration::from_mins(3);
 /// Budgets are processor time; on a busy machine they may take this much of the clock.
@@ -37,6 +41,11 @@ struct Found {
     /// The lines before the tests of suspected defects.
     quarantine_top: Vec<String>,
     left_out: Vec<LeftOut>,
+    /// Planted faults that these tests, or those that were there, notice; and those that none does.
+    killed: u32,
+    survivors: Vec<(u32, String)>,
+    /// Tests that were there and were run.
+    known: usize,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -65,6 +74,11 @@ struct Grief {
     avoid: Vec<String>,
     /// Calls that a person should know of.
     ended: Vec<EndedCall>,
+    /// Faults are not planted: one ended the search.
+    plain: bool,
+    /// Tests that are there are not run: one ended the search.
+    #[serde(skip)]
+    alone: bool,
     /// What ended the process once.
     #[serde(skip)]
     dead: Vec<String>,
@@ -85,8 +99,18 @@ impl Grief {
     fn take(&mut self, trouble: Trouble) -> Result<(), Trouble> {
         let last = match &trouble {
             Trouble::Hung(last) | Trouble::Died { last, .. } => last.clone(),
-            Trouble::HungLoading | Trouble::Failed(_) => return Err(trouble),
+            Trouble::HungLoading | Trouble::Failed(_) if self.alone => return Err(trouble),
+            // It may have been one of the tests that are there.
+            Trouble::HungLoading | Trouble::Failed(_) => {
+                self.alone = true;
+                return Ok(());
+            }
         };
+        if last.fault && !self.plain {
+            self.plain = true;
+            self.alone = true;
+            return Ok(());
+        }
         if self.skip.len() >= RESTARTS || self.skip.contains(&last.text) {
             return Err(trouble);
         }
@@ -121,7 +145,10 @@ pub fn generate(request: &Request, progress: &mut dyn FnMut(Progress)) -> Result
     modules::each(request, progress, |file, _| {
         let started = Instant::now();
         let mut module = match Source::read(request, &project, file) {
-            Ok(source) => search(request, &runner, helper.path(), &source)?,
+            Ok(source) => {
+                let known = known(request, &project, &source);
+                search(request, &runner, helper.path(), &source, &known)?
+            }
             Err(why) => left_out(file, why),
         };
         module.seconds = started.elapsed().as_secs_f64();
@@ -134,10 +161,15 @@ fn search(
     runner: &Runner,
     helper: &Path,
     source: &Source,
+    known: &[Known],
 ) -> Result<Module, OfflineError> {
-    let mut grief = Grief::default();
+    let mut grief = Grief {
+        alone: known.is_empty(),
+        ..Grief::default()
+    };
     let found = loop {
-        match look(request, runner, helper, source, &grief)? {
+        let known = if grief.alone { &[] } else { known };
+        match look(request, runner, helper, source, known, &grief)? {
             Ok(found) => break found,
             Err(trouble) => {
                 if let Err(trouble) = grief.take(trouble) {
@@ -156,9 +188,22 @@ fn search(
             .chain(found.left_out.iter().cloned())
             .collect(),
         defects: quarantined(request, source, &found)?,
+        mutants: (found.killed > 0 || !found.survivors.is_empty()).then(|| Mutants {
+            killed: found.killed,
+            survived: u32::try_from(found.survivors.len()).unwrap_or(u32::MAX),
+        }),
+        survivors: found.survivors.iter().take(MOST_SURVIVORS).cloned().collect(),
         ..Module::default()
     };
     if found.tests.is_empty() {
+        if found.known > 0 {
+            let why = format!(
+                "nothing new: the {} there are reach all that was found, and notice the same faults",
+                count(found.known)
+            );
+            let what = source.file.display().to_string();
+            module.left_out.push(LeftOut { what, why });
+        }
         return Ok(module);
     }
     let path = source.free_name(&request.layer_folder);
@@ -179,6 +224,10 @@ fn search(
         covers: found.covers,
     });
     Ok(module)
+}
+
+fn count(tests: usize) -> String {
+    format!("{tests} test{}", if tests == 1 { "" } else { "s" })
 }
 
 /// Writes a failing test for each suspected defect into a file that frameworks do not collect.
@@ -210,6 +259,7 @@ fn look(
     runner: &Runner,
     helper: &Path,
     source: &Source,
+    known: &[Known],
     grief: &Grief,
 ) -> Result<Result<Found, Trouble>, OfflineError> {
     let folder = tempfile::tempdir()?;
@@ -224,19 +274,25 @@ fn look(
         "seed": seed, "budget": u64::try_from(request.budget_per_module.as_millis()).unwrap_or(u64::MAX),
         "commit": request.commit, "grief": grief, "out": out, "trailFile": trail, "texts": source.texts,
         "known": source.suspected(&request.layer_folder),
+        "open": request.round.as_ref().map(|round| serde_json::json!({
+            "uncovered": round.uncovered.get(&source.file),
+            "survivors": round.surviving_mutants.get(&source.file),
+        })),
     });
     if let (Some(plan), serde_json::Value::Object(more)) = (plan.as_object_mut(), more) {
         plan.extend(more);
     }
     let plan_file = folder.path().join("plan.json");
     fs::write(&plan_file, plan.to_string())?;
-    let probe = source.probe(runner, helper, &plan_file);
+    let probe = source.probe(runner, helper, &plan_file, known);
     let limit = Limit {
         clock: request.budget_per_module * BUSY_FACTOR + AROUND,
         trail: Some(&trail),
     };
     let name = source.probe_name(runner);
-    let ran = runner.run(&source.laid, &[(&name, &probe)], "UTC", &limit, None)?;
+    let laid = known.iter().filter_map(|known| known.laid.as_ref());
+    let laid: Vec<(&str, &str)> = laid.map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let ran = runner.run(&source.laid, (&name, &probe), &laid, "UTC", &limit, None)?;
     let found = fs::read(&out)
         .ok()
         .and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -295,7 +351,7 @@ fn confirmed(
             clock: request.budget_per_module * BUSY_FACTOR + AROUND,
             trail: None,
         };
-        runner.run(&source.laid, &[(&name, &body)], zone, &limit, Some(report.path()))?;
+        runner.run(&source.laid, (&name, &body), &[], zone, &limit, Some(report.path()))?;
         let passed = framework::passed(report.path());
         kept.retain(|test| passed.contains(&format!("{} {}", test.group, test.title)));
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::framework::Runner;
 use super::helper;
+use super::known::Known;
 use super::project::Project;
 use crate::Request;
 
@@ -21,6 +22,8 @@ pub struct Source {
     pub shown: String,
     /// How many files there are of earlier rounds.
     pub round: u32,
+    /// What files that use it call it.
+    pub named: String,
     base: String,
     /// `test` or `spec`, as the project says it.
     word: &'static str,
@@ -44,6 +47,7 @@ impl Source {
             texts: std::iter::once(text.clone())
                 .chain(project.texts(&stem_of(file)))
                 .collect(),
+            named: stem_of(file),
             text,
             laid,
             base,
@@ -60,8 +64,30 @@ impl Source {
     }
 
     fn name_of_round(&self, folder: &Path) -> PathBuf {
+        self.name_of(self.round, folder)
+    }
+
+    /// What earlier rounds wrote, with its text.
+    pub fn earlier(&self, folder: &Path) -> Vec<(PathBuf, String)> {
+        let files = (0..self.round).map(|round| self.name_of(round, folder));
+        files
+            .filter_map(|path| fs::read_to_string(&path).ok().map(|text| (path, text)))
+            .collect()
+    }
+
+    pub fn is_earlier(&self, file: &Path) -> bool {
+        let folder = file.parent().unwrap_or(Path::new(""));
+        (0..self.round).any(|round| self.name_of(round, folder) == file)
+    }
+
+    /// A name for a copy of tests that are there already.
+    pub fn known_name(&self, number: usize) -> String {
+        format!("wavecrew-known-{number}-{}.{}", self.base, self.ending())
+    }
+
+    fn name_of(&self, round: u32, folder: &Path) -> PathBuf {
         let ending = self.ending();
-        match self.round {
+        match round {
             0 => folder.join(format!("{}.{ending}", self.base)),
             more => folder.join(format!("{}-{}.{ending}", self.base, more + 1)),
         }
@@ -137,20 +163,31 @@ impl Source {
         }
     }
 
-    /// The test that searches: it hands the module to the helper.
-    pub fn probe(&self, runner: &Runner, folder: &Path, plan: &Path) -> String {
+    /// The test that searches: it hands the module to the helper, with the tests that are there.
+    pub fn probe(&self, runner: &Runner, folder: &Path, plan: &Path, known: &[Known]) -> String {
         let helper = quoted(&helper::home(folder).join("search.cjs").to_string_lossy());
         let (module, plan) = (quoted(&self.import_path), quoted(&plan.to_string_lossy()));
+        let load = |how: &str| {
+            let one = |known: &Known| format!("try {{ {how}({}); }} catch {{}}\n", quoted(&known.import_path));
+            known.iter().map(one).collect::<String>()
+        };
         match runner {
             Runner::Vitest { .. } => format!(
-                "import {{ it }} from 'vitest';\nimport {{ createRequire }} from 'node:module';\n\
-                 const load = createRequire(import.meta.url);\n\
-                 it('search', async () => {{\n  await load({helper}).search(() => import({module}), load({plan}));\n}}, 100000000);\n"
+                "import {{ it }} from 'vitest';\nimport * as suite from 'vitest/suite';\n\
+                 import {{ createRequire }} from 'node:module';\n\
+                 const load = createRequire(import.meta.url);\nconst helper = load({helper});\n\
+                 const begun = helper.begin();\n{}\
+                 it('search', async ({{ task }}) => {{\n  \
+                 await helper.search(() => import({module}), load({plan}), begun, helper.ofVitest(task.file, task, suite));\n\
+                 }}, 100000000);\n",
+                load("await import")
             ),
             Runner::Jest { .. } => format!(
-                "const {{ search }} = require({helper});\n\
+                "const helper = require({helper});\nconst begun = helper.begin();\n\
+                 const known = helper.recorded(globalThis, () => {{\n{}}});\n\
                  it('search', async () => {{\n  const plan = JSON.parse(require('fs').readFileSync({plan}, 'utf8'));\n  \
-                 await search(() => require({module}), plan);\n}}, 100000000);\n"
+                 await helper.search(() => require({module}), plan, begun, known);\n}}, 100000000);\n",
+                load("require")
             ),
         }
     }
@@ -228,7 +265,7 @@ fn identifier(stem: &str) -> String {
 }
 
 /// From a folder to a file, as import statements write it.
-fn import_path(from: &Path, file: &Path) -> String {
+pub fn import_path(from: &Path, file: &Path) -> String {
     let (from, to): (Vec<_>, Vec<_>) = (from.components().collect(), file.components().collect());
     let shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
     let mut parts: Vec<String> = vec!["..".to_owned(); from.len() - shared];

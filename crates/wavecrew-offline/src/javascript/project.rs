@@ -72,22 +72,26 @@ impl Project {
 
     /// Texts that may call a module: what is told to readers, and tests that name it.
     pub fn texts(&self, stem: &str) -> Vec<String> {
-        let read = |path: &PathBuf| {
-            let small = fs::metadata(path).is_ok_and(|found| found.len() <= MOST_BYTES);
-            small.then(|| fs::read_to_string(path).ok()).flatten()
-        };
-        let tests = self
-            .tests
-            .iter()
-            .filter_map(read)
-            .filter(|text| text.contains(stem));
         self.readme
             .iter()
             .filter_map(read)
-            .chain(tests)
+            .chain(self.tests_of(stem).map(|(_, text)| text))
             .take(MOST_TEXTS)
             .collect()
     }
+
+    /// Tests that name a module, with their texts.
+    pub fn tests_of<'a>(&'a self, stem: &'a str) -> impl Iterator<Item = (&'a Path, String)> {
+        self.tests
+            .iter()
+            .filter_map(|path| Some((path.as_path(), read(path)?)))
+            .filter(move |(_, text)| text.contains(stem))
+    }
+}
+
+fn read(path: &PathBuf) -> Option<String> {
+    let small = fs::metadata(path).is_ok_and(|found| found.len() <= MOST_BYTES);
+    small.then(|| fs::read_to_string(path).ok()).flatten()
 }
 
 /// How a file says that it is a test.
