@@ -5,6 +5,7 @@ const { literal } = require('./literal.cjs');
 
 const MOST = 60;
 const LONGEST = 200;
+const MOST_TEXT = 150;
 
 function near(value) {
   if (typeof value !== 'number' || !Number.isFinite(value)) return [value];
@@ -25,7 +26,7 @@ function* swapped(value, seen, wanted, depth = 0) {
     else if (low >= 0) yield value.slice(0, low) + wanted + value.slice(low + seen.length);
   } else if (typeof value === 'string' && typeof seen === 'number' && typeof wanted === 'number') {
     if (value !== '' && value.includes(String(seen)) && !Number.isNaN(seen)) yield value.replace(String(seen), String(wanted));
-    else if (value.length === seen && wanted >= 0 && wanted <= 60) yield resized(value, wanted);
+    else if (value.length === seen && wanted >= 0 && wanted <= MOST_TEXT) yield resized(value, wanted);
   } else if (typeof value === 'number' && typeof seen === 'number' && typeof wanted === 'number') {
     yield value + (wanted - seen);
     if (seen !== 0 && value !== 0) yield value * (wanted / seen);

@@ -83,8 +83,8 @@ class Faults {
     } catch {
       return false;
     } finally {
+      // It stays on: without it, the engine no longer counts the blocks of what was replaced.
       session.off('Debugger.scriptParsed', note);
-      this.cover.post('Debugger.disable');
     }
   }
 

@@ -36,7 +36,7 @@ const HANG_COST = 3000;
 const MOST_HANGS = 3;
 const BUSY_FACTOR = 10;
 // The rest is for faults, and for plainer inputs.
-const SEARCH_SHARE = 0.5;
+const SEARCH_SHARE = 0.55;
 // Batches between two looks at what is open, and what others cost more than those that come near it.
 const LOOK_EVERY = 24;
 const FAR = 5;
@@ -68,6 +68,8 @@ class Search {
     this.leads = [];
     this.defects = [];
     this.began = { used: used(), at: Date.now() };
+    // Spent on calls that do not end.
+    this.lost = 0;
     this.values.learn({ regexes: [], strings: plan.texts.flatMap(examples.words) });
     examples.gather(this.found, plan.texts);
   }
@@ -75,7 +77,7 @@ class Search {
   // Budgets are processor time, so that a busy machine does the same search; the clock has the last word.
   late(share = 1) {
     const budget = this.plan.budget * share;
-    return used() - this.began.used > budget || Date.now() - this.began.at > BUSY_FACTOR * budget;
+    return used() - this.began.used - this.lost > budget || Date.now() - this.began.at > BUSY_FACTOR * budget;
   }
 
   // A call as it is told.
@@ -144,11 +146,8 @@ class Search {
     const found = [];
     while (found.length < calls.length) {
       const rest = calls.slice(found.length);
-      if (rest[0].target.promises) {
-        this.trail(rest[0]);
-        this.cover.clear();
-        const outcome = await once(rest[0], this.evaluator);
-        found.push({ call: rest[0], outcome, reached: this.cover.look() });
+      if (rest[0].target.promises || rest[0].slow) {
+        found.push(await this.alone(rest[0]));
         continue;
       }
       const reached = [];
@@ -159,12 +158,20 @@ class Search {
       for (let at = 0; at < good; at += 1) found.push({ call: rest[at], outcome: outcomes[at], reached: reached[at] });
       if (promised < 0 && good < rest.length) {
         // It did not end in time: alone, it has more.
-        this.trail(rest[good]);
-        this.cover.clear();
-        found.push({ call: rest[good], outcome: await once(rest[good], this.evaluator), reached: this.cover.look() });
+        found.push(await this.alone(rest[good]));
       }
     }
     return found;
+  }
+
+  // What does not end takes its time from the others, but not too much of it.
+  async alone(call) {
+    this.trail(call);
+    this.cover.clear();
+    const began = used();
+    const outcome = await once(call, this.evaluator);
+    if (outcome && outcome.result && outcome.result.kind === 'hangs') this.lost = Math.min(this.lost + 2 * (used() - began), this.plan.budget / 2);
+    return { call, outcome, reached: this.cover.look() };
   }
 
   // Keeps what reached something new or shows another result on a known path; whether it did.
@@ -227,7 +234,7 @@ class Search {
     if (target.promises || this.cover.isNew(this.cover.look())) worth = calls.slice(0, outcomes.length);
     else if (this.cases.get(target.name).length < MOST_CASES) worth = calls.filter((_, index) => this.promising(target, outcomes[index]));
     // The one that did not end in time, if it does not by itself, either.
-    if (outcomes.length < calls.length) worth.push(calls[outcomes.length]);
+    if (outcomes.length < calls.length) worth.push({ ...calls[outcomes.length], slow: true });
     return this.each(worth);
   }
 
@@ -255,10 +262,11 @@ class Search {
     }
   }
 
-  // Calls that differ from one where it compared something.
+  // Calls that differ from one where it compared something; how many were kept.
   async follow() {
     const call = this.leads.shift();
-    if (call.target.promises) return 0;
+    const { target } = call;
+    if (target.promises) return 0;
     const pairs = this.faults.compared(() => {
       try {
         timed(() => direct(call, this.evaluator));
@@ -266,7 +274,11 @@ class Search {
         // What was compared until then is enough.
       }
     });
-    return this.each(aimed(call, pairs, (sources) => this.evaluator.of(sources)).filter((other) => !this.skip.has(this.label(other))));
+    const others = aimed(call, pairs, (sources) => this.evaluator.of(sources)).filter((other) => !this.skip.has(this.label(other)));
+    let kept = 0;
+    // What hangs is not worth the time of the others.
+    for (let at = 0; at < others.length && !target.hung && !this.late(SEARCH_SHARE); at += FEW) kept += await this.each(others.slice(at, at + FEW));
+    return kept;
   }
 
   // Where the search stands: what is open, and who comes near it.
@@ -300,7 +312,9 @@ class Search {
       await this.readKnown(tests);
       await this.tryExamples();
       await this.explore();
+      const before = used();
       await suspects(this);
+      this.lost += used() - before;
       this.judged = await choose(this);
       await dropLate(this);
     } finally {

@@ -18,8 +18,7 @@ class Sites {
     this.text = text;
     this.tokens = tokenise(text);
     this.found = [];
-    // What stands behind the code are comments and closing brackets.
-    const bodies = functions(this.tokens, this.tokens.length > 0 ? this.tokens[this.tokens.length - 1].end : 0).sort((a, b) => a[0] - b[0]);
+    const bodies = functions(this.tokens, text);
     let next = 0;
     let end = 0;
     this.tokens.forEach((token, at) => {

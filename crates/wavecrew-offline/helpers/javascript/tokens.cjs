@@ -2,10 +2,10 @@
 // has to be installed. What it gets wrong shows when the changed text is compiled.
 'use strict';
 
-const SIGNS = /^(?:>>>=|\.\.\.|===|!==|\*\*=|<<=|>>=|>>>|&&=|\|\|=|\?\?=|=>|==|!=|<=|>=|&&|\|\||\?\?|\?\.(?!\d)|\+\+|--|\+=|-=|\*=|\/=|%=|&=|\|=|\^=|<<|>>|\*\*|[{}()[\];,<>+\-*/%&|^!~?:=.@#])/;
-const WORD = /^[#A-Za-z_$\u0080-\uffff][\w$\u0080-\uffff]*/;
-const NUMBER = /^(?:0[xX][\da-fA-F_]+n?|0[bB][01_]+n?|0[oO][0-7_]+n?|(?:\d[\d_]*)?\.?\d[\d_]*(?:[eE][+-]?\d+)?n?|\d+\.)/;
-const REGEX = /^\/(?:[^\\/[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/;
+const SIGNS = /(?:>>>=|\.\.\.|===|!==|\*\*=|<<=|>>=|>>>|&&=|\|\|=|\?\?=|=>|==|!=|<=|>=|&&|\|\||\?\?|\?\.(?!\d)|\+\+|--|\+=|-=|\*=|\/=|%=|&=|\|=|\^=|<<|>>|\*\*|[{}()[\];,<>+\-*/%&|^!~?:=.@#])/y;
+const WORD = /[#A-Za-z_$\u0080-\uffff][\w$\u0080-\uffff]*/y;
+const NUMBER = /(?:0[xX][\da-fA-F_]+n?|0[bB][01_]+n?|0[oO][0-7_]+n?|(?:\d[\d_]*)?\.?\d[\d_]*(?:[eE][+-]?\d+)?n?|\d+\.)/y;
+const REGEX = /\/(?:[^\\/[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/y;
 
 // Words that something follows, rather than words that stand for a value.
 const KEYWORDS = new Set(['return', 'throw', 'case', 'typeof', 'void', 'delete', 'new', 'await', 'yield', 'in', 'of', 'instanceof', 'else', 'do', 'if', 'while', 'for',
@@ -56,6 +56,12 @@ function stringEnd(text, from) {
   return at + 1;
 }
 
+// Where a pattern ends that is found at a place; nothing where it is not.
+function ending(pattern, text, at) {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : null;
+}
+
 function tokenise(text) {
   const tokens = [];
   const opened = [];
@@ -73,17 +79,15 @@ function tokenise(text) {
       at = end < at ? text.length : end;
       continue;
     }
-    const rest = text.slice(at, at + 2000);
     const token = { kind: 'sign', start: at, line };
     const last = tokens.length - 1;
-    let match;
+    let end;
     if (char === "'" || char === '"') Object.assign(token, { kind: 'string', end: stringEnd(text, at) });
     else if (char === '`') Object.assign(token, { kind: 'template', end: templateEnd(text, at) });
-    else if (char === '/' && !endsValue(tokens, last) && (match = rest.match(REGEX))) Object.assign(token, { kind: 'regex', end: at + match[0].length });
-    else if (/[\d.]/.test(char) && /^\.?\d/.test(rest) && (match = rest.match(NUMBER))) Object.assign(token, { kind: 'number', end: at + match[0].length });
-    else if ((match = rest.match(WORD))) Object.assign(token, { kind: 'word', end: at + match[0].length });
-    else if ((match = rest.match(SIGNS))) token.end = at + match[0].length;
-    else token.end = at + 1;
+    else if (char === '/' && !endsValue(tokens, last) && (end = ending(REGEX, text, at))) Object.assign(token, { kind: 'regex', end });
+    else if (/[\d.]/.test(char) && /^\.?\d/.test(text.slice(at, at + 2)) && (end = ending(NUMBER, text, at))) Object.assign(token, { kind: 'number', end });
+    else if ((end = ending(WORD, text, at))) Object.assign(token, { kind: 'word', end });
+    else token.end = ending(SIGNS, text, at) || at + 1;
     token.text = text.slice(at, token.end);
     const index = tokens.length;
     if (token.kind === 'sign' && '([{'.includes(token.text)) opened.push(index);
@@ -102,8 +106,11 @@ function tokenise(text) {
   return tokens;
 }
 
-// The bodies of functions, with their parameters, as ranges of text. What wraps a whole script runs once, and is none.
-function functions(tokens, length) {
+// How frameworks wrap a whole module.
+const WRAPPED = /^\s*(?:(['"])use strict\1;\s*)?(?:async\s*\(__v|\(\{"Object\.<anonymous>")/;
+
+// The bodies of functions, with their parameters, as ranges of text in their order. What wraps a module ran once, and is none.
+function functions(tokens, text) {
   const found = [];
   tokens.forEach((token, at) => {
     let from = null;
@@ -117,9 +124,10 @@ function functions(tokens, length) {
       from = token.start;
       to = tokens[expressionEnd(tokens, at + 1)].end;
     }
-    if (from !== null && !(from < 700 && to > length - 100)) found.push([from, to]);
+    if (from !== null) found.push([from, to]);
   });
-  return found;
+  found.sort((a, b) => a[0] - b[0]);
+  return WRAPPED.test(text) ? found.slice(1) : found;
 }
 
 const ASSIGNS = /^(?:[-+*/%&|^]|\*\*|<<|>>>?|&&|\|\||\?\?)?=$/;

@@ -7,6 +7,7 @@ mod defects;
 #[path = "../../../wavecrew-measure/tests/frameworks/installed.rs"]
 mod installed;
 mod lab;
+mod rounds;
 
 use std::fs;
 
@@ -73,7 +74,7 @@ fn typescript_in_vitest() {
         "from '../src/text'",
         "describe('pad'",
         "describe('duration'",
-        "toThrow('bad duration')",
+        "toThrow(/^bad duration$/)",
         "await twice(",
         "new Counter(",
     ] {
