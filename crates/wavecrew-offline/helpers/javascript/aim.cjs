@@ -69,16 +69,16 @@ function* sources(source, pairs, evaluate) {
 // Some calls near one, by what it compared.
 function aimed(call, pairs, evaluate) {
   const found = new Map();
-  const { target, args, steps } = call;
+  const { target, args, steps, via } = call;
   const put = (made) => {
     if (found.size < MOST) found.set(JSON.stringify([made.args, made.steps]), made);
   };
   args.forEach((source, at) => {
-    for (const text of sources(source, pairs, evaluate)) put({ target, args: args.map((old, index) => (index === at ? text : old)), steps });
+    for (const text of sources(source, pairs, evaluate)) put({ target, args: args.map((old, index) => (index === at ? text : old)), steps, via });
   });
   steps.forEach((step, number) => step.args.forEach((source, at) => {
     for (const text of sources(source, pairs, evaluate)) {
-      put({ target, args, steps: steps.map((one, index) => (index === number ? { ...one, args: one.args.map((old, place) => (place === at ? text : old)) } : one)) });
+      put({ target, args, via, steps: steps.map((one, index) => (index === number ? { ...one, args: one.args.map((old, place) => (place === at ? text : old)) } : one)) });
     }
   }));
   return [...found.values()];

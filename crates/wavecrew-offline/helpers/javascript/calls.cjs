@@ -17,7 +17,7 @@ class Calls {
   remember(call) {
     if (call.target.kind !== 'class') return;
     const known = this.made.get(call.target.name) || [];
-    if (known.length < 20) known.push(call.args);
+    if (known.length < 20 && !call.via) known.push(call.args);
     this.made.set(call.target.name, known);
   }
 
@@ -52,10 +52,13 @@ class Calls {
       return { target, args: this.args(target.params), steps: [] };
     }
     const known = this.made.get(target.name) || [];
-    const args = known.length > 0 && !random.oneIn(3) ? random.pick(known) : this.args(target.params);
+    // Where a constructor alone leads nowhere, others may.
+    const via = target.makers.length > 0 && random.oneIn(known.length > 0 ? 8 : 2) ? random.pick(target.makers) : undefined;
+    const given = target.examples.length > 0 && random.oneIn(4) ? this.varied(random.pick(target.examples), target.params) : null;
+    const args = via ? this.args(via.params) : known.length > 0 && !random.oneIn(3) ? random.pick(known) : given || this.args(target.params);
     const steps = [];
     if (target.steps.length > 0) for (let n = random.below(MOST_STEPS); n > 0; n -= 1) steps.push(this.step(target, steps));
-    return { target, args, steps };
+    return { target, args, steps, via };
   }
 
   // One more step; what was put in before is likely to be asked for.
@@ -88,7 +91,8 @@ class Calls {
     const { target } = call;
     if (target.kind === 'function') return { target, args: this.varied(call.args, target.params), steps: [] };
     const steps = [...call.steps];
-    if (target.steps.length === 0 || random.oneIn(4)) return { target, args: this.varied(call.args, target.params), steps };
+    const { via } = call;
+    if (target.steps.length === 0 || random.oneIn(4)) return { target, args: this.varied(call.args, (via || target).params), steps, via };
     const at = random.below(steps.length + 1);
     switch (random.below(4)) {
       case 0:
@@ -104,16 +108,20 @@ class Calls {
       default:
         if (steps.length < 2 * MOST_STEPS) steps.splice(at, 0, this.step(target, steps));
     }
-    return { target, args: call.args, steps };
+    return { target, args: call.args, steps, via };
   }
 
   // Copies that read better: fewer steps and arguments, then plainer values.
   *plainer(call, evaluate) {
-    const { target, args, steps } = call;
-    for (let at = steps.length - 1; at >= 0; at -= 1) yield { target, args, steps: [...steps.slice(0, at), ...steps.slice(at + 1)] };
-    if (args.length > 0 && target.params[args.length - 1] && target.params[args.length - 1].optional) yield { target, args: args.slice(0, -1), steps };
-    const lists = [[args, (list) => ({ target, args: list, steps })]];
-    steps.forEach((step, at) => lists.push([step.args, (list) => ({ target, args, steps: steps.map((one, index) => (index === at ? { ...one, args: list } : one)) })]));
+    const { target, args, steps, via } = call;
+    const { params } = via || target;
+    for (let at = steps.length - 1; at >= 0; at -= 1) yield { target, args, steps: [...steps.slice(0, at), ...steps.slice(at + 1)], via };
+    if (args.length > 0 && params[args.length - 1] && params[args.length - 1].optional) yield { target, args: args.slice(0, -1), steps, via };
+    for (const [at, step] of steps.entries()) {
+      if (step.args.length > 0) yield { target, args, steps: steps.map((one, index) => (index === at ? { ...one, args: step.args.slice(0, -1) } : one)), via };
+    }
+    const lists = [[args, (list) => ({ target, args: list, steps, via })]];
+    steps.forEach((step, at) => lists.push([step.args, (list) => ({ target, args, via, steps: steps.map((one, index) => (index === at ? { ...one, args: list } : one)) })]));
     for (const [list, put] of lists) {
       for (let at = 0; at < list.length; at += 1) {
         for (const other of simpler(list[at], evaluate)) yield put([...list.slice(0, at), other, ...list.slice(at + 1)]);
@@ -127,9 +135,13 @@ function shown(call) {
   const list = call.args.join(', ');
   const { target } = call;
   if (target.kind === 'function') return `${target.expression}(${list})`;
-  const made = `new ${target.expression}(${list})`;
+  const made = madeText(call);
   if (call.steps.length === 0) return made;
   return [`made = ${made}`, ...call.steps.map((step) => stepText('made', step))].join('; ');
+}
+
+function madeText({ target, args, via }) {
+  return `${via ? via.expression : `new ${target.expression}`}(${args.join(', ')})`;
 }
 
 function stepText(made, step) {
@@ -138,4 +150,4 @@ function stepText(made, step) {
   return `${made}${step.name.startsWith('[') ? '' : '.'}${step.name}(${step.args.join(', ')})`;
 }
 
-module.exports = { Calls, shown, stepText };
+module.exports = { Calls, madeText, shown, stepText };

@@ -1,7 +1,7 @@
 // Writes what was found as a test file that a person would keep.
 'use strict';
 
-const { shown, stepText } = require('./calls.cjs');
+const { madeText, shown, stepText } = require('./calls.cjs');
 const { quote } = require('./literal.cjs');
 
 const TITLE = 90;
@@ -80,11 +80,13 @@ function body(found, search) {
     return { lines, isAsync: outcome.async, title: `${short(list(found.args)) || 'no argument'} gives ${what}` };
   }
   const name = bare(target.expression, search);
+  // Objects that came another way are said to.
+  const source = found.via ? `made by ${bare(found.via.expression, search)} of` : 'made of';
   if (outcome.result.kind === 'throws') {
     if (outcome.result.name === null) return null;
-    return { lines: [`expect(() => new ${name}(${list(found.args)})).toThrow(${complaint(outcome.result)});`], title: `cannot be made of ${short(list(found.args)) || 'nothing'}` };
+    return { lines: [`expect(() => ${bare(madeText(found), search)}).toThrow(${complaint(outcome.result)});`], title: `cannot be ${source} ${short(list(found.args)) || 'nothing'}` };
   }
-  lines.push(`const made = new ${name}(${list(found.args)});`);
+  lines.push(`const made = ${bare(madeText(found), search)};`);
   let isAsync = false;
   const names = [];
   outcome.steps.forEach((step, index) => {
@@ -101,7 +103,7 @@ function body(found, search) {
   outcome.getters.forEach(({ name: getter, result }) => lines.push(expectation(`made.${getter}`, result, false)));
   if (outcome.result.kind === 'fields') lines.push(`expect(made).toMatchObject(${outcome.result.text});`);
   else if (!lines.some((line) => line.startsWith('expect'))) lines.push(`expect(made).toBeInstanceOf(${name});`);
-  return { lines, isAsync, title: names.length > 0 ? `made of ${short(list(found.args)) || 'nothing'}: ${short(names.join(', then '))}` : `made of ${short(list(found.args)) || 'nothing'}` };
+  return { lines, isAsync, title: names.length > 0 ? `${source} ${short(list(found.args)) || 'nothing'}: ${short(names.join(', then '))}` : `${source} ${short(list(found.args)) || 'nothing'}` };
 }
 
 function imports(search, used, words = 'describe, expect, it') {
@@ -181,7 +183,7 @@ function render(search) {
       const inner = made.lines.map((line) => `    ${line}`).join('\n');
       tests.push({ group: label, title, text: `  it(${titled(title)}, ${made.isAsync ? 'async ' : ''}() => {\n${inner}\n  });` });
       // Names that arguments mention have to be there, too.
-      const mentioned = `${target.expression} ${found.args.join(' ')} ${found.steps.map((step) => step.args.join(' ')).join(' ')}`;
+      const mentioned = `${target.expression} ${found.via ? found.via.expression : ''} ${found.args.join(' ')} ${found.steps.map((step) => step.args.join(' ')).join(' ')}`;
       used.push(...namesIn(mentioned));
     }
   }

@@ -91,6 +91,7 @@ function seen(value) {
 function thrown(error) {
   if (error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return { kind: 'hangs', grew: error.grew };
   if (error && error.late) return { kind: 'forbidden', text: `waits for longer than ${PROMISE_MS} ms` };
+  if (error instanceof Unmade) return null;
   if (error instanceof Forbidden) return { kind: 'forbidden', text: error.message };
   if (error instanceof RangeError && /call stack/i.test(error.message)) return { kind: 'overflows' };
   if (!error || typeof error !== 'object' || typeof error.message !== 'string') {
@@ -120,6 +121,17 @@ class Evaluator {
     return make(this.subject);
   }
 }
+
+// A new object: by its constructor, or by a function that makes one.
+function build({ target, args, via }, evaluator) {
+  const given = evaluator.of(args);
+  if (!via) return new target.value(...given);
+  const made = via.owner ? via.owner[via.key](...given) : via.value(...given);
+  if (!(made instanceof target.value)) throw new Unmade();
+  return made;
+}
+
+class Unmade extends Error {}
 
 // Takes one step on an object and answers what comes back.
 function step(made, { how, name, args }, evaluator) {
@@ -165,7 +177,7 @@ function plainly(call, evaluator) {
 
 // A sequence of calls on an object, without its watch; a promise cannot be waited for here.
 function driven(call, evaluator) {
-  const { target, args, steps } = call;
+  const { target, steps } = call;
   const outcome = { steps: [], effects: [], getters: [] };
   const failed = (error) => {
     const result = thrown(error);
@@ -174,7 +186,7 @@ function driven(call, evaluator) {
   };
   let made;
   try {
-    made = new target.value(...evaluator.of(args));
+    made = build(call, evaluator);
   } catch (error) {
     outcome.result = failed(error);
     return outcome.result === null ? null : outcome;
@@ -223,7 +235,7 @@ async function waited(call, evaluator) {
       outcome.effects = effects(values, before);
       return outcome.result === null ? null : outcome;
     }
-    const made = timed(() => new target.value(...values));
+    const made = timed(() => build(call, evaluator));
     for (const each of steps) {
       let entry;
       let promised = false;

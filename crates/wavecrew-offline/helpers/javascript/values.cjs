@@ -110,6 +110,8 @@ function matching(source, random) {
       }
     }
     if (source[at] === '?') at += 1;
+    // Long ones are rarely what is meant.
+    if (!random.oneIn(12)) most = Math.min(most, least + 3);
     const times = Math.min(least + random.below(most - least + 1), 40);
     let text = '';
     for (let n = 0; n < times; n += 1) text += make();
