@@ -51,7 +51,7 @@ class Choice {
   cover() {
     const { cover } = this.search;
     const chosen = (list) => {
-      const missed = new Map(cover.base);
+      const missed = cover.start();
       return list.filter((found) => {
         const isNew = cover.isNew(found.reached, missed);
         if (isNew) cover.learn(found.reached, missed);
@@ -132,7 +132,7 @@ class Choice {
     const byFault = new Map(this.faults.sites.filter((site) => search.isWanted(site.line)).map((site) => [site.id, { site, cases: [], tests: [] }]));
     for (const found of this.pool) {
       search.trail(found);
-      this.faults.state.hits.fill(0);
+      this.faults.clear();
       const outcome = await again(found, search.evaluator);
       // What comes out differently now depends on what was called before.
       if (this.noticed(found, outcome)) found.unsteady = true;
@@ -211,7 +211,7 @@ class Choice {
     const hits = [];
     const outcomes = many(calls, search.evaluator, (call) => {
       search.trail(call);
-      faults.state.hits.fill(0);
+      faults.clear();
     }, () => hits.push(new Set(faults.taken())));
     const found = [];
     for (const [at, outcome] of outcomes.entries()) {

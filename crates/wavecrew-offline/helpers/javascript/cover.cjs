@@ -93,14 +93,21 @@ class Cover {
     }
   }
 
-  // Functions with parts that nothing entered, and where these are; `isWanted` tells which parts count.
-  open(isWanted) {
-    const found = new Map();
-    for (const [id, ranges] of this.missed) {
-      const wanted = ranges.filter(([from]) => isWanted(from));
-      if (wanted.length > 0) found.set(id, wanted);
-    }
-    return found;
+  settle() {
+    this.base = new Map(this.missed);
+  }
+
+  start() {
+    return new Map(this.base);
+  }
+
+  // Functions with parts that nothing entered. Of which lines these are is not known here.
+  open() {
+    return new Set([...this.missed].filter(([, ranges]) => ranges.length > 0).map(([id]) => id));
+  }
+
+  isNear({ functions }, open) {
+    return functions.some(([id, empty]) => open.has(id) && empty.length > 0);
   }
 
   isSubject(address) {
@@ -113,8 +120,12 @@ class Cover {
     return known;
   }
 
-  stop() {
+  pause() {
     this.post('Profiler.stopPreciseCoverage');
+  }
+
+  stop() {
+    this.pause();
     this.session.disconnect();
   }
 }

@@ -4,6 +4,7 @@
 
 const { SourceMap } = require('node:module');
 const { NAME, planted, sites } = require('./sites.cjs');
+const { WRAPPED } = require('./tokens.cjs');
 
 const MOST_SITES = 4000;
 const MOST_SEEN = 300;
@@ -24,16 +25,25 @@ const OTHER = {
 function runtime(count) {
   const state = {
     active: -1,
-    hits: new Uint8Array(count),
+    // Whether a place was come by, and of a condition, which way: two for each.
+    hits: new Uint8Array(2 * count),
     seen: null,
     // The left side of the last && or ||.
     t: undefined,
     a(id) {
-      state.hits[id] = 1;
+      state.hits[2 * id] = 1;
       return state.active === id;
     },
+    // One way or the other.
+    w(id, isTrue) {
+      state.hits[2 * id + (isTrue ? 1 : 0)] = 1;
+      return state.active === id ? !isTrue : isTrue;
+    },
     v: (id, value, other) => (state.a(id) ? other : value),
-    q: (id, value) => (state.a(id) ? !value : value),
+    q(id, value) {
+      const way = state.w(id, Boolean(value));
+      return state.active === id ? way : value;
+    },
     r: (id, value) => (state.a(id) ? undefined : value),
     m(id, sign, value) {
       if (!state.a(id)) return value;
@@ -47,15 +57,16 @@ function runtime(count) {
     },
     c(id, value) {
       state.t = value;
-      return state.a(id) ? !value : Boolean(value);
+      return state.w(id, Boolean(value));
     },
     d(id, value) {
       state.t = value;
-      return state.a(id) ? Boolean(value) : !value;
+      return state.w(id, !value);
     },
     e(id, value) {
       state.t = value;
-      return state.a(id) ? Boolean(value) : value === null || value === undefined;
+      const missing = state.w(id, value === null || value === undefined);
+      return state.active === id ? Boolean(value) : missing;
     },
   };
   return state;
@@ -78,8 +89,11 @@ class Faults {
     session.on('Debugger.scriptParsed', note);
     try {
       this.cover.post('Debugger.enable');
-      if (scripts.length !== 1) return false;
-      return this.replace(scripts[0]);
+      // Modules that need each other may be loaded twice: by the framework, and by the engine itself.
+      const texts = scripts.map(({ scriptId }) => this.cover.post('Debugger.getScriptSource', { scriptId }).scriptSource);
+      const wrapped = texts.findIndex((text) => WRAPPED.test(text));
+      const at = wrapped >= 0 ? wrapped : scripts.length - 1;
+      return at >= 0 && this.replace(scripts[at], texts[at]);
     } catch {
       return false;
     } finally {
@@ -88,39 +102,36 @@ class Faults {
     }
   }
 
-  replace({ scriptId, sourceMapURL }) {
-    const { scriptSource: text } = this.cover.post('Debugger.getScriptSource', { scriptId });
+  replace({ scriptId, sourceMapURL }, text) {
     this.lineOf = lines(text, sourceMapURL);
     const found = sites(text).slice(0, MOST_SITES);
     if (found.length === 0) return false;
     this.state = runtime(found.length);
     globalThis[NAME] = this.state;
-    const put = (some, dryRun) => this.cover.post('Debugger.setScriptSource', { scriptId, scriptSource: planted(text, some).text, dryRun }).status;
+    const put = (some, dryRun) => this.cover.post('Debugger.setScriptSource', { scriptId, scriptSource: planted(text, some), dryRun }).status;
     const good = compiling(found, (some) => put(some, true) === 'Ok');
     if (put(good, false) !== 'Ok') return false;
-    const { before } = planted(text, good);
     this.text = text;
-    this.before = before;
-    this.sites = good.map((site) => ({ id: site.id, what: site.what, line: this.lineOf(site.at) }));
+    this.places = good.map((site) => ({ id: site.id, at: site.at, body: site.body, line: this.lineOf(site.at), ways: /^(?:the condition|&&|\|\||\?\?|the !)/.test(site.what || '') ? 2 : 1 }));
+    this.sites = good.filter((site) => site.what !== null).map((site) => ({ id: site.id, what: site.what, line: this.lineOf(site.at) }));
     return true;
   }
 
-  // The line of the source that a place of the loaded text comes from.
-  lineAt(offset) {
-    return this.lineOf ? this.lineOf(this.before ? this.before(offset) : offset) : 0;
-  }
-
-  // Faults that calls come by while `work` is done.
-  hits(work) {
+  clear() {
     this.state.hits.fill(0);
-    work();
-    return this.taken();
   }
 
-  taken() {
+  // What was come by since: places, with the way that was taken.
+  ways() {
     const found = [];
-    for (let id = 0; id < this.state.hits.length; id += 1) if (this.state.hits[id] === 1) found.push(id);
+    const { hits } = this.state;
+    for (let way = 0; way < hits.length; way += 1) if (hits[way] === 1) found.push(way);
     return found;
+  }
+
+  // The same as faults.
+  taken() {
+    return [...new Set(this.ways().map((way) => way >> 1))];
   }
 
   // What is compared while `work` is done.

@@ -25,12 +25,12 @@ class Focus {
   // Looks again at what is open, and who comes near it.
   look(cover, cases) {
     this.near = new Map();
-    const open = cover.open((offset) => this.isWanted(this.faults.lineAt(offset)));
+    const open = cover.open((line) => this.isWanted(line));
     for (const [name, found] of cases) {
-      const close = found.filter(({ reached }) => reached.functions.some(([id, empty]) => open.has(id) && empty.length > 0));
+      const close = found.filter(({ reached }) => cover.isNear(reached, open));
       if (close.length > 0) this.near.set(name, close);
     }
-    return this.constants([...open.values()].flat());
+    return this.constants(open.places || []);
   }
 
   // Whether calls of a target lead on; where none does, all may.
@@ -39,13 +39,11 @@ class Focus {
   }
 
   // Constants of the code around some places.
-  constants(ranges) {
+  constants(places) {
     const found = { numbers: new Set(), strings: new Set(), regexes: new Set() };
-    const { text, before } = this.faults;
-    if (!text) return { numbers: [], strings: [], regexes: [] };
-    for (const [from, to] of ranges.slice(0, MOST)) {
-      const [start, end] = [before(from), before(to)];
-      for (const token of tokenise(text.slice(Math.max(0, start - BEFORE), Math.min(end, start + AFTER)))) {
+    const { text } = this.faults;
+    for (const place of places.slice(0, MOST)) {
+      for (const token of tokenise(text.slice(Math.max(0, place - BEFORE), place + AFTER))) {
         if (token.kind === 'number') found.numbers.add(Number(token.text));
         else if (token.kind === 'string') found.strings.add(token.text.slice(1, -1));
         else if (token.kind === 'regex') found.regexes.add(token.text.slice(1, token.text.lastIndexOf('/')));

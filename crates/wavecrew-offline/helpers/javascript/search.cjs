@@ -17,6 +17,7 @@ const { ofVitest, passes, recorded } = require('./known.cjs');
 const { dropLate } = require('./late.cjs');
 const { lots } = require('./lots.cjs');
 const { watch } = require('./probes.cjs');
+const { Reach } = require('./reach.cjs');
 const { bare, render } = require('./render.cjs');
 const { Evaluator, again, direct, many, once, timed, used } = require('./run.cjs');
 const { stable } = require('./stable.cjs');
@@ -55,8 +56,9 @@ class Search {
     this.values = new Values(this.random, plan.constants, (name, depth) => this.made.instance(name, depth));
     this.made = new Calls(this.random, this.values, this.found);
     this.evaluator = new Evaluator(subject, mended);
-    this.cover = new Cover(plan.file);
-    this.faults = new Faults(this.cover);
+    this.counters = new Cover(plan.file);
+    this.cover = this.counters;
+    this.faults = new Faults(this.counters);
     this.focus = new Focus(plan.open, this.faults);
     this.known = [];
     this.skip = new Set(plan.grief.skip);
@@ -101,12 +103,12 @@ class Search {
       if (this.late(KNOWN_SHARE)) break;
       this.trail({ target: { name: test.name, kind: 'function', expression: test.name }, args: [], steps: [] }, true);
       this.cover.clear();
-      this.faults.state.hits.fill(0);
       if (!(await passes(test))) continue;
+      const hits = this.faults.taken();
       this.cover.learn(this.cover.look());
-      this.known.push({ name: test.name, steps: test.steps, hits: this.faults.taken() });
+      this.known.push({ name: test.name, steps: test.steps, hits });
     }
-    this.cover.base = new Map(this.cover.missed);
+    this.cover.settle();
   }
 
   stable(call, expected) {
@@ -308,7 +310,11 @@ class Search {
     const open = hush();
     try {
       for (const target of this.found) Object.assign(target, { quiet: 0, cost: 0 });
-      if (!this.plan.grief.plain) this.faults.plant();
+      // The engine's own counters stand in where nothing can be planted.
+      if (!this.plan.grief.plain && this.faults.plant()) {
+        this.counters.pause();
+        this.cover = new Reach(this.faults);
+      }
       await this.readKnown(tests);
       await this.tryExamples();
       await this.explore();
@@ -319,7 +325,7 @@ class Search {
       await dropLate(this);
     } finally {
       open();
-      this.cover.stop();
+      this.counters.stop();
     }
     return render(this);
   }

@@ -19,17 +19,22 @@ class Sites {
     this.tokens = tokenise(text);
     this.found = [];
     const bodies = functions(this.tokens, text);
+    const around = [];
     let next = 0;
-    let end = 0;
     this.tokens.forEach((token, at) => {
-      for (; next < bodies.length && bodies[next][0] <= token.start; next += 1) end = Math.max(end, bodies[next][1]);
-      if (token.end <= end) this.at(token, at);
+      for (; next < bodies.length && bodies[next][0] <= token.start; next += 1) around.push(bodies[next]);
+      while (around.length > 0 && around[around.length - 1][1] < token.end) around.pop();
+      if (around.length === 0) return;
+      // The function that it stands in.
+      [this.body] = around[around.length - 1];
+      this.at(token, at);
+      this.mark(token, at);
     });
   }
 
   // `from` and `to` are tokens; the sign in the middle is replaced where there is one.
   add(what, from, to, open, close, middle = null) {
-    this.found.push({ what, from: this.tokens[from].start, to: this.tokens[to].end, at: this.tokens[middle ? middle.at : from].start, open, close, middle: middle && { start: this.tokens[middle.at].start, end: this.tokens[middle.at].end, by: middle.by } });
+    this.found.push({ what, body: this.body, from: this.tokens[from].start, to: this.tokens[to].end, at: this.tokens[middle ? middle.at : from].start, open, close, middle: middle && { start: this.tokens[middle.at].start, end: this.tokens[middle.at].end, by: middle.by } });
   }
 
   at(token, at) {
@@ -70,6 +75,10 @@ class Sites {
       if (end !== null) this.add('the ! is gone', at, end, (id) => `${NAME}.q(${id},(`, '))');
       return;
     }
+    if (token.text === '=>' && tokens[at + 1] && tokens[at + 1].text !== '{') {
+      this.add('nothing is returned', at + 1, expressionEnd(tokens, at + 1), (id) => `${NAME}.r(${id},(`, '))');
+      return;
+    }
     if (ASSIGNS.test(token.text)) {
       if (['+=', '-=', '*=', '/='].includes(token.text)) this.add(`${token.text} becomes its opposite`, at + 1, expressionEnd(tokens, at + 1), (id) => `${NAME}.m(${id},'${token.text}',(`, '))');
       return;
@@ -87,6 +96,33 @@ class Sites {
     if (start === null || end === null) return;
     if (logic) this.add(`${token.text} becomes another`, start, end, (id) => `(${NAME}.${logic}(${id},(`, `):${NAME}.t)`, { at, by: '))?(' });
     else this.add(`${token.text} becomes another`, start, end, (id) => `${NAME}.b(${id},'${token.text}',(`, '))', { at, by: '),(' });
+  }
+
+  // The beginning of a block or a case says that it was entered; no fault is planted there.
+  mark(token, at) {
+    const { tokens } = this;
+    const before = tokens[at - 1];
+    let end = null;
+    if (token.text === '{' && token.pair !== undefined && before) {
+      const head = before.text === ')' && before.pair > 0 ? tokens[before.pair - 1].text : '';
+      const opens = (before.text === ')' && head !== 'switch') || ['=>', 'else', 'do', 'try', 'finally', 'catch'].includes(before.text);
+      if (opens && tokens[at + 1].kind !== 'string') end = at;
+    } else if ((token.text === 'case' || token.text === 'default') && before && !['{', ','].includes(before.text) && !isMember(tokens, at)) end = this.caseEnd(at);
+    else if (token.text === 'case' && before && before.text === '{') end = this.caseEnd(at);
+    if (end !== null) this.found.push({ what: null, body: this.body, from: tokens[end].end, to: tokens[end].end, at: tokens[end].start });
+  }
+
+  caseEnd(from) {
+    const { tokens } = this;
+    let choices = 0;
+    for (let at = from + 1; at < tokens.length && at < from + 60; at += 1) {
+      const { text, pair } = tokens[at];
+      if ('([{'.includes(text) && pair !== undefined) at = pair;
+      else if (text === '?') choices += 1;
+      else if (text === ':' && (choices -= 1) < 0) return at;
+      else if (text === ';' || text === '}') return null;
+    }
+    return null;
   }
 
   // A call that stands by itself.
@@ -195,10 +231,14 @@ class Sites {
   }
 }
 
-// The text with some places made ready for faults, and where its parts were before.
+// The text with some places made ready for faults.
 function planted(text, sites) {
   const edits = [];
   sites.forEach((site, at) => {
+    if (site.what === null) {
+      edits.push({ at: site.from, to: site.from, by: `${NAME}.a(${site.id});`, rank: [1, 1, at] });
+      return;
+    }
     // Of two that span the same, one with a sign in its middle is the inner one.
     const order = at + (site.middle ? sites.length : 0);
     edits.push({ at: site.from, to: site.from, by: site.open(site.id), rank: [2, -site.to, order] });
@@ -209,23 +249,11 @@ function planted(text, sites) {
   edits.sort(compare);
   let out = '';
   let from = 0;
-  const moved = [];
   for (const { at, to, by } of edits) {
-    out += text.slice(from, at);
-    out += by;
+    out += text.slice(from, at) + by;
     from = to;
-    moved.push([out.length, to]);
   }
-  return { text: out + text.slice(from), before: (offset) => {
-    let low = 0;
-    let high = moved.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (moved[middle][0] <= offset) low = middle + 1;
-      else high = middle;
-    }
-    return low === 0 ? offset : moved[low - 1][1] + Math.min(offset - moved[low - 1][0], 1e9);
-  } };
+  return out + text.slice(from);
 }
 
 function sites(text) {

@@ -153,4 +153,4 @@ function startsValue(token) {
   return ['word', 'number', 'string'].includes(token.kind) ? !['in', 'instanceof', 'of'].includes(token.text) : ['{', '}', '@'].includes(token.text);
 }
 
-module.exports = { ASSIGNS, CLOSERS, KEYWORDS, endsValue, expressionEnd, functions, isMember, startsValue, tokenise };
+module.exports = { ASSIGNS, CLOSERS, KEYWORDS, WRAPPED, endsValue, expressionEnd, functions, isMember, startsValue, tokenise };

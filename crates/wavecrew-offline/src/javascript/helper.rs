@@ -29,6 +29,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "lots.cjs",
     "params.cjs",
     "probes.cjs",
+    "reach.cjs",
     "render.cjs",
     "run.cjs",
     "search.cjs",
