@@ -89,12 +89,18 @@ function calls(text, names) {
   return found;
 }
 
-// Texts in quotes.
+// Texts in quotes, and what comments and prose show as it is written.
 function words(text) {
   const found = new Set();
-  for (const match of text.matchAll(/'([^'\\\n]{1,40})'|"([^"\\\n]{1,40})"/g)) {
-    found.add(match[1] || match[2]);
+  for (const match of text.matchAll(/'([^'\\\n]{1,40})'|"([^"\\\n]{1,40})"|`([^`$\n]{1,40})`/g)) {
     if (found.size >= MOST) break;
+    found.add(match[1] || match[2] || match[3]);
+  }
+  for (const [, line] of text.matchAll(/(?:^|\s)(?:\/\/|\*|[-+*] )(?!\/)([^\n]*)/g)) {
+    for (const word of line.split(/[\s,;`'"()]+/)) {
+      if (found.size >= MOST) break;
+      if (word.length <= 24 && /[\d]/.test(word) && /[^\w]/.test(word) && !/[{}]/.test(word)) found.add(word.replace(/[.:]+$/, ''));
+    }
   }
   return [...found];
 }

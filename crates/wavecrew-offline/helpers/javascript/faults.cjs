@@ -39,6 +39,7 @@ function runtime(count) {
       state.hits[2 * id + (isTrue ? 1 : 0)] = 1;
       return state.active === id ? !isTrue : isTrue;
     },
+    i: (value) => value,
     v: (id, value, other) => (state.a(id) ? other : value),
     q(id, value) {
       const way = state.w(id, Boolean(value));
@@ -179,4 +180,4 @@ function lines(text, address) {
   };
 }
 
-module.exports = { Faults, compiling, lines };
+module.exports = { Faults, compiling, lines, runtime };

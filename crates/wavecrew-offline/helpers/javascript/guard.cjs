@@ -2,7 +2,13 @@
 // from the time it is loaded; while inputs are tried, no writes and no output, either. What tries is told, and left out.
 'use strict';
 
+const fs = require('node:fs');
 const { syncBuiltinESMExports } = require('node:module');
+const os = require('node:os');
+const { resolve, sep } = require('node:path');
+const { fileURLToPath } = require('node:url');
+
+const { constants } = fs;
 
 class Forbidden extends Error {}
 
@@ -54,13 +60,14 @@ function guard() {
   for (const module of [require('node:http'), require('node:https')]) replaced.properties(module, ['request', 'get', 'createServer'], network);
   replaced.properties(globalThis, ['fetch', 'WebSocket'], network);
   replaced.properties(process, ['exit', 'abort', 'kill', 'reallyExit'], forbid('end the process'));
+  // What lies below all of these.
+  replaced.properties(process, ['binding', '_linkedBinding', 'dlopen'], forbid('reach into the engine'));
   input(replaced);
   return replaced.done();
 }
 
 function input(replaced) {
   const refuse = forbid('read the standard input');
-  const fs = require('node:fs');
   for (const name of ['readFile', 'readFileSync', 'read', 'readSync', 'createReadStream']) {
     const before = fs[name];
     replaced.property(fs, name, function reading(...args) {
@@ -70,17 +77,51 @@ function input(replaced) {
   replaced.property(process, 'stdin', new Proxy({}, { get: refuse }));
 }
 
+// Whether a way to open a file lets it be changed.
+function isWriting(flags) {
+  if (typeof flags === 'number') return (flags & (constants.O_WRONLY | constants.O_RDWR | constants.O_CREAT | constants.O_TRUNC | constants.O_APPEND)) !== 0;
+  return typeof flags === 'string' && /[wa+]/.test(flags);
+}
+
+// Whether a path is in a folder for what is thrown away.
+function isTemporary(file) {
+  const path = file instanceof URL ? fileURLToPath(file) : String(file);
+  const top = realpath(os.tmpdir());
+  const whole = resolve(path);
+  return [top, os.tmpdir()].some((folder) => whole.startsWith(folder + sep)) && !whole.startsWith(process.cwd() + sep);
+}
+
+function realpath(folder) {
+  try {
+    return fs.realpathSync(folder);
+  } catch {
+    return folder;
+  }
+}
+
+// Opening a file is refused where that would change one of somebody else.
+function opening(replaced) {
+  const refuse = forbid('write files');
+  for (const [owner, name] of [[fs, 'open'], [fs, 'openSync'], [fs.promises, 'open'], [fs, 'createWriteStream'], [fs, 'WriteStream']]) {
+    const before = owner[name];
+    const always = /Write/.test(name);
+    replaced.property(owner, name, function opened(file, flags, ...rest) {
+      if (typeof file !== 'number' && (always || isWriting(flags)) && !isTemporary(file)) refuse();
+      return new.target ? new before(file, flags, ...rest) : before.call(this, file, flags, ...rest);
+    });
+  }
+}
+
 // While inputs are tried. The framework writes files of its own as it loads modules: this is for afterwards.
 function hush() {
   const replaced = new Replaced();
   const writing = forbid('write files');
-  const fs = require('node:fs');
   const writes = ['writeFile', 'appendFile', 'unlink', 'rename', 'mkdir', 'rmdir', 'rm', 'copyFile', 'truncate', 'symlink', 'link', 'chmod', 'cp', 'mkdtemp'];
   for (const name of writes) {
     replaced.properties(fs, [name, `${name}Sync`], writing);
     replaced.property(fs.promises, name, writing);
   }
-  replaced.property(fs, 'createWriteStream', writing);
+  opening(replaced);
   replaced.property(process, 'chdir', forbid('change the working folder'));
   replaced.properties(console, ['log', 'info', 'warn', 'error', 'debug', 'trace', 'table', 'dir'], () => {});
   for (const stream of [process.stdout, process.stderr]) {

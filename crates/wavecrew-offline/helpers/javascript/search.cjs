@@ -72,7 +72,8 @@ class Search {
     this.began = { used: used(), at: Date.now() };
     // Spent on calls that do not end.
     this.lost = 0;
-    this.values.learn({ regexes: [], strings: plan.texts.flatMap(examples.words) });
+    const told = plan.texts.flatMap(examples.words);
+    this.values.learn({ regexes: [], strings: told, told });
     examples.gather(this.found, plan.texts);
   }
 

@@ -2,12 +2,16 @@
 'use strict';
 
 const { literal } = require('./literal.cjs');
+const { tokenise } = require('./tokens.cjs');
 
 const ROUND = [0, 1, 2, 3, 5, 10, 100, 1000, 10000, 100000, 1000000, 1000000000];
 
 // Sources of values that are plainer than that of a source.
 function* simpler(source, evaluate) {
-  if (/=>|subject|Promise/.test(source)) return;
+  if (/=>|subject|Promise/.test(source)) {
+    yield* within(source);
+    return;
+  }
   let value;
   try {
     [value] = evaluate([source]);
@@ -20,6 +24,18 @@ function* simpler(source, evaluate) {
     if (text === null || given.has(text)) continue;
     given.add(text);
     yield text;
+  }
+}
+
+// Of what has to be made by code: its constants, one at a time.
+function* within(source) {
+  for (const { kind, start, end, text } of tokenise(source)) {
+    if (kind !== 'string' && kind !== 'number') continue;
+    const value = kind === 'number' ? Number(text) : new Function(`return ${text};`)();
+    for (const other of smaller(value)) {
+      const plain = literal(other);
+      if (plain !== null && plain !== text) yield source.slice(0, start) + plain + source.slice(end);
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 // Places of a script where a fault can be planted: operators, constants, conditions, returned values, calls. Each becomes a
-// call of `F` that does the same as long as its fault is not wanted, so that one text holds them all.
+// call that does the same as long as its fault is not wanted, so that one text holds them all. Each begins with a name: a
+// bracket at the start of a line would go on with the line before it.
 'use strict';
 
 const { ASSIGNS, CLOSERS, KEYWORDS, endsValue, expressionEnd, functions, isMember, startsValue, tokenise } = require('./tokens.cjs');
@@ -94,7 +95,7 @@ class Sites {
     const start = this.leftStart(at, STRENGTH[token.text]);
     const end = this.rightEnd(at, STRENGTH[token.text]);
     if (start === null || end === null) return;
-    if (logic) this.add(`${token.text} becomes another`, start, end, (id) => `(${NAME}.${logic}(${id},(`, `):${NAME}.t)`, { at, by: '))?(' });
+    if (logic) this.add(`${token.text} becomes another`, start, end, (id) => `${NAME}.i(${NAME}.${logic}(${id},(`, `):${NAME}.t)`, { at, by: '))?(' });
     else this.add(`${token.text} becomes another`, start, end, (id) => `${NAME}.b(${id},'${token.text}',(`, '))', { at, by: '),(' });
   }
 
@@ -134,7 +135,7 @@ class Sites {
     const end = this.unitEnd(at - 1);
     if (end === null || tokens[end].text !== ')') return;
     const next = tokens[end + 1];
-    if (next && (next.text === ';' || next.text === '}' || (next.line && startsValue(next)))) this.add('the call is gone', at, end, (id) => `(${NAME}.a(${id})||`, ')');
+    if (next && (next.text === ';' || next.text === '}' || (next.line && startsValue(next)))) this.add('the call is gone', at, end, (id) => `${NAME}.a(${id})||`, '');
   }
 
   // The first token of what stands left of an operator.

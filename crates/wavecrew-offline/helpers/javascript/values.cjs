@@ -2,6 +2,7 @@
 'use strict';
 
 const { literal, quote } = require('./literal.cjs');
+const { matching } = require('./matching.cjs');
 
 const NUMBERS = [0, 1, -1, 2, 3, 10, 0.5, 7, 100, -5, 1000, 12.75, 255, 1e6, 1234567, -1500, 1e9];
 const STRINGS = ['', 'a', 'hello', 'Hello World', 'foo bar', 'abc123', '42', ' padded ', 'a-b_c.d', 'ÄÖ é', 'x,y,z',
@@ -91,103 +92,6 @@ function guess(param, body, others = '') {
   return oneOf(options);
 }
 
-// Strings that a regular expression of the code lets through, by a walk over its text.
-function matching(source, random) {
-  let at = 0;
-  const sets = { d: '0123456789', w: 'abcXYZ09_', s: ' ', D: 'ab-', W: '-. ', S: 'aZ9' };
-  function quantity(make) {
-    const mark = source[at];
-    let [least, most] = [1, 1];
-    if (mark === '*') { [least, most] = [0, 3]; at += 1; }
-    else if (mark === '+') { [least, most] = [1, 3]; at += 1; }
-    else if (mark === '?') { [least, most] = [0, 1]; at += 1; }
-    else if (mark === '{') {
-      const bounds = source.slice(at).match(/^\{(\d+)(,(\d*))?\}/);
-      if (bounds) {
-        least = Number(bounds[1]);
-        most = bounds[2] ? Number(bounds[3] || least + 2) : least;
-        at += bounds[0].length;
-      }
-    }
-    if (source[at] === '?') at += 1;
-    // Long ones are rarely what is meant.
-    if (!random.oneIn(12)) most = Math.min(most, least + 3);
-    const times = Math.min(least + random.below(most - least + 1), 40);
-    let text = '';
-    for (let n = 0; n < times; n += 1) text += make();
-    return text;
-  }
-  function group() {
-    const branches = [''];
-    while (at < source.length && source[at] !== ')') {
-      if (source[at] === '|') { at += 1; branches.push(''); continue; }
-      branches[branches.length - 1] += piece();
-    }
-    return random.pick(branches);
-  }
-  function charClass() {
-    at += 1;
-    const negated = source[at] === '^';
-    if (negated) at += 1;
-    let members = '';
-    while (at < source.length && source[at] !== ']') {
-      let char = source[at];
-      if (char === '\\') {
-        at += 1;
-        members += sets[source[at]] || source[at];
-        at += 1;
-        continue;
-      }
-      at += 1;
-      if (source[at] === '-' && source[at + 1] && source[at + 1] !== ']') {
-        const last = source[at + 1];
-        const [low, high] = [char.charCodeAt(0), last.charCodeAt(0)];
-        members += char + String.fromCharCode(low + Math.floor((high - low) / 2)) + last;
-        at += 2;
-        char = '';
-      }
-      members += char;
-    }
-    at += 1;
-    if (negated) members = [...'aZ5 -_.,'].filter((char) => !members.includes(char)).join('') || 'a';
-    return members || 'a';
-  }
-  function piece() {
-    const char = source[at];
-    if (char === '^' || char === '$') { at += 1; return ''; }
-    if (char === '(') {
-      at += 1;
-      const ahead = source.slice(at).match(/^\?(?:<?[=!])/);
-      const named = source.slice(at).match(/^\?(?::|<[^>=!]+>)/);
-      if (ahead) at += ahead[0].length;
-      else if (named) at += named[0].length;
-      const text = group();
-      at += 1;
-      return ahead ? '' : quantity(() => text);
-    }
-    if (char === '[') {
-      const members = charClass();
-      return quantity(() => members[random.below(members.length)]);
-    }
-    if (char === '\\') {
-      const kind = source[at + 1];
-      at += 2;
-      if (kind === 'b' || kind === 'B') return '';
-      if (kind === 'u' || kind === 'p' || kind === 'P' || kind === 'x') {
-        const rest = source.slice(at).match(/^(\{[^}]*\}|[0-9a-fA-F]{2,4})/);
-        if (rest) at += rest[0].length;
-        return quantity(() => 'é');
-      }
-      const members = sets[kind] || { n: '\n', t: '\t', r: '\r' }[kind] || kind || '';
-      return quantity(() => members[random.below(members.length)] || '');
-    }
-    at += 1;
-    return quantity(() => (char === '.' ? 'x' : char));
-  }
-  const text = group();
-  return text.length <= 200 ? text : text.slice(0, 200);
-}
-
 class Values {
   constructor(random, constants, make) {
     this.random = random;
@@ -206,17 +110,20 @@ class Values {
     this.nearStrings = constants.strings.filter((text) => text.length <= 40);
     this.regexes = [...constants.regexes];
     this.close = { numbers: [], strings: [], regexes: [] };
+    // What people wrote about the code.
+    this.told = [];
     // Makes an instance of a class of the module.
     this.make = make;
   }
 
   // More material, from texts about the code and from what calls were seen to look for.
-  learn({ regexes, strings }) {
+  learn({ regexes, strings, told = [] }) {
     const more = (known, found, most) => {
       for (const one of found) if (known.length < most && !known.includes(one)) known.push(one);
     };
     more(this.regexes, regexes, 80);
     more(this.strings, strings, 400);
+    more(this.told, told, 300);
   }
 
   // What stands around the places that are aimed at: taken more often than the rest.
@@ -228,6 +135,7 @@ class Values {
     const { random, close } = this;
     if (close.regexes.length > 0 && random.oneIn(8)) return matching(random.pick(close.regexes), random);
     if (close.strings.length > 0 && random.oneIn(8)) return random.pick(close.strings);
+    if (this.told.length > 0 && random.oneIn(5)) return random.pick(this.told);
     if (this.regexes.length > 0 && random.oneIn(3)) return matching(random.pick(this.regexes), random);
     if (this.nearStrings.length > 0 && random.oneIn(2)) {
       const near = random.pick(this.nearStrings);
@@ -396,4 +304,4 @@ function key(name) {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : quote(name);
 }
 
-module.exports = { Values, byUse, guess, matching };
+module.exports = { Values, byUse, guess };

@@ -27,6 +27,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "late.cjs",
     "literal.cjs",
     "lots.cjs",
+    "matching.cjs",
     "params.cjs",
     "probes.cjs",
     "reach.cjs",

@@ -45,7 +45,7 @@ impl Source {
             round: 0,
             word: project.test_word(),
             texts: std::iter::once(text.clone())
-                .chain(project.texts(&stem_of(file)))
+                .chain(project.texts(file, &stem_of(file)))
                 .collect(),
             named: stem_of(file),
             text,

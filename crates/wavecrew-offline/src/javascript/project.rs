@@ -10,12 +10,14 @@ const DEEPEST: usize = 8;
 const MOST_FILES: usize = 5000;
 /// Texts beyond this size are no examples.
 const MOST_BYTES: u64 = 200_000;
-const MOST_TEXTS: usize = 6;
+const MOST_TEXTS: usize = 10;
 
 #[derive(Debug, Default)]
 pub struct Project {
     tests: Vec<PathBuf>,
     readme: Option<PathBuf>,
+    /// Code, and pages of documentation.
+    others: Vec<PathBuf>,
 }
 
 impl Project {
@@ -52,6 +54,8 @@ impl Project {
                 self.tests.push(path);
             } else if depth == 0 && name.eq_ignore_ascii_case("readme.md") {
                 self.readme = Some(path);
+            } else if is_script(&name) || name.ends_with(".md") {
+                self.others.push(path);
             }
         }
     }
@@ -70,12 +74,14 @@ impl Project {
         }
     }
 
-    /// Texts that may call a module: what is told to readers, and tests that name it.
-    pub fn texts(&self, stem: &str) -> Vec<String> {
+    /// Texts that may call a module: what is told to readers, and tests, pages and other code that name it.
+    pub fn texts(&self, file: &Path, stem: &str) -> Vec<String> {
+        let others = self.others.iter().filter(|path| *path != file);
         self.readme
             .iter()
             .filter_map(read)
             .chain(self.tests_of(stem).map(|(_, text)| text))
+            .chain(others.filter_map(read).filter(|text| text.contains(stem)))
             .take(MOST_TEXTS)
             .collect()
     }
@@ -94,13 +100,17 @@ fn read(path: &PathBuf) -> Option<String> {
     small.then(|| fs::read_to_string(path).ok()).flatten()
 }
 
+fn is_script(name: &str) -> bool {
+    let ending = name.rsplit('.').next().unwrap_or_default();
+    ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"].contains(&ending)
+}
+
 /// How a file says that it is a test.
 fn word_of(name: &str) -> Option<&'static str> {
-    let mut parts = name.rsplit('.');
-    let ending = parts.next()?;
-    if !["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"].contains(&ending) {
+    if !is_script(name) {
         return None;
     }
+    let mut parts = name.rsplit('.').skip(1);
     let word = parts.next()?;
     parts.next()?;
     ["spec", "test"].into_iter().find(|known| *known == word)
@@ -125,11 +135,14 @@ mod tests {
             fs::write(path, "slug('a')").unwrap();
         }
         fs::write(dir.path().join("README.md"), "slug('b')").unwrap();
+        fs::write(dir.path().join("src/slug.js"), "slug('c')").unwrap();
+        fs::write(dir.path().join("src/use.js"), "slug('d')").unwrap();
+        let own = dir.path().join("src/slug.js");
         let project = Project::read(dir.path());
         assert_eq!(project.test_word(), "spec");
-        assert_eq!(project.texts("slug").len(), 4);
+        assert_eq!(project.texts(&own, "slug").len(), 5, "all but its own");
         assert_eq!(
-            project.texts("other"),
+            project.texts(&own, "other"),
             ["slug('b')"],
             "only the README speaks to everybody"
         );

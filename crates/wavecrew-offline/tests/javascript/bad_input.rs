@@ -144,6 +144,48 @@ fn the_world_is_out_of_reach_however_it_is_imported() {
 }
 
 #[test]
+fn raw_ways_to_files_and_into_the_engine_are_refused() {
+    let source = format!(
+        "const fs = require('node:fs');\n\
+         function raw() {{ return process.binding('fs') ? 1 : 0; }}\n\
+         function linked() {{ return process._linkedBinding('x') ? 1 : 0; }}\n\
+         function sync() {{ const file = fs.openSync('escaped', 'w'); fs.closeSync(file); return 1; }}\n\
+         function counted() {{ const file = fs.openSync('escaped', fs.constants.O_CREAT | fs.constants.O_RDWR); fs.closeSync(file); return 1; }}\n\
+         function later() {{ fs.open('escaped', 'a', () => {{}}); return 1; }}\n\
+         function stream() {{ fs.createWriteStream('escaped').end('x'); return 1; }}\n\
+         function made() {{ new fs.WriteStream('escaped').end('x'); return 1; }}\n\
+         async function promised() {{ const file = await fs.promises.open('escaped', 'w'); await file.close(); return 1; }}\n\
+         function reads() {{ const file = fs.openSync('package.json', 'r'); fs.closeSync(file); return 'read'; }}\n\
+         {}module.exports = {{ raw, linked, sync, counted, later, stream, made, promised, reads, fine }};\n",
+        FINE.replace("export ", "")
+    );
+    let Some(lab) = Lab::new(&[("package.json", "{}"), ("src/raw.js", &source)]) else {
+        return;
+    };
+    for framework in [Framework::Vitest, Framework::Jest] {
+        let module = lab.write(framework, "src/raw.js");
+        for (name, reason) in [
+            ("raw", "reach into the engine"),
+            ("linked", "reach into the engine"),
+            ("sync", "write files"),
+            ("counted", "write files"),
+            ("later", "write files"),
+            ("stream", "write files"),
+            ("made", "write files"),
+            ("promised", "write files"),
+        ] {
+            leaves_out(&module, name, reason);
+        }
+        let kept = text(&module);
+        for name in ["reads", "fine"] {
+            assert!(kept.contains(&format!("describe('{name}'")), "{kept}");
+        }
+        assert!(!lab.root().join("escaped").exists());
+        std::fs::remove_dir_all(lab.root().join("tests")).unwrap();
+    }
+}
+
+#[test]
 fn changed_builtins_binary_output_and_late_errors_spare_the_others() {
     let source = format!(
         "process.stdout.write(Buffer.from([0, 255, 254, 27, 91]));\n\

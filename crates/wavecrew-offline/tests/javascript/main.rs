@@ -8,6 +8,7 @@ mod defects;
 mod installed;
 mod lab;
 mod rounds;
+mod units;
 
 use std::fs;
 

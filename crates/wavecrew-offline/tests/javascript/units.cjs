@@ -1,0 +1,126 @@
+// Parts of the helper, each by itself.
+'use strict';
+
+const assert = require('node:assert/strict');
+const { test } = require('node:test');
+const path = require('node:path');
+const vm = require('node:vm');
+
+const part = (name) => require(path.join(__dirname, '../../helpers/javascript', `${name}.cjs`));
+const { tokenise } = part('tokens');
+const { NAME, planted, sites } = part('sites');
+const { aimed } = part('aim');
+const { simpler } = part('simpler');
+const { words } = part('examples');
+const { compiling, lines, runtime } = part('faults');
+const { matching } = part('matching');
+const { recorded, passes } = part('known');
+const { lots } = part('lots');
+
+const evaluate = (list) => list.map((source) => new Function(`return (${source});`)());
+
+test('words, literals and signs', () => {
+  const text = 'a = b / 2; if (x) /a[/]b/.test(c); `x${`y`}z`; n++; 0x1f + .5 ?? q?.r';
+  assert.deepEqual(tokenise(text).map((token) => token.text), ['a', '=', 'b', '/', '2', ';', 'if', '(', 'x', ')', '/a[/]b/', '.', 'test', '(', 'c', ')', ';',
+    '`x${`y`}z`', ';', 'n', '++', ';', '0x1f', '+', '.5', '??', 'q', '?.', 'r']);
+});
+
+// The same code with faults planted: nothing changes until one is wanted.
+function loaded(text) {
+  const found = sites(text);
+  const state = runtime(found.length);
+  const context = vm.createContext({ [NAME]: state });
+  vm.runInContext(planted(text, found), context);
+  return { found, state, call: (source) => vm.runInContext(source, context) };
+}
+
+const CODE = `
+function grade(n, options) {
+  'use strict'
+  const limit = options?.limit ?? 50
+  if (!(n >= limit) || n === -1) return n < 0 && -n > 5 ? 'far' : 'low'
+  let sum = 0
+  for (let i = 0; i < n % 7; i++) sum += i * 2
+  switch (n) {
+    case 60: return 'sixty'
+    default: sum -= 1
+  }
+  const double = (x) => x * 2
+  note('seen', double(sum) + 1)
+  return typeof n === 'number' ? \`\${sum}\` : { 'a-b': 1, c: true }
+}
+const notes = []
+function note(...all) { notes.push(all) }
+`;
+
+test('a planted text does the same', () => {
+  const plain = vm.createContext({});
+  vm.runInContext(CODE, plain);
+  const { call } = loaded(CODE);
+  for (const source of ['grade(-1)', 'grade(-9)', 'grade(3)', 'grade(60)', 'grade(75)', 'grade(10, { limit: 2 })', "grade('88')", 'notes']) {
+    assert.equal(JSON.stringify(call(source)), JSON.stringify(vm.runInContext(source, plain)), source);
+  }
+});
+
+test('each fault can be wanted, and tells where it is', () => {
+  const { found, state, call } = loaded(CODE);
+  for (const [call_, line, what] of [['grade(50)', 5, '>= becomes another'], ['grade(60)', 9, "'sixty' becomes 'sixty?'"], ['grade(75)', 14, 'nothing is returned']]) {
+    const before = JSON.stringify(call(call_));
+    const site = found.find((one) => one.what === what && lines(CODE, '')(one.at) === line);
+    state.active = site.id;
+    assert.notEqual(JSON.stringify(call(call_)), before, what);
+    state.active = -1;
+  }
+});
+
+test('what does not compile is left out', () => {
+  assert.deepEqual(compiling([1, 2, 3, 4, 5], (some) => !some.includes(3)), [1, 2, 4, 5]);
+});
+
+test('inputs move to what they were compared with', () => {
+  const target = { name: 'open' };
+  const made = aimed({ target, args: ["'ab'", '3', '{ code: 7 }'], steps: [] }, [[2, 5], [7, 99], ['ab', 'key']], evaluate).map((call) => call.args);
+  for (const wanted of [["'key'", '3', '{ code: 7 }'], ["'ababa'", '3', '{ code: 7 }'], ["'ab'", '3', '{ code: 99 }'], ["'ab'", '3', '{ code: 100 }']]) {
+    assert.ok(made.some((args) => args.join() === wanted.join()), `${wanted} is not in ${made.join(' | ')}`);
+  }
+});
+
+test('plainer values come first', () => {
+  assert.deepEqual([...simpler('477419669', evaluate)].slice(0, 3), ['0', '1', '2']);
+  assert.ok([...simpler('477419669', evaluate)].includes('500000000'));
+  assert.equal([...simpler("'hello there'", evaluate)][0], "''");
+  assert.ok([...simpler("new subject.Box('abcd', 77)", evaluate)].includes("new subject.Box('', 77)"));
+  assert.deepEqual([...simpler("''", evaluate)], []);
+});
+
+test('comments and prose have words worth trying', () => {
+  assert.deepEqual(words("// ~1.2.3 becomes >=1.2.3\nf('a'); `b c`"), ['a', 'b c', '~1.2.3', '>=1.2.3']);
+});
+
+test('expressions match what is made from them', () => {
+  const random = lots(3);
+  for (const source of ['^v?(\\d{1,256})\\.(x|X|\\*)$', '^[a-f]{3}-\\w+$', '^(?:a|b)*c$']) {
+    for (let n = 0; n < 50; n += 1) assert.match(matching(source, random), new RegExp(source));
+  }
+});
+
+test('tests are recorded in place of the framework', async () => {
+  const world = {};
+  const order = [];
+  const found = recorded(world, () => {
+    world.describe('a', () => {
+      world.beforeEach(() => order.push('before'));
+      world.it('b', () => order.push('b'));
+      world.it.each([[1, 2]])('c', (one, two) => order.push(one + two));
+      world.it.skip('d', () => order.push('d'));
+    });
+    world.test('e', () => {
+      throw new Error('no');
+    });
+  });
+  assert.deepEqual(found.map(({ name }) => name), ['b', 'c', 'e']);
+  const passed = [];
+  for (const one of found) passed.push(await passes(one));
+  assert.deepEqual([passed, order], [[true, true, false], ['before', 'b', 'before', 3]]);
+  assert.equal(world.it, undefined);
+});

@@ -1,0 +1,21 @@
+//! The helper's parts by themselves, with the engine's own test runner.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::installed;
+
+#[test]
+fn parts_of_the_helper() {
+    if installed::installed().is_none() {
+        return;
+    }
+    let units = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/javascript/units.cjs");
+    let ran = Command::new("node")
+        .arg("--test")
+        .arg(units)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
+}
