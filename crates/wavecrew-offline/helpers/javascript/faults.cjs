@@ -8,6 +8,8 @@ const { WRAPPED } = require('./tokens.cjs');
 
 const MOST_SITES = 4000;
 const MOST_SEEN = 300;
+// Functions with less text may have no place for a fault.
+const SHORT = 60;
 const COMPARED = new Set(['==', '!=', '===', '!==', '<', '>', '<=', '>=']);
 
 const DO = {
@@ -107,7 +109,7 @@ class Faults {
     this.lineOf = lines(text, sourceMapURL);
     const found = sites(text).slice(0, MOST_SITES);
     if (found.length === 0) return false;
-    this.state = runtime(found.length);
+    this.state = runtime(found[found.length - 1].id + 1);
     globalThis[NAME] = this.state;
     const put = (some, dryRun) => this.cover.post('Debugger.setScriptSource', { scriptId, scriptSource: planted(text, some), dryRun }).status;
     const good = compiling(found, (some) => put(some, true) === 'Ok');
@@ -116,6 +118,15 @@ class Faults {
     this.places = good.map((site) => ({ id: site.id, at: site.at, body: site.body, line: this.lineOf(site.at), ways: /^(?:the condition|&&|\|\||\?\?|the !)/.test(site.what || '') ? 2 : 1 }));
     this.sites = good.filter((site) => site.what !== null).map((site) => ({ id: site.id, what: site.what, line: this.lineOf(site.at) }));
     return true;
+  }
+
+  // Whether the engine took the new text for all that can be called. What it did not know again goes on as before.
+  isIn(targets) {
+    const functions = targets.flatMap(({ value, kind }) => (kind === 'class' ? methods(value) : [value]));
+    return functions.every((one) => {
+      const text = Function.prototype.toString.call(one);
+      return text.includes(`${NAME}.`) || !this.text.includes(text) || text.length < SHORT;
+    });
   }
 
   clear() {
@@ -146,6 +157,12 @@ class Faults {
     }
     return this.seen;
   }
+}
+
+function methods({ prototype }) {
+  const found = Object.values(Object.getOwnPropertyDescriptors(prototype || {})).flatMap(({ value, get, set }) => [value, get, set]);
+  // Of a constructor, the text is that of the whole class.
+  return found.filter((one) => typeof one === 'function' && one !== prototype.constructor);
 }
 
 // Those of some places that compile together.

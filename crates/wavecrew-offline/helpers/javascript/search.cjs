@@ -41,7 +41,8 @@ const SEARCH_SHARE = 0.55;
 // Batches between two looks at what is open, and what others cost more than those that come near it.
 const LOOK_EVERY = 24;
 const FAR = 5;
-const KNOWN_SHARE = 0.15;
+const KNOWN_SHARE = 0.2;
+const KNOWN_MS = 2000;
 
 class Search {
   constructor(subject, plan, mended) {
@@ -100,8 +101,9 @@ class Search {
 
   // Tests of the project that pass here as well: what they reach and come by.
   async readKnown(tests) {
+    const until = used() + Math.max(KNOWN_SHARE * this.plan.budget, KNOWN_MS);
     for (const test of tests) {
-      if (this.late(KNOWN_SHARE)) break;
+      if (used() > until) break;
       this.trail({ target: { name: test.name, kind: 'function', expression: test.name }, args: [], steps: [] }, true);
       this.cover.clear();
       if (!(await passes(test))) continue;
@@ -312,7 +314,7 @@ class Search {
     try {
       for (const target of this.found) Object.assign(target, { quiet: 0, cost: 0 });
       // The engine's own counters stand in where nothing can be planted.
-      if (!this.plan.grief.plain && this.faults.plant()) {
+      if (!this.plan.grief.plain && this.faults.plant() && this.faults.isIn(this.found)) {
         this.counters.pause();
         this.cover = new Reach(this.faults);
       }

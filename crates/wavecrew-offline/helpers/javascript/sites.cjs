@@ -3,9 +3,11 @@
 // bracket at the start of a line would go on with the line before it.
 'use strict';
 
+const { anchored } = require('./anchors.cjs');
 const { ASSIGNS, CLOSERS, KEYWORDS, endsValue, expressionEnd, functions, isMember, startsValue, tokenise } = require('./tokens.cjs');
 
-const NAME = '__wavecrew_faults__';
+// As few letters as possible: there are many of it.
+const NAME = '$_f';
 const LOGIC = { '&&': 'c', '||': 'd', '??': 'e' };
 const STRENGTH = {
   '??': 1, '||': 2, '&&': 3, '|': 4, '^': 5, '&': 6, '==': 7, '!=': 7, '===': 7, '!==': 7,
@@ -19,7 +21,8 @@ class Sites {
     this.text = text;
     this.tokens = tokenise(text);
     this.found = [];
-    const bodies = functions(this.tokens, text);
+    this.bodies = functions(this.tokens, text);
+    const { bodies } = this;
     const around = [];
     let next = 0;
     this.tokens.forEach((token, at) => {
@@ -237,7 +240,7 @@ function planted(text, sites) {
   const edits = [];
   sites.forEach((site, at) => {
     if (site.what === null) {
-      edits.push({ at: site.from, to: site.from, by: `${NAME}.a(${site.id});`, rank: [1, 1, at] });
+      edits.push({ at: site.from, to: site.from, by: `\n${NAME}.a(${site.id});`, rank: [1, 1, at] });
       return;
     }
     // Of two that span the same, one with a sign in its middle is the inner one.
@@ -258,7 +261,9 @@ function planted(text, sites) {
 }
 
 function sites(text) {
-  return new Sites(text).found.map((site, id) => ({ ...site, id }));
+  const { found, bodies } = new Sites(text);
+  const all = found.map((site, id) => ({ ...site, id }));
+  return anchored(text, bodies, all, (site) => (site.what === null ? 0 : site.open(site.id).length + site.close.length));
 }
 
 module.exports = { NAME, planted, sites };

@@ -13,6 +13,7 @@ macro_rules! sources {
 
 const SOURCES: &[(&str, &str)] = sources![
     "aim.cjs",
+    "anchors.cjs",
     "builtins.cjs",
     "calls.cjs",
     "choose.cjs",
