@@ -40,7 +40,7 @@ function existing(bodies, length) {
   return found;
 }
 
-// The sites that may be changed together.
+// The sites that may be changed.
 function anchored(text, bodies, found, written) {
   const starts = lineStarts(text);
   const line = (offset) => lineOf(starts, offset);
@@ -59,26 +59,33 @@ function anchored(text, bodies, found, written) {
     if (site.what === null && held.has(line(site.from))) return lineText(line(site.from)).trimEnd().length + starts[line(site.from)] === site.from;
     return !touched(site).some((number) => held.has(number));
   });
-  return apart(free, { line, lineText, short, written, touched });
+  return inTurns(free, { lineText, short, written, touched });
 }
 
-// Drops what makes functions of one line run together with others that changed, beyond what the engine looks into.
-function apart(free, { line, lineText, short, written, touched }) {
+// Functions of one line shall not run together with others that change, beyond what the engine looks into: then some wait,
+// and are changed when the rest stands still. `waits` marks them.
+function inTurns(free, { lineText, short, written, touched }) {
   const byLine = new Map();
   for (const site of free) for (const number of new Set(touched(site))) byLine.set(number, [...(byLine.get(number) || []), site]);
-  const dropped = new Set();
+  const waiting = new Set();
+  const gone = new Set();
   let run = { last: -2, size: 0, hasShort: false };
   for (const number of [...byLine.keys()].sort((a, b) => a - b)) {
-    const size = lineText(number).length + byLine.get(number).reduce((sum, site) => sum + written(site), 0);
+    const some = byLine.get(number);
+    const size = lineText(number).length + some.reduce((sum, site) => sum + written(site), 0);
     if (number !== run.last + 1) run = { last: number - 1, size: 0, hasShort: false };
     if (run.size + size > MOST_CHANGED && (run.hasShort || short.has(number))) {
-      for (const site of byLine.get(number)) dropped.add(site);
+      for (const site of some) (size > MOST_CHANGED && short.has(number) ? gone : waiting).add(site);
       run = { last: -2, size: 0, hasShort: false };
       continue;
     }
     run = { last: number, size: run.size + size, hasShort: run.hasShort || short.has(number) };
   }
-  return free.filter((site) => !dropped.has(site) && line(site.at) >= 0);
+  return free.filter((site) => !gone.has(site)).map((site) => ({ ...site, waits: waiting.has(site) }));
 }
 
-module.exports = { anchored };
+function isForeign(text, [from]) {
+  return FOREIGN.test(text.slice(text.lastIndexOf('\n', from) + 1, from + 1));
+}
+
+module.exports = { anchored, existing, isForeign };

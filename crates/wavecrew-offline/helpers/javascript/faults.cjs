@@ -107,13 +107,17 @@ class Faults {
 
   replace({ scriptId, sourceMapURL }, text) {
     this.lineOf = lines(text, sourceMapURL);
-    const found = sites(text).slice(0, MOST_SITES);
+    const { found: all, whole } = sites(text);
+    const found = all.slice(0, MOST_SITES);
+    this.whole = whole && found.length === all.length;
     if (found.length === 0) return false;
     this.state = runtime(found[found.length - 1].id + 1);
     globalThis[NAME] = this.state;
     const put = (some, dryRun) => this.cover.post('Debugger.setScriptSource', { scriptId, scriptSource: planted(text, some), dryRun }).status;
     const good = compiling(found, (some) => put(some, true) === 'Ok');
-    if (put(good, false) !== 'Ok') return false;
+    const first = good.filter((site) => !site.waits);
+    if (put(first, false) !== 'Ok' || (first.length < good.length && put(good, false) !== 'Ok')) return false;
+    this.whole = this.whole && good.length === found.length;
     this.text = text;
     this.places = good.map((site) => ({ id: site.id, at: site.at, body: site.body, line: this.lineOf(site.at), ways: /^(?:the condition|&&|\|\||\?\?|the !)/.test(site.what || '') ? 2 : 1 }));
     this.sites = good.filter((site) => site.what !== null).map((site) => ({ id: site.id, what: site.what, line: this.lineOf(site.at) }));
@@ -122,6 +126,7 @@ class Faults {
 
   // Whether the engine took the new text for all that can be called. What it did not know again goes on as before.
   isIn(targets) {
+    if (!this.whole) return false;
     const functions = targets.flatMap(({ value, kind }) => (kind === 'class' ? methods(value) : [value]));
     return functions.every((one) => {
       const text = Function.prototype.toString.call(one);

@@ -13,8 +13,10 @@ class Reach {
     this.faults.clear();
   }
 
-  look() {
+  // Of a function without any place, it counts that it was called.
+  look(name) {
     const ways = this.faults.ways();
+    if (ways.length === 0 && name) ways.push(name);
     this.faults.clear();
     return { path: ways.join('.'), ways };
   }
@@ -61,7 +63,7 @@ class Reach {
 
   // Whether a call comes near what is open: into the same function.
   isNear({ ways }, { bodies }) {
-    return ways.some((way) => bodies.has(this.bodyOf.get(way >> 1)));
+    return ways.some((way) => typeof way === 'number' && bodies.has(this.bodyOf.get(way >> 1)));
   }
 }
 

@@ -157,7 +157,7 @@ class Search {
       }
       const reached = [];
       this.cover.clear();
-      const outcomes = many(rest, this.evaluator, (call) => this.trail(call), () => reached.push(this.cover.look()));
+      const outcomes = many(rest, this.evaluator, (call) => this.trail(call), (call) => reached.push(this.cover.look(call.target.name)));
       const promised = outcomes.findIndex((outcome) => outcome && outcome.promise);
       const good = promised < 0 ? outcomes.length : promised;
       for (let at = 0; at < good; at += 1) found.push({ call: rest[at], outcome: outcomes[at], reached: reached[at] });
@@ -171,12 +171,13 @@ class Search {
 
   // What does not end takes its time from the others, but not too much of it.
   async alone(call) {
+    const { target } = call;
     this.trail(call);
     this.cover.clear();
     const began = used();
     const outcome = await once(call, this.evaluator);
-    if (outcome && outcome.result && outcome.result.kind === 'hangs') this.lost = Math.min(this.lost + 2 * (used() - began), this.plan.budget / 2);
-    return { call, outcome, reached: this.cover.look() };
+    if (outcome && outcome.result && outcome.result.kind === 'hangs') this.lost = Math.min(this.lost + 2 * (used() - began), this.plan.budget);
+    return { call, outcome, reached: this.cover.look(target.name) };
   }
 
   // Keeps what reached something new or shows another result on a known path; whether it did.
@@ -236,7 +237,7 @@ class Search {
     const outcomes = many(calls, this.evaluator, (call) => this.trail(call));
     outcomes.forEach((outcome, at) => noteLost(this, calls[at], outcome));
     let worth = [];
-    if (target.promises || this.cover.isNew(this.cover.look())) worth = calls.slice(0, outcomes.length);
+    if (target.promises || this.cover.isNew(this.cover.look(target.name))) worth = calls.slice(0, outcomes.length);
     else if (this.cases.get(target.name).length < MOST_CASES) worth = calls.filter((_, index) => this.promising(target, outcomes[index]));
     // The one that did not end in time, if it does not by itself, either.
     if (outcomes.length < calls.length) worth.push({ ...calls[outcomes.length], slow: true });

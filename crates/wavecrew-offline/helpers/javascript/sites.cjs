@@ -3,7 +3,7 @@
 // bracket at the start of a line would go on with the line before it.
 'use strict';
 
-const { anchored } = require('./anchors.cjs');
+const { anchored, existing, isForeign } = require('./anchors.cjs');
 const { ASSIGNS, CLOSERS, KEYWORDS, endsValue, expressionEnd, functions, isMember, startsValue, tokenise } = require('./tokens.cjs');
 
 // As few letters as possible: there are many of it.
@@ -263,7 +263,11 @@ function planted(text, sites) {
 function sites(text) {
   const { found, bodies } = new Sites(text);
   const all = found.map((site, id) => ({ ...site, id }));
-  return anchored(text, bodies, all, (site) => (site.what === null ? 0 : site.open(site.id).length + site.close.length));
+  const kept = anchored(text, bodies, all, (site) => (site.what === null ? 0 : site.open(site.id).length + site.close.length));
+  const within = ([from, to]) => (site) => site.at >= from && site.at < to;
+  // Whether each function that exists has its places.
+  const whole = existing(bodies, text.length).every((body) => !all.some(within(body)) || kept.some(within(body)) || isForeign(text, body));
+  return { found: kept, whole };
 }
 
 module.exports = { NAME, planted, sites };

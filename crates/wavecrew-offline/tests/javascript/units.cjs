@@ -27,7 +27,7 @@ test('words, literals and signs', () => {
 
 // The same code with faults planted: nothing changes until one is wanted.
 function loaded(text) {
-  const found = sites(text);
+  const { found } = sites(text);
   const state = runtime(found[found.length - 1].id + 1);
   const context = vm.createContext({ [NAME]: state });
   vm.runInContext(planted(text, found), context);
