@@ -17,6 +17,7 @@ const INVERSE = [
 const LOST = /cannot (read|set) properties|is not a function|is not iterable|cannot convert|cannot destructure|cannot access/i;
 const MOST_PER_TARGET = 2;
 const MOST_PLAINER = 12;
+const MOST_TRIPS = 60;
 // Input beyond this may just take long.
 const LARGE = 10000;
 
@@ -128,30 +129,54 @@ function isInverse(one, other) {
   return INVERSE.some(([a, b]) => (swap(one, a, b) === other && one !== swap(one, a, b)) || (swap(one, b, a) === other && one !== swap(one, b, a)));
 }
 
+// There and back again: nothing where that says nothing, else whether it came back.
+async function trip(search, there, back, source) {
+  const first = await tried(search, { target: there, args: [source], steps: [] });
+  const was = literal(valueOf(search, source));
+  if (!first || !first.result || first.result.kind !== 'value' || was === null || was === 'undefined') return null;
+  const second = await tried(search, { target: back, args: [first.result.text], steps: [] });
+  if (!second || !second.result) return null;
+  return { source, was, second, same: second.result.kind === 'value' && second.result.text === was };
+}
+
 async function roundTrip(search, there, back) {
   const failures = [];
   let successes = 0;
   const known = search.cases.get(there.name).filter((found) => found.args.length === 1 && found.outcome.result.kind === 'value');
   const fresh = Array.from({ length: 60 }, () => search.made.fresh(there)).filter((call) => call.args.length === 1 && !search.skip.has(search.label(call)));
-  for (const call of [...known, ...fresh]) {
-    const [param] = there.params;
-    if (param.typed && !isOf(valueOf(search, call.args[0]), param.type)) continue;
-    const first = await tried(search, call);
-    const was = literal(valueOf(search, call.args[0]));
-    if (!first || !first.result || first.result.kind !== 'value' || was === null || was === 'undefined') continue;
-    const second = await tried(search, { target: back, args: [first.result.text], steps: [] });
-    if (!second || !second.result) continue;
-    if (second.result.kind === 'value' && second.result.text === was) successes += 1;
-    else failures.push({ call, second, was });
+  const [param] = there.params;
+  const fits = (source) => !param.typed || isOf(valueOf(search, source), param.type);
+  for (const { args: [source] } of [...known, ...fresh]) {
+    const found = fits(source) ? await trip(search, there, back, source) : null;
+    if (found === null) continue;
+    if (found.same) successes += 1;
+    else failures.push(found);
   }
   // Where hardly anything comes back, the names were a coincidence.
   if (failures.length === 0 || successes < Math.max(3, failures.length)) return false;
   failures.sort((a, b) => a.was.length - b.was.length);
-  const { call, second, was } = failures[0];
-  const check = `${back.expression}(${there.expression}(${call.args[0]}))`;
+  const { source, was, second } = await plainestTrip(search, there, back, failures[0], fits);
+  const check = `${back.expression}(${there.expression}(${source}))`;
   const came = second.result.kind === 'value' ? second.result.text : 'an error';
-  add(search, { call: { target: there, args: call.args, steps: [] }, kind: 'round trip', what: `it comes back as ${came}, not as ${was}`, expected: was, check });
+  add(search, { call: { target: there, args: [source], steps: [] }, kind: 'round trip', what: `it comes back as ${came}, not as ${was}`, expected: was, check });
   return true;
+}
+
+async function plainestTrip(search, there, back, failure, fits) {
+  let best = failure;
+  for (let left = MOST_TRIPS, again = true; again && left > 0;) {
+    again = false;
+    for (const { args: [source] } of search.made.plainer({ target: there, args: [best.source], steps: [] }, (sources) => search.evaluator.of(sources))) {
+      if ((left -= 1) < 0) break;
+      const found = source !== undefined && fits(source) ? await trip(search, there, back, source) : null;
+      if (found !== null && !found.same) {
+        best = found;
+        again = true;
+        break;
+      }
+    }
+  }
+  return best;
 }
 
 function valueOf(search, source) {

@@ -96,6 +96,7 @@ class Faults {
       const texts = scripts.map(({ scriptId }) => this.cover.post('Debugger.getScriptSource', { scriptId }).scriptSource);
       const wrapped = texts.findIndex((text) => WRAPPED.test(text));
       const at = wrapped >= 0 ? wrapped : scripts.length - 1;
+      this.scripts = new Set(scripts.map(({ scriptId }) => scriptId));
       return at >= 0 && this.replace(scripts[at], texts[at]);
     } catch {
       return false;
@@ -132,6 +133,13 @@ class Faults {
       const text = Function.prototype.toString.call(one);
       return text.includes(`${NAME}.`) || !this.text.includes(text) || text.length < SHORT;
     });
+  }
+
+  // Whether something of the old text ran after all.
+  hasStrays() {
+    const { result } = this.cover.post('Profiler.takePreciseCoverage');
+    return result.some(({ scriptId, url, functions }) => this.cover.isSubject(url) && !this.scripts.has(scriptId)
+      && functions.some(({ functionName, ranges }) => functionName !== '' && ranges[0].count > 0));
   }
 
   clear() {

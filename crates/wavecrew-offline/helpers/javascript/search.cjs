@@ -34,6 +34,7 @@ const QUIET = 6000;
 // What a call that overflows or hangs costs, in calls.
 const OVERFLOW_COST = 30;
 const HANG_COST = 3000;
+const SLOW_COST = 600;
 const MOST_HANGS = 3;
 const BUSY_FACTOR = 10;
 // The rest is for faults, and for plainer inputs.
@@ -176,7 +177,7 @@ class Search {
     this.cover.clear();
     const began = used();
     const outcome = await once(call, this.evaluator);
-    if (outcome && outcome.result && outcome.result.kind === 'hangs') this.lost = Math.min(this.lost + 2 * (used() - began), this.plan.budget);
+    if (call.slow) this.lost = Math.min(this.lost + 2 * (used() - began), this.plan.budget);
     return { call, outcome, reached: this.cover.look(target.name) };
   }
 
@@ -240,7 +241,10 @@ class Search {
     if (target.promises || this.cover.isNew(this.cover.look(target.name))) worth = calls.slice(0, outcomes.length);
     else if (this.cases.get(target.name).length < MOST_CASES) worth = calls.filter((_, index) => this.promising(target, outcomes[index]));
     // The one that did not end in time, if it does not by itself, either.
-    if (outcomes.length < calls.length) worth.push({ ...calls[outcomes.length], slow: true });
+    if (outcomes.length < calls.length) {
+      worth.push({ ...calls[outcomes.length], slow: true });
+      target.cost += SLOW_COST;
+    }
     return this.each(worth);
   }
 
@@ -293,8 +297,28 @@ class Search {
     for (const close of this.focus.near.values()) if (this.leads.length < BATCH) this.leads.push(this.random.pick(close));
   }
 
+  async start(tests) {
+    this.tests = tests;
+    this.cases = new Map(this.found.map((target) => [target.name, []]));
+    this.paths.clear();
+    this.known = [];
+    this.leads = [];
+    for (const target of this.found) Object.assign(target, { quiet: 0, cost: 0 });
+    await this.readKnown(tests);
+    await this.tryExamples();
+  }
+
+  // Where parts of the module were not replaced, the engine's own counters know better; else they only take time.
+  async settleCover() {
+    if (this.faults.hasStrays()) {
+      this.cover = this.counters;
+      await this.start(this.tests);
+    } else this.counters.pause();
+  }
+
   async explore() {
     for (let batches = 0; !this.late(SEARCH_SHARE); batches += 1) {
+      if (batches === LOOK_EVERY && this.cover !== this.counters) await this.settleCover();
       if (batches % LOOK_EVERY === 0) this.look();
       if (this.leads.length > 0 && (await this.follow()) > 0) continue;
       // What hangs is tried less and less; what is forbidden, not again.
@@ -313,14 +337,9 @@ class Search {
   async run(tests) {
     const open = hush();
     try {
-      for (const target of this.found) Object.assign(target, { quiet: 0, cost: 0 });
       // The engine's own counters stand in where nothing can be planted.
-      if (!this.plan.grief.plain && this.faults.plant() && this.faults.isIn(this.found)) {
-        this.counters.pause();
-        this.cover = new Reach(this.faults);
-      }
-      await this.readKnown(tests);
-      await this.tryExamples();
+      if (!this.plan.grief.plain && this.faults.plant() && this.faults.isIn(this.found)) this.cover = new Reach(this.faults);
+      await this.start(tests);
       await this.explore();
       const before = used();
       await suspects(this);

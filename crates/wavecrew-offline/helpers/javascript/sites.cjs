@@ -265,8 +265,9 @@ function sites(text) {
   const all = found.map((site, id) => ({ ...site, id }));
   const kept = anchored(text, bodies, all, (site) => (site.what === null ? 0 : site.open(site.id).length + site.close.length));
   const within = ([from, to]) => (site) => site.at >= from && site.at < to;
+  const there = existing(bodies, text.length);
   // Whether each function that exists has its places.
-  const whole = existing(bodies, text.length).every((body) => !all.some(within(body)) || kept.some(within(body)) || isForeign(text, body));
+  const whole = there.every((body) => !all.some(within(body)) || kept.some(within(body)) || isForeign(text, body));
   return { found: kept, whole };
 }
 

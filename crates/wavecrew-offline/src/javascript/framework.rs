@@ -138,12 +138,12 @@ impl Runner {
         report: Option<&Path>,
     ) -> Result<Ran, OfflineError> {
         let mut laid = Laid::in_folder(folder)?;
-        let test = folder.join(name);
-        laid.file(&test, text)?;
+        let path = folder.join(name);
+        laid.file(&path, text)?;
         for (name, text) in beside {
             laid.file(&folder.join(name), text)?;
         }
-        let mut command = self.command(&test, report);
+        let mut command = self.command(&path, report);
         command
             .env("TZ", zone)
             .env("CI", "1")

@@ -33,11 +33,22 @@ pub struct Known {
 
 pub fn known(request: &Request, project: &Project, source: &Source) -> Vec<Known> {
     let mut found = Vec::new();
-    let same = |a: &Path, b: &Path| a.canonicalize().ok().zip(b.canonicalize().ok()).is_some_and(|(a, b)| a == b);
+    let same = |a: &Path, b: &Path| {
+        a.canonicalize()
+            .ok()
+            .zip(b.canonicalize().ok())
+            .is_some_and(|(a, b)| a == b)
+    };
     let inside = same(&request.layer_folder, &source.laid);
     for (number, (path, text)) in source.earlier(&request.layer_folder).into_iter().enumerate() {
         let (import_path, laid) = if inside {
-            (import_path(&source.laid, &source.laid.join(path.file_name().unwrap_or_default())), None)
+            (
+                import_path(
+                    &source.laid,
+                    &source.laid.join(path.file_name().unwrap_or_default()),
+                ),
+                None,
+            )
         } else {
             let name = source.known_name(number);
             (format!("./{name}"), Some((name, text)))
@@ -45,7 +56,9 @@ pub fn known(request: &Request, project: &Project, source: &Source) -> Vec<Known
         found.push(Known { import_path, laid });
     }
     for (path, text) in project.tests_of(&source.named) {
-        let ours = inside && path.parent().is_some_and(|folder| same(folder, &source.laid)) && source.is_earlier(path);
+        let ours = inside
+            && path.parent().is_some_and(|folder| same(folder, &source.laid))
+            && source.is_earlier(path);
         if !ours && !APART.iter().any(|word| text.contains(word)) {
             found.push(Known {
                 import_path: whole_path(&source.laid, path),

@@ -1,7 +1,9 @@
 //! JavaScript and TypeScript: the search runs as a test of the project's own framework, so that modules load as they do in
 //! its tests. The helper is JavaScript source in `helpers/javascript`, carried in this binary.
 
+mod file;
 mod framework;
+mod grief;
 mod helper;
 mod known;
 mod module;
@@ -11,17 +13,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use wavecrew_syntax::{Language, outline};
 
 use crate::{Defect, LeftOut, Module, Mutants, OfflineError, Progress, Request, Written, modules};
+use file::{Test, text};
 use framework::{Death, Ended, Laid, Last, Limit, Runner, Trouble};
+use grief::Grief;
 use known::{Known, known};
 use module::Source;
 use project::Project;
 
-/// Inputs that never come back are left out, and the search starts again, so often.
-const RESTARTS: usize = 6;
 /// Told of the faults that no test notices.
 const MOST_SURVIVORS: usize = 40;
 /// What a framework may take to start and to end on a machine that has other things to do.
@@ -48,13 +50,6 @@ struct Found {
     known: usize,
 }
 
-#[derive(Debug, Clone, Deserialize)]
-struct Test {
-    group: String,
-    title: String,
-    text: String,
-}
-
 #[derive(Debug, Deserialize)]
 struct Suspect {
     kind: String,
@@ -63,78 +58,6 @@ struct Suspect {
     line: u32,
     /// A test that fails until it is mended.
     test: String,
-}
-
-/// What earlier searches of a module came to grief with.
-#[derive(Debug, Default, Serialize)]
-struct Grief {
-    /// Calls that are not tried again.
-    skip: Vec<String>,
-    /// Functions and classes that are not called at all.
-    avoid: Vec<String>,
-    /// Calls that a person should know of.
-    ended: Vec<EndedCall>,
-    /// Faults are not planted: one ended the search.
-    plain: bool,
-    /// Tests that are there are not run: one ended the search.
-    #[serde(skip)]
-    alone: bool,
-    /// What ended the process once.
-    #[serde(skip)]
-    dead: Vec<String>,
-    #[serde(skip)]
-    left_out: Vec<LeftOut>,
-}
-
-#[derive(Debug, Serialize)]
-struct EndedCall {
-    #[serde(flatten)]
-    last: Last,
-    kind: &'static str,
-    what: String,
-}
-
-impl Grief {
-    /// Takes what went wrong, so that another search can go on without it; gives it back where none can.
-    fn take(&mut self, trouble: Trouble) -> Result<(), Trouble> {
-        let last = match &trouble {
-            Trouble::Hung(last) | Trouble::Died { last, .. } => last.clone(),
-            Trouble::HungLoading | Trouble::Failed(_) if self.alone => return Err(trouble),
-            // It may have been one of the tests that are there.
-            Trouble::HungLoading | Trouble::Failed(_) => {
-                self.alone = true;
-                return Ok(());
-            }
-        };
-        if last.fault && !self.plain {
-            self.plain = true;
-            self.alone = true;
-            return Ok(());
-        }
-        if self.skip.len() >= RESTARTS || self.skip.contains(&last.text) {
-            return Err(trouble);
-        }
-        self.skip.push(last.text.clone());
-        let (what, why) = (last.target.clone(), trouble.to_string());
-        self.left_out.push(LeftOut { what, why });
-        match trouble {
-            Trouble::Hung(last) => self.end(last, "does not end", "no answer in time".to_owned()),
-            Trouble::Died {
-                last,
-                why: Death::Memory(what),
-            } => self.end(last, "runs out of memory", what),
-            // Once may be about the input.
-            Trouble::Died { last, .. } if self.dead.contains(&last.target) => self.avoid.push(last.target),
-            Trouble::Died { last, .. } => self.dead.push(last.target),
-            Trouble::HungLoading | Trouble::Failed(_) => {}
-        }
-        Ok(())
-    }
-
-    fn end(&mut self, last: Last, kind: &'static str, what: String) {
-        self.avoid.push(last.target.clone());
-        self.ended.push(EndedCall { last, kind, what });
-    }
 }
 
 pub fn generate(request: &Request, progress: &mut dyn FnMut(Progress)) -> Result<Vec<Module>, OfflineError> {
@@ -163,10 +86,8 @@ fn search(
     source: &Source,
     known: &[Known],
 ) -> Result<Module, OfflineError> {
-    let mut grief = Grief {
-        alone: known.is_empty(),
-        ..Grief::default()
-    };
+    let mut grief = Grief::default();
+    grief.alone = known.is_empty();
     let found = loop {
         let known = if grief.alone { &[] } else { known };
         match look(request, runner, helper, source, known, &grief)? {
@@ -351,60 +272,18 @@ fn confirmed(
             clock: request.budget_per_module * BUSY_FACTOR + AROUND,
             trail: None,
         };
-        runner.run(&source.laid, (&name, &body), &[], zone, &limit, Some(report.path()))?;
+        runner.run(
+            &source.laid,
+            (&name, &body),
+            &[],
+            zone,
+            &limit,
+            Some(report.path()),
+        )?;
         let passed = framework::passed(report.path());
         kept.retain(|test| passed.contains(&format!("{} {}", test.group, test.title)));
     }
     Ok(kept)
-}
-
-/// The test file: one group per thing that is called.
-fn text(top: &[String], tests: &[Test]) -> String {
-    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
-    for test in tests {
-        match groups.iter_mut().find(|(name, _)| *name == test.group) {
-            Some((_, bodies)) => bodies.push(&test.text),
-            None => groups.push((&test.group, vec![&test.text])),
-        }
-    }
-    let blocks: Vec<String> = groups
-        .iter()
-        .map(|(name, bodies)| format!("describe('{name}', () => {{\n{}\n}});", bodies.join("\n\n")))
-        .collect();
-    let blocks = blocks.join("\n\n");
-    let top: Vec<String> = top.iter().filter_map(|line| needed(line, &blocks)).collect();
-    format!("{}\n\n{blocks}\n", top.join("\n"))
-}
-
-/// A line of imports without the names that no test mentions; nothing where none is left.
-fn needed(line: &str, body: &str) -> Option<String> {
-    let whole = || Some(line.to_owned());
-    let framework = ["'vitest';", "'@jest/globals';"];
-    let (Some(open), Some(close)) = (line.find("{ "), line.find(" }")) else {
-        return whole();
-    };
-    if line.starts_with("//") || framework.iter().any(|name| line.ends_with(name)) {
-        return whole();
-    }
-    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
-    let mentioned = |name: &str| {
-        body.match_indices(name)
-            .any(|(at, _)| !body[..at].ends_with(is_part) && !body[at + name.len()..].starts_with(is_part))
-    };
-    let kept: Vec<&str> = line[open + 2..close]
-        .split(", ")
-        .filter(|name| mentioned(name))
-        .collect();
-    match (kept.is_empty(), line[..open].strip_suffix(", ")) {
-        (false, _) => Some(format!(
-            "{}{{ {} }}{}",
-            &line[..open],
-            kept.join(", "),
-            &line[close + 2..]
-        )),
-        (true, Some(default)) => Some(format!("{default}{}", &line[close + 2..])),
-        (true, None) => None,
-    }
 }
 
 fn left_out(file: &Path, why: String) -> Module {
@@ -415,33 +294,5 @@ fn left_out(file: &Path, why: String) -> Module {
             why,
         }],
         ..Module::default()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn imports_name_what_tests_mention() {
-        let body = "expect(pad('x')).toBe(padded);";
-        for (line, left) in [
-            (
-                "import { describe, expect, it } from 'vitest';",
-                Some("import { describe, expect, it } from 'vitest';"),
-            ),
-            (
-                "import { pad, trim } from '../src/a';",
-                Some("import { pad } from '../src/a';"),
-            ),
-            (
-                "import a, { trim } from '../src/a';",
-                Some("import a from '../src/a';"),
-            ),
-            ("const { trim } = require('../src/a');", None),
-            ("// Records { what } it does", Some("// Records { what } it does")),
-        ] {
-            assert_eq!(needed(line, body).as_deref(), left);
-        }
     }
 }

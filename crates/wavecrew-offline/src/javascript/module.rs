@@ -168,7 +168,8 @@ impl Source {
         let helper = quoted(&helper::home(folder).join("search.cjs").to_string_lossy());
         let (module, plan) = (quoted(&self.import_path), quoted(&plan.to_string_lossy()));
         let load = |how: &str| {
-            let one = |known: &Known| format!("try {{ {how}({}); }} catch {{}}\n", quoted(&known.import_path));
+            let one =
+                |known: &Known| format!("try {{ {how}({}); }} catch {{}}\n", quoted(&known.import_path));
             known.iter().map(one).collect::<String>()
         };
         match runner {

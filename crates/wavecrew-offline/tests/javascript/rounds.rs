@@ -52,7 +52,10 @@ fn a_later_round_reaches_what_is_open_and_writes_nothing_else() {
     let round = open(&lab, "src/door.js", &[(5, 5)], &[]);
     let second = lab.write_again(Framework::Vitest, "src/door.js", Some(round.clone()));
     let written = text(&second);
-    assert!(second.written[0].path.ends_with("tests/door-2.test.js"), "{second:?}");
+    assert!(
+        second.written[0].path.ends_with("tests/door-2.test.js"),
+        "{second:?}"
+    );
     assert!(written.contains("toBe('vault')"), "{written}");
     for known in ["toBe('high')", "toBe('low')", "toBe('no code')"] {
         assert!(!written.contains(known), "{known} is there already:\n{written}");
@@ -83,7 +86,10 @@ fn faults_that_nobody_notices_are_aimed_at() {
     let round = open(&lab, "lib/fee.js", &[], &[2]);
     let module = lab.write_again(Framework::Jest, "lib/fee.js", Some(round));
     let written = text(&module);
-    assert!(written.contains("fee(18)") || written.contains("fee(17)"), "{written}");
+    assert!(
+        written.contains("fee(18)") || written.contains("fee(17)"),
+        "{written}"
+    );
     assert!(
         !written.contains("label("),
         "line 6 was not asked for:\n{written}"
@@ -99,7 +105,10 @@ fn a_second_run_writes_nothing_twice() {
         return;
     };
     let first = lab.write(Framework::Vitest, "src/sign.ts");
-    assert!(first.mutants.is_some_and(|mutants| mutants.survived == 0), "{first:?}");
+    assert!(
+        first.mutants.is_some_and(|mutants| mutants.survived == 0),
+        "{first:?}"
+    );
     // As somebody has taken them over.
     fs::create_dir(lab.root().join("checks")).unwrap();
     let kept = lab.root().join("checks/sign.test.ts");
