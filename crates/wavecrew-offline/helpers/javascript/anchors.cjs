@@ -1,5 +1,5 @@
 // Which places of a script can be changed so that the engine still knows its functions: it compares both texts line by line,
-// and what is longer than it looks into has to begin and end on lines that stay as they are.
+// and what is longer than it looks into has to begin and end on lines that stay as they are, with as many lines between.
 'use strict';
 
 // What the engine compares word by word, with some room.
@@ -53,12 +53,7 @@ function anchored(text, bodies, found, written) {
     else held.add(first).add(last);
   }
   const touched = (site) => [site.from, site.to, ...(site.middle ? [site.middle.start] : [])].map((offset) => line(offset));
-  const free = found.filter((site) => {
-    if (FOREIGN.test(lineText(line(site.at)))) return false;
-    // Behind the head of a function, on a line of its own.
-    if (site.what === null && held.has(line(site.from))) return lineText(line(site.from)).trimEnd().length + starts[line(site.from)] === site.from;
-    return !touched(site).some((number) => held.has(number));
-  });
+  const free = found.filter((site) => !FOREIGN.test(lineText(line(site.at))) && !touched(site).some((number) => held.has(number)));
   return inTurns(free, { lineText, short, written, touched });
 }
 

@@ -15,6 +15,7 @@ const MOST_KNOWN = 40;
 const BATCH = 32;
 const MOST_QUIET = 40;
 const FEW = 8;
+const PER_PATH = 4;
 const MOST_PLAINER = 12;
 const AIM_SHARE = 0.85;
 
@@ -61,7 +62,18 @@ class Choice {
     const first = chosen(this.pool);
     // What came last may do what those before it did.
     this.kept = chosen([...first].reverse()).reverse();
-    for (const found of this.kept) found.covers = true;
+    // Where not all faults could be planted, a few more of each path stand in for them.
+    if (this.search.cover === this.search.counters && this.search.known.length === 0) this.kept = this.several();
+  }
+
+  several() {
+    const counts = new Map();
+    return this.pool.filter((found) => {
+      const key = `${found.target.name}\n${found.path}`;
+      const count = (counts.get(key) || 0) + 1;
+      counts.set(key, count);
+      return this.kept.includes(found) || (count <= PER_PATH && found.outcome.result.kind !== 'throws');
+    });
   }
 
   // What a test of this case would say.

@@ -240,7 +240,7 @@ function planted(text, sites) {
   const edits = [];
   sites.forEach((site, at) => {
     if (site.what === null) {
-      edits.push({ at: site.from, to: site.from, by: `\n${NAME}.a(${site.id});`, rank: [1, 1, at] });
+      edits.push({ at: site.from, to: site.from, by: `${NAME}.a(${site.id});`, rank: [1, 1, at] });
       return;
     }
     // Of two that span the same, one with a sign in its middle is the inner one.
