@@ -46,6 +46,18 @@ fn a_plan_refuses_the_settings_that_a_run_refuses() {
 }
 
 #[test]
+fn an_agent_that_is_given_as_nothing_is_refused_before_there_is_a_session() {
+    let project = Project::new();
+    fs::write(project.path().join("tasks.csv"), "id,description\nA,a\n").unwrap();
+    for agent in ["", " "] {
+        project
+            .run(&["run", "tasks.csv", "--agent", agent])
+            .refused(2, &["is not an agent", "agents by name: codex"]);
+    }
+    assert!(!project.path().join(".workflow").exists());
+}
+
+#[test]
 fn teams_are_listed_with_the_project_s_own() {
     let project = Project::new();
     let folder = project.path().join(".wavecrew/teams");
