@@ -117,7 +117,10 @@ fn only_a_line_that_says_just_none_says_that_there_are_no_findings() {
         ("—", true),
         ("### High\nNone.\n### Low\nNo findings.", true),
         ("", false),
-        ("None of the checks failed to find a problem: a.py is wrong.", false),
+        (
+            "None of the checks failed to find a problem: a.py is wrong.",
+            false,
+        ),
         ("None\nof these works: a.py", false),
         ("None.\n\nBut a.py:12 is wrong.", false),
         ("Nothing works", false),
