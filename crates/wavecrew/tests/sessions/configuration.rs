@@ -58,6 +58,22 @@ fn an_agent_that_is_given_as_nothing_is_refused_before_there_is_a_session() {
 }
 
 #[test]
+fn times_that_no_clock_can_count_are_refused() {
+    let project = Project::new();
+    fs::write(project.path().join("a.py"), "x = 1\n").unwrap();
+    let longest = u64::MAX.to_string();
+    for words in [
+        ["measure", "--timeout"],
+        ["testing", "--test-timeout"],
+        ["testing", "--offline-budget"],
+    ] {
+        project
+            .run(&[&words[..], &[&longest]].concat())
+            .refused(2, &[words[1], "is not in 1..=31536000"]);
+    }
+}
+
+#[test]
 fn teams_are_listed_with_the_project_s_own() {
     let project = Project::new();
     let folder = project.path().join(".wavecrew/teams");
