@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 /// Whoever was there this long was well.
-const STEADY: Duration = Duration::from_secs(60);
+const STEADY: Duration = Duration::from_mins(1);
 /// Losses in a row after which there is no other try.
 const MOST: u32 = 6;
 /// Before the first try; each further one waits twice as long.
