@@ -46,6 +46,11 @@ fn fixtures_and_files_of_the_helper() {
 }
 
 #[test]
+fn suspected_defects_of_the_helper() {
+    helper_tests("test_suspects.py", "test");
+}
+
+#[test]
 fn whole_modules_through_the_helper() {
     helper_tests(
         "test_end_to_end.py",

@@ -8,6 +8,7 @@ mod defects;
 mod installed;
 mod lab;
 mod rounds;
+mod settings;
 mod units;
 
 use std::fs;

@@ -9,6 +9,7 @@ import types
 
 from . import closures, files, observe, sandbox
 from .cases import method_call
+from .words import LONGEST
 
 MOST_ITEMS = 30
 MOST_OUTPUT = 4000
@@ -61,14 +62,14 @@ class Setup(Exception):
 
 
 class Runner:
-    def __init__(self, names, guard, tracer, targets, project_paths, seeded, fixtures):
+    def __init__(self, names, guard, tracer, targets, project_paths, seeded, fixtures, rounds=False):
         self.names = names
         self.namespace = names.namespace
         self.guard = guard
         self.tracer = tracer
         self.targets = targets
         self.paths = frozenset(project_paths)
-        self.facts = observe.Facts(names.name_of)
+        self.facts = observe.Facts(names.name_of, rounds)
         self.seeded = seeded
         self.fixtures = fixtures
         self.code = {}
@@ -251,8 +252,8 @@ class Runner:
         if explicit:
             try:
                 text = str(error)
-                if 0 < len(text) < 200 and not any(part in text for part in (" at 0x", "\n", self.guard.folder[:-1])):
-                    message = text
+                if not any(part in text for part in (" at 0x", self.guard.folder[:-1])):
+                    message = text[:LONGEST]
             except Exception:
                 pass
         outcome = Outcome("raises", (("raises", name, message),), wrap)
@@ -343,6 +344,28 @@ def _raise_lines(path):
     except (OSError, SyntaxError, ValueError):
         return lines
     for node in ast.walk(tree):
-        if isinstance(node, ast.Raise):
-            lines.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            lines.update(*map(_lines_of, _demands(node)))
+        elif isinstance(node, ast.Raise):
+            lines.update(_lines_of(node))
     return lines
+
+
+def _lines_of(node):
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
+
+
+def _demands(function):
+    """Assertions that a function begins with, about what it was given: they tell the caller off. Others, about what came of
+    it, say that the code lost its way."""
+    given = {arg.arg for arg in function.args.posonlyargs + function.args.args + function.args.kwonlyargs}
+    for statement in function.body:
+        if isinstance(statement, ast.Assert):
+            if given & {node.id for node in ast.walk(statement.test) if isinstance(node, ast.Name)}:
+                yield statement
+        elif not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant) or _refuses(statement)):
+            return
+
+
+def _refuses(statement):
+    return isinstance(statement, ast.If) and isinstance(statement.body[-1], ast.Raise) and not statement.orelse

@@ -48,7 +48,8 @@ class Session:
         ]
         self.fixtures = Fixtures(request["conftests"], guard)
         self.runner = Runner(
-            self.names, guard, tracer, {t.key: t for t in targets}, paths + [self.path], seeded, self.fixtures)
+            self.names, guard, tracer, {t.key: t for t in targets}, paths + [self.path], seeded, self.fixtures,
+            b"round(" in self.source)
         self.runner.seconds = min(0.3, max(0.05, request["seconds"] * CALL_SHARE))
 
     def run(self):
@@ -64,7 +65,12 @@ class Session:
 
     def _check(self):
         """Runs given cases once, in the order given."""
-        self.runner.seconds = self.request.get("call_seconds", self.runner.seconds)
+        patient = "call_seconds" in self.request
+        if patient:
+            self.runner.seconds = self.request["call_seconds"]
+            harvest = Harvest(self.analysis.targets, self.names, self.request["module"])
+            harvest.docstrings(self.module, self.analysis.targets)
+            harvest.teach(self.runner.targets, self.runner.evaluate)
         for kind in self.request.get("adopted", ()):
             home, name = kind
             found = getattr(sys.modules.get(home), name, None)
@@ -74,6 +80,11 @@ class Session:
             case = Case.of(data)
             if case.target not in self.runner.targets:
                 continue
+            if patient:
+                plausible = defects.plausible(case, self.runner.targets[case.target])
+                self.report.send("tries", plausible=plausible)
+                if not plausible:
+                    continue
             self.report.beat(case)
             outcome = self.runner.run(case, traced=False)
             self.report.send("outcome", number=number, outcome=outcome.data())
@@ -95,6 +106,7 @@ class Session:
         begun = self.report.left()
         harvest.files(
             request["harvest_root"], self.path, lambda: begun - self.report.left() > request["seconds"] * HARVEST_SHARE)
+        harvest.teach(self.runner.targets, self.runner.evaluate)
         self._pools(self.analysis.targets, harvest)
         classes = Classes(self.names, self.analysis)
         for name, value in given.items():
@@ -170,6 +182,8 @@ class Session:
             for target in missing:
                 search.stale[target.key] = 0
             self.report.until(MORE_SHARE)
+            for target in missing:
+                search.sweep(target)
             search.explore(open_lines)
 
     def _asked_for(self):
