@@ -4,6 +4,7 @@
 
 const { aimed } = require('./aim.cjs');
 const { shown } = require('./calls.cjs');
+const { isDeclared } = require('./defects.cjs');
 const { passes } = require('./known.cjs');
 const { body } = require('./render.cjs');
 const { again, direct, many, once, timed } = require('./run.cjs');
@@ -254,8 +255,10 @@ class Choice {
     const { search } = this;
     const { outcome, path } = found;
     const others = [];
+    const declared = isDeclared(search, found);
     for (const other of search.made.plainer(found, (sources) => search.evaluator.of(sources))) {
-      if (!search.skip.has(search.label(other))) others.push(other);
+      // What fits the declared types shall go on to do so.
+      if (!search.skip.has(search.label(other)) && (!declared || isDeclared(search, other))) others.push(other);
       if (others.length >= BATCH) break;
     }
     for (const { call, outcome: came, reached } of await search.looked(others)) {

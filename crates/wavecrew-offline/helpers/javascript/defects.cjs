@@ -236,4 +236,4 @@ function isDeclared(search, { target, args, steps }) {
   });
 }
 
-module.exports = { suspects, noteLost };
+module.exports = { isDeclared, noteLost, suspects };

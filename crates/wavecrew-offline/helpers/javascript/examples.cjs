@@ -102,7 +102,8 @@ function words(text) {
       if (word.length <= 24 && /[\d]/.test(word) && /[^\w]/.test(word) && !/[{}]/.test(word)) found.add(word.replace(/[.:]+$/, ''));
     }
   }
-  return [...found];
+  // Between the quotes of two texts stands code.
+  return [...found].filter((word) => !/[;{}]|\breturn\b/.test(word));
 }
 
 // What the texts about a module say of its targets; the first text is the module itself.

@@ -112,6 +112,10 @@ class Search {
       this.cover.learn(this.cover.look());
       this.known.push({ name: test.name, steps: test.steps, hits });
     }
+    // Functions without any place are known by their names alone.
+    const texts = this.plan.texts.slice(1).join('\n');
+    const named = this.found.filter(({ aliases }) => this.known.length > 0 && aliases.some((name) => texts.includes(`${name}(`)));
+    if (this.cover !== this.counters) this.cover.learn({ ways: named.map(({ name }) => name) });
     this.cover.settle();
   }
 
