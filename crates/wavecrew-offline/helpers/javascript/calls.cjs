@@ -45,6 +45,13 @@ class Calls {
     return args;
   }
 
+  // The least that fits: nobody has to be lucky to try nothing at all.
+  least(target) {
+    const values = { string: "''", array: '[]', number: '0', boolean: 'false' };
+    const needed = target.params.filter((param) => !param.optional && !param.rest);
+    return { target, args: needed.map(({ type }) => values[type.kind] || this.values.of(type)), steps: [] };
+  }
+
   fresh(target) {
     const { random } = this;
     if (target.kind === 'function') {

@@ -273,6 +273,8 @@ class Search {
     for (const target of this.found) {
       const calls = target.examples.slice(0, 40).map((args) => ({ target, args, steps: [] })).filter((call) => !this.skip.has(this.label(call)));
       await this.each(calls, target.kind === 'function');
+      const least = this.made.least(target);
+      if (!this.skip.has(this.label(least))) await this.each([least]);
     }
   }
 
