@@ -46,6 +46,11 @@ fn fixtures_and_files_of_the_helper() {
 }
 
 #[test]
+fn shared_and_automatic_fixtures_of_the_helper() {
+    helper_tests("test_given.py", "test");
+}
+
+#[test]
 fn whole_modules_through_the_helper() {
     helper_tests(
         "test_end_to_end.py",

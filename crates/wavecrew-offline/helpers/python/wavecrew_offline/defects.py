@@ -126,7 +126,7 @@ class Finder:
     def _value(self, source):
         runner = self.search.runner
         try:
-            value = runner.guard.call(lambda: runner.evaluate(source), runner.seconds)
+            value = runner.guard.call(lambda: runner.evaluate_in_test(source), runner.seconds)
             return "returns", repr(value)
         except BaseException:
             return "raises", None
@@ -211,6 +211,6 @@ def _fits(source, kind):
 def _equal(runner, want, source):
     """Whether what the docstring shows is equal, though written differently."""
     try:
-        return runner.evaluate(want.strip()) == runner.evaluate(source)
+        return runner.evaluate_in_test("(%s) == (%s)" % (want.strip(), source))
     except BaseException:
         return False

@@ -4,13 +4,10 @@ import json
 import os
 import random
 import signal
-import subprocess
 import sys
-import tempfile
 import time
-import xml.etree.ElementTree
 
-from . import children, defects, fixtures, quarantine
+from . import children, defects, fixtures, quarantine, trial
 from .cases import Case
 from .names import place
 from .render import Entry, Writer
@@ -20,7 +17,6 @@ DEATHS_PER_TARGET = 2
 # Budgets are processor time; on a busy machine they may take this much of the clock.
 BUSY_FACTOR = 15
 BUSY_SECONDS = 60
-PYTEST_SECONDS = 400
 PATIENCE = 3.0  # seconds that a call may take before it counts as one that does not end
 ELSEWHERE = ("node_modules", "site-packages", "venv", "build", "dist", "__pycache__")
 ZONES = ("America/St_Johns", "Asia/Kolkata")
@@ -42,8 +38,12 @@ class Module:
         self.corpus = []
         self.hangs = []
         self.given_up = []
-        self.conftests = []
+        self.beside = []  # files with fixtures that hold for the tests
+        self.conftests = []  # the same, where the child can load them
         self.fixtures = {}
+        self.automatic = []
+        self.passed_over = {}
+        self.several = {}  # by fixture: those behind it that have several values, with the one to take
 
     def tell(self, what):
         print(json.dumps({"progress": what, "module": self.name}), flush=True)
@@ -66,6 +66,7 @@ class Module:
             "sys_path": self.request.get("sys_path", []) + [self.import_root], "seed": self.request["seed"],
             "harvest_root": self._harvest_root(), "corpus": [], "excluded": [], "given_up": [], "mode": "search",
             "feedback": self.request.get("feedback"), "conftests": self.conftests, "fixtures": self.fixtures,
+            "automatic": self.automatic, "passed_over": self.passed_over,
         }
         request.update(more)
         request["wall_seconds"] = request["seconds"] * BUSY_FACTOR + BUSY_SECONDS
@@ -124,13 +125,27 @@ class Module:
     def _find_fixtures(self):
         """Fixtures that tests of this project are given, with what they give in a process of another kind."""
         paths = fixtures.conftests(self.request["root"], self.request.get("laid_in"))
-        if fixtures.read(paths)[1]:
-            self.conftests = paths
-            ended = children.run(
-                self._child_request(mode="fixtures", seconds=10.0, shift_clock=True), lambda event: None, 4242, ZONES[1])
-            self.fixtures = (ended.last("done") or {}).get("fixtures", {})
-        if not self.fixtures:
-            self.conftests = []
+        files, known = fixtures.read(paths)
+        if not files:
+            return
+        self.beside = paths
+        ended = children.run(
+            self._child_request(mode="fixtures", seconds=10.0, shift_clock=True, conftests=paths), lambda event: None,
+            4242, ZONES[1])
+        told = ended.last("done")
+        if told is None or told["failure"]:
+            if not ended.last("left_out"):
+                why = told["failure"] if told else "the process %s" % (ended.why or "fails")
+                self.leave_out("fixtures of %s" % paths[-1], "cannot be used by the search: %s" % why)
+            return
+        self.conftests, self.fixtures, self.automatic = paths, told["fixtures"], told["automatic"]
+        self.passed_over = told["passed_over"]
+        self.several = {
+            name: [(one, told["params"][one]) for one in fixtures.behind([name], known) if one in told["params"]]
+            for name in self.fixtures}
+        for name, why in sorted(told["troubles"].items()):
+            self.leave_out(
+                "fixture %s" % name, "holds for every test but %s: tests that fail with it are dropped" % why)
 
     def _heard(self, event):
         if event["event"] == "found":
@@ -155,6 +170,8 @@ class Module:
         for target, whys in result["refused"].items():
             for why in whys:
                 self.leave_out(target, why)
+        for name, why in sorted(result["missed"].items()):
+            self.leave_out("fixture %s" % name, why)
         self._report_defects(result)
         entries = self._same_everywhere(entries, result)
         entries = defects.plain_enough(entries)
@@ -166,7 +183,7 @@ class Module:
                 else "no call had a result that could be asserted")
             return
         note = self._note()
-        writer = Writer(self.name, result["targets"], result["origin"], note, result["seeded"], self.fixtures)
+        writer = Writer(self.name, result["targets"], result["origin"], note, result["seeded"], self.several)
         path = self._free_path()
         entries = self._passing(path, writer, self._not_failed_before(writer, entries))
         if not entries:
@@ -271,7 +288,7 @@ class Module:
                 break
             with open(path, "w", encoding="utf-8") as file:
                 file.write(writer.text(entries))
-            failing = self._failing(path)
+            failing = trial.failing(path, self.request.get("sys_path", []) + [self.import_root], self.beside)
             if not failing:
                 return entries
             if failing is True:
@@ -279,40 +296,9 @@ class Module:
                 os.remove(path)
                 return []
             self.leave_out(self.name, "%d tests failed when they were run" % len(failing))
-            entries = [entry for entry in entries if entry.test not in failing]
+            entries = [entry for entry in entries if not trial.is_among(entry.test, failing)]
         os.remove(path)  # none is left, or they go on failing
         return []
-
-    def _failing(self, path):
-        """Names of tests that do not pass, None when pytest is not there, True when the file does not load."""
-        with tempfile.TemporaryDirectory(prefix="wavecrew-offline-") as folder:
-            report = os.path.join(folder, "junit.xml")
-            env = children.environment(7, "Asia/Tokyo")
-            env["PYTHONPATH"] = os.pathsep.join(self.request.get("sys_path", []) + [self.import_root])
-            env["HOME"] = folder
-            places = [(place(conftest)[0], conftest) for conftest in self.conftests]
-            if places:
-                with open(os.path.join(folder, "project_fixtures.py"), "w", encoding="utf-8") as file:
-                    file.write(fixtures.PLUGIN % places)
-                env["PYTHONPATH"] = os.pathsep.join(
-                    [env["PYTHONPATH"], folder] + [place(conftest)[1] for conftest in self.conftests])
-            command = [sys.executable, "-s", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml", report, "-o",
-                       "junit_family=xunit1", "--rootdir", folder, "-c", os.devnull, "--noconftest", path]
-            command += ["-p", "project_fixtures"] if places else []
-            try:
-                subprocess.run(command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL, timeout=PYTEST_SECONDS)
-                tree = xml.etree.ElementTree.parse(report)
-            except (OSError, subprocess.TimeoutExpired, xml.etree.ElementTree.ParseError):
-                return None
-            failing = set()
-            for test in tree.iter("testcase"):
-                found = [test.find(kind) for kind in ("failure", "error", "skipped")]
-                if any(one is not None and one.get("message") == "collection failure" for one in found):
-                    return True
-                if any(one is not None for one in found):
-                    failing.add(test.get("name"))
-            return failing
 
 
 def main(request_path):

@@ -29,6 +29,7 @@ class Writer:
         self.origin = origin
         self.note = note
         self.seeded = seeded
+        self.several = dict(fixtures)  # by fixture: those behind it that have several values, with the one to take
         self.fixtures = frozenset(fixtures)
         self.taken = set()
 
@@ -182,8 +183,13 @@ class Writer:
             elif argument:
                 place = columns[int(argument.group(1))] + place[argument.end():]
             lines.append(_assertion(place, operator, expected))
-        entry.test = name
-        return "def %s(%s):\n%s" % (name, ", ".join(fixtures), "\n".join("    " + line for line in lines))
+        values = dict(pair for fixture in fixtures for pair in self.several.get(fixture, ()))
+        ids = [words.describe(source) for source in values.values()]
+        entry.test = "%s[%s]" % (name, "-".join(reversed(ids))) if ids else name
+        marks = "".join(
+            '@pytest.mark.parametrize("%s", [pytest.param(%s, id="%s")], indirect=True)\n' % (fixture, source, word)
+            for (fixture, source), word in zip(values.items(), ids))
+        return "%sdef %s(%s):\n%s" % (marks, name, ", ".join(fixtures), "\n".join("    " + line for line in lines))
 
     def _call(self, case, target, args, lines, keeps_subject):
         if case.receiver is None:

@@ -88,6 +88,16 @@ class Runner:
     def evaluate(self, source):
         return eval(self.compiled(source), self.namespace)
 
+    def evaluate_in_test(self, source):
+        """The value of an expression with the fixtures that every test gets."""
+        given = self.fixtures.given()
+        if given is None:
+            return self.evaluate(source)
+        try:
+            return eval(self.compiled(source), self.namespace, given.begin())
+        finally:
+            given.finish()
+
     def run(self, case, traced=True, like=None):
         """The outcome of a case; never raises, whatever the code under test does. `like` is an earlier outcome: the same is
         shown of the state of the object, changed or not."""
@@ -139,11 +149,23 @@ class Runner:
 
     def _run(self, case, target, out, traced):
         given = self.fixtures.given()
-        try:
+        if given is None:
             return self._given(case, target, out, traced, given)
+        disturbed = None
+        try:
+            try:
+                given.begin()
+            except Exception as error:
+                raise Setup(type(error).__name__)
+            outcome = self._given(case, target, out, traced, given)
+            disturbed = given.disturbed()
+            if disturbed:
+                return Outcome("refused", why="changes what the fixture %s gives to other tests, too" % disturbed[0])
+            return outcome
         finally:
-            if given is not None:
-                given.finish()
+            given.finish()
+            if disturbed != [] and given.pictures:
+                self.fixtures.renew()
 
     def _given(self, case, target, out, traced, given):
         scope = {}

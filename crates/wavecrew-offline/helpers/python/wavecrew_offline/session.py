@@ -7,7 +7,7 @@ import time
 from . import analyse, clock, defects, kill, outside, tracing
 from .cases import Case
 from .classes import Classes
-from .fixtures import Fixtures, fits
+from .fixtures import fits, missed
 from .harvest import Harvest
 from .names import Names
 from .probes import Probes
@@ -30,7 +30,7 @@ def failed(report, why):
 
 
 class Session:
-    def __init__(self, request, module, guard, report, tracer, import_features):
+    def __init__(self, request, module, guard, report, tracer, import_features, fixtures):
         self.request = request
         self.module = module
         self.report = report
@@ -46,19 +46,30 @@ class Session:
             other.__file__ for name, other in list(sys.modules.items())
             if name.split(".")[0] in request["packages"] and getattr(other, "__file__", None)
         ]
-        self.fixtures = Fixtures(request["conftests"], guard)
+        self.fixtures = fixtures
+        self.missed = {}
         self.runner = Runner(
             self.names, guard, tracer, {t.key: t for t in targets}, paths + [self.path], seeded, self.fixtures)
         self.runner.seconds = min(0.3, max(0.05, request["seconds"] * CALL_SHARE))
 
     def run(self):
+        params = self.fixtures.param_sources(self.runner.facts.source)
+        if self.request["mode"] == "fixtures":
+            self._tell_fixtures(params)
+            return
+        self.fixtures.begin(self.request["automatic"])
         if self.request["mode"] == "check":
             self._check()
-        elif self.request["mode"] == "fixtures":
-            told = {name: facts for name, (_, facts) in self.fixtures.values(self.names, self.runner.facts.of).items()}
-            self.report.send("done", fixtures=told)
         else:
             self._search()
+
+    def _tell_fixtures(self, params):
+        automatic, troubles = self.fixtures.try_automatic()
+        self.fixtures.begin(automatic)
+        made = self.fixtures.values(self.fixtures.of_use(self.names), self.runner.facts.of)
+        self.report.send(
+            "done", fixtures={name: facts for name, (_, facts) in made.items()}, automatic=automatic, troubles=troubles,
+            params=params, failure=self.fixtures.failure, passed_over=self.fixtures.troubles)
 
     # -- checking ----------------------------------------------------------------------------------------------------
 
@@ -138,8 +149,10 @@ class Session:
     def _fixtures(self):
         """Those that give here what they gave in another process, by name; parameters learn which of them fit."""
         known = self.request["fixtures"]
-        made = self.fixtures.values(self.names, self.runner.facts.of) if known else {}
+        made = self.fixtures.values([name for name in sorted(known) if name in self.fixtures.functions], self.runner.facts.of)
         given = {name: value for name, (value, facts) in made.items() if known.get(name) == facts}
+        troubles = {name: "gives something else in another process" for name in made if name not in given}
+        self.missed = missed(dict(self.request["passed_over"], **troubles), self.analysis.targets)
         for target in self.analysis.targets:
             for parameter in target.parameters:
                 parameter.given = [name for name, value in given.items() if fits(name, value, parameter)]
@@ -224,6 +237,7 @@ class Session:
             unreached=sorted(executable - reached),
             clock=clock.mentioned(text) or self._package_looks_at_clock(),
             seeded=self.runner.seeded,
+            missed=self.missed,
             defects=found,
             begins={target.key: target.lines[0] for target in self.analysis.targets},
             calls=self.runner.calls,

@@ -69,13 +69,17 @@ class Report:
         self.send("hang", case=case.data(), why=outcome.why)
 
 
-def load(request, guard, tracer):
-    """Imports the module under test and undoes what it did to builtins. Answers what the import reaches, too."""
+def load(request, guard, tracer, given):
+    """Imports the module under test, after the files with fixtures, and undoes what they did to builtins.
+
+    Answers the module, the fixtures, and what the import reaches.
+    """
     sys.path[:0] = request["sys_path"]
     known = dict(vars(builtins))
     sys.argv = [request["module"]]
     limit = sys.getrecursionlimit()
     tracer.start()
+    fixtures = given.Fixtures(request["conftests"], guard)
     try:
         module = guard.call(lambda: importlib.import_module(request["module"]), IMPORT_SECONDS)
     finally:
@@ -85,7 +89,7 @@ def load(request, guard, tracer):
     for name, value in known.items():
         if getattr(builtins, name, None) is not value and name != "_":
             setattr(builtins, name, value)
-    return module, features
+    return module, fixtures, features
 
 
 def main(request_path):
@@ -102,13 +106,13 @@ def main(request_path):
         clock.shift()
     warnings.simplefilter("ignore", SyntaxWarning)  # faults make odd code
     # After the date is set, and before the project stands in the path with files that may be called like the library's.
-    from . import session
+    from . import given, session
 
     guard = sandbox.enter(request["folder"], request["seconds"] * 2 + 20)
     why = None
     try:
         tracer = tracing.tracer([request["path"], os.path.realpath(request["path"])])
-        module, features = load(request, guard, tracer)
+        module, fixtures, features = load(request, guard, tracer, given)
         if not isinstance(module, types.ModuleType):
             why = "is no module after import"
         elif os.path.realpath(getattr(module, "__file__", None) or "") != os.path.realpath(request["path"]):
@@ -123,7 +127,7 @@ def main(request_path):
         report.send("left_out", why=why)
         os._exit(0)
     try:
-        session.Session(request, module, guard, report, tracer, features).run()
+        session.Session(request, module, guard, report, tracer, features, fixtures).run()
     except sandbox.TimeUp:
         session.failed(report, "time was up at an unexpected place")
     except MemoryError:
