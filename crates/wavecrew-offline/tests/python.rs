@@ -69,6 +69,11 @@ fn modules_that_cannot_be_tested() {
 }
 
 #[test]
+fn modules_that_misbehave() {
+    helper_tests("test_bad_input.py", "test");
+}
+
+#[test]
 fn trouble_in_a_function() {
     helper_tests("test_end_to_end.py", "trouble");
 }

@@ -29,6 +29,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "harvest.py",
     "kill.py",
     "kinds.py",
+    "layout.py",
     "mutants.py",
     "names.py",
     "observe.py",
@@ -50,6 +51,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "vary.py",
     "words.py",
     "worker.py",
+    "world.py",
 ];
 
 /// Writes the helper into a new temporary folder, which is removed with the answer.

@@ -1,6 +1,7 @@
 """Writes the tests of one module: search in a child, check in fresh ones, write, run with pytest, tell."""
 import ast
 import json
+import keyword
 import os
 import random
 import signal
@@ -9,7 +10,7 @@ import time
 
 from . import children, defects, fixtures, quarantine, trial
 from .cases import Case
-from .names import place
+from .layout import places
 from .render import Entry, Writer
 
 RESTARTS = 8
@@ -19,6 +20,7 @@ BUSY_FACTOR = 15
 BUSY_SECONDS = 60
 PATIENCE = 3.0  # seconds that a call may take before it counts as one that does not end
 ELSEWHERE = ("node_modules", "site-packages", "venv", "build", "dist", "__pycache__")
+MISSING = "import fails: ModuleNotFoundError"
 ZONES = ("America/St_Johns", "Asia/Kolkata")
 
 
@@ -28,7 +30,8 @@ class Module:
     def __init__(self, request):
         self.request = request
         self.path = os.path.abspath(request["file"])
-        self.name, self.import_root = place(self.path)
+        self.places = places(self.path, request["root"], request.get("sys_path", []))
+        self.name, self.import_root = self.places.pop(0)
         self.started = time.monotonic()
         self.outcome = {
             "file": request["file"], "module": self.name, "written": [], "defects": [], "left_out": [],
@@ -83,6 +86,13 @@ class Module:
         if not self.path.endswith(".py"):
             self.leave_out(self.name, "is no Python source: compiled modules are tested through those that use them")
             return None
+        odd = [part for part in self.name.split(".") if not part.isidentifier() or keyword.iskeyword(part)]
+        if odd or "." in os.path.basename(self.path)[:-3]:
+            self.leave_out(self.name, "has a name that no test can import")
+            return None
+        if self.name.split(".")[-1] == "__main__":
+            self.leave_out(self.name, "is a program: to import it is to run it")
+            return None
         try:
             with open(self.path, "rb") as file:
                 ast.parse(file.read())
@@ -102,7 +112,13 @@ class Module:
                     excluded=self.excluded, given_up=self.given_up),
                 self._heard)
             left -= time.monotonic() - began
+            for why in [event["why"] for event in ended.all("note")] if attempt == 0 else ():
+                self.leave_out(self.name, why)
             refused = ended.last("left_out")
+            if refused and self.places and refused["why"].startswith(MISSING):
+                self.name, self.import_root = self.places.pop(0)
+                self.outcome["module"] = self.name
+                continue
             if refused:
                 self.leave_out(self.name, refused["why"])
                 return None
@@ -110,7 +126,8 @@ class Module:
                 return ended.last("result")
             trouble = ended.last("failed")
             if ended.victim is None or trouble:
-                self.leave_out(self.name, trouble["why"] if trouble else "the import %s" % ended.why)
+                step = "search" if ended.last("found") else "import"
+                self.leave_out(self.name, trouble["why"] if trouble else "the %s %s" % (step, ended.why))
                 return None
             self.excluded.append(ended.victim)
             if [data[0] for data in self.excluded].count(ended.victim[0]) >= DEATHS_PER_TARGET:
@@ -211,6 +228,8 @@ class Module:
             if self._hangs(data):
                 what = "no end within %g s of processor time" % PATIENCE
                 found.append({"kind": "does not end", "case": data, "what": what, "line": result["begins"].get(data[0], 0)})
+            else:
+                self.leave_out(quarantine.shown(data), "takes too long")
         if not found:
             return
         note = "Suspected defects of %s, found without knowing what was meant: to be judged by a person.\n" % self.name
@@ -292,7 +311,7 @@ class Module:
             if not failing:
                 return entries
             if failing is True:
-                self.leave_out(path, "the file does not load")
+                self.leave_out(self.name, "pytest cannot run a file that imports it")
                 os.remove(path)
                 return []
             self.leave_out(self.name, "%d tests failed when they were run" % len(failing))

@@ -11,7 +11,7 @@ from .fixtures import fits, missed
 from .harvest import Harvest
 from .names import Names
 from .probes import Probes
-from .run import Runner
+from .run import Runner, raise_lines
 from .search import Search
 from .swap import Swapper
 from .values import Maker, Pool, constants, patterns_of, separators
@@ -23,6 +23,8 @@ PRIVATE_SHARE = 0.1
 MORE_SHARE = 0.7
 HARVEST_SHARE = 0.08
 CALL_SHARE = 0.04
+SETUP_SHARE = 0.15
+MANY_TARGETS = 100  # each is called now and then, before any is looked at closer
 
 
 def failed(report, why):
@@ -50,6 +52,8 @@ class Session:
         self.missed = {}
         self.runner = Runner(
             self.names, guard, tracer, {t.key: t for t in targets}, paths + [self.path], seeded, self.fixtures)
+        # Now, as a large file takes longer to read than a call may.
+        self.runner.raises[self.path] = raise_lines(self.analysis.tree)
         self.runner.seconds = min(0.3, max(0.05, request["seconds"] * CALL_SHARE))
 
     def run(self):
@@ -116,6 +120,8 @@ class Session:
         probes = Probes(swapper, functions)
         search = Search(
             self.runner, targets, classes, maker, Vary(rng, targets[0].pool), rng, probes, self.report)
+        if self.report.used() > SETUP_SHARE:
+            self.report.begin()  # a large module took long to read, and has to be searched all the same
         search.features |= self.import_features
         search.excluded = {Case.of(data).key() for data in request["excluded"]}
         self.report.until(SEARCH_SHARE)
@@ -126,12 +132,9 @@ class Session:
 
         wanted = self._asked_for()
         counted = executable if wanted is None else executable & wanted
-
-        def open_lines(target):
-            first, last = target.lines
-            reached = {feature[3] for feature in search.features}
-            return sum(1 for line in counted if first <= line <= last and line not in reached)
-
+        open_lines = Open(search, self.analysis.targets, counted).lines
+        if len(targets) > MANY_TARGETS:
+            search.seeds(filter(None, (search.fresh(target) for target in targets for _ in range(3))))
         search.explore(open_lines)
         self._private(search, executable, open_lines)
         self._go_on(search, open_lines)
@@ -253,6 +256,24 @@ class Session:
             except (OSError, ValueError):
                 continue
         return False
+
+
+class Open:
+    """Lines of each target that nothing reached yet. Asked before every call, of all targets: known until one is reached."""
+
+    def __init__(self, search, targets, counted):
+        self.search = search
+        self.inside = {
+            target.key: [line for line in counted if target.lines[0] <= line <= target.lines[1]] for target in targets}
+        self.missing = {}
+        self.seen = None
+
+    def lines(self, target):
+        if self.seen != len(self.search.features):
+            self.seen = len(self.search.features)
+            reached = {feature[3] for feature in self.search.features}
+            self.missing = {key: sum(1 for line in lines if line not in reached) for key, lines in self.inside.items()}
+        return self.missing[target.key]
 
 
 def _target_data(target):

@@ -12,7 +12,7 @@ PYTEST_SECONDS = 400
 
 
 def failing(path, sys_path, conftests):
-    """Names of tests that do not pass, None when pytest is not there, True when the file does not load.
+    """Names of tests that do not pass, None when pytest is not there, True when the file is none that it can run.
 
     Files with fixtures hold as they will in the project; where pytest does not start with them, it is run without.
     """
@@ -35,8 +35,8 @@ def _run(path, sys_path, conftests):
             command += ["-p", "project_fixtures"]
         env["PYTHONPATH"] = os.pathsep.join(sys_path)
         try:
-            subprocess.run(command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                           stderr=subprocess.DEVNULL, timeout=PYTEST_SECONDS)
+            ran = subprocess.run(command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL, timeout=PYTEST_SECONDS)
             tree = xml.etree.ElementTree.parse(report)
         except (OSError, subprocess.TimeoutExpired, xml.etree.ElementTree.ParseError):
             return None
@@ -47,7 +47,8 @@ def _run(path, sys_path, conftests):
                 return True
             if any(one is not None for one in found):
                 names.add(test.get("name"))
-        return names
+        # All tests pass, and yet pytest fails: what they import broke it.
+        return True if ran.returncode and not names else names
 
 
 def is_among(test, names):
