@@ -69,6 +69,11 @@ fn modules_that_cannot_be_tested() {
 }
 
 #[test]
+fn defects_and_false_alarms_of_the_helper() {
+    helper_tests("test_defects.py", "test");
+}
+
+#[test]
 fn modules_that_misbehave() {
     helper_tests("test_bad_input.py", "test");
 }

@@ -16,6 +16,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "__main__.py",
     "aim.py",
     "analyse.py",
+    "blame.py",
     "cases.py",
     "children.py",
     "classes.py",

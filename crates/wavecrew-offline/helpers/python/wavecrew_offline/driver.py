@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 
-from . import children, defects, fixtures, quarantine, trial
+from . import blame, children, defects, fixtures, quarantine, trial
 from .cases import Case
 from .layout import places
 from .render import Entry, Writer
@@ -18,6 +18,8 @@ DEATHS_PER_TARGET = 2
 # Budgets are processor time; on a busy machine they may take this much of the clock.
 BUSY_FACTOR = 15
 BUSY_SECONDS = 60
+MOST_HANGS = 3
+GROWING = 0.003  # seconds after which a call with smaller numbers has shown that it ends in its time
 PATIENCE = 3.0  # seconds that a call may take before it counts as one that does not end
 ELSEWHERE = ("node_modules", "site-packages", "venv", "build", "dist", "__pycache__")
 MISSING = "import fails: ModuleNotFoundError"
@@ -135,7 +137,7 @@ class Module:
             call = quarantine.shown(ended.victim)
             self.leave_out(call, "the process %s" % ended.why)
             if ended.why == "hangs":
-                self.hangs.append(ended.victim)
+                self._heard({"event": "hang", "case": ended.victim})
         self.leave_out(self.name, "%d calls ended the process" % RESTARTS)
         return None
 
@@ -168,7 +170,7 @@ class Module:
         if event["event"] == "found":
             self.corpus.append(event["case"])
         elif event["event"] == "hang":
-            if len(self.hangs) < 5:
+            if event["case"][0] not in [data[0] for data in self.hangs]:
                 self.hangs.append(event["case"])
         elif event["event"] == "phase":
             self.tell("%s: %d calls" % (event["name"], event["calls"]))
@@ -224,8 +226,8 @@ class Module:
     def _report_defects(self, result):
         """Suspected defects, with a test for each in a file of its own."""
         found = list(result["defects"])
-        for data in self.hangs[:1]:
-            if self._hangs(data):
+        for data in self.hangs[:MOST_HANGS]:
+            if self._hangs(data) and not self._grows(data):
                 what = "no end within %g s of processor time" % PATIENCE
                 found.append({"kind": "does not end", "case": data, "what": what, "line": result["begins"].get(data[0], 0)})
             else:
@@ -246,6 +248,15 @@ class Module:
             self._child_request(mode="check", cases=[[0, data]], seconds=20.0, call_seconds=PATIENCE), lambda event: None)
         seen = ended.last("outcome")
         return ended.why == "hangs" or seen is not None and seen["outcome"][0] == "hangs"
+
+    def _grows(self, data):
+        """Whether a call takes long because its numbers are large: with smaller ones it ends, and has something to do."""
+        cases = [[number, case] for number, case in enumerate(blame.smaller(data))]
+        if not cases:
+            return False
+        ended = children.run(
+            self._child_request(mode="check", cases=cases, seconds=20.0, call_seconds=0.3), lambda event: None)
+        return any(event["outcome"][0] != "hangs" and event["seconds"] > GROWING for event in ended.all("outcome"))
 
     def _note(self):
         commit = self.request.get("commit")

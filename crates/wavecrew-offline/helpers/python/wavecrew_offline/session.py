@@ -90,8 +90,9 @@ class Session:
             if case.target not in self.runner.targets:
                 continue
             self.report.beat(case)
+            began = time.process_time()
             outcome = self.runner.run(case, traced=False)
-            self.report.send("outcome", number=number, outcome=outcome.data())
+            self.report.send("outcome", number=number, outcome=outcome.data(), seconds=time.process_time() - began)
         self.report.send("done")
 
     # -- searching ---------------------------------------------------------------------------------------------------
