@@ -36,6 +36,11 @@ fn values_and_kinds_of_the_helper() {
 }
 
 #[test]
+fn format_of_test_files() {
+    helper_tests("test_tidy.py", "test");
+}
+
+#[test]
 fn faults_of_the_helper() {
     helper_tests("test_faults.py", "test");
 }

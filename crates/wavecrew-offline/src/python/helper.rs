@@ -45,6 +45,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "session.py",
     "shapes.py",
     "swap.py",
+    "tidy.py",
     "tracing.py",
     "trial.py",
     "usage.py",

@@ -222,5 +222,5 @@ fn results_are_recorded_under_fixtures_that_every_test_gets() {
     let row = lab.row("TESTRUN-001");
     assert_eq!(row["pass_rate"], "1.00", "{row:?}");
     let text = std::fs::read_to_string(lab.project.join("tests/test_rates_behaviour.py")).unwrap();
-    assert!(text.contains("'eu-") && text.contains("price("), "{text}");
+    assert!(text.contains("\"eu-") && text.contains("price("), "{text}");
 }

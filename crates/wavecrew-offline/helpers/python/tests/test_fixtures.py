@@ -148,6 +148,6 @@ def test_what_is_written_where_tests_run_is_shown_and_cleared(tmp_path, monkeypa
 def test_a_test_that_writes_does_so_in_a_folder_of_its_own(generate, tmp_path):
     outcome, text = generate("def note(word: str) -> None:\n    with open('note.txt', 'w') as file:\n        file.write(word + '!')\n")
     assert "monkeypatch.chdir(tmp_path)" in text
-    assert "assert pathlib.Path('note.txt').read_text() == " in text
+    assert 'assert pathlib.Path("note.txt").read_text() == ' in text
     assert runs(outcome, tmp_path)
     assert not (tmp_path / "project" / "note.txt").exists()

@@ -30,7 +30,7 @@ def test_results_are_recorded_under_what_every_test_gets(generate, tmp_path):
         "@pytest.fixture(autouse=True)\ndef rate(monkeypatch):\n    monkeypatch.setattr(sample, 'RATE', 7)\n\n\n"
         "@pytest.fixture(autouse=True, scope='session')\ndef area():\n    os.environ['REGION'] = 'eu'\n    yield\n"))
     outcome, text = generate(RATES, laid_in="tests")
-    assert "'eu-" in text and "price(" in text
+    assert '"eu-' in text and "price(" in text
     assert not [left for left in outcome["left_out"] if "failed" in left["why"]]
     assert runs(outcome, tmp_path)
 

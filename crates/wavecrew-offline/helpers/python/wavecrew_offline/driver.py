@@ -12,6 +12,7 @@ from . import blame, children, defects, fixtures, quarantine, trial
 from .cases import Case
 from .layout import places
 from .render import Entry, Writer
+from .tidy import tidy
 
 RESTARTS = 8
 DEATHS_PER_TARGET = 2
@@ -317,7 +318,7 @@ class Module:
             if not entries:
                 break
             with open(path, "w", encoding="utf-8") as file:
-                file.write(writer.text(entries))
+                file.write(tidy(writer.text(entries)))
             failing = trial.failing(path, self.request.get("sys_path", []) + [self.import_root], self.beside)
             if not failing:
                 return entries
