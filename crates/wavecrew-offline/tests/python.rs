@@ -56,6 +56,11 @@ fn shared_and_automatic_fixtures_of_the_helper() {
 }
 
 #[test]
+fn suspected_defects_of_the_helper() {
+    helper_tests("test_suspects.py", "test");
+}
+
+#[test]
 fn whole_modules_through_the_helper() {
     helper_tests(
         "test_end_to_end.py",

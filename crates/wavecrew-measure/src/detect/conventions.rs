@@ -6,15 +6,16 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::settings::asked;
 use super::walk::{files, is_test};
 use super::{Language, Project, project_of};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conventions {
     pub test_files: usize,
-    /// Folders that hold tests, the fullest first; `.` is the root.
+    /// Folders that hold tests, the fullest first; `.` is the root. Without any, the one that settings name.
     pub folders: Vec<String>,
-    /// Patterns of the names of test files, the commonest first.
+    /// Patterns of the names of test files, the commonest first, or what settings ask for.
     pub naming: Vec<String>,
     /// Files and folders that tests share, relative to the root.
     pub fixtures: Vec<String>,
@@ -59,6 +60,11 @@ pub fn conventions(project: &Project, top: &Path) -> Conventions {
     }
     found.folders = by_count(folders);
     found.naming = by_count(naming);
+    if found.test_files == 0 {
+        let asked = asked(project);
+        found.folders = asked.folder.into_iter().collect();
+        found.naming = asked.naming.into_iter().collect();
+    }
     found
 }
 

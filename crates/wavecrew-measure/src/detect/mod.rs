@@ -4,6 +4,7 @@
 mod conventions;
 mod node;
 mod python;
+mod settings;
 mod walk;
 
 use std::fs;

@@ -35,11 +35,13 @@ pub fn find(folders: &[&Path]) -> Option<Project> {
     })
 }
 
+/// The names that a settings file may have.
+pub fn settings_files(name: &str) -> impl Iterator<Item = String> {
+    ENDINGS.iter().map(move |ending| format!("{name}.{ending}"))
+}
+
 fn sign(folder: &Path) -> Option<(Framework, String)> {
-    let settings = |name: &str| {
-        let named = ENDINGS.iter().map(|ending| format!("{name}.{ending}"));
-        named.into_iter().find(|file| folder.join(file).is_file())
-    };
+    let settings = |name: &str| settings_files(name).find(|file| folder.join(file).is_file());
     if let Some(file) = settings("vitest.config").or_else(|| settings("vitest.workspace")) {
         return Some((Framework::Vitest, file));
     }

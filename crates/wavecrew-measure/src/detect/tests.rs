@@ -137,3 +137,33 @@ fn conventions_are_counted() {
         [dir.path().join("shop/price.py")]
     );
 }
+
+#[test]
+fn a_project_without_tests_has_them_where_its_settings_look() {
+    let python = "[tool.pytest.ini_options]\ntestpaths = ['checks']\n";
+    for (settings, text, source, folder) in [
+        (
+            "jest.config.ts",
+            "export default { testMatch: ['**/src/**/*.test.ts'] }",
+            "src/a.ts",
+            "src",
+        ),
+        (
+            "package.json",
+            r#"{"jest":{"roots":["<rootDir>/spec"]}}"#,
+            "a.js",
+            "spec",
+        ),
+        (
+            "vitest.config.mts",
+            "include: ['unit/**/*.test.ts']",
+            "a.ts",
+            "unit",
+        ),
+        ("pyproject.toml", python, "a.py", "checks"),
+    ] {
+        let dir = tree(&[("package.json", "{}"), (settings, text), (source, "")]);
+        let project = project_of(&dir.path().join(source), dir.path()).unwrap();
+        assert_eq!(conventions(&project, dir.path()).folders, [folder], "{settings}");
+    }
+}

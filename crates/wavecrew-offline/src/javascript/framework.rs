@@ -27,12 +27,21 @@ const MOST_MEMORY: u64 = 2 << 30;
 /// Processor time of one call, and of loading a module, after which nobody waits for it any more.
 const STUCK: Duration = Duration::from_secs(15);
 const STUCK_LOADING: Duration = Duration::from_secs(30);
+const TEST_REGEX: &str = "--testRegex";
 /// What vitest says when its own processes did not come up in time.
 const NOT_STARTED: &str = "Failed to start forks worker";
 
 pub enum Runner {
-    Vitest { root: PathBuf, program: PathBuf },
-    Jest { root: PathBuf, program: PathBuf },
+    Vitest {
+        root: PathBuf,
+        program: PathBuf,
+    },
+    Jest {
+        root: PathBuf,
+        program: PathBuf,
+        /// The option that says which files are tests; two of them at once would be refused.
+        chosen_by: &'static str,
+    },
 }
 
 /// Why a search found nothing.
@@ -108,6 +117,7 @@ impl Runner {
         Ok(match request.framework {
             Framework::Jest => Self::Jest {
                 program: program("jest")?,
+                chosen_by: chosen_by(&root),
                 root,
             },
             Framework::Vitest | Framework::Pytest => Self::Vitest {
@@ -178,8 +188,21 @@ impl Runner {
                 }
                 command
             }
-            Self::Jest { root, program } => {
+            Self::Jest {
+                root,
+                program,
+                chosen_by,
+            } => {
                 let mut command = Command::new(program);
+                // The project's own patterns may be about other folders or endings.
+                for path in paths {
+                    let name = path.file_name().unwrap_or_default().to_string_lossy();
+                    let pattern = match *chosen_by {
+                        TEST_REGEX => name.replace('.', "\\."),
+                        _ => format!("**/{name}"),
+                    };
+                    command.arg(format!("{chosen_by}={pattern}"));
+                }
                 command.args([
                     "--ci",
                     "--coverage=false",
@@ -196,6 +219,20 @@ impl Runner {
                 command
             }
         }
+    }
+}
+
+/// The option that stands for the one that the project's settings use.
+fn chosen_by(root: &Path) -> &'static str {
+    let endings = ["ts", "mts", "cts", "js", "mjs", "cjs", "json"];
+    let settings = endings.iter().map(|ending| format!("jest.config.{ending}"));
+    let texts = settings
+        .chain(["package.json".to_owned()])
+        .filter_map(|name| fs::read_to_string(root.join(name)).ok());
+    if texts.into_iter().any(|text| text.contains("testRegex")) {
+        TEST_REGEX
+    } else {
+        "--testMatch"
     }
 }
 
@@ -293,8 +330,12 @@ fn last_of(mut stream: Box<dyn Read + Send>) -> String {
 
 fn complaint(printed: &str) -> String {
     let lines = || printed.lines().map(str::trim).filter(|line| !line.is_empty());
-    let error = lines()
-        .find(|line| line.contains("Error:") || line.contains("Cannot find") || line.contains("SyntaxError"));
+    let error = lines().find(|line| {
+        line.contains("No tests found")
+            || line.contains("Error:")
+            || line.contains("Cannot find")
+            || line.contains("SyntaxError")
+    });
     let line = error.or_else(|| lines().next_back()).unwrap_or("it said nothing");
     line.chars().take(300).collect()
 }

@@ -38,6 +38,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "picture.py",
     "probes.py",
     "quarantine.py",
+    "refusals.py",
     "render.py",
     "run.py",
     "sandbox.py",

@@ -7,6 +7,7 @@ mod defects;
 #[path = "../../../wavecrew-measure/tests/frameworks/installed.rs"]
 mod installed;
 mod lab;
+mod settings;
 
 use std::fs;
 

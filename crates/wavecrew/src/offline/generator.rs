@@ -2,12 +2,15 @@
 
 use super::{Done, facts::Facts};
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wavecrew_core::view::count;
 use wavecrew_measure::detect::Framework as Found;
-use wavecrew_offline::{Feedback, Framework, Imports, LeftOut, Module, Outcome, Progress, Request, generate};
+use wavecrew_offline::{
+    Defect, Feedback, Framework, Imports, LeftOut, Module, Outcome, Progress, Request, generate,
+};
 use wavecrew_testing::layer::folder_of;
 use wavecrew_testing::scope::FrameworkInScope;
 
@@ -139,21 +142,47 @@ fn tell(facts: &Facts, modules: &[Module]) {
             ];
             facts.discover("test_generated", fields);
         }
-        for defect in &module.defects {
-            let mut description = format!("{}: {}", defect.call, defect.what);
-            if let Some(test) = &defect.quarantine {
-                let test = test.strip_prefix(&facts.session).unwrap_or(test);
-                let _ = write!(description, "; a test shows it in {}", test.display());
-            }
-            let fields = [
-                ("file", json!(source)),
-                ("line", json!(defect.line)),
-                ("pattern", json!(defect.kind)),
-                ("description", json!(description)),
-            ];
-            facts.discover("defect_found", fields);
-        }
+        tell_defects(facts, &source, &module.defects);
     }
+}
+
+fn tell_defects(facts: &Facts, source: &str, defects: &[Defect]) {
+    for (line, pattern, description) in by_place(defects, &facts.session) {
+        let fields = [
+            ("file", json!(source)),
+            ("line", json!(line)),
+            ("pattern", json!(pattern)),
+            ("description", json!(description)),
+        ];
+        facts.discover("defect_found", fields);
+    }
+}
+
+/// Line, pattern and description, once for each line: the board takes a second entry for a line as a repetition.
+fn by_place(defects: &[Defect], session: &Path) -> Vec<(u32, String, String)> {
+    let mut places: BTreeMap<u32, Vec<&Defect>> = BTreeMap::new();
+    for defect in defects {
+        places.entry(defect.line).or_default().push(defect);
+    }
+    let entry = |(line, defects): (u32, Vec<&Defect>)| {
+        let mut shown: Vec<String> = defects
+            .iter()
+            .map(|d| format!("{}: {}", d.call, d.what))
+            .collect();
+        if let Some(test) = defects.iter().find_map(|defect| defect.quarantine.as_ref()) {
+            let test = test.strip_prefix(session).unwrap_or(test);
+            let tests = if shown.len() > 1 {
+                "tests show them"
+            } else {
+                "a test shows it"
+            };
+            shown.push(format!("{tests} in {}", test.display()));
+        }
+        let mut kinds: Vec<&str> = defects.iter().map(|defect| defect.kind.as_str()).collect();
+        kinds.dedup();
+        (line, kinds.join(", "), shown.join("; "))
+    };
+    places.into_iter().map(entry).collect()
 }
 
 /// Writes down everything that was left out where findings have no room for it; answers the file, then.
@@ -265,4 +294,35 @@ fn line(module: &Module) -> String {
     }
     let _ = write!(text, ", {} calls in {:.1} s", module.calls, module.seconds);
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defects_of_one_line_share_an_entry() {
+        let defect = |kind: &str, call: &str, line| Defect {
+            kind: kind.to_owned(),
+            call: call.to_owned(),
+            what: "odd".to_owned(),
+            line,
+            quarantine: Some(PathBuf::from("/session/tests/quarantine_a.py")),
+        };
+        let found = [
+            defect("round trip", "f(1)", 9),
+            defect("does not end", "g(0)", 4),
+            defect("example disagrees", "f(2)", 9),
+        ];
+        let told = by_place(&found, Path::new("/session"));
+        let both = "f(1): odd; f(2): odd; tests show them in tests/quarantine_a.py";
+        let one = "g(0): odd; a test shows it in tests/quarantine_a.py";
+        assert_eq!(
+            told,
+            [
+                (4, "does not end".to_owned(), one.to_owned()),
+                (9, "round trip, example disagrees".to_owned(), both.to_owned()),
+            ]
+        );
+    }
 }

@@ -183,6 +183,12 @@ def test_facts_of_values(value, facts):
     assert observe.Facts(lambda _: None).of(value) == facts
 
 
+def test_decimals_of_code_that_rounds_are_meant_exactly():
+    exact, near = observe.Facts(lambda _: None, rounds=True), observe.Facts(lambda _: None)
+    assert exact.source(1.408943) == "1.408943" and near.source(1.408943) == "pytest.approx(1.408943)"
+    assert exact.source(2 / 3) == near.source(2 / 3) == "pytest.approx(0.6666666666666666)"
+
+
 def test_objects_are_described_by_their_public_attributes():
     class Thing:
         def __init__(self):
@@ -228,6 +234,9 @@ def test_a_message_is_matched_as_it_is():
     pattern = ast.literal_eval(words.pattern("not a (number): 1.5"))
     assert re.match(pattern, "not a (number): 1.5")
     assert not re.match(pattern, "not a (number): 1x5")
+    lines = ast.literal_eval(words.pattern("unknown unit\nknown are: m, km"))
+    assert re.match(lines, "unknown unit\nknown are: m, km") and not re.match(lines, "unknown unit\nknown are: m, km, Mm")
+    assert re.match(ast.literal_eval(words.pattern("x" * words.LONGEST)), "x" * 500)
 
 
 def test_constants_leave_docstrings_out():

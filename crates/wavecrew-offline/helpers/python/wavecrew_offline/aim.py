@@ -9,6 +9,7 @@ from .kinds import of_annotation
 from .vary import literal
 
 MOST_ITEMS = 40
+SWEPT, SWEPT_LEAVES = 120, 2
 SIMPLE = (str, int, float, bool, type(None), bytes)
 
 
@@ -261,6 +262,18 @@ def _moved(value, seen, new):
         scaled = value * (new / seen)
         if abs(scaled) < 1e18:
             yield round(scaled) if isinstance(value, int) else scaled
+
+
+def around(case):
+    """Cases with another whole number in the place of one, nearest first."""
+    slots = Slots(case)
+    for index, source in enumerate(slots.sources):
+        whole = source.encode()
+        found = [leaf for leaf in leaves(source) if type(leaf[2]) is int]
+        for start, end, value in found[:SWEPT_LEAVES]:
+            for away in range(1, SWEPT + 1):
+                for new in (value + away, value - away):
+                    yield slots.replaced(index, (whole[:start] + repr(new).encode() + whole[end:]).decode())
 
 
 def _resized(value, size):

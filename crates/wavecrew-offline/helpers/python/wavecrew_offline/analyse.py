@@ -17,10 +17,12 @@ DUNDERS.discard("__hash__")
 
 # Parameters of constructors that take objects of the same class: trees and linked lists.
 RELATIVES = {"left", "right", "next", "next_node", "prev", "previous", "parent", "child"}
+# What a value that someone passes says about a parameter, and how many of a kind count.
+LEARNT, MOST_LEARNT = 6, 3
 
 
 class Parameter:
-    __slots__ = ("name", "style", "required", "kinds", "default", "checked", "documented", "given")
+    __slots__ = ("name", "style", "required", "kinds", "default", "checked", "documented", "given", "learnt")
 
     def __init__(self, name, style, required, ranked, default, checked, documented=False):
         self.name = name
@@ -31,6 +33,15 @@ class Parameter:
         self.checked = checked
         self.documented = documented  # an annotation or docstring says what it takes
         self.given = []  # names of fixtures that fit
+        self.learnt = {}  # how often someone passed a value of a kind
+
+    def learn(self, kind):
+        """Someone passes a value of this kind."""
+        if self.learnt.get(kind, 0) < MOST_LEARNT:
+            self.learnt[kind] = self.learnt.get(kind, 0) + 1
+            ranked = dict(self.kinds)
+            ranked[kind] = ranked.get(kind, 0) + LEARNT
+            self.kinds = sorted(ranked.items(), key=lambda item: (-item[1], repr(item[0])))
 
 
 class Target:

@@ -6,6 +6,7 @@ import math
 
 from . import blame
 from .cases import Case, arguments
+from .kinds import ANY
 
 # Errors that say that the code lost its way, not that the caller was told off.
 INTERNAL = ("IndexError", "AttributeError", "UnboundLocalError", "RecursionError", "NameError", "KeyError",
@@ -113,18 +114,9 @@ class Finder:
     def _fit(self, target, args):
         if target is None:
             return False
-        position = 0
-        for name, source in args:
-            parameter = next((p for p in target.parameters if p.name == name), None)
-            if name is None:
-                plain = [p for p in target.parameters if p.style == "plain"]
-                parameter = plain[position] if position < len(plain) else None
-                position += 1
-            if parameter is None or not parameter.documented:
-                return False
-            if not blame.fits(source, parameter.kinds[0][0]):
-                return False
-        return True
+        return all(
+            parameter is not None and parameter.documented and blame.fits(source, parameter.kinds[0][0])
+            for parameter, source in _given(args, target))
 
     def _examples(self):
         """Examples of docstrings whose result is another one."""
@@ -207,6 +199,27 @@ class Finder:
     def _plain_or_untyped(self, case):
         target = self.targets[case.target]
         return blame.fits(case.args[0][1], target.parameters[0].kinds[0][0])
+
+
+def plausible(case, target):
+    """Whether the arguments are of kinds that someone passes, or that the code seems to be made for."""
+    for parameter, source in _given(case.args, target):
+        if parameter is None:
+            return False
+        likely = list(parameter.learnt) or [kind for kind, _ in parameter.kinds[:2] if kind != ANY]
+        if ("plain",) not in likely and not any(blame.fits(source, kind) for kind in likely):
+            return False
+    return True
+
+
+def _given(args, target):
+    """The parameters that arguments are for, and those."""
+    plain = [parameter for parameter in target.parameters if parameter.style == "plain"]
+    for position, (name, source) in enumerate(args):
+        if name is None:
+            yield (plain[position] if position < len(plain) else None), source
+        else:
+            yield next((parameter for parameter in target.parameters if parameter.name == name), None), source
 
 
 def one_argument(target):

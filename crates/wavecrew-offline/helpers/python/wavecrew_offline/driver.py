@@ -19,7 +19,7 @@ DEATHS_PER_TARGET = 2
 # Budgets are processor time; on a busy machine they may take this much of the clock.
 BUSY_FACTOR = 15
 BUSY_SECONDS = 60
-MOST_HANGS = 3
+MOST_HANGS = 3  # that are looked at again
 GROWING = 0.003  # seconds after which a call with smaller numbers has shown that it ends in its time
 PATIENCE = 3.0  # seconds that a call may take before it counts as one that does not end
 ELSEWHERE = ("node_modules", "site-packages", "venv", "build", "dist", "__pycache__")
@@ -230,24 +230,43 @@ class Module:
         for data in self.hangs[:MOST_HANGS]:
             if self._hangs(data) and not self._grows(data):
                 what = "no end within %g s of processor time" % PATIENCE
-                found.append({"kind": "does not end", "case": data, "what": what, "line": result["begins"].get(data[0], 0)})
+                found.append({"kind": quarantine.ENDLESS, "case": data, "what": what, "line": result["begins"].get(data[0], 0)})
             else:
                 self.leave_out(quarantine.shown(data), "takes too long")
+        found = self._confirmed(found, result)
         if not found:
             return
-        note = "Suspected defects of %s, found without knowing what was meant: to be judged by a person.\n" % self.name
-        os.makedirs(self.request["out"], exist_ok=True)
-        path = quarantine.write(self.request["out"], self.name, found, result["origin"], note, self.fixtures)
+        path, _ = self._quarantine(found, result)
         for defect in found:
             self.outcome["defects"].append({
                 "kind": defect["kind"], "call": defect.get("call") or quarantine.shown(defect["case"], self.fixtures),
                 "what": defect["what"], "line": defect["line"], "quarantine": path})
 
+    def _quarantine(self, found, result):
+        note = "Suspected defects of %s, found without knowing what was meant: to be judged by a person.\n" % self.name
+        os.makedirs(self.request["out"], exist_ok=True)
+        return quarantine.write(self.request["out"], self.name, found, result["origin"], note, self.fixtures)
+
+    def _confirmed(self, found, result):
+        """Those that show in a process where nothing else was called before. What does not end was seen in one already."""
+        quick = [defect for defect in found if defect["kind"] != quarantine.ENDLESS]
+        if not quick:
+            return found
+        path, names = self._quarantine(quick, result)
+        failing = self._trial(path)
+        os.remove(path)
+        if not isinstance(failing, set):
+            return found
+        calm = [defect for defect, name in zip(quick, names) if name not in failing]
+        return [defect for defect in found if defect not in calm]
+
     def _hangs(self, data):
-        """Whether a call does not end with much more time than the search gave it, either."""
+        """Whether a call of the kind that people make does not end with much more time than the search gave it, either."""
         ended = children.run(
             self._child_request(mode="check", cases=[[0, data]], seconds=20.0, call_seconds=PATIENCE), lambda event: None)
-        seen = ended.last("outcome")
+        seen, tried = ended.last("outcome"), ended.last("tries")
+        if tried is None or not tried["plausible"]:
+            return False
         return ended.why == "hangs" or seen is not None and seen["outcome"][0] == "hangs"
 
     def _grows(self, data):
@@ -312,6 +331,9 @@ class Module:
             entries = kept
         return entries
 
+    def _trial(self, path):
+        return trial.failing(path, self.request.get("sys_path", []) + [self.import_root], self.beside)
+
     def _passing(self, path, writer, entries):
         """Writes the file; runs it, and writes it again without what fails."""
         for _ in range(4):
@@ -319,7 +341,7 @@ class Module:
                 break
             with open(path, "w", encoding="utf-8") as file:
                 file.write(tidy(writer.text(entries)))
-            failing = trial.failing(path, self.request.get("sys_path", []) + [self.import_root], self.beside)
+            failing = self._trial(path)
             if not failing:
                 return entries
             if failing is True:

@@ -6,11 +6,14 @@ import os
 import re
 
 from .cases import Case
+from .kinds import ANY, of_value
 from .values import constants
+from .vary import literal
 
 MOST_FILES = 300
 MOST_BYTES = 400000
 MOST_CALLS = 60
+MOST_TEXT = 200
 SKIPPED = {"node_modules", "venv", ".venv", "site-packages", "__pycache__", "build", "dist", ".git", ".tox"}
 
 
@@ -184,12 +187,36 @@ class Harvest:
             unknown = [name for name in free if name not in self.names.namespace and not _is_builtin(name)
                        and (name in known or name not in self.fixtures)]
             if not unknown:
-                return " ".join(segment.split("\n")) if len(segment) <= 200 else None
+                segment = self._own_copies(segment, free)
+                return " ".join(segment.split("\n")) if len(segment) <= MOST_TEXT else None
             if any(name not in known for name in unknown):
                 return None
-            for name in unknown:
-                segment = re.sub(r"(?<![\w.'\"])%s(?![\w'\"])" % re.escape(name), lambda _: known[name], segment)
+            segment = _put(segment, {name: known[name] for name in unknown})
         return None
+
+    def _own_copies(self, segment, free):
+        """Lists and the like of the module are handed over as copies: a call that changes one would change it for all."""
+        copies = {}
+        for name in free:
+            value = self.names.namespace.get(name)
+            if name in self.names.origin and isinstance(value, (list, dict, set, bytearray)):
+                text = repr(value)
+                copies[name] = text if len(text) <= MOST_TEXT // 2 and literal(text)[0] else "copy.deepcopy(%s)" % name
+        return _put(segment, copies) if copies else segment
+
+    def teach(self, targets, evaluate):
+        """Parameters learn what kinds of values people pass for them."""
+        for case in self.cases:
+            target = targets.get(case.target)
+            plain = [p for p in target.parameters if p.style == "plain"] if target is not None else []
+            for position, (name, source) in enumerate(case.args):
+                found = [p for p in plain if p.name == name] if name else plain[position:position + 1]
+                try:
+                    kind = of_value(evaluate(source)) if found else ANY
+                except Exception:
+                    continue
+                if kind not in (ANY, ("none",)):
+                    found[0].learn(kind)
 
     def _local(self, segment):
         """`package.Version(1)` becomes `Version(1)` where a test would import the name."""
@@ -215,6 +242,18 @@ def _segment(text, node):
         return ast.get_source_segment(text, node)
     except (ValueError, IndexError, TypeError):
         return None
+
+
+def _put(segment, texts):
+    """An expression with others in the place of some names."""
+    places = []
+    for node in ast.walk(ast.parse(segment, mode="eval")):
+        if isinstance(node, ast.Name) and node.id in texts and node.lineno == node.end_lineno:
+            places.append((node.lineno - 1, node.col_offset, node.end_col_offset, texts[node.id]))
+    lines = [line.encode() for line in segment.split("\n")]
+    for line, start, end, text in sorted(places, reverse=True):
+        lines[line] = lines[line][:start] + text.encode() + lines[line][end:]
+    return b"\n".join(lines).decode()
 
 
 def _free_names(tree):

@@ -8,8 +8,8 @@ import types
 
 # Modules of the standard library that expressions may name.
 STANDARD = (
-    "array", "asyncio", "collections", "datetime", "decimal", "enum", "fractions", "functools", "io", "itertools", "math",
-    "operator", "pathlib", "random", "re", "string", "types", "uuid",
+    "array", "asyncio", "collections", "copy", "datetime", "decimal", "enum", "fractions", "functools", "io", "itertools",
+    "math", "operator", "pathlib", "random", "re", "string", "types", "uuid",
 )
 
 

@@ -20,6 +20,7 @@ MOST_ITEMS = 40
 MOST_TEXT = 600
 MOST_FACTS = 12
 DEEPEST = 4
+ROUNDED = 6
 
 STANDARD = {
     datetime.datetime: "datetime.datetime", datetime.date: "datetime.date", datetime.time: "datetime.time",
@@ -40,9 +41,11 @@ class Unstable(Exception):
 class Facts:
     """Turns values into facts, with the names that a test of this module can use."""
 
-    def __init__(self, names):
-        """`names` finds the source name of a class or function, or nothing: a function of the object."""
+    def __init__(self, names, rounds=False):
+        """`names` finds the source name of a class or function, or nothing: a function of the object. Where the code
+        `rounds`, its short decimals are meant exactly."""
         self.name_of = names
+        self.rounds = rounds
 
     def source(self, value, depth=0):
         """An expression that is equal to the value, or `Unstable`."""
@@ -50,7 +53,7 @@ class Facts:
         if value is None or kind in (bool, int, str, bytes):
             return self._plain(value)
         if kind is float:
-            return _float(value)
+            return self._float(value)
         if depth > DEEPEST:
             raise Unstable("too deep")
         if kind is complex:
@@ -83,6 +86,15 @@ class Facts:
         if isinstance(value, list) and kind.__eq__ is list.__eq__:
             return self._container(list(value), list, depth)
         raise Unstable(kind.__name__)
+
+    def _float(self, value):
+        if math.isnan(value):
+            raise Unstable("not a number")
+        if math.isinf(value):
+            return "float('inf')" if value > 0 else "float('-inf')"
+        if value == int(value) and abs(value) < 1e15 or self.rounds and value == round(value, ROUNDED):
+            return repr(value)
+        return "pytest.approx(%r)" % value
 
     def _plain(self, value):
         text = repr(value)
@@ -171,7 +183,7 @@ class Facts:
             return tuple(facts)
         facts = [(place, "type", _type_name(value))]
         if isinstance(value, BaseException):
-            return tuple(facts)
+            return tuple(facts + self._try(lambda: ("str(%s)" % place, "==", self._plain(str(value)))))
         if isinstance(value, re.Pattern):
             return ((place + ".pattern", "==", repr(value.pattern)),)
         if isinstance(value, re.Match):
@@ -196,16 +208,6 @@ class Facts:
             return [make()]
         except Exception:
             return []
-
-
-def _float(value):
-    if math.isnan(value):
-        raise Unstable("not a number")
-    if math.isinf(value):
-        return "float('inf')" if value > 0 else "float('-inf')"
-    if value == int(value) and abs(value) < 1e15:
-        return repr(value)
-    return "pytest.approx(%r)" % value
 
 
 def _type_name(value):

@@ -5,6 +5,7 @@ from . import words
 from .cases import Case, arguments, method_call
 from .names import STANDARD, given_to, used_names
 
+ENDLESS = "does not end"
 ALARM = "signal.signal(signal.SIGALRM, lambda *_: pytest.fail(%r))"
 
 
@@ -27,15 +28,18 @@ def _typed(case):
 
 
 def write(folder, module, found, origin, note, fixtures=()):
-    """Writes one file with a failing test per suspected defect; its name keeps pytest from collecting it."""
-    taken, bodies = set(), []
+    """Writes one file with a failing test per suspected defect; its name keeps pytest from collecting it.
+
+    Answers where it is and how the tests are called."""
+    taken, names, bodies = set(), [], []
     for defect in found:
         case = Case.of(defect["case"])
         name = words.unique("test_%s_%s" % (words.snake(case.target), words.snake(defect["kind"])), taken)
+        names.append(name)
         body = defect.get("test")
         if not body:
             lines = _typed(case)
-            if defect["kind"] == "does not end":
+            if defect["kind"] == ENDLESS:
                 lines = [ALARM % defect["what"], "signal.alarm(10)"] + lines + ["signal.alarm(0)"]
             body = "\n".join("    " + line for line in lines)
         given = given_to(case, fixtures)
@@ -52,4 +56,4 @@ def write(folder, module, found, origin, note, fixtures=()):
     path = os.path.join(folder, "quarantine_%s.py" % module.replace(".", "_"))
     with open(path, "w", encoding="utf-8") as file:
         file.write('"""%s"""\n\n%s\n\n\n%s\n' % (note, "\n\n".join(filter(None, groups)), text))
-    return path
+    return path, names

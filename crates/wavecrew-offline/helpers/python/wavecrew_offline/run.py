@@ -1,5 +1,4 @@
 """Runs one case in this process and says what came of it."""
-import ast
 import asyncio
 import io
 import itertools
@@ -7,8 +6,9 @@ import re
 import sys
 import types
 
-from . import closures, files, observe, sandbox
+from . import closures, files, observe, refusals, sandbox
 from .cases import method_call
+from .words import LONGEST
 from .world import World
 
 MOST_ITEMS = 30
@@ -62,14 +62,14 @@ class Setup(Exception):
 
 
 class Runner:
-    def __init__(self, names, guard, tracer, targets, project_paths, seeded, fixtures):
+    def __init__(self, names, guard, tracer, targets, project_paths, seeded, fixtures, rounds=False):
         self.names = names
         self.namespace = names.namespace
         self.guard = guard
         self.tracer = tracer
         self.targets = targets
         self.paths = frozenset(project_paths)
-        self.facts = observe.Facts(names.name_of)
+        self.facts = observe.Facts(names.name_of, rounds)
         self.seeded = seeded
         self.fixtures = fixtures
         self.code = {}
@@ -294,8 +294,8 @@ class Runner:
         if explicit:
             try:
                 text = str(error)
-                if 0 < len(text) < 200 and not any(part in text for part in (" at 0x", "\n", self.guard.folder[:-1])):
-                    message = text
+                if not any(part in text for part in (" at 0x", self.guard.folder[:-1])):
+                    message = text[:LONGEST]
             except Exception:
                 pass
         outcome = Outcome("raises", (("raises", name, message),), wrap)
@@ -319,7 +319,7 @@ class Runner:
             return False, inside[1]
         lines = self.raises.get(last[0])
         if lines is None:
-            lines = self.raises[last[0]] = _raise_lines_at(last[0])
+            lines = self.raises[last[0]] = refusals.lines_at(last[0])
         return last[1] in lines, last[1]
 
     def _snapshot(self, subject):
@@ -376,19 +376,3 @@ def _depth():
     while frame is not None:
         frame, depth = frame.f_back, depth + 1
     return depth
-
-
-def _raise_lines_at(path):
-    try:
-        with open(path, "rb") as file:
-            return raise_lines(ast.parse(file.read()))
-    except (OSError, SyntaxError, ValueError):
-        return set()
-
-
-def raise_lines(tree):
-    lines = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Raise):
-            lines.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    return lines

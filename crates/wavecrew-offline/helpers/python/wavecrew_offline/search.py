@@ -19,6 +19,7 @@ MOST_STEP = 80
 MOST_CURIOUS = 150
 OFTEN_CURIOUS = 2
 SELDOM_CURIOUS = 8
+SWEPT_CASES = 2
 
 
 class Search:
@@ -330,6 +331,17 @@ class Search:
         safe = case.key() not in self.excluded and target.key not in self.hangs
         if not found and safe and self.rng.randrange(often) == 0:
             self._look_closer(case, 30)  # conditions on one line hide from coverage
+        self._drain()
+
+    def sweep(self, target):
+        """Numbers one after the other around those of calls that went well: some conditions hold for few of them."""
+        well = [case for case in self.by_target.get(target.key, ()) if self.pool[case].how == "returns"]
+        well.sort(key=lambda case: not self.pool[case].example)
+        for case in well[:SWEPT_CASES]:
+            for other in aim.around(case):
+                if self.report.late():
+                    return
+                self.attempt(other)
         self._drain()
 
     def explore(self, open_lines):

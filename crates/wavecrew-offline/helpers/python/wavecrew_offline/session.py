@@ -4,14 +4,14 @@ import random
 import sys
 import time
 
-from . import analyse, clock, defects, kill, outside, tracing
+from . import analyse, clock, defects, kill, outside, refusals, tracing
 from .cases import Case
 from .classes import Classes
 from .fixtures import fits, missed
 from .harvest import Harvest
 from .names import Names
 from .probes import Probes
-from .run import Runner, raise_lines
+from .run import Runner
 from .search import Search
 from .swap import Swapper
 from .values import Maker, Pool, constants, patterns_of, separators
@@ -51,9 +51,10 @@ class Session:
         self.fixtures = fixtures
         self.missed = {}
         self.runner = Runner(
-            self.names, guard, tracer, {t.key: t for t in targets}, paths + [self.path], seeded, self.fixtures)
+            self.names, guard, tracer, {t.key: t for t in targets}, paths + [self.path], seeded, self.fixtures,
+            b"round(" in self.source)
         # Now, as a large file takes longer to read than a call may.
-        self.runner.raises[self.path] = raise_lines(self.analysis.tree)
+        self.runner.raises[self.path] = refusals.lines_in(self.analysis.tree)
         self.runner.seconds = min(0.3, max(0.05, request["seconds"] * CALL_SHARE))
 
     def run(self):
@@ -79,7 +80,12 @@ class Session:
 
     def _check(self):
         """Runs given cases once, in the order given."""
-        self.runner.seconds = self.request.get("call_seconds", self.runner.seconds)
+        patient = "call_seconds" in self.request
+        if patient:
+            self.runner.seconds = self.request["call_seconds"]
+            harvest = Harvest(self.analysis.targets, self.names, self.request["module"])
+            harvest.docstrings(self.module, self.analysis.targets)
+            harvest.teach(self.runner.targets, self.runner.evaluate)
         for kind in self.request.get("adopted", ()):
             home, name = kind
             found = getattr(sys.modules.get(home), name, None)
@@ -89,6 +95,11 @@ class Session:
             case = Case.of(data)
             if case.target not in self.runner.targets:
                 continue
+            if patient:
+                plausible = defects.plausible(case, self.runner.targets[case.target])
+                self.report.send("tries", plausible=plausible)
+                if not plausible:
+                    continue
             self.report.beat(case)
             began = time.process_time()
             outcome = self.runner.run(case, traced=False)
@@ -111,6 +122,7 @@ class Session:
         begun = self.report.left()
         harvest.files(
             request["harvest_root"], self.path, lambda: begun - self.report.left() > request["seconds"] * HARVEST_SHARE)
+        harvest.teach(self.runner.targets, self.runner.evaluate)
         self._pools(self.analysis.targets, harvest)
         classes = Classes(self.names, self.analysis)
         for name, value in given.items():
@@ -187,6 +199,8 @@ class Session:
             for target in missing:
                 search.stale[target.key] = 0
             self.report.until(MORE_SHARE)
+            for target in missing:
+                search.sweep(target)
             search.explore(open_lines)
 
     def _asked_for(self):

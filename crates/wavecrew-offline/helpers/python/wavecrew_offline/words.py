@@ -3,6 +3,8 @@ import ast
 import re
 import unicodedata
 
+LONGEST = 200  # of a message that is told whole
+
 
 def slug(text, most=24):
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
@@ -66,8 +68,8 @@ def snake(name):
 
 
 def pattern(message):
-    """A regular expression that matches exactly this message, as source."""
-    text = "^" + re.sub(r"([\\.^$*+?{}\[\]|()])", r"\\\1", message) + "$"
+    """A regular expression that matches exactly this message, or what begins like it where it is long, as source."""
+    text = "^" + re.sub(r"([\\.^$*+?{}\[\]|()])", r"\\\1", message) + ("$" if len(message) < LONGEST else "")
     if '"' not in text and text.isprintable():
         return 'r"%s"' % text
     if "'" not in text and text.isprintable():
