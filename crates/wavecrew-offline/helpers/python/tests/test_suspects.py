@@ -77,7 +77,7 @@ def test_kinds_are_learnt_from_what_people_pass():
 def test_an_exception_that_is_returned_is_told_with_its_words(generate):
     _, text = generate(
         "def check(n: int):\n    return n if n > 0 else ValueError('must be positive')\n")
-    assert "== 'must be positive'" in text
+    assert '== "must be positive"' in text
 
 
 def test_numbers_near_those_of_examples_are_tried_one_by_one(generate):
@@ -85,4 +85,4 @@ def test_numbers_near_those_of_examples_are_tried_one_by_one(generate):
         'def lucky(year: int) -> str:\n    """\n    >>> lucky(2020)\n    \'no\'\n    """\n'
         "    if year * 7 % 97 == 3 and year * 5 % 89 == 31:\n        return 'yes'\n    return 'no'\n")
     assert outcome["lines"][0] == outcome["lines"][1]
-    assert "'yes'" in text
+    assert '"yes"' in text
