@@ -182,29 +182,30 @@ impl IssueStore {
     ) -> Result<Option<Issue>, StoreError> {
         let _lock = self.lock()?;
         let path = self.path();
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error).at("read", &path),
         };
         let mut closed = None;
-        let mut lines: Vec<String> = Vec::new();
-        for line in text.lines() {
-            match parse_line(line) {
+        let mut after = Vec::with_capacity(bytes.len());
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            match parse_line(&String::from_utf8_lossy(line)) {
                 Ok(mut issue) if issue.id == id && closed.is_none() => {
                     if issue.status != IssueStatus::Closed {
                         issue.status = IssueStatus::Closed;
                         issue.closed_at = Some(now.at.clone());
                         issue.resolution = resolution.map(str::to_owned);
                     }
-                    lines.push(to_line(&issue)?);
+                    after.extend(to_line(&issue)?.into_bytes());
+                    after.push(b'\n');
                     closed = Some(issue);
                 }
-                Ok(_) | Err(_) => lines.push(line.to_owned()),
+                Ok(_) | Err(_) => after.extend_from_slice(line),
             }
         }
         if closed.is_some() {
-            atomic::write(&path, (lines.join("\n") + "\n").as_bytes())?;
+            atomic::write(&path, &after)?;
         }
         Ok(closed)
     }
@@ -322,6 +323,29 @@ mod tests {
             "{after}"
         );
         assert!(after.contains("\"priority\":3"), "{after}");
+    }
+
+    #[test]
+    fn lines_of_others_stay_byte_for_byte_when_an_issue_is_closed() {
+        let project = tempfile::tempdir().unwrap();
+        let store = IssueStore::new(project.path());
+        fs::create_dir_all(store.path().parent().unwrap()).unwrap();
+        let others = [
+            &b"caf\xe9, in Latin-1\r\n"[..],
+            b"\n{\"id\":\"B\",\"title\":\"b\"}",
+        ];
+        let before = [others[0], b"{\"id\":\"A\",\"title\":\"a\"}\n", others[1]].concat();
+        fs::write(store.path(), before).unwrap();
+        assert!(store.close("A", None, &now()).unwrap().is_some());
+        let after = fs::read(store.path()).unwrap();
+        assert!(after.starts_with(others[0]) && after.ends_with(others[1]));
+        let issues = store.read().unwrap().issues;
+        let states: Vec<_> = issues
+            .iter()
+            .map(|issue| (issue.id.as_str(), issue.status))
+            .collect();
+        assert_eq!(states, [("A", IssueStatus::Closed), ("B", issues[1].status)]);
+        assert_ne!(issues[1].status, IssueStatus::Closed);
     }
 
     #[test]

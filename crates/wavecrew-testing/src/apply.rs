@@ -8,15 +8,15 @@ use std::path::{Component, Path, PathBuf};
 
 use wavecrew_measure::detect::{Framework, Language};
 use wavecrew_measure::run::{MeasureError, Order, Request, Runner, Wanted};
-use wavecrew_measure::{FileCoverage, TestCase};
+use wavecrew_measure::{FileCoverage, TestCase, TestId};
 
 use crate::layer::{self, Kind, Placed};
 use crate::rounds;
 use crate::scope::Scope;
 
-/// A file that is to be written.
+/// A kept file where it is to be in the project.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewFile {
+pub struct KeptFile {
     /// Relative to the project.
     pub path: PathBuf,
     pub text: String,
@@ -27,9 +27,9 @@ pub struct NewFile {
 /// What would be written, and what is there already.
 #[derive(Debug, Default)]
 pub struct Plan {
-    pub files: Vec<NewFile>,
-    /// Same text, same place.
-    pub there: Vec<PathBuf>,
+    pub files: Vec<KeptFile>,
+    /// Same text, at a place where it would be written.
+    pub there: Vec<KeptFile>,
 }
 
 pub fn plan(session: &Path, project: &Path, scope: &Scope) -> io::Result<Plan> {
@@ -62,22 +62,27 @@ pub fn plan(session: &Path, project: &Path, scope: &Scope) -> io::Result<Plan> {
                     to: &to,
                 };
                 let text = moved.text(&file.target, &to.join(below), &source);
-                let free = |path: &Path| !taken.contains(path) && !project.join(path).exists();
-                let wanted = to.join(below);
-                if fs::read_to_string(project.join(&wanted)).is_ok_and(|there| there == text) {
-                    plan.there.push(wanted);
-                    continue;
-                }
-                let Some(path) = names(&wanted, &layer.name).find(|path| free(path)) else {
-                    continue;
-                };
-                taken.insert(path.clone());
-                plan.files.push(NewFile {
-                    path,
-                    text,
+                let kept = |path: &Path| KeptFile {
+                    path: path.to_owned(),
+                    text: text.clone(),
                     framework: index,
                     kind: file.kind,
-                });
+                };
+                for path in names(&to.join(below), &layer.name) {
+                    if taken.contains(&path) {
+                        continue;
+                    }
+                    let full = project.join(&path);
+                    if fs::read_to_string(&full).is_ok_and(|there| there == text) {
+                        plan.there.push(kept(&path));
+                    } else if fs::symlink_metadata(&full).is_err() {
+                        plan.files.push(kept(&path));
+                    } else {
+                        continue;
+                    }
+                    taken.insert(path);
+                    break;
+                }
             }
         }
     }
@@ -222,8 +227,8 @@ impl Plan {
         out
     }
 
-    /// Writes the files. One that has appeared meanwhile is left as it is, and named.
-    pub fn write(&self, project: &Path) -> io::Result<Vec<PathBuf>> {
+    /// Writes the files. One that has appeared meanwhile is left as it is, is no part of the plan any more, and is named.
+    pub fn write(&mut self, project: &Path) -> io::Result<Vec<PathBuf>> {
         let mut passed_over = Vec::new();
         for file in &self.files {
             let path = project.join(&file.path);
@@ -238,10 +243,11 @@ impl Plan {
                 Err(error) => return Err(error),
             }
         }
+        self.files.retain(|file| !passed_over.contains(&file.path));
         Ok(passed_over)
     }
 
-    /// Runs the new files where they are now.
+    /// Runs the new files where they are now, and then together with those that were there before.
     pub fn measure(
         &self,
         project: &Path,
@@ -249,42 +255,78 @@ impl Plan {
         cache: &Path,
         runner: impl Fn(PathBuf) -> Runner,
     ) -> Result<Applied, MeasureError> {
-        let mut applied = Applied::default();
-        for (index, framework) in scope.frameworks.iter().enumerate() {
-            let tests: Vec<PathBuf> = self
-                .files
-                .iter()
-                .filter(|file| file.framework == index && file.kind == Kind::Test)
-                .map(|file| project.join(&file.path))
-                .collect();
-            if tests.is_empty() {
-                continue;
-            }
-            let owner = framework.in_tree(project);
-            let files: Vec<PathBuf> = scope
-                .files_of(framework)
-                .map(|file| project.join(&file.path))
-                .filter(|file| file.exists())
-                .collect();
-            let found = runner(cache.to_owned()).measure(&Request {
-                project: &owner,
-                scope: &files,
-                tests: &tests,
-                coverage: Wanted::TestsAndCoverage,
-                order: Order::Usual,
-            })?;
-            applied.files.extend(found.coverage.files().to_vec());
-            applied.tests.extend(found.tests);
-        }
-        Ok(applied)
+        let run = |files: &[&KeptFile]| measure(files, project, scope, || runner(cache.to_owned()));
+        let new: Vec<&KeptFile> = self.files.iter().collect();
+        let all: Vec<&KeptFile> = self.files.iter().chain(&self.there).collect();
+        let with_former = self.there.iter().any(|file| file.kind == Kind::Test);
+        Ok(Applied {
+            new: run(&new)?,
+            with_former: if with_former { Some(run(&all)?) } else { None },
+        })
     }
 }
 
-/// What the applied tests came to in the project itself.
+fn measure(
+    files: &[&KeptFile],
+    project: &Path,
+    scope: &Scope,
+    runner: impl Fn() -> Runner,
+) -> Result<Measured, MeasureError> {
+    let mut measured = Measured::default();
+    for (index, framework) in scope.frameworks.iter().enumerate() {
+        let tests: Vec<PathBuf> = files
+            .iter()
+            .filter(|file| file.framework == index && file.kind == Kind::Test)
+            .map(|file| project.join(&file.path))
+            .collect();
+        if tests.is_empty() {
+            continue;
+        }
+        let owner = framework.in_tree(project);
+        let files: Vec<PathBuf> = scope
+            .files_of(framework)
+            .map(|file| project.join(&file.path))
+            .filter(|file| file.exists())
+            .collect();
+        let found = runner().measure(&Request {
+            project: &owner,
+            scope: &files,
+            tests: &tests,
+            coverage: Wanted::TestsAndCoverage,
+            order: Order::Usual,
+        })?;
+        measured.files.extend(found.coverage.files().to_vec());
+        measured.tests.extend(found.tests);
+    }
+    Ok(measured)
+}
+
+/// What tests came to in the project itself.
 #[derive(Debug, Default)]
 pub struct Applied {
+    pub new: Measured,
+    /// The new ones and those of the session that were there before, when there were some.
+    pub with_former: Option<Measured>,
+}
+
+#[derive(Debug, Default)]
+pub struct Measured {
     pub tests: Vec<TestCase>,
     pub files: Vec<FileCoverage>,
+}
+
+impl Applied {
+    /// The tests of the session that were there before, as they went together with the new ones.
+    pub fn former(&self) -> impl Iterator<Item = &TestCase> {
+        let new: BTreeSet<&TestId> = self.new.tests.iter().map(|test| &test.id).collect();
+        let all = self.with_former.iter().flat_map(|all| &all.tests);
+        all.filter(move |test| !new.contains(&test.id))
+    }
+
+    /// All of them together.
+    pub fn all(&self) -> &Measured {
+        self.with_former.as_ref().unwrap_or(&self.new)
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,9 @@ use std::time::Duration;
 use wavecrew_core::time::{Timestamp, human};
 use wavecrew_store::issues::Moment;
 
+/// Longer is as good as for ever, and every clock can still count it.
+pub const LONGEST_SECONDS: u64 = 365 * 24 * 3600;
+
 pub fn now() -> Timestamp {
     Timestamp(u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0))
 }

@@ -24,18 +24,21 @@ pub struct ReviewFinding {
 
 /// How a table of findings looks, for those who wrote none.
 const TABLE: &str = "| file | line | severity | dimension | description | suggested fix |";
-/// Words that say that there is nothing to say.
-const NOTHING: [&str; 7] = [
+/// What says, alone on its line, that there is nothing to say.
+const NOTHING: [&str; 12] = [
     "none",
-    "no finding",
+    "none found",
     "nothing",
+    "nothing found",
+    "nothing to report",
+    "no finding",
+    "no findings",
     "no issue",
+    "no issues",
     "no problem",
+    "no problems",
     "n/a",
-    "-",
 ];
-/// Whoever says more says something.
-const MOST_NOTHING: usize = 80;
 /// A reviewer repairs the first few and sees the rest next time.
 const MAX_PROBLEMS: usize = 8;
 
@@ -276,7 +279,7 @@ impl Said {
                 }
                 Event::SoftBreak | Event::HardBreak | Event::End(TagEnd::Paragraph | TagEnd::Item) => {
                     said.verdict.push(' ');
-                    said.text.push(' ');
+                    said.text.push('\n');
                 }
                 _ => {}
             }
@@ -344,10 +347,15 @@ fn fields(value: &Value) -> Entry {
     fields.map(|(name, value)| (name.clone(), text(value))).collect()
 }
 
+/// Whether there are lines, and each says just that there is nothing: whoever says more says something.
 fn says_nothing(text: &str) -> bool {
-    let text = text.trim_matches(|c: char| c.is_whitespace() || c == '*' || c == '_');
-    let text = text.to_lowercase();
-    text.chars().count() <= MOST_NOTHING && NOTHING.iter().any(|word| text.starts_with(word))
+    let mark = |c: char| c.is_whitespace() || "*_-–—.!()".contains(c);
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty()).peekable();
+    lines.peek().is_some()
+        && lines.all(|line| {
+            let words = line.trim_matches(mark).to_lowercase();
+            words.is_empty() || NOTHING.contains(&words.as_str())
+        })
 }
 
 #[cfg(test)]

@@ -194,17 +194,21 @@ impl ReportReader {
 
 /// The JSON object that ends a text, if one does; a closing code fence after it is forgiven.
 pub fn final_object(text: &str) -> Option<&str> {
-    /// Nested objects deeper or more numerous than this do not occur in reports.
+    /// More places are not tried: a text that holds so many braces begins its object with a line.
     const TRIES: usize = 500;
     let text = text.trim_end();
     let text = text.strip_suffix("```").map_or(text, str::trim_end);
     if !text.ends_with('}') {
         return None;
     }
+    // First where lines begin, so that an object may hold any number of others.
+    let lines = text.rmatch_indices("\n{").map(|(at, _)| at + 1).take(TRIES);
+    let lines = lines.chain(text.starts_with('{').then_some(0));
     // From the right: the innermost opening brace fails for what follows it, the right one does not.
-    text.rmatch_indices('{')
-        .take(TRIES)
-        .map(|(at, _)| &text[at..])
+    let braces = text.rmatch_indices('{').map(|(at, _)| at).take(TRIES);
+    lines
+        .chain(braces)
+        .map(|at| &text[at..])
         .find(|candidate| serde_json::from_str::<serde::de::IgnoredAny>(candidate).is_ok())
 }
 
@@ -322,6 +326,23 @@ mod tests {
                 .unwrap_err()
                 .contains("`B`")
         );
+    }
+
+    #[test]
+    fn the_last_object_is_found_however_many_it_holds() {
+        let many = format!(r#"{{"id":"A","list":[{}]}}"#, vec![r#"{"n":{}}"#; 2000].join(","));
+        let value: Value = serde_json::from_str(&many).unwrap();
+        let pretty = serde_json::to_string_pretty(&value).unwrap();
+        for object in [many.as_str(), &pretty, r#"{"id":"A","note":"{ \"x\": {} }"}"#] {
+            for before in ["", "{\n", "a log\n{\"n\":1}\n", "```json\n"] {
+                for after in ["", "\n", "\n```\n"] {
+                    let text = format!("{before}{object}{after}");
+                    assert_eq!(final_object(&text), Some(object), "{before:?} {after:?}");
+                }
+            }
+        }
+        assert_eq!(final_object("said in a line: {\"a\":1}"), Some("{\"a\":1}"));
+        assert_eq!(final_object("{\"a\":1} and more"), None);
     }
 
     fn with_results() -> ReportReader {

@@ -1,6 +1,7 @@
 //! The thread that looks after conversations: starts their turns under a guardian, one at a time each, and ends them.
 
 use super::agent::{Agent, Doing};
+use super::losses::{Losses, Next};
 use super::{Closed, Status, Wish};
 use crate::paths::Root;
 use std::collections::{HashMap, VecDeque};
@@ -8,7 +9,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::time::Duration;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{oneshot, watch};
 use wavecrew_run::agent::stream::Usage;
@@ -23,15 +25,22 @@ const LOG_BYTES: u64 = 64 << 20;
 /// How often questions of agents and clocks are looked at.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Looks after conversations until nobody wishes anything any more.
+/// Looks after conversations until nobody wishes anything any more. If it cannot go on before that, it says why in `ended`
+/// before it lets go of what is wished.
 pub(super) fn run(
     root: &Root,
     command: &GuardianCommand,
     settings: &AgentSettings,
     mut wishes: UnboundedReceiver<Wish>,
+    ended: &OnceLock<String>,
 ) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let Ok(runtime) = runtime else { return };
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            let _ = ended.set(format!("their event loop cannot be started: {error}"));
+            return;
+        }
+    };
     let local = tokio::task::LocalSet::new();
     local.block_on(&runtime, async {
         let (news, mut news_of_processes) = unbounded_channel();
@@ -39,27 +48,68 @@ pub(super) fn run(
             agents: HashMap::new(),
             next_key: 1,
         };
-        // Without a guardian nothing is started; whoever wishes something hears that nobody is there.
-        while let Ok((guardian, notices)) = Guardian::start(command.clone()).await {
-            let host = Host {
-                project: root.path().to_owned(),
-                settings: settings.clone(),
-                guardian,
-                agents: left.agents,
-                processes: HashMap::new(),
-                next_key: left.next_key,
-                redactor: Rc::new(Redactor::new(std::env::vars_os())),
-                news: news.clone(),
+        let mut losses = Losses::default();
+        let mut held = VecDeque::new();
+        loop {
+            let since = Instant::now();
+            let why = match Guardian::start(command.clone()).await {
+                Ok((guardian, notices)) => {
+                    let mut host = Host {
+                        project: root.path().to_owned(),
+                        settings: settings.clone(),
+                        guardian,
+                        agents: left.agents,
+                        processes: HashMap::new(),
+                        next_key: left.next_key,
+                        redactor: Rc::new(Redactor::new(std::env::vars_os())),
+                        news: news.clone(),
+                    };
+                    held.drain(..).for_each(|wish| host.grant(wish));
+                    left = match host
+                        .look_after(&mut wishes, notices, &mut news_of_processes)
+                        .await
+                    {
+                        Some(lost) => lost,
+                        None => return,
+                    };
+                    "it was killed".to_owned()
+                }
+                Err(error) => error.to_string(),
             };
-            match host
-                .look_after(&mut wishes, notices, &mut news_of_processes)
-                .await
-            {
-                Some(lost) => left = lost,
-                None => return,
+            match losses.add(since.elapsed()) {
+                Next::TryAfter(wait) => {
+                    if !hold_wishes(wait, &mut wishes, &mut held).await {
+                        return left.finish();
+                    }
+                }
+                Next::GiveUp { losses } => {
+                    let _ = ended.set(format!(
+                        "the process that guards agents was lost {losses} times in a row, last: {why}"
+                    ));
+                    return left.finish();
+                }
             }
         }
     });
+}
+
+/// Waits, and keeps what is wished meanwhile; whether there is still somebody to wish something.
+async fn hold_wishes(
+    wait: Duration,
+    wishes: &mut UnboundedReceiver<Wish>,
+    held: &mut VecDeque<Wish>,
+) -> bool {
+    let over = tokio::time::sleep(wait);
+    tokio::pin!(over);
+    loop {
+        tokio::select! {
+            () = &mut over => return true,
+            wish = wishes.recv() => match wish {
+                Some(wish) => held.push_back(wish),
+                None => return false,
+            },
+        }
+    }
 }
 
 /// What a guardian that was lost leaves: agents without processes, which can be talked to again under another one.
@@ -67,6 +117,19 @@ struct Left {
     agents: HashMap<String, Agent>,
     /// Late news of a process that is gone must not be taken for news of another.
     next_key: u64,
+}
+
+impl Left {
+    /// There will be no other one.
+    fn finish(&self) {
+        self.agents.values().for_each(finish);
+    }
+}
+
+fn finish(agent: &Agent) {
+    agent.output.finish();
+    // What has changes stays, and whoever looks finds it in `git worktree list`.
+    let _ = agent.worktree.as_ref().map(Worktree::settle);
 }
 
 struct Host {
@@ -121,11 +184,7 @@ impl Host {
             }
         }
         self.guardian.shutdown().await;
-        for agent in self.agents.values() {
-            agent.output.finish();
-            // What has changes stays, and whoever looks finds it in `git worktree list`.
-            let _ = agent.worktree.as_ref().map(Worktree::settle);
-        }
+        self.agents.values().for_each(finish);
         None
     }
 

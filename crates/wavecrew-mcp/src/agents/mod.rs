@@ -3,12 +3,13 @@
 
 mod agent;
 mod host;
+mod losses;
 mod turn;
 
 use crate::paths::Root;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -97,6 +98,8 @@ pub(crate) struct Agents {
 
 struct Host {
     wishes: Option<UnboundedSender<Wish>>,
+    /// Why nothing is granted any more.
+    ended: Arc<OnceLock<String>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -189,24 +192,33 @@ impl Agents {
     }
 
     async fn ask<T>(&self, wish: impl FnOnce(oneshot::Sender<T>) -> Wish) -> Result<T, String> {
-        let gone = || "conversations have ended: the process that guards them is gone".to_owned();
         let (answer, answered) = oneshot::channel();
         let host = self.host.get_or_init(|| self.start());
-        let wishes = host.wishes.as_ref().ok_or_else(gone)?;
-        wishes.send(wish(answer)).map_err(|_| gone())?;
-        answered.await.map_err(|_| gone())
+        let wishes = host.wishes.as_ref().ok_or_else(|| host.gone())?;
+        wishes.send(wish(answer)).map_err(|_| host.gone())?;
+        answered.await.map_err(|_| host.gone())
     }
 
     fn start(&self) -> Host {
         let (wishes, waiting) = unbounded_channel();
         let (root, guardian) = (self.root.clone(), self.guardian.clone());
         let settings = self.settings.clone();
+        let ended = Arc::new(OnceLock::new());
+        let told = Arc::clone(&ended);
         Host {
             wishes: Some(wishes),
+            ended,
             thread: Some(std::thread::spawn(move || {
-                host::run(&root, &guardian, &settings, waiting);
+                host::run(&root, &guardian, &settings, waiting, &told);
             })),
         }
+    }
+}
+
+impl Host {
+    fn gone(&self) -> String {
+        let why = self.ended.get().map_or("nobody looks after them", String::as_str);
+        format!("conversations have ended: {why}; help: start the server again")
     }
 }
 
@@ -238,4 +250,32 @@ async fn first(mut watched: Vec<watch::Receiver<Status>>) {
         }
     })
     .await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn without_a_guardian_whoever_talks_hears_why() {
+        let project = tempfile::tempdir().unwrap();
+        let guardian = GuardianCommand {
+            program: "false".into(),
+            args: Vec::new(),
+            env: Vec::new(),
+        };
+        let root = Root::new(project.path()).unwrap();
+        let agents = Agents::new(root, guardian, AgentSettings::default());
+        for _ in 0..2 {
+            let said = agents.send("any".into(), "hello".into(), false).await;
+            assert_eq!(
+                said,
+                Err(
+                    "conversations have ended: the process that guards agents was lost 6 times in a row, \
+                     last: the guardian process `false` did not get ready: it ended at once; help: start the server again"
+                        .to_owned()
+                )
+            );
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! The end of a run: nothing is left running, everything is on disk.
 
+use super::lookout::TICK;
 use super::{DriveError, Driver, documents, files, session, trees};
 use crate::process::end_all_descendants;
 use wavecrew_core::engine::Ledger;
@@ -45,7 +46,7 @@ impl Driver<'_> {
                 match table.publish(&bytes)? {
                     // An edit stays where it is: the next run finds it and follows it.
                     Publish::Published | Publish::HandEdit(_) => break,
-                    Publish::Unsettled => tokio::time::sleep(super::TICK).await,
+                    Publish::Unsettled => tokio::time::sleep(TICK).await,
                 }
             }
         }

@@ -1,10 +1,11 @@
 //! Performs the engine's actions, in order.
 
+use super::conversation::conversation_id;
 use super::examine::Stage;
 use super::files::remove_scratch;
 use super::output::{Activity, Output};
 use super::shorts::{Place, SHORT};
-use super::turn::{CUT_SHORT, conversation_id};
+use super::turn::CUT_SHORT;
 use super::worker::{Talk, Worker};
 use super::{DriveError, Driver, session};
 use crate::agent::stream::{Span, Usage};

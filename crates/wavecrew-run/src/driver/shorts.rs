@@ -35,8 +35,8 @@ pub(super) struct Shorts {
 pub(super) struct Shared {
     /// Counted from 1.
     number: usize,
-    /// Bytes that are in the prompt's file.
-    length: usize,
+    /// Whether somebody has had them.
+    used: bool,
 }
 
 /// The files that a worker is told of.
@@ -85,7 +85,7 @@ impl Shorts {
             self.shared += 1;
             Shared {
                 number: self.shared,
-                length: 0,
+                used: false,
             }
         });
         let named = |kind| self.folder.join(format!("{kind}-{}", shared.number));
@@ -104,7 +104,7 @@ impl Shorts {
         };
         let name = own.file_name().unwrap_or(own.as_os_str());
         self.prompts.add(&name.to_string_lossy(), text.as_bytes())?;
-        if shared.length == 0 {
+        if !shared.used {
             make_private(&self.folder)?;
             self.opened = File::open(&self.folder).ok();
         }
@@ -113,8 +113,8 @@ impl Shorts {
             path: place.prompt.clone(),
             source,
         };
-        let file = overwrite(&place.prompt, text, shared.length).map_err(failed)?;
-        shared.length = text.len();
+        let file = overwrite(&place.prompt, text).map_err(failed)?;
+        shared.used = true;
         Ok(file.into())
     }
 
@@ -155,7 +155,7 @@ impl Shorts {
     }
 }
 
-fn overwrite(path: &Path, text: &str, before: usize) -> io::Result<File> {
+fn overwrite(path: &Path, text: &str) -> io::Result<File> {
     // One that a worker has taken away is made again.
     let mut file = File::options()
         .read(true)
@@ -164,8 +164,10 @@ fn overwrite(path: &Path, text: &str, before: usize) -> io::Result<File> {
         .truncate(false)
         .open(path)?;
     file.write_all(text.as_bytes())?;
-    if text.len() < before {
-        file.set_len(text.len() as u64)?;
+    // What is left of a longer one, or of what its worker wrote there.
+    let length = text.len() as u64;
+    if file.metadata()?.len() != length {
+        file.set_len(length)?;
     }
     file.rewind()?;
     Ok(file)
@@ -263,6 +265,19 @@ mod tests {
             shorts.gone(place, if number == IN_A_ROW { SHORT } else { Duration::ZERO });
         }
         assert!(told(&mut shorts, &session, 99).shared.is_none());
+    }
+
+    #[test]
+    fn what_a_worker_wrote_into_its_prompt_is_not_told_to_the_next_one() {
+        let root = tempfile::tempdir().unwrap();
+        let session = SessionDir::create(root.path(), "s", &[]).unwrap();
+        let mut shorts = Shorts::of(&session);
+        for number in 0..IN_A_ROW + 3 {
+            let place = told(&mut shorts, &session, number);
+            fs::write(&place.prompt, "note to self ".repeat(20)).unwrap();
+            shorts.gone(place, Duration::ZERO);
+        }
+        assert_eq!(shorts.shared, 1, "all of them had the same file");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use super::{DriveError, Driver};
 use crate::process::{Exit, Spawn, no_input, output_pipe, pump};
+use rustix::process::Signal;
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,13 +13,15 @@ use tokio::sync::watch;
 use wavecrew_core::engine::{Input, Verdict, WorkerId};
 use wavecrew_core::event::Checked;
 use wavecrew_core::id::TaskIx;
-use wavecrew_store::sanitise;
+use wavecrew_store::{atomic, sanitise};
 
 /// Told to the worker of what a check that failed printed.
 const TOLD: usize = 2000;
 /// Kept of it in memory.
 const KEPT: usize = 64 << 10;
 const GRACE: Duration = Duration::from_secs(2);
+/// Longer texts are handed over in files: the system takes no variable of more than 128 KiB.
+const MOST_IN_VARIABLE: usize = 100 << 10;
 
 /// A command that checks each task before it counts as done, and the time it may take.
 #[derive(Clone, Debug)]
@@ -31,11 +34,18 @@ pub struct Verify {
 /// A check that is under way.
 pub(super) struct Check {
     worker: WorkerId,
-    until: Instant,
+    clock: Clock,
     ended: watch::Sender<Option<Exit>>,
     printed: Rc<RefCell<Vec<u8>>>,
     /// How its end is read.
     settle: Settle,
+}
+
+#[derive(Clone, Copy)]
+enum Clock {
+    Until(Instant),
+    /// It took too long and was told to end: whatever its exit says, it has not succeeded.
+    Over,
 }
 
 /// How the end of a check becomes a verdict.
@@ -55,12 +65,21 @@ impl Driver<'_> {
             return Ok(());
         };
         let plan = self.engine.ledger().plan();
+        let id = plan.id(task);
         let result = outputs.iter().find(|(name, _)| name == "result");
-        let text = |name: &str, value: &str| -> (OsString, OsString) { (name.into(), value.into()) };
+        let run_folder = self.session.dir.run_folder();
+        let text = |name: &str, value: &str| -> Result<(OsString, OsString), DriveError> {
+            if value.len() <= MOST_IN_VARIABLE {
+                return Ok((name.into(), value.into()));
+            }
+            let path = run_folder.join(format!("check-{id}.{name}.json"));
+            atomic::write_volatile(&path, value.as_bytes())?;
+            Ok((format!("{name}_PATH").into(), path.into()))
+        };
         let env_set = vec![
-            text("WAVECREW_TASK", plan.id(task)),
-            text("WAVECREW_ROW", plan.cell(task, "row")),
-            text("WAVECREW_RESULT", result.map_or("", |(_, value)| value)),
+            text("WAVECREW_TASK", id)?,
+            text("WAVECREW_ROW", plan.cell(task, "row"))?,
+            text("WAVECREW_RESULT", result.map_or("", |(_, value)| value))?,
         ];
         let cwd = state.folder.clone();
         let words = vec!["sh".to_owned(), "-c".to_owned(), verify.command];
@@ -116,12 +135,12 @@ impl Driver<'_> {
                 let _ = checks.send((key, exit));
             }
         });
-        let until = Instant::now() + limit;
+        let clock = Clock::Until(Instant::now() + limit);
         self.checks.insert(
             key,
             Check {
                 worker,
-                until,
+                clock,
                 ended,
                 printed,
                 settle,
@@ -182,19 +201,22 @@ impl Driver<'_> {
     pub(super) fn look_at_checks(&mut self) {
         let now = Instant::now();
         for (key, check) in &mut self.checks {
-            if check.until <= now {
+            if matches!(check.clock, Clock::Until(until) if until <= now) {
                 check
                     .printed
                     .borrow_mut()
                     .extend_from_slice(b"\nthe check took too long");
-                // Once is enough; until then it has time to go.
-                check.until = now + Duration::from_hours(1);
+                check.clock = Clock::Over;
                 self.guardian.close(*key, GRACE);
             }
         }
     }
 
     fn settle_check(&mut self, check: &Check, exit: Exit, printed: &[u8]) {
+        let exit = match check.clock {
+            Clock::Over if exit.is_success() => Exit::Signal(Signal::TERM.as_raw()),
+            Clock::Over | Clock::Until(_) => exit,
+        };
         let verdict = (check.settle)(exit, &self.redactor.bytes(printed));
         let worker = check.worker;
         self.inputs.push_back(Input::ClaimChecked { worker, verdict });

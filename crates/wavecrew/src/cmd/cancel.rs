@@ -3,7 +3,7 @@
 use super::archive::{StateFailure, set_state};
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
-use crate::session_view::find;
+use crate::session_view::{find, state_word};
 use serde_json::json;
 use std::fs;
 use std::io::{Write, stdout};
@@ -69,17 +69,15 @@ impl Args {
             (false, false) => Word::Cancel,
         };
         let dir = find(Path::new("."), &self.session)?;
-        if lock::holder(&dir.lock_file())?.is_some() {
-            self.tell(&dir, word)?;
-        } else {
-            idle(&dir, word)?;
-        }
-        let (id, state) = (dir.id(), word.state());
+        let runs = lock::holder(&dir.lock_file())?.is_some() && self.tell(&dir, word)?;
+        let state = if runs { word.state() } else { idle(&dir, word)? };
+        let id = dir.id();
         if global.json {
             writeln!(stdout(), "{}", json!({"session": id, "state": state}))?;
         } else {
             match word {
-                Word::Cancel => writeln!(stdout(), "{id} is cancelled")?,
+                Word::Cancel if state == word.state() => writeln!(stdout(), "{id} is cancelled")?,
+                Word::Cancel => writeln!(stdout(), "{id} was over already: it is {state}")?,
                 Word::Pause => writeln!(
                     stdout(),
                     "{id} starts nothing new until `wavecrew cancel {id} --resume`"
@@ -90,8 +88,8 @@ impl Args {
         Ok(Exit::Done)
     }
 
-    /// Leaves the word and waits until the run has followed it: it takes the word away, or ends.
-    fn tell(&self, dir: &SessionDir, word: Word) -> Result<(), Failure> {
+    /// Leaves the word and waits until the run has followed it: it takes the word away, or ends. Whether it still runs.
+    fn tell(&self, dir: &SessionDir, word: Word) -> Result<bool, Failure> {
         let control = control_file(dir);
         atomic::write_volatile(&control, word.as_str().as_bytes())?;
         // Longer than a clock can count is for ever.
@@ -120,20 +118,26 @@ impl Args {
             std::thread::sleep(LOOK);
         }
         // The run may have ended by itself before it read the word; the next one must not find it.
-        if lock::holder(&dir.lock_file())?.is_none() {
+        let runs = lock::holder(&dir.lock_file())?.is_some();
+        if !runs {
             drop(fs::remove_file(&control));
         }
-        Ok(())
+        Ok(runs)
     }
 }
 
-/// Nobody runs the session: only its state can be changed.
-fn idle(dir: &SessionDir, word: Word) -> Result<(), Failure> {
+/// Nobody runs the session: only its state can be changed, and only as long as something is left to do. The state it has
+/// then.
+fn idle(dir: &SessionDir, word: Word) -> Result<&'static str, Failure> {
     if word != Word::Cancel {
         return Err(Failure::with_help(
             format!("nobody runs the session `{}`", dir.id()),
             format!("go on with it by `wavecrew resume {}`", dir.id()),
         ));
+    }
+    let state = dir.read_info()?.state;
+    if !state.is_unfinished() {
+        return Ok(state_word(state));
     }
     set_state(dir, SessionState::Cancelled).map_err(|failure| match failure {
         StateFailure::Runs(holder) => Failure::NotDone {
@@ -141,7 +145,8 @@ fn idle(dir: &SessionDir, word: Word) -> Result<(), Failure> {
             help: "give the command again to stop it".into(),
         },
         StateFailure::Other(failure) => failure,
-    })
+    })?;
+    Ok(word.state())
 }
 
 fn control_file(dir: &SessionDir) -> PathBuf {

@@ -3,6 +3,7 @@
 mod mutation;
 
 use crate::cli::Global;
+use crate::clock::LONGEST_SECONDS;
 use crate::exit::{Exit, Failure};
 use crate::launch::test_runs;
 use crate::layout::fit;
@@ -32,7 +33,7 @@ pub struct Args {
     #[arg(value_name = "PATHS")]
     paths: Vec<PathBuf>,
     /// Seconds that one run of a suite may take
-    #[arg(long, value_name = "SECONDS", default_value_t = 900, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 900, value_parser = clap::value_parser!(u64).range(1..=LONGEST_SECONDS))]
     timeout: u64,
     /// Run the tests this many times more, and name those whose outcome changes
     #[arg(long, value_name = "N", default_value_t = 0)]

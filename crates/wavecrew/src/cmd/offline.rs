@@ -2,6 +2,7 @@
 //! agent `offline`.
 
 use crate::cli::Global;
+use crate::clock::LONGEST_SECONDS;
 use crate::exit::{Exit, Failure};
 use crate::show;
 use std::io::{Write, stdout};
@@ -39,7 +40,8 @@ pub struct Args {
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
         let budget = Duration::try_from_secs_f64(self.budget)
-            .map_err(|e| Failure::input(format!("--budget {}: {e}", self.budget)))?;
+            .map_err(|e| Failure::input(format!("--budget {}: {e}", self.budget)))?
+            .min(Duration::from_secs(LONGEST_SECONDS));
         let root = absolute(&self.root)?;
         let request = Request {
             files: self

@@ -1,6 +1,7 @@
 //! `wavecrew plan`: shows what would run, wave by wave. Asks nothing, writes nothing.
 
 use crate::cli::Global;
+use crate::config::Config;
 use crate::exit::{Exit, Failure};
 use crate::launch::RunFlags;
 use crate::layout::{self, PlanJson};
@@ -47,6 +48,8 @@ enum Graph {
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
+        // Its settings change no plan, but a file that no run would take is told of before one is tried.
+        Config::load(&std::env::current_dir().map_err(Failure::Output)?)?;
         let Target {
             team,
             plan,

@@ -65,10 +65,9 @@ pub fn choose(
             }
         },
     };
-    for name in by_role
-        .values()
-        .chain(Some(&default).filter(|name| !name.is_empty()))
-    {
+    // Empty where nobody needs it; given as nothing, it is a mistake.
+    let needed = Some(&default).filter(|name| agent.is_some() || !name.is_empty());
+    for name in by_role.values().chain(needed) {
         check(name, &path)?;
     }
     Ok(Chosen {

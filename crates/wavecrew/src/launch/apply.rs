@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wavecrew_core::view::count;
 use wavecrew_measure::run::Runner;
-use wavecrew_measure::{Outcome, Ratio};
+use wavecrew_measure::{Outcome, Ratio, TestCase};
 use wavecrew_store::{SessionDir, atomic};
-use wavecrew_testing::apply::{Plan, plan};
+use wavecrew_testing::apply::{Measured, Plan, plan};
 use wavecrew_testing::figures::{lines, percent, rate};
 use wavecrew_testing::finish::finish;
 use wavecrew_testing::scope::Scope;
@@ -52,9 +52,12 @@ pub fn tell_how(dir: &SessionDir, global: &Global) {
 pub fn apply(project: &Path, dir: &SessionDir, yes: bool, global: &Global) -> Result<(), Failure> {
     let disk = |error: io::Error| testing::disk(&error);
     let scope = Scope::read(dir.path()).map_err(disk)?;
-    let plan = plan(dir.path(), project, &scope).map_err(disk)?;
+    let mut plan = plan(dir.path(), project, &scope).map_err(disk)?;
     for there in &plan.there {
-        say(global, &format!("Apply   {} is there already", there.display()));
+        say(
+            global,
+            &format!("Apply   {} is there already", there.path.display()),
+        );
     }
     if plan.files.is_empty() {
         say(global, "Apply   there is nothing to copy");
@@ -79,6 +82,9 @@ pub fn apply(project: &Path, dir: &SessionDir, yes: bool, global: &Global) -> Re
     }
     for file in &plan.files {
         say(global, &format!("Apply   {} written", file.path.display()));
+    }
+    if plan.files.is_empty() {
+        return Ok(());
     }
     measure_again(project, &plan, &scope, global)
 }
@@ -112,32 +118,36 @@ fn measure_again(project: &Path, plan: &Plan, scope: &Scope, global: &Global) ->
             message: format!("the copied tests could not be run in the project: {error}"),
             help: error.help(),
         })?;
-    let passed = applied
-        .tests
-        .iter()
-        .filter(|test| test.outcome == Outcome::Passed)
-        .count() as u64;
-    let ratio = Ratio {
-        covered: passed,
-        total: applied.tests.len() as u64,
+    let covered = |measured: &Measured| {
+        let percent = percent(lines(&measured.files));
+        format!(
+            "{}, {percent} % of the lines in scope covered",
+            passes(&measured.tests)
+        )
     };
-    say(
-        global,
-        &format!(
-            "Apply   in the project: {passed} of {} tests pass ({}), {} % of the lines in scope covered",
-            applied.tests.len(),
-            rate(ratio),
-            percent(lines(&applied.files))
-        ),
-    );
-    for test in applied
-        .tests
-        .iter()
-        .filter(|test| test.outcome != Outcome::Passed)
-    {
+    if applied.with_former.is_some() {
+        say(
+            global,
+            &format!("Apply   there before: {}", passes(applied.former())),
+        );
+        say(global, &format!("Apply   new: {}", covered(&applied.new)));
+    }
+    let all = applied.all();
+    say(global, &format!("Apply   in the project: {}", covered(all)));
+    for test in all.tests.iter().filter(|test| test.outcome != Outcome::Passed) {
         show::warning(&format!("{} does not pass in the project", test.id), None);
     }
     Ok(())
+}
+
+fn passes<'a>(tests: impl IntoIterator<Item = &'a TestCase>) -> String {
+    let (mut covered, mut total) = (0, 0);
+    for test in tests {
+        total += 1;
+        covered += u64::from(test.outcome == Outcome::Passed);
+    }
+    let rate = rate(Ratio { covered, total });
+    format!("{covered} of {total} tests pass ({rate})")
 }
 
 fn say(global: &Global, text: &str) {

@@ -1,5 +1,6 @@
 //! Sessions whose tests are measured: their flags, what is in scope, and how their tests are run.
 
+use crate::clock::LONGEST_SECONDS;
 use crate::exit::Failure;
 use crate::launch::test_runs;
 use crate::show;
@@ -24,13 +25,13 @@ pub struct TestingFlags {
     #[arg(long, value_enum, value_name = "HOW")]
     pub mutation: Option<MutationFlag>,
     /// Seconds that one run of the tests may take [default: 300]
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=LONGEST_SECONDS))]
     pub test_timeout: Option<u64>,
     /// Decides everything that is drawn by lot: inputs of the offline agent, orders of tests, deliberate changes
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Seconds that the offline agent may look for inputs in each module [default: 10]
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=LONGEST_SECONDS))]
     pub offline_budget: Option<u64>,
     /// Copy the tests that were kept into the project at the end, after showing them
     #[arg(long)]

@@ -44,6 +44,30 @@ fn a_result_counts_once_its_check_succeeds() {
 }
 
 #[test]
+fn a_check_that_takes_too_long_has_failed_however_it_ends() {
+    let project = Project::new("path\na\n", ECHO);
+    let verify = "trap 'exit 0' TERM; while :; do sleep 0.05; done";
+    let answer = project.client().call(
+        "spawn_agents_on_csv",
+        call(json!({"verify": verify, "max_runtime_seconds": 3})),
+    );
+    assert_eq!(answer["failed_items"], 1, "{answer}");
+    let error = answer["failed_item_errors"][0]["last_error"].as_str().unwrap();
+    assert!(error.contains("the check took too long"), "{error}");
+}
+
+#[test]
+fn a_result_that_is_too_long_for_a_variable_is_checked_in_a_file() {
+    let script = r#"printf '{"text":"'; head -c 300000 /dev/zero | tr '\0' x; echo '"}'"#;
+    let project = Project::new(&format!("path\n{}\n", "y".repeat(200_000)), script);
+    let verify = r#"test -z "$WAVECREW_RESULT$WAVECREW_ROW" && grep -q '^{"path":"yyy' "$WAVECREW_ROW_PATH" &&
+        test "$(wc -c < "$WAVECREW_RESULT_PATH")" = 300011"#;
+    let arguments = json!({"verify": verify, "instruction": "do"});
+    let answer = project.client().call("spawn_agents_on_csv", call(arguments));
+    assert_eq!(answer["completed_items"], 1, "{answer}");
+}
+
+#[test]
 fn a_check_that_hangs_is_ended_with_its_job() {
     let project = Project::new("path\na\n", ECHO);
     let mut client = project.client();

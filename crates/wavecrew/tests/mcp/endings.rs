@@ -164,7 +164,7 @@ fn a_job_in_the_background_outlives_a_killed_server() {
 }
 
 /// The guardian among the children of a process.
-fn guardian_of(parent: u32) -> Pid {
+fn guardian_of(parent: u32) -> Option<Pid> {
     let parent = parent.to_string();
     let is_it = |process: &PathBuf| {
         let stat = fs::read_to_string(process.join("stat")).unwrap_or_default();
@@ -174,9 +174,33 @@ fn guardian_of(parent: u32) -> Pid {
         above == Some(parent.as_str()) && words.split(|byte| *byte == 0).any(|word| word == b"__guardian")
     };
     let mut all = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
-    let found = all.find(is_it).unwrap();
-    let pid = found.file_name().unwrap().to_str().unwrap().parse().unwrap();
-    Pid::from_raw(pid).unwrap()
+    let pid = all.find(is_it)?.file_name()?.to_str()?.parse().ok()?;
+    Pid::from_raw(pid)
+}
+
+#[test]
+fn conversations_end_with_a_reason_when_their_guardian_is_killed_again_and_again() {
+    let project = project();
+    let mut client = project.client();
+    let agent = json!({"message": "hello", "agent": "command:cat"});
+    client.call("spawn_agent", agent.clone());
+    // Whoever looks for it while there is none looks again; a test that waits for ever is ended from outside.
+    let refused = loop {
+        if let Some(guardian) = guardian_of(client.pid()) {
+            // It may be gone already.
+            let _ = kill_process(guardian, Signal::KILL);
+        }
+        let answer = client.raw_call("spawn_agent", agent.clone());
+        if answer["isError"] == true {
+            break answer["content"][0]["text"].as_str().unwrap().to_owned();
+        }
+    };
+    let why = "conversations have ended: the process that guards agents was lost 6 times in a row, last: ";
+    assert!(refused.starts_with(why), "{refused}");
+    assert!(refused.ends_with("; help: start the server again"), "{refused}");
+    fs::write(project.path().join("go"), "").unwrap();
+    let done = client.call("spawn_agents_on_csv", call(json!({})));
+    assert_eq!(done["completed_items"], 2, "jobs go on: {done}");
 }
 
 #[test]
@@ -188,7 +212,7 @@ fn jobs_outlive_the_guardian_of_conversations() {
     let agent = started["agent_id"].as_str().unwrap();
     wait_for(&project.path().join("agent"));
     let asked = begin(&mut client, &project, "spawn_agents_on_csv", call(json!({})));
-    kill_process(guardian_of(client.pid()), Signal::KILL).unwrap();
+    kill_process(guardian_of(client.pid()).unwrap(), Signal::KILL).unwrap();
     let status = client.call("wait", json!({"ids": [agent], "timeout_ms": 120_000}));
     let why = status["status"][agent]["errored"].as_str().unwrap();
     assert!(why.contains("say it again with send_input"), "{why}");

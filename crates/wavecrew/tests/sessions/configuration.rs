@@ -1,4 +1,4 @@
-//! `init` and `teams`.
+//! `init`, `teams`, and settings that no run would take.
 
 use crate::support::Project;
 use std::fs;
@@ -22,6 +22,55 @@ fn init_writes_once() {
         "Wrote wavecrew.toml and .wavecrew/teams\n"
     );
     assert!(project.path().join(".wavecrew/teams").is_dir());
+}
+
+#[test]
+fn a_plan_refuses_the_settings_that_a_run_refuses() {
+    let project = Project::new();
+    fs::write(project.path().join("tasks.csv"), "id,description\nA,a\n").unwrap();
+    for (settings, place, mistake) in [
+        ("[verify]\ntest = 3\n", "wavecrew.toml:2", "`test` must be text"),
+        ("concurrency = 0\n", "wavecrew.toml:1", "`concurrency` must be"),
+    ] {
+        fs::write(project.path().join("wavecrew.toml"), settings).unwrap();
+        for command in ["run", "plan"] {
+            project.run(&[command, "tasks.csv"]).refused(2, &[place, mistake]);
+        }
+    }
+    fs::write(
+        project.path().join("wavecrew.toml"),
+        "[verify]\ntest = \"true\"\n",
+    )
+    .unwrap();
+    assert!(project.run(&["plan", "tasks.csv"]).ok().contains("Wave 1"));
+}
+
+#[test]
+fn an_agent_that_is_given_as_nothing_is_refused_before_there_is_a_session() {
+    let project = Project::new();
+    fs::write(project.path().join("tasks.csv"), "id,description\nA,a\n").unwrap();
+    for agent in ["", " "] {
+        project
+            .run(&["run", "tasks.csv", "--agent", agent])
+            .refused(2, &["is not an agent", "agents by name: codex"]);
+    }
+    assert!(!project.path().join(".workflow").exists());
+}
+
+#[test]
+fn times_that_no_clock_can_count_are_refused() {
+    let project = Project::new();
+    fs::write(project.path().join("a.py"), "x = 1\n").unwrap();
+    let longest = u64::MAX.to_string();
+    for words in [
+        ["measure", "--timeout"],
+        ["testing", "--test-timeout"],
+        ["testing", "--offline-budget"],
+    ] {
+        project
+            .run(&[&words[..], &[&longest]].concat())
+            .refused(2, &[words[1], "is not in 1..=31536000"]);
+    }
 }
 
 #[test]

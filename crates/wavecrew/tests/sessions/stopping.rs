@@ -82,6 +82,35 @@ fn a_session_that_nobody_runs_gets_its_state() {
 }
 
 #[test]
+fn what_is_over_stays_as_it_is() {
+    let project = Project::new();
+    for (state, word) in [
+        (SessionState::Completed, "completed"),
+        (SessionState::Failed, "failed"),
+        (SessionState::Archived, "archived"),
+    ] {
+        let id = format!("run-{word}");
+        let mut session = project.session(&id, "generic", TABLE);
+        session.state(state);
+        assert_eq!(
+            project.run(&["cancel", &id]).ok(),
+            format!("{id} was over already: it is {word}\n")
+        );
+        assert_eq!(project.run(&["cancel", &id, "--json"]).json()["state"], word);
+        assert_eq!(session.dir.read_info().unwrap().state, state);
+    }
+    // A run that ends by itself while it is told.
+    let mut session = project.session("run-x", "generic", TABLE);
+    let lock = session.lock();
+    let cancel = project.start(&["cancel", "run-x"]);
+    take_word(&session);
+    session.state(SessionState::Completed);
+    drop(lock);
+    let said = said(cancel.wait_with_output().unwrap());
+    assert_eq!(said.ok(), "run-x was over already: it is completed\n");
+}
+
+#[test]
 fn a_running_session_is_not_archived() {
     let project = Project::new();
     let session = project.session("run-x-20260308", "generic", TABLE);

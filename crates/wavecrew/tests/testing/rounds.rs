@@ -110,6 +110,41 @@ fn a_finished_session_can_be_deepened() {
 }
 
 #[test]
+fn applying_again_brings_what_is_missing_and_tells_what_was_there() {
+    let Some(lab) = Lab::shop() else { return };
+    lab.agent(
+        r#"
+if task == "TESTGEN-001":
+    text(layer / "test_price.py", "from shop.price import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n\n\ndef test_discount():\n    assert total([10], 50) == 5\n")
+    text(layer / "test_cheap.py", "from shop.price import is_cheap\n\n\ndef test_cheap():\n    assert is_cheap(9) is True\n    assert is_cheap(10) is False\n")
+"#,
+    );
+    lab.run(&["--mutation", "off"]).exits(0);
+    // Since then the person has a file of this name.
+    lab.write(
+        "tests/test_price.py",
+        "from shop.price import total\n\n\ndef test_none():\n    assert total([]) == 0\n",
+    );
+    let session = lab.session().file_name().unwrap().to_string_lossy().into_owned();
+    let again = ["--continue", &session, "--apply"];
+    lab.run(&again)
+        .exits(0)
+        .says("Apply   tests/test_price_l1.py written")
+        .says("Apply   tests/test_cheap.py written")
+        .says("Apply   in the project: 3 of 3 tests pass (1.00), 88.88 %");
+    fs::remove_file(lab.project.join("tests/test_cheap.py")).unwrap();
+    lab.run(&again)
+        .exits(0)
+        .says("Apply   tests/test_price_l1.py is there already")
+        .says("Apply   tests/test_cheap.py written")
+        .says("Apply   there before: 2 of 2 tests pass (1.00)")
+        .says("Apply   new: 1 of 1 tests pass (1.00)")
+        .says("Apply   in the project: 3 of 3 tests pass (1.00), 88.88 %");
+    lab.run(&again).exits(0).says("Apply   there is nothing to copy");
+    assert!(!lab.project.join("tests/test_price_l1_2.py").exists());
+}
+
+#[test]
 fn a_jest_suite_that_is_good_at_once_needs_no_executor() {
     let Some(lab) = Lab::new(&[
         ("package.json", r#"{"devDependencies":{"jest":"30"}}"#),

@@ -39,7 +39,7 @@ fn what_is_wrong_with_a_review() {
     let fine: &[&str] = &[];
     for (text, expected) in [
         (review("APPROVE: fine.", "None."), fine),
-        (review("**APPROVE**", "*No findings* worth a line."), fine),
+        (review("**APPROVE**", "*No findings*"), fine),
         (review("**BLOCK** - see below", &row("Critical")), fine),
         (review("CONDITIONAL", &row("high")), fine),
         (review("APPROVE", &row("low")), fine),
@@ -99,6 +99,37 @@ fn what_is_wrong_with_a_review() {
         ),
     ] {
         assert_eq!(problems(&text, &rules()), expected, "{text}");
+    }
+}
+
+#[test]
+fn only_a_line_that_says_just_none_says_that_there_are_no_findings() {
+    for (findings, nothing) in [
+        ("None", true),
+        ("None.", true),
+        ("**none**", true),
+        ("No findings", true),
+        ("_No findings._", true),
+        ("- none", true),
+        ("* No issues.", true),
+        ("`n/a`", true),
+        ("(none)", true),
+        ("—", true),
+        ("### High\nNone.\n### Low\nNo findings.", true),
+        ("", false),
+        (
+            "None of the checks failed to find a problem: a.py is wrong.",
+            false,
+        ),
+        ("None\nof these works: a.py", false),
+        ("None.\n\nBut a.py:12 is wrong.", false),
+        ("Nothing works", false),
+        ("No problem is as bad as a.py:12", false),
+        ("- a.py:12 is wrong\n- none", false),
+        ("-12 is no valid index in a.py", false),
+    ] {
+        let problems = problems(&review("APPROVE", findings), &rules());
+        assert_eq!(problems.is_empty(), nothing, "{findings:?}: {problems:?}");
     }
 }
 

@@ -136,35 +136,27 @@ fn a_broken_worker_is_tried_again_after_a_wait_when_attempts_are_left() {
     assert_eq!(rig.status("A"), Status::Completed);
 }
 
+fn not_started(rig: &mut Rig, worker: u64, error: SpawnError) -> &mut Rig {
+    rig.put(Input::SpawnFailed {
+        worker: WorkerId(worker),
+        error,
+    })
+    .closed(worker)
+}
+
 #[test]
 fn a_shortage_of_the_machine_costs_time_not_tasks() {
-    let mut rig = Rig::new("id,description\nA,a\n");
-    let short = || SpawnError::Shortage("too many open files".to_owned());
-    rig.put(Input::SpawnFailed {
-        worker: WorkerId(1),
-        error: short(),
-    })
-    .closed(1)
-    .pass(2);
-    assert!(rig.said().ends_with("spawn A#2"));
-    let gone = SpawnError::Permanent("no such program".to_owned());
-    rig.put(Input::SpawnFailed {
-        worker: WorkerId(2),
-        error: gone,
-    })
-    .closed(2);
-    assert_eq!(rig.error("A"), "The worker could not be started: no such program");
-
-    let options = Options {
-        max_attempts: u32::MAX,
-        ..Options::default()
-    };
-    let mut rig = Rig::with("id,description\nA,a\n", options);
-    rig.put(Input::SpawnFailed {
-        worker: WorkerId(1),
-        error: short(),
-    })
-    .closed(1)
-    .pass(2);
-    assert!(rig.said().ends_with("spawn A#2"));
+    for max_attempts in [1, u32::MAX] {
+        let options = Options {
+            max_attempts,
+            ..Options::default()
+        };
+        let mut rig = Rig::with("id,description\nA,a\n", options);
+        let short = SpawnError::Shortage("too many open files".to_owned());
+        not_started(&mut rig, 1, short).pass(2);
+        assert!(rig.said().ends_with("spawn A#2"));
+        let gone = SpawnError::Permanent("no such program".to_owned());
+        not_started(&mut rig, 2, gone);
+        assert_eq!(rig.error("A"), "The worker could not be started: no such program");
+    }
 }

@@ -120,6 +120,13 @@ def test_numbers_that_cannot_be_counted_with_are_no_trouble():
     assert "8" in sources
 
 
+def test_what_reads_better_has_fewer_items_and_smaller_values():
+    found = {case.args[0][1] for case in aim.calmer(Case("f", [(None, "[1, 5000, 3]")]))}
+    assert {"[1]", "[5000, 3]", "[1, 5000]", "[1, 1, 3]", "[1, 100, 3]"} <= found
+    found = {case.args[0][1] for case in aim.calmer(Case("f", [(None, "{'a': 1, 'b': 2}")]))}
+    assert {"{'a': 1}", "{'b': 2}"} <= found
+
+
 def test_a_key_of_another_type_takes_the_place_of_what_was_looked_up():
     class Seen:
         pairs = [("Item", {"cola": 1, 7: 2}, 3)]

@@ -285,15 +285,28 @@ def _resized(value, size):
 
 
 def calmer(case):
-    """Cases with smaller numbers and shorter texts, which read better."""
+    """Cases with fewer items, smaller numbers and shorter texts, which read better."""
     slots = Slots(case)
     for other in _renamed(case):
         yield other
     for index, source in enumerate(slots.sources):
+        for shorter in _fewer(source):
+            yield slots.replaced(index, shorter)
         whole = source.encode()
         for start, end, value in leaves(source):
             for new in _smaller(value):
                 yield slots.replaced(index, (whole[:start] + repr(new).encode() + whole[end:]).decode())
+
+
+def _fewer(source):
+    """A list, tuple or dictionary with fewer items."""
+    plain, value = literal(source)
+    if not plain or not isinstance(value, (list, tuple, dict)) or len(value) < 2:
+        return
+    items = list(value.items() if isinstance(value, dict) else value)
+    half = len(items) // 2
+    for kept in (items[:half], items[half:], items[:-1], items[1:]):
+        yield repr(type(value)(kept))
 
 
 def _renamed(case):

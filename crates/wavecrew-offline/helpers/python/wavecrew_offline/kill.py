@@ -1,5 +1,6 @@
 """Chooses the cases worth a test: those that reach something no other does, and those that notice a planted fault."""
 import heapq
+import itertools
 
 from . import aim
 from . import mutants as planting
@@ -10,7 +11,8 @@ CALL_SECONDS = 0.05
 BATCH = 40
 ROUNDS = 40
 MOST_TRIES = 75
-MOST_CALMER = 16
+MOST_LEANER = 30
+PLAIN = 25
 
 
 def cover(pool, lines=None):
@@ -20,11 +22,27 @@ def cover(pool, lines=None):
         missing |= outcome.features
     if lines is not None:
         missing = {feature for feature in missing if feature[3] in lines}
-    kept = []
+    kept, wanted = [], frozenset(missing)
     for rank in range(3):
         left = [case for case in pool if _rank(case, pool[case]) == rank]
         _cover(pool, left, missing, kept)
-    return kept
+    return _without_idle(pool, kept, wanted)
+
+
+def _without_idle(pool, kept, wanted):
+    """The chosen cases without those that later ones made superfluous, the hardest to read first."""
+    reached = {}
+    for case in kept:
+        for feature in pool[case].features & wanted:
+            reached[feature] = reached.get(feature, 0) + 1
+    idle = set()
+    for case in sorted(kept, key=lambda case: -weight(case, pool[case])):
+        features = pool[case].features & wanted
+        if not pool[case].example and all(reached[feature] > 1 for feature in features):
+            idle.add(case)
+            for feature in features:
+                reached[feature] -= 1
+    return [case for case in kept if case not in idle]
 
 
 def _rank(case, outcome):
@@ -44,15 +62,15 @@ def is_trivial(outcome):
 def _cover(pool, left, missing, kept):
     """Takes cases greedily until none adds anything; updates `missing` and `kept`."""
     weighed = sorted(((weight(case, pool[case]), repr(case.key()), case) for case in left), key=lambda item: item[:2])
+    efforts = [_effort(case, pool[case]) for _, _, case in weighed]
     # What a case adds only shrinks: the best one by what it added when last looked at is looked at again, no others.
-    queue = [(-len(pool[case].features & missing) * 100 + max(-99, min(heavy, 99)), index)
-             for index, (heavy, _, case) in enumerate(weighed)]
+    queue = [(-len(pool[case].features & missing) / efforts[index], index) for index, (_, _, case) in enumerate(weighed)]
     heapq.heapify(queue)
     while missing and queue:
         score, index = heapq.heappop(queue)
-        heavy, _, best = weighed[index]
+        best = weighed[index][2]
         gained = pool[best].features & missing
-        now = -len(gained) * 100 + max(-99, min(heavy, 99))
+        now = -len(gained) / efforts[index]
         if gained and now == score:
             kept.append(best)
             missing -= gained
@@ -60,9 +78,14 @@ def _cover(pool, left, missing, kept):
             heapq.heappush(queue, (now, index))
 
 
+def _effort(case, outcome):
+    """Of reading one more test: two plain ones are better than one that shows all at once."""
+    return max(10, 40 + weight(case, outcome))
+
+
 def weight(case, outcome):
     """How little a person would like to read this case."""
-    heavy = case.size() + 15 * len(case.steps)
+    heavy = case.size() + 15 * len(case.steps) + 10 * sum(1 for name, _ in case.args if name is not None)
     for _, source in case.args:
         heavy += 2 * sum(1 for char in source if not (char.isalnum() or char in " '\"_,.-[]()"))
     if outcome.example:
@@ -96,7 +119,6 @@ class Killing:
         search = self.search
         pool = search.pool
         self.kept = cover(pool, self.lines)
-        self._calm()
         self._tidy()
         lines = {case: _lines(outcome, self.path) for case, outcome in pool.items()}
         for case in sorted(pool, key=lambda case: weight(case, pool[case])):
@@ -117,41 +139,40 @@ class Killing:
             self.runner.seconds = slow
         return self.kept
 
-    def _calm(self):
-        """Puts smaller values into the chosen cases where they take the same path."""
-        pool = self.search.pool
-        for position, case in enumerate(self.kept):
-            if pool[case].example or self.report.late():
-                continue
-            for tries, other in enumerate(aim.calmer(case)):
-                if tries >= MOST_CALMER:
-                    break
-                if other in pool or other.key() in self.search.excluded:
-                    continue
-                self.report.beat(other)
-                outcome = self.runner.run(other)
-                if outcome.how == pool[case].how and outcome.features >= pool[case].features:
-                    if self.runner.run(other, traced=False).same(outcome):
-                        pool[other] = outcome
-                        self.kept[position] = other
-                        break
-
     def _tidy(self):
-        """Leaves out steps and options that change nothing about what a chosen case shows."""
-        for position, case in enumerate(self.kept):
-            self.kept[position] = self._leaner(case, lambda smaller: True)
-
-    def _leaner(self, case, still):
-        """The case without what changes nothing about its outcome, as long as `still` says yes."""
+        """Leaves out of the chosen cases, and makes smaller, what does not matter for what each of them alone reaches."""
         pool = self.search.pool
-        changed = True
-        while changed:
+        reached = {}
+        for case in self.kept:
+            for feature in pool[case].features:
+                reached[feature] = reached.get(feature, 0) + 1
+        for position, case in enumerate(self.kept):
+            if pool[case].example:
+                continue
+            needed = {feature for feature in pool[case].features if reached[feature] == 1}
+            lean = self._leaner(case, lambda _, outcome: outcome.features >= needed)
+            for feature in pool[case].features:
+                reached[feature] -= 1
+            for feature in pool[lean].features:
+                reached[feature] = reached.get(feature, 0) + 1
+            self.kept[position] = lean
+
+    def _leaner(self, case, enough):
+        """The case without what does not matter, and with smaller values, as long as that is `enough`."""
+        pool = self.search.pool
+        tries, changed = 0, True
+        while changed and weight(case, pool[case]) > PLAIN:
             changed = False
-            for smaller in smaller_cases(case):
+            for smaller in itertools.chain(smaller_cases(case), aim.calmer(case)):
+                tries += 1
+                if tries > MOST_LEANER or self.report.late():
+                    return case
+                if smaller.key() in self.search.excluded:
+                    continue
                 self.report.beat(smaller)
                 outcome = self.runner.run(smaller)
-                if outcome.same(pool[case]) and outcome.features >= pool[case].features and still(smaller):
-                    outcome.example = pool[case].example
+                same_way = outcome.how == pool[case].how and is_trivial(outcome) == is_trivial(pool[case])
+                if same_way and enough(smaller, outcome) and self.runner.run(smaller, traced=False).same(outcome):
                     pool.setdefault(smaller, outcome)
                     case, changed = smaller, True
                     break
@@ -198,18 +219,15 @@ class Killing:
 
     def _keep(self, mutant, killer):
         """Keeps a case that notices a fault, without what it does not need for that."""
-        before = self.search.pool[killer]
 
-        def notices(smaller):
-            if not self.swapper.put(mutant.code):
-                self.swapper.restore()
-                return False
+        def notices(smaller, outcome):
             try:
-                return before.noticed(self.runner.run(smaller, traced=False, like=before))
+                put = self.swapper.put(mutant.code)
+                return put and outcome.noticed(self.runner.run(smaller, traced=False, like=outcome))
             finally:
                 self.swapper.restore()
 
-        lean = self._leaner(killer, notices)
+        lean = killer if self.search.pool[killer].example else self._leaner(killer, notices)
         if lean is not killer:
             self._index(lean, _lines(self.search.pool[lean], self.path))
         if lean not in self.kept:
