@@ -56,6 +56,11 @@ fn shared_and_automatic_fixtures_of_the_helper() {
 }
 
 #[test]
+fn steadiness_of_the_helper() {
+    helper_tests("test_steady.py", "test");
+}
+
+#[test]
 fn suspected_defects_of_the_helper() {
     helper_tests("test_suspects.py", "test");
 }

@@ -45,6 +45,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "search.py",
     "session.py",
     "shapes.py",
+    "steady.py",
     "swap.py",
     "tidy.py",
     "tracing.py",

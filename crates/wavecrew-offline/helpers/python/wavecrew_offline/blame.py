@@ -1,6 +1,7 @@
 """Whose fault an error is: of code that lost its way on input of the documented kind, or of a caller who asked for it."""
 import ast
 import re
+import sys
 
 from .kinds import ANY
 from .vary import literal
@@ -38,7 +39,9 @@ def fits(source, kind):
         return _is_of(value, kind)
     if kind[0] in ("date", "datetime") and source.startswith("datetime."):
         return source.startswith("datetime.%s(" % kind[0])
-    return kind[0] in MADE
+    # What the library makes without more ado is not what people pass.
+    foreign = kind[0] == "class" and kind[1].__module__.split(".")[0] in getattr(sys, "stdlib_module_names", ())
+    return kind[0] in MADE and not foreign
 
 
 def _is_of(value, kind):

@@ -3,15 +3,13 @@ import ast
 import json
 import keyword
 import os
-import random
 import signal
 import sys
 import time
 
-from . import blame, children, defects, fixtures, quarantine, trial
-from .cases import Case
+from . import blame, children, defects, fixtures, quarantine, steady, trial
 from .layout import places
-from .render import Entry, Writer
+from .render import Writer
 from .tidy import tidy
 
 RESTARTS = 8
@@ -24,7 +22,6 @@ GROWING = 0.003  # seconds after which a call with smaller numbers has shown tha
 PATIENCE = 3.0  # seconds that a call may take before it counts as one that does not end
 ELSEWHERE = ("node_modules", "site-packages", "venv", "build", "dist", "__pycache__")
 MISSING = "import fails: ModuleNotFoundError"
-ZONES = ("America/St_Johns", "Asia/Kolkata")
 
 
 class Module:
@@ -40,6 +37,7 @@ class Module:
             "file": request["file"], "module": self.name, "written": [], "defects": [], "left_out": [],
             "lines": None, "mutants": None, "tests": 0, "seed": request["seed"],
         }
+        self.hashes = True  # what it does may depend on the order of sets
         self.excluded = []
         self.corpus = []
         self.hangs = []
@@ -60,13 +58,13 @@ class Module:
     def run(self):
         result = self._search()
         if result is not None:
-            self._write(result)
+            self._write(steady.entries(self, result), result)
         self.outcome["seconds"] = round(time.monotonic() - self.started, 2)
         return self.outcome
 
     # -- search ------------------------------------------------------------------------------------------------------
 
-    def _child_request(self, **more):
+    def child_request(self, **more):
         request = {
             "path": self.path, "module": self.name, "packages": [self.name.split(".")[0]],
             "sys_path": self.request.get("sys_path", []) + [self.import_root], "seed": self.request["seed"],
@@ -93,27 +91,28 @@ class Module:
         if odd or "." in os.path.basename(self.path)[:-3]:
             self.leave_out(self.name, "has a name that no test can import")
             return None
-        if self.name.split(".")[-1] == "__main__":
-            self.leave_out(self.name, "is a program: to import it is to run it")
-            return None
         try:
             with open(self.path, "rb") as file:
-                ast.parse(file.read())
+                source = file.read()
+            self.hashes = steady.hashes(ast.parse(source))
         except (SyntaxError, ValueError) as error:
             self.leave_out(self.name, "does not parse: %s" % error)
             return None
         except OSError as error:
             self.leave_out(self.name, "cannot be read: %s" % error)
             return None
+        if self.name.split(".")[-1] == "__main__" and b"__name__" not in source:
+            self.leave_out(self.name, "is a program: to import it is to run it")
+            return None
         self._find_fixtures()
         left = self.request["budget"]
         for attempt in range(RESTARTS):
             began = time.monotonic()
             ended = children.run(
-                self._child_request(
-                    seconds=max(left, 1.0), seed=self.request["seed"] + attempt, corpus=self.corpus[-400:],
+                self.child_request(
+                    seconds=max(left, 1.0), seed=self.request["seed"] + attempt, corpus=self.corpus[-steady.MOST_CORPUS:],
                     excluded=self.excluded, given_up=self.given_up),
-                self._heard)
+                self.heard)
             left -= time.monotonic() - began
             for why in [event["why"] for event in ended.all("note")] if attempt == 0 else ():
                 self.leave_out(self.name, why)
@@ -138,7 +137,7 @@ class Module:
             call = quarantine.shown(ended.victim)
             self.leave_out(call, "the process %s" % ended.why)
             if ended.why == "hangs":
-                self._heard({"event": "hang", "case": ended.victim})
+                self.heard({"event": "hang", "case": ended.victim})
         self.leave_out(self.name, "%d calls ended the process" % RESTARTS)
         return None
 
@@ -150,8 +149,8 @@ class Module:
             return
         self.beside = paths
         ended = children.run(
-            self._child_request(mode="fixtures", seconds=10.0, shift_clock=True, conftests=paths), lambda event: None,
-            4242, ZONES[1])
+            self.child_request(mode="fixtures", seconds=10.0, shift_clock=True, conftests=paths), lambda event: None,
+            4242, steady.ZONES[1])
         told = ended.last("done")
         if told is None or told["failure"]:
             if not ended.last("left_out"):
@@ -167,7 +166,7 @@ class Module:
             self.leave_out(
                 "fixture %s" % name, "holds for every test but %s: tests that fail with it are dropped" % why)
 
-    def _heard(self, event):
+    def heard(self, event):
         if event["event"] == "found":
             self.corpus.append(event["case"])
         elif event["event"] == "hang":
@@ -178,10 +177,7 @@ class Module:
 
     # -- check and write ---------------------------------------------------------------------------------------------
 
-    def _write(self, result):
-        entries = []
-        for number, (case, outcome) in enumerate(result["kept"]):
-            entries.append(Entry(number, Case.of(case), outcome, result["targets"][case[0]]))
+    def _write(self, entries, result):
         self.outcome["lines"] = result["lines"]
         self.outcome["mutants"] = {"killed": result["mutants"][0], "survived": result["mutants"][1]}
         self.outcome["survivors"] = result["survivors"][:40]
@@ -193,7 +189,6 @@ class Module:
         for name, why in sorted(result["missed"].items()):
             self.leave_out("fixture %s" % name, why)
         self._report_defects(result)
-        entries = self._same_everywhere(entries, result)
         entries = defects.plain_enough(entries)
         if not entries:
             feedback = self.request.get("feedback") or {}
@@ -263,7 +258,7 @@ class Module:
     def _hangs(self, data):
         """Whether a call of the kind that people make does not end with much more time than the search gave it, either."""
         ended = children.run(
-            self._child_request(mode="check", cases=[[0, data]], seconds=20.0, call_seconds=PATIENCE), lambda event: None)
+            self.child_request(mode="check", cases=[[0, data]], seconds=20.0, call_seconds=PATIENCE), lambda event: None)
         seen, tried = ended.last("outcome"), ended.last("tries")
         if tried is None or not tried["plausible"]:
             return False
@@ -275,7 +270,7 @@ class Module:
         if not cases:
             return False
         ended = children.run(
-            self._child_request(mode="check", cases=cases, seconds=20.0, call_seconds=0.3), lambda event: None)
+            self.child_request(mode="check", cases=cases, seconds=20.0, call_seconds=0.3), lambda event: None)
         return any(event["outcome"][0] != "hangs" and event["seconds"] > GROWING for event in ended.all("outcome"))
 
     def _note(self):
@@ -307,29 +302,6 @@ class Module:
             if front + back > 500:
                 break
         return back > front
-
-    def _same_everywhere(self, entries, result):
-        """Keeps what comes out the same in fresh processes with other hash seeds, time zones, orders and dates."""
-        runs = [(1, ZONES[0], False), (4242, ZONES[1], bool(result["clock"]))]
-        for hash_seed, zone, shifted in runs:
-            order = [[entry.number, entry.case.data()] for entry in entries]
-            random.Random(hash_seed).shuffle(order)
-            ended = children.run(
-                self._child_request(
-                    mode="check", cases=order, seconds=max(20.0, self.request["budget"]), shift_clock=shifted,
-                    adopted=[[home, name] for name, home in result["origin"].items()]),
-                lambda event: None, hash_seed, zone)
-            seen = {event["number"]: event["outcome"] for event in ended.all("outcome")}
-            kept = []
-            for entry in entries:
-                again = seen.get(entry.number)
-                if again is not None and again[0] == entry.how and [tuple(f) for f in again[1]] == entry.facts:
-                    kept.append(entry)
-            if len(kept) < len(entries):
-                self.leave_out(
-                    self.name, "%d results depend on time zone, date, hash seed or order" % (len(entries) - len(kept)))
-            entries = kept
-        return entries
 
     def _trial(self, path):
         return trial.failing(path, self.request.get("sys_path", []) + [self.import_root], self.beside)
