@@ -36,6 +36,11 @@ fn values_and_kinds_of_the_helper() {
 }
 
 #[test]
+fn format_of_test_files() {
+    helper_tests("test_tidy.py", "test");
+}
+
+#[test]
 fn faults_of_the_helper() {
     helper_tests("test_faults.py", "test");
 }
@@ -43,6 +48,16 @@ fn faults_of_the_helper() {
 #[test]
 fn fixtures_and_files_of_the_helper() {
     helper_tests("test_fixtures.py", "test");
+}
+
+#[test]
+fn shared_and_automatic_fixtures_of_the_helper() {
+    helper_tests("test_given.py", "test");
+}
+
+#[test]
+fn steadiness_of_the_helper() {
+    helper_tests("test_steady.py", "test");
 }
 
 #[test]
@@ -66,6 +81,16 @@ fn every_python_of_this_machine() {
 #[test]
 fn modules_that_cannot_be_tested() {
     helper_tests("test_end_to_end.py", "cannot_be_tested");
+}
+
+#[test]
+fn defects_and_false_alarms_of_the_helper() {
+    helper_tests("test_defects.py", "test");
+}
+
+#[test]
+fn modules_that_misbehave() {
+    helper_tests("test_bad_input.py", "test");
 }
 
 #[test]

@@ -25,12 +25,9 @@ pub struct ReviewFinding {
 /// How a table of findings looks, for those who wrote none.
 const TABLE: &str = "| file | line | severity | dimension | description | suggested fix |";
 /// What says, alone on its line, that there is nothing to say.
-const NOTHING: [&str; 12] = [
+const NOTHING: [&str; 9] = [
     "none",
-    "none found",
     "nothing",
-    "nothing found",
-    "nothing to report",
     "no finding",
     "no findings",
     "no issue",
@@ -39,6 +36,8 @@ const NOTHING: [&str; 12] = [
     "no problems",
     "n/a",
 ];
+/// What it may end with.
+const FOUND: [&str; 4] = [" were found", " found", " identified", " to report"];
 /// A reviewer repairs the first few and sees the rest next time.
 const MAX_PROBLEMS: usize = 8;
 
@@ -354,7 +353,8 @@ fn says_nothing(text: &str) -> bool {
     lines.peek().is_some()
         && lines.all(|line| {
             let words = line.trim_matches(mark).to_lowercase();
-            words.is_empty() || NOTHING.contains(&words.as_str())
+            let bare = FOUND.iter().find_map(|end| words.strip_suffix(end));
+            words.is_empty() || NOTHING.contains(&bare.unwrap_or(&words))
         })
 }
 

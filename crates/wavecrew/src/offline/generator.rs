@@ -42,12 +42,13 @@ pub fn work(facts: &Facts) -> Result<Done, String> {
     // Also where nothing else came of it: a defect is worth knowing.
     tell(facts, &modules);
     let left_out = left_out(facts, &modules);
+    let list = list(facts, &left_out)?;
     if written.is_empty() {
         return Err(nothing(left_out, &passed_over));
     }
     let files: Vec<String> = written.iter().map(|path| inside(facts, path)).collect();
     Ok(Done {
-        findings: summary(&modules, &left_out, &passed_over),
+        findings: summary(&modules, &left_out, &list, &passed_over),
         columns: json!({ "test_files": files.join(";") }),
     })
 }
@@ -184,7 +185,21 @@ fn by_place(defects: &[Defect], session: &Path) -> Vec<(u32, String, String)> {
     places.into_iter().map(entry).collect()
 }
 
-/// What could not be tried, with its reason.
+/// Writes down everything that was left out where findings have no room for it; answers the file, then.
+fn list(facts: &Facts, left_out: &[String]) -> Result<String, String> {
+    if left_out.len() <= MOST_LEFT_OUT {
+        return Ok(String::new());
+    }
+    let file = format!("analysis/left-out-{}.md", facts.layer);
+    let mut text = String::from("# Left out\n\n");
+    for line in left_out {
+        let _ = writeln!(text, "- {line}");
+    }
+    facts.write(&file, &text)?;
+    Ok(file)
+}
+
+/// What could not be tried, with its reason; modules as a whole come first.
 fn left_out(facts: &Facts, modules: &[Module]) -> Vec<String> {
     let of = |module: &Module| {
         let file = module
@@ -195,18 +210,20 @@ fn left_out(facts: &Facts, modules: &[Module]) -> Vec<String> {
             .to_string();
         let whole = module.file.display().to_string();
         let line = move |left: &LeftOut| {
-            if left.what == whole {
-                format!("{file}: {}", left.why)
+            if left.what == whole || left.what == module.module {
+                (false, format!("{file}: {}", left.why))
             } else {
-                format!("{} of {file}: {}", left.what, left.why)
+                (true, format!("{} of {file}: {}", left.what, left.why))
             }
         };
         module.left_out.iter().map(line).collect::<Vec<_>>()
     };
-    modules.iter().flat_map(of).collect()
+    let mut lines: Vec<(bool, String)> = modules.iter().flat_map(of).collect();
+    lines.sort_by_key(|(part, _)| *part);
+    lines.into_iter().map(|(_, line)| line).collect()
 }
 
-fn summary(modules: &[Module], left_out: &[String], passed_over: &[&str]) -> String {
+fn summary(modules: &[Module], left_out: &[String], list: &str, passed_over: &[&str]) -> String {
     let tests: usize = modules
         .iter()
         .flat_map(|m| &m.written)
@@ -235,7 +252,7 @@ fn summary(modules: &[Module], left_out: &[String], passed_over: &[&str]) -> Str
         let shown = &left_out[..left_out.len().min(MOST_LEFT_OUT)];
         let _ = write!(text, "; left out: {}", shown.join(", "));
         if left_out.len() > shown.len() {
-            let _ = write!(text, " and {} more", left_out.len() - shown.len());
+            let _ = write!(text, " and {} more in {list}", left_out.len() - shown.len());
         }
     }
     if !passed_over.is_empty() {

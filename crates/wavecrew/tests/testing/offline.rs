@@ -192,3 +192,35 @@ fn fixtures_of_the_project_are_used_again() {
         "{text}"
     );
 }
+
+#[test]
+fn results_are_recorded_under_fixtures_that_every_test_gets() {
+    let files = [
+        (
+            "pyproject.toml",
+            "[tool.pytest.ini_options]\npythonpath = [\".\"]\n",
+        ),
+        (
+            "rates.py",
+            "import os\n\nRATE = 10\n\n\ndef price(amount: int) -> int:\n    return amount * RATE\n\n\ndef region(code: str) -> str:\n    return os.environ.get('REGION', 'none') + '-' + code\n",
+        ),
+        (
+            "tests/conftest.py",
+            "import os\nimport pytest\nimport rates\n\n\n@pytest.fixture(autouse=True)\ndef rate(monkeypatch):\n    monkeypatch.setattr(rates, 'RATE', 7)\n\n\n@pytest.fixture(autouse=True, scope='session')\ndef area():\n    os.environ['REGION'] = 'eu'\n",
+        ),
+    ];
+    let Some(lab) = Lab::new(&files) else { return };
+    let words = ["testing", "-y", "--agent", "offline", "--seed", "1"];
+    lab.wavecrew(
+        &[
+            &words[..],
+            &["--offline-budget", "2", "--apply", "all of rates.py"],
+        ]
+        .concat(),
+    )
+    .exits(0);
+    let row = lab.row("TESTRUN-001");
+    assert_eq!(row["pass_rate"], "1.00", "{row:?}");
+    let text = std::fs::read_to_string(lab.project.join("tests/test_rates_behaviour.py")).unwrap();
+    assert!(text.contains("\"eu-") && text.contains("price("), "{text}");
+}

@@ -267,7 +267,7 @@ def test_calls_before_others_are_those_that_worked(generate):
 def test_the_order_of_a_sorted_dictionary_is_shown(generate):
     outcome, text = generate(
         "def ranked(counts: dict) -> dict:\n    return dict(sorted(counts.items(), key=lambda pair: repr(pair)))\n")
-    assert "assert list(ranked(" in text and ".items()) == [(" in text
+    assert "assert list(ranked(" in text and ".items()) == [(" in re.sub(r"\s*\n\s*", "", text)
     assert passes(outcome)
 
 

@@ -80,30 +80,58 @@ def test_trouble_with_fixtures_leaves_the_rest_as_it_is(generate, tmp_path, conf
         ("@pytest.fixture\ndef a():\n    return 1\n", ["a"]),
         ("@fixture()\ndef a(b):\n    yield 1\n@pytest.fixture(scope='function')\ndef b(tmp_path):\n    pass\n", ["a", "b"]),
         ("@pytest.fixture(name='c')\ndef a():\n    return 1\n", ["c"]),
-        ("@pytest.fixture\ndef a(request):\n    pass\n@pytest.fixture\ndef b(a):\n    pass\n", []),
-        ("@pytest.fixture(scope='session')\ndef a():\n    pass\n", []),
-        ("@pytest.fixture(params=[1, 2])\ndef a():\n    pass\n", []),
-        ("@pytest.fixture(autouse=True)\ndef a():\n    pass\n", []),
-        ("@pytest.fixture\nasync def a():\n    pass\n", []),
-        ("@pytest.fixture\ndef a(a):\n    pass\n", []),
-        ("@other\n@pytest.fixture\ndef a():\n    pass\n", []),
+        ("@pytest.fixture\ndef a(request, monkeypatch):\n    pass\n@pytest.fixture\ndef b(a):\n    pass\n", ["a", "b"]),
+        ("@pytest.fixture(scope='session')\ndef a(tmp_path_factory):\n    pass\n", ["a"]),
+        ("@pytest.fixture(params=[1, 2], ids=str)\ndef a():\n    pass\n", ["a"]),
+        ("@pytest.fixture(autouse=True)\ndef a():\n    pass\n", ["a"]),
+        ("@pytest_asyncio.fixture\ndef a():\n    pass\n", ["a"]),
         ("def a():\n    pass\n", []),
     ],
 )
-def test_fixtures_that_stand_for_themselves(tmp_path, source, names):
+def test_fixtures_that_can_be_made(tmp_path, source, names):
     path = tmp_path / "conftest.py"
     path.write_text(source)
-    assert sorted(fixtures.read([str(path)])[1]) == names
+    assert fixtures.usable(fixtures.read([str(path)])[1]) == names
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("@pytest.fixture\ndef a(capsys):\n    pass\n", "asks for capsys"),
+        ("@pytest.fixture\ndef a(b):\n    pass\n@x\n@pytest.fixture\ndef b():\n    pass\n", "asks for b, which has another decorator"),
+        ("@pytest.fixture(scope='session')\ndef a(tmp_path):\n    pass\n", "asks for tmp_path, which does not live as long"),
+        ("@pytest.fixture(scope='module')\ndef a(b):\n    pass\n@fixture\ndef b():\n    pass\n", "asks for b, which does not live as long"),
+        ("@pytest.fixture(scope=SCOPE)\ndef a():\n    pass\n", "has the option scope, which is not written down"),
+        ("@pytest.fixture\nasync def a():\n    pass\n", "is asynchronous, and not one of pytest-asyncio"),
+        ("@pytest.fixture\ndef a(a):\n    pass\n", "asks for one of the same name"),
+        ("@pytest.fixture\ndef a(b=1):\n    pass\n", "has parameters that are no fixtures"),
+    ],
+)
+def test_why_others_are_left_out(tmp_path, source, why):
+    path = tmp_path / "conftest.py"
+    path.write_text(source)
+    assert fixtures.read([str(path)])[1]["a"].trouble == why
 
 
 def test_a_nearer_file_has_the_last_word(tmp_path):
     (tmp_path / "tests").mkdir()
-    (tmp_path / "conftest.py").write_text("@pytest.fixture\ndef a():\n    return 1\n")
-    (tmp_path / "tests" / "conftest.py").write_text("@pytest.fixture\ndef a(request):\n    return 2\n")
+    (tmp_path / "conftest.py").write_text("@pytest.fixture(autouse=True)\ndef a():\n    return 1\n")
+    (tmp_path / "tests" / "conftest.py").write_text("@pytest.fixture\ndef a(capsys):\n    return 2\n")
     paths = fixtures.conftests(str(tmp_path), "tests/layer")
     assert [os.path.relpath(path, str(tmp_path)) for path in paths] == ["conftest.py", "tests/conftest.py"]
-    assert fixtures.read(paths)[1] == {}
-    assert sorted(fixtures.read(paths[:1])[1]) == ["a"]
+    nearer = fixtures.read(paths)[1]["a"]
+    assert nearer.autouse and nearer.trouble == "asks for capsys"
+    assert fixtures.usable(fixtures.read(paths[:1])[1]) == ["a"]
+
+
+def test_every_test_gets_wider_and_outer_fixtures_first(tmp_path):
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "conftest.py").write_text("@pytest.fixture(autouse=True)\ndef z():\n    pass\n")
+    (tmp_path / "tests" / "conftest.py").write_text("".join(
+        "@pytest.fixture(autouse=True, scope='%s')\ndef %s():\n    pass\n" % pair
+        for pair in (("function", "b"), ("function", "a"), ("session", "c"))))
+    known = fixtures.read(fixtures.conftests(str(tmp_path), "tests"))[1]
+    assert fixtures.automatic(known) == ["c", "z", "a", "b"]
 
 
 def test_what_is_written_where_tests_run_is_shown_and_cleared(tmp_path, monkeypatch):
@@ -120,6 +148,6 @@ def test_what_is_written_where_tests_run_is_shown_and_cleared(tmp_path, monkeypa
 def test_a_test_that_writes_does_so_in_a_folder_of_its_own(generate, tmp_path):
     outcome, text = generate("def note(word: str) -> None:\n    with open('note.txt', 'w') as file:\n        file.write(word + '!')\n")
     assert "monkeypatch.chdir(tmp_path)" in text
-    assert "assert pathlib.Path('note.txt').read_text() == " in text
+    assert 'assert pathlib.Path("note.txt").read_text() == ' in text
     assert runs(outcome, tmp_path)
     assert not (tmp_path / "project" / "note.txt").exists()

@@ -1,5 +1,6 @@
 """How objects of a class are made: by its constructor, by class methods and functions that return it, or a stand-in."""
 import dataclasses
+import enum
 import inspect
 import typing
 
@@ -55,6 +56,8 @@ class Classes:
         given = self.given.get(kind)
         if given and rng.random() < self.share:
             return rng.choice(given)
+        if isinstance(kind, enum.EnumMeta) and len(kind) and self.names.name_of(kind):
+            return "%s.%s" % (self.names.name_of(kind), rng.choice(list(kind)).name)
         known = self.known.get(kind)
         if known and rng.random() < 0.5:
             return rng.choice(known)

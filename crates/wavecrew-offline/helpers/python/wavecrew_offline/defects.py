@@ -1,15 +1,19 @@
 """What looks like a defect rather than like behaviour to keep."""
+import ast
 import doctest
+import inspect
+import math
 
+from . import blame
 from .cases import Case, arguments
 from .kinds import ANY
 
 # Errors that say that the code lost its way, not that the caller was told off.
 INTERNAL = ("IndexError", "AttributeError", "UnboundLocalError", "RecursionError", "NameError", "KeyError",
             "ZeroDivisionError", "AssertionError", "RuntimeError", "UnicodeDecodeError")
-# Pairs of words that promise to undo each other.
+# Pairs of words of which the second promises to undo the first. Not the other way: there are many ways to write one thing.
 INVERSE = (
-    ("parse", "format"), ("encode", "decode"), ("dumps", "loads"), ("dump", "load"), ("serialize", "deserialize"),
+    ("format", "parse"), ("encode", "decode"), ("dumps", "loads"), ("dump", "load"), ("serialize", "deserialize"),
     ("serialise", "deserialise"), ("escape", "unescape"), ("quote", "unquote"), ("pack", "unpack"), ("to", "from"),
     ("compress", "decompress"), ("encrypt", "decrypt"), ("marshal", "unmarshal"), ("stringify", "parse"),
     ("hexlify", "unhexlify"), ("flatten", "unflatten"),
@@ -78,18 +82,41 @@ class Finder:
             if outcome.how != "raises" or outcome.explicit or outcome.error is None:
                 continue
             name, message, line = outcome.error
-            if name in INTERNAL and line and self._plain(case):
+            if name in INTERNAL and line and self._plain(case) and not self._asked_for(case, outcome.error):
                 self.errors.add((case.target, name, line))
                 self._add("internal error", case, "%s: %s" % (name, message), line)
 
     def _plain(self, case):
         """Whether all arguments are of the likeliest kind of their parameter, by annotation or docstring."""
         target = self.targets[case.target]
-        if not target.public or not case.args:
+        made = self._making(case.receiver)
+        if not target.public or made is None or not (case.args or made[1]):
+            return False
+        called = [(target, case.args), made] if made[0] is not None else [(target, case.args)]
+        called += [(self.targets.get("%s.%s" % (case.target.rpartition(".")[0], step)), args) for step, args in case.steps]
+        return all(self._fit(one, args) for one, args in called)
+
+    def _making(self, receiver):
+        """The class and the arguments that an object is made with; nothing where it is made in another way."""
+        if receiver is None or receiver.isidentifier() and receiver not in self.targets:
+            return None, ()  # no object, or one that a fixture gives
+        call = ast.parse(receiver, mode="eval").body
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in self.targets:
+            return None
+        names = [None] * len(call.args) + [word.arg for word in call.keywords]
+        return self.targets[call.func.id], list(zip(names, blame.made_with(receiver)))
+
+    def _asked_for(self, case, error):
+        target = self.targets[case.target]
+        about = [inspect.getdoc(thing) or "" for thing in (target.function, target.owner) if thing is not None]
+        return blame.asked_for(case, error, "\n".join(about))
+
+    def _fit(self, target, args):
+        if target is None:
             return False
         return all(
-            parameter is not None and parameter.documented and _fits(source, parameter.kinds[0][0])
-            for parameter, source in _given(case, target))
+            parameter is not None and parameter.documented and blame.fits(source, parameter.kinds[0][0])
+            for parameter, source in _given(args, target))
 
     def _examples(self):
         """Examples of docstrings whose result is another one."""
@@ -118,7 +145,7 @@ class Finder:
     def _value(self, source):
         runner = self.search.runner
         try:
-            value = runner.guard.call(lambda: runner.evaluate(source), runner.seconds)
+            value = runner.guard.call(lambda: runner.evaluate_in_test(source), runner.seconds)
             return "returns", repr(value)
         except BaseException:
             return "raises", None
@@ -131,12 +158,21 @@ class Finder:
 
     def _round_trips(self):
         """Pairs of functions whose names promise to undo each other."""
-        functions = {key: t for key, t in self.targets.items() if t.how in ("function", "static") and t.public}
+        functions = {key: t for key, t in self.targets.items() if t.public and self._called(t)}
         for key, target in functions.items():
             for there, back in _inverse_names(key):
                 other = functions.get(back)
                 if other is not None and one_argument(target) and one_argument(other):
                     self._round_trip(target, other)
+
+    def _called(self, target):
+        """What to call: a function, or the method of a new object that needs nothing to be made."""
+        if target.how in ("function", "static"):
+            return target.path_name
+        made = self.targets.get(target.owner.__name__) if target.how == "method" else None
+        if made is None or any(parameter.required for parameter in made.parameters):
+            return None
+        return "%s().%s" % (made.path_name, target.name)
 
     def _round_trip(self, target, other):
         """`other(target(x)) == x`, for the inputs that the search found for `target`."""
@@ -146,41 +182,40 @@ class Finder:
             if len(case.args) != 1 or not self._plain_or_untyped(case):
                 continue
             source = case.args[0][1]
-            there = "%s(%s)" % (target.path_name, arguments(case.args))
-            call = "%s(%s)" % (other.path_name, there)
+            there = "%s(%s)" % (self._called(target), arguments(case.args))
+            call = "%s(%s)" % (self._called(other), there)
             how, shown = self._value(call)
-            how_was, was = self._value(source)
-            if self._value(there)[0] != "returns":
+            if self._value(there)[0] != "returns" or self._value(source)[0] != "returns":
                 continue
-            if how == "returns" and shown == was:
+            if how == "returns" and _equal(self.search.runner, source, call):
                 successes += 1
-            elif how_was == "returns":
-                failures.append((case, call, shown if how == "returns" else "an error", was))
+            else:
+                failures.append((case, call, shown if how == "returns" else "an error"))
         # Where hardly anything comes back, the names were a coincidence.
-        if failures and successes >= max(3, len(failures)):
-            case, call, shown, was = min(failures, key=lambda item: len(item[1]))
+        if failures and successes >= max(3, len(failures) // 10):
+            case, call, shown = min(failures, key=lambda item: (item[2] == "an error", len(item[1])))
             self._add("round trip", case, "%s gives %s" % (call, shown), test="    assert %s == %s" % (call, case.args[0][1]))
 
     def _plain_or_untyped(self, case):
         target = self.targets[case.target]
-        return _fits(case.args[0][1], target.parameters[0].kinds[0][0])
+        return blame.fits(case.args[0][1], target.parameters[0].kinds[0][0])
 
 
 def plausible(case, target):
     """Whether the arguments are of kinds that someone passes, or that the code seems to be made for."""
-    for parameter, source in _given(case, target):
+    for parameter, source in _given(case.args, target):
         if parameter is None:
             return False
         likely = list(parameter.learnt) or [kind for kind, _ in parameter.kinds[:2] if kind != ANY]
-        if ("plain",) not in likely and not any(_fits(source, kind) for kind in likely):
+        if ("plain",) not in likely and not any(blame.fits(source, kind) for kind in likely):
             return False
     return True
 
 
-def _given(case, target):
-    """The parameters that a case gives something for, and what."""
+def _given(args, target):
+    """The parameters that arguments are for, and those."""
     plain = [parameter for parameter in target.parameters if parameter.style == "plain"]
-    for position, (name, source) in enumerate(case.args):
+    for position, (name, source) in enumerate(args):
         if name is None:
             yield (plain[position] if position < len(plain) else None), source
         else:
@@ -192,38 +227,20 @@ def one_argument(target):
 
 
 def _inverse_names(key):
-    for one, other in INVERSE:
-        for first, second in ((one, other), (other, one)):
-            parts = key.split("_")
-            if first in parts:
-                yield key, "_".join(second if part == first else part for part in parts)
-            elif key == first:
-                yield key, second
-
-
-def _fits(source, kind):
-    """Whether a literal is of a kind."""
-    from .vary import literal
-
-    plain, value = literal(source)
-    if not plain:
-        return kind[0] in ("class", "enum", "datetime", "date", "timedelta", "callable", "decimal", "path")
-    if kind[0] == "union":
-        return any(_fits(source, part) for part in kind[1:])
-    kinds = {"int": int, "str": str, "float": (int, float), "bool": bool, "bytes": bytes, "list": (list, tuple),
-             "dict": dict, "set": (set, frozenset), "tuple": tuple, "none": type(None)}
-    if kind[0] not in kinds:
-        return False
-    if not isinstance(value, kinds[kind[0]]) or isinstance(value, bool) and kind[0] != "bool":
-        return False
-    if kind[0] in ("list", "set") and len(kind) > 1 and kind[1] != ("any",):
-        return all(_fits(repr(item), kind[1]) for item in value)
-    return True
+    for first, second in INVERSE:
+        owner, dot, name = key.rpartition(".")
+        parts = name.split("_")
+        if first in parts:
+            yield key, owner + dot + "_".join(second if part == first else part for part in parts)
 
 
 def _equal(runner, want, source):
-    """Whether what the docstring shows is equal, though written differently."""
+    """Whether two expressions have equal values, though written differently."""
     try:
-        return runner.evaluate(want.strip()) == runner.evaluate(source)
+        one, other = runner.guard.call(
+            lambda: runner.evaluate_in_test("((%s), (%s))" % (want.strip(), source)), runner.seconds)
+        if isinstance(one, float) and isinstance(other, (int, float)):
+            return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9) or one != one and other != other
+        return bool(one == other) or repr(one) == repr(other)
     except BaseException:
         return False

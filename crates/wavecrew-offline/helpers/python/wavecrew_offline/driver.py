@@ -1,30 +1,27 @@
 """Writes the tests of one module: search in a child, check in fresh ones, write, run with pytest, tell."""
 import ast
 import json
+import keyword
 import os
-import random
 import signal
-import subprocess
 import sys
-import tempfile
 import time
-import xml.etree.ElementTree
 
-from . import children, defects, fixtures, quarantine
-from .cases import Case
-from .names import place
-from .render import Entry, Writer
+from . import blame, children, defects, fixtures, quarantine, steady, trial
+from .layout import places
+from .render import Writer
+from .tidy import tidy
 
 RESTARTS = 8
 DEATHS_PER_TARGET = 2
 # Budgets are processor time; on a busy machine they may take this much of the clock.
 BUSY_FACTOR = 15
 BUSY_SECONDS = 60
-PYTEST_SECONDS = 400
 MOST_HANGS = 3  # that are looked at again
+GROWING = 0.003  # seconds after which a call with smaller numbers has shown that it ends in its time
 PATIENCE = 3.0  # seconds that a call may take before it counts as one that does not end
 ELSEWHERE = ("node_modules", "site-packages", "venv", "build", "dist", "__pycache__")
-ZONES = ("America/St_Johns", "Asia/Kolkata")
+MISSING = "import fails: ModuleNotFoundError"
 
 
 class Module:
@@ -33,18 +30,24 @@ class Module:
     def __init__(self, request):
         self.request = request
         self.path = os.path.abspath(request["file"])
-        self.name, self.import_root = place(self.path)
+        self.places = places(self.path, request["root"], request.get("sys_path", []))
+        self.name, self.import_root = self.places.pop(0)
         self.started = time.monotonic()
         self.outcome = {
             "file": request["file"], "module": self.name, "written": [], "defects": [], "left_out": [],
             "lines": None, "mutants": None, "tests": 0, "seed": request["seed"],
         }
+        self.hashes = True  # what it does may depend on the order of sets
         self.excluded = []
         self.corpus = []
         self.hangs = []
         self.given_up = []
-        self.conftests = []
+        self.beside = []  # files with fixtures that hold for the tests
+        self.conftests = []  # the same, where the child can load them
         self.fixtures = {}
+        self.automatic = []
+        self.passed_over = {}
+        self.several = {}  # by fixture: those behind it that have several values, with the one to take
 
     def tell(self, what):
         print(json.dumps({"progress": what, "module": self.name}), flush=True)
@@ -55,18 +58,19 @@ class Module:
     def run(self):
         result = self._search()
         if result is not None:
-            self._write(result)
+            self._write(steady.entries(self, result), result)
         self.outcome["seconds"] = round(time.monotonic() - self.started, 2)
         return self.outcome
 
     # -- search ------------------------------------------------------------------------------------------------------
 
-    def _child_request(self, **more):
+    def child_request(self, **more):
         request = {
             "path": self.path, "module": self.name, "packages": [self.name.split(".")[0]],
             "sys_path": self.request.get("sys_path", []) + [self.import_root], "seed": self.request["seed"],
             "harvest_root": self._harvest_root(), "corpus": [], "excluded": [], "given_up": [], "mode": "search",
             "feedback": self.request.get("feedback"), "conftests": self.conftests, "fixtures": self.fixtures,
+            "automatic": self.automatic, "passed_over": self.passed_over,
         }
         request.update(more)
         request["wall_seconds"] = request["seconds"] * BUSY_FACTOR + BUSY_SECONDS
@@ -83,26 +87,40 @@ class Module:
         if not self.path.endswith(".py"):
             self.leave_out(self.name, "is no Python source: compiled modules are tested through those that use them")
             return None
+        odd = [part for part in self.name.split(".") if not part.isidentifier() or keyword.iskeyword(part)]
+        if odd or "." in os.path.basename(self.path)[:-3]:
+            self.leave_out(self.name, "has a name that no test can import")
+            return None
         try:
             with open(self.path, "rb") as file:
-                ast.parse(file.read())
+                source = file.read()
+            self.hashes = steady.hashes(ast.parse(source))
         except (SyntaxError, ValueError) as error:
             self.leave_out(self.name, "does not parse: %s" % error)
             return None
         except OSError as error:
             self.leave_out(self.name, "cannot be read: %s" % error)
             return None
+        if self.name.split(".")[-1] == "__main__" and b"__name__" not in source:
+            self.leave_out(self.name, "is a program: to import it is to run it")
+            return None
         self._find_fixtures()
         left = self.request["budget"]
         for attempt in range(RESTARTS):
             began = time.monotonic()
             ended = children.run(
-                self._child_request(
-                    seconds=max(left, 1.0), seed=self.request["seed"] + attempt, corpus=self.corpus[-400:],
+                self.child_request(
+                    seconds=max(left, 1.0), seed=self.request["seed"] + attempt, corpus=self.corpus[-steady.MOST_CORPUS:],
                     excluded=self.excluded, given_up=self.given_up),
-                self._heard)
+                self.heard)
             left -= time.monotonic() - began
+            for why in [event["why"] for event in ended.all("note")] if attempt == 0 else ():
+                self.leave_out(self.name, why)
             refused = ended.last("left_out")
+            if refused and self.places and refused["why"].startswith(MISSING):
+                self.name, self.import_root = self.places.pop(0)
+                self.outcome["module"] = self.name
+                continue
             if refused:
                 self.leave_out(self.name, refused["why"])
                 return None
@@ -110,7 +128,8 @@ class Module:
                 return ended.last("result")
             trouble = ended.last("failed")
             if ended.victim is None or trouble:
-                self.leave_out(self.name, trouble["why"] if trouble else "the import %s" % ended.why)
+                step = "search" if ended.last("found") else "import"
+                self.leave_out(self.name, trouble["why"] if trouble else "the %s %s" % (step, ended.why))
                 return None
             self.excluded.append(ended.victim)
             if [data[0] for data in self.excluded].count(ended.victim[0]) >= DEATHS_PER_TARGET:
@@ -118,36 +137,47 @@ class Module:
             call = quarantine.shown(ended.victim)
             self.leave_out(call, "the process %s" % ended.why)
             if ended.why == "hangs":
-                self.hangs.append(ended.victim)
+                self.heard({"event": "hang", "case": ended.victim})
         self.leave_out(self.name, "%d calls ended the process" % RESTARTS)
         return None
 
     def _find_fixtures(self):
         """Fixtures that tests of this project are given, with what they give in a process of another kind."""
         paths = fixtures.conftests(self.request["root"], self.request.get("laid_in"))
-        if fixtures.read(paths)[1]:
-            self.conftests = paths
-            ended = children.run(
-                self._child_request(mode="fixtures", seconds=10.0, shift_clock=True), lambda event: None, 4242, ZONES[1])
-            self.fixtures = (ended.last("done") or {}).get("fixtures", {})
-        if not self.fixtures:
-            self.conftests = []
+        files, known = fixtures.read(paths)
+        if not files:
+            return
+        self.beside = paths
+        ended = children.run(
+            self.child_request(mode="fixtures", seconds=10.0, shift_clock=True, conftests=paths), lambda event: None,
+            4242, steady.ZONES[1])
+        told = ended.last("done")
+        if told is None or told["failure"]:
+            if not ended.last("left_out"):
+                why = told["failure"] if told else "the process %s" % (ended.why or "fails")
+                self.leave_out("fixtures of %s" % paths[-1], "cannot be used by the search: %s" % why)
+            return
+        self.conftests, self.fixtures, self.automatic = paths, told["fixtures"], told["automatic"]
+        self.passed_over = told["passed_over"]
+        self.several = {
+            name: [(one, told["params"][one]) for one in fixtures.behind([name], known) if one in told["params"]]
+            for name in self.fixtures}
+        for name, why in sorted(told["troubles"].items()):
+            self.leave_out(
+                "fixture %s" % name, "holds for every test but %s: tests that fail with it are dropped" % why)
 
-    def _heard(self, event):
+    def heard(self, event):
         if event["event"] == "found":
             self.corpus.append(event["case"])
         elif event["event"] == "hang":
-            if len(self.hangs) < 5:
+            if event["case"][0] not in [data[0] for data in self.hangs]:
                 self.hangs.append(event["case"])
         elif event["event"] == "phase":
             self.tell("%s: %d calls" % (event["name"], event["calls"]))
 
     # -- check and write ---------------------------------------------------------------------------------------------
 
-    def _write(self, result):
-        entries = []
-        for number, (case, outcome) in enumerate(result["kept"]):
-            entries.append(Entry(number, Case.of(case), outcome, result["targets"][case[0]]))
+    def _write(self, entries, result):
         self.outcome["lines"] = result["lines"]
         self.outcome["mutants"] = {"killed": result["mutants"][0], "survived": result["mutants"][1]}
         self.outcome["survivors"] = result["survivors"][:40]
@@ -156,8 +186,9 @@ class Module:
         for target, whys in result["refused"].items():
             for why in whys:
                 self.leave_out(target, why)
+        for name, why in sorted(result["missed"].items()):
+            self.leave_out("fixture %s" % name, why)
         self._report_defects(result)
-        entries = self._same_everywhere(entries, result)
         entries = defects.plain_enough(entries)
         if not entries:
             feedback = self.request.get("feedback") or {}
@@ -167,7 +198,7 @@ class Module:
                 else "no call had a result that could be asserted")
             return
         note = self._note()
-        writer = Writer(self.name, result["targets"], result["origin"], note, result["seeded"], self.fixtures)
+        writer = Writer(self.name, result["targets"], result["origin"], note, result["seeded"], self.several)
         path = self._free_path()
         entries = self._passing(path, writer, self._not_failed_before(writer, entries))
         if not entries:
@@ -192,10 +223,11 @@ class Module:
         """Suspected defects, with a test for each in a file of its own."""
         found = list(result["defects"])
         for data in self.hangs[:MOST_HANGS]:
-            if self._hangs(data):
+            if self._hangs(data) and not self._grows(data):
                 what = "no end within %g s of processor time" % PATIENCE
                 found.append({"kind": quarantine.ENDLESS, "case": data, "what": what, "line": result["begins"].get(data[0], 0)})
-                break
+            else:
+                self.leave_out(quarantine.shown(data), "takes too long")
         found = self._confirmed(found, result)
         if not found:
             return
@@ -216,7 +248,7 @@ class Module:
         if not quick:
             return found
         path, names = self._quarantine(quick, result)
-        failing = self._failing(path)
+        failing = self._trial(path)
         os.remove(path)
         if not isinstance(failing, set):
             return found
@@ -226,11 +258,20 @@ class Module:
     def _hangs(self, data):
         """Whether a call of the kind that people make does not end with much more time than the search gave it, either."""
         ended = children.run(
-            self._child_request(mode="check", cases=[[0, data]], seconds=20.0, call_seconds=PATIENCE), lambda event: None)
+            self.child_request(mode="check", cases=[[0, data]], seconds=20.0, call_seconds=PATIENCE), lambda event: None)
         seen, tried = ended.last("outcome"), ended.last("tries")
         if tried is None or not tried["plausible"]:
             return False
         return ended.why == "hangs" or seen is not None and seen["outcome"][0] == "hangs"
+
+    def _grows(self, data):
+        """Whether a call takes long because its numbers are large: with smaller ones it ends, and has something to do."""
+        cases = [[number, case] for number, case in enumerate(blame.smaller(data))]
+        if not cases:
+            return False
+        ended = children.run(
+            self.child_request(mode="check", cases=cases, seconds=20.0, call_seconds=0.3), lambda event: None)
+        return any(event["outcome"][0] != "hangs" and event["seconds"] > GROWING for event in ended.all("outcome"))
 
     def _note(self):
         commit = self.request.get("commit")
@@ -262,28 +303,8 @@ class Module:
                 break
         return back > front
 
-    def _same_everywhere(self, entries, result):
-        """Keeps what comes out the same in fresh processes with other hash seeds, time zones, orders and dates."""
-        runs = [(1, ZONES[0], False), (4242, ZONES[1], bool(result["clock"]))]
-        for hash_seed, zone, shifted in runs:
-            order = [[entry.number, entry.case.data()] for entry in entries]
-            random.Random(hash_seed).shuffle(order)
-            ended = children.run(
-                self._child_request(
-                    mode="check", cases=order, seconds=max(20.0, self.request["budget"]), shift_clock=shifted,
-                    adopted=[[home, name] for name, home in result["origin"].items()]),
-                lambda event: None, hash_seed, zone)
-            seen = {event["number"]: event["outcome"] for event in ended.all("outcome")}
-            kept = []
-            for entry in entries:
-                again = seen.get(entry.number)
-                if again is not None and again[0] == entry.how and [tuple(f) for f in again[1]] == entry.facts:
-                    kept.append(entry)
-            if len(kept) < len(entries):
-                self.leave_out(
-                    self.name, "%d results depend on time zone, date, hash seed or order" % (len(entries) - len(kept)))
-            entries = kept
-        return entries
+    def _trial(self, path):
+        return trial.failing(path, self.request.get("sys_path", []) + [self.import_root], self.beside)
 
     def _passing(self, path, writer, entries):
         """Writes the file; runs it, and writes it again without what fails."""
@@ -291,49 +312,18 @@ class Module:
             if not entries:
                 break
             with open(path, "w", encoding="utf-8") as file:
-                file.write(writer.text(entries))
-            failing = self._failing(path)
+                file.write(tidy(writer.text(entries)))
+            failing = self._trial(path)
             if not failing:
                 return entries
             if failing is True:
-                self.leave_out(path, "the file does not load")
+                self.leave_out(self.name, "pytest cannot run a file that imports it")
                 os.remove(path)
                 return []
             self.leave_out(self.name, "%d tests failed when they were run" % len(failing))
-            entries = [entry for entry in entries if entry.test not in failing]
+            entries = [entry for entry in entries if not trial.is_among(entry.test, failing)]
         os.remove(path)  # none is left, or they go on failing
         return []
-
-    def _failing(self, path):
-        """Names of tests that do not pass, None when pytest is not there, True when the file does not load."""
-        with tempfile.TemporaryDirectory(prefix="wavecrew-offline-") as folder:
-            report = os.path.join(folder, "junit.xml")
-            env = children.environment(7, "Asia/Tokyo")
-            env["PYTHONPATH"] = os.pathsep.join(self.request.get("sys_path", []) + [self.import_root])
-            env["HOME"] = folder
-            places = [(place(conftest)[0], conftest) for conftest in self.conftests]
-            if places:
-                with open(os.path.join(folder, "project_fixtures.py"), "w", encoding="utf-8") as file:
-                    file.write(fixtures.PLUGIN % places)
-                env["PYTHONPATH"] = os.pathsep.join(
-                    [env["PYTHONPATH"], folder] + [place(conftest)[1] for conftest in self.conftests])
-            command = [sys.executable, "-s", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml", report, "-o",
-                       "junit_family=xunit1", "--rootdir", folder, "-c", os.devnull, "--noconftest", path]
-            command += ["-p", "project_fixtures"] if places else []
-            try:
-                subprocess.run(command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL, timeout=PYTEST_SECONDS)
-                tree = xml.etree.ElementTree.parse(report)
-            except (OSError, subprocess.TimeoutExpired, xml.etree.ElementTree.ParseError):
-                return None
-            failing = set()
-            for test in tree.iter("testcase"):
-                found = [test.find(kind) for kind in ("failure", "error", "skipped")]
-                if any(one is not None and one.get("message") == "collection failure" for one in found):
-                    return True
-                if any(one is not None for one in found):
-                    failing.add(test.get("name"))
-            return failing
 
 
 def main(request_path):

@@ -1,25 +1,21 @@
-"""Fixtures of the project's tests: which of them stand for themselves, and what they give in the child.
+"""Fixtures of the project's tests, read as syntax: which of them the search can make as pytest would, and why not the others.
 
-Read as syntax, so that pytest is not asked: a fixture that needs `request`, parameters, a wider scope or other fixtures that
-do so is not for the search.
+Only those of `conftest.py` files: what a test module defines is there for its own tests alone.
 """
 import ast
-import builtins
+import importlib.util
 import os
 import pathlib
-import shutil
-import sys
-import types
 
 from . import kinds
-from .names import STANDARD, place
+from .words import snake
 
 # What pytest has by itself, and the search can stand in for.
-BUILT_IN = ("tmp_path",)
-# Names that generated tests use for something else.
-TAKEN = ("request", "capsys", "monkeypatch", "pytest", "expected", "message", "result", "value", "subject", "collect")
-LOAD_SECONDS = 8
-MAKE_SECONDS = 1
+BUILT_IN = ("tmp_path", "tmp_path_factory", "monkeypatch", "request")
+# Those of them that live longer than a test, or as long as who asks.
+OF_ANY_SCOPE = ("tmp_path_factory", "request")
+SCOPES = ("session", "package", "module", "class", "function")
+ASYNC_PLUGIN = "pytest_asyncio"
 
 
 def conftests(root, laid_in):
@@ -35,6 +31,55 @@ def conftests(root, laid_in):
     return [path for path in paths if os.path.isfile(path)]
 
 
+class Fixture:
+    """One definition. `trouble` says why the search cannot use it, or is nothing."""
+
+    def __init__(self, decorator, node):
+        self.node = node
+        self.name = node.name
+        self.scope = "function"
+        self.autouse = False
+        self.params = None
+        self.depth = 0  # of its file
+        self.trouble = None
+        args = node.args
+        self.needs = [arg.arg for arg in args.args]
+        self.asynchronous = isinstance(node, ast.AsyncFunctionDef)
+        if args.vararg or args.kwarg or args.kwonlyargs or args.defaults:
+            self.trouble = "has parameters that are no fixtures"
+        if len(node.decorator_list) > 1:
+            self.trouble = "has another decorator"
+        if isinstance(decorator, ast.Call):
+            self._options(decorator)
+        if self.asynchronous and not (_home(decorator) == ASYNC_PLUGIN and importlib.util.find_spec(ASYNC_PLUGIN)):
+            self.trouble = "is asynchronous, and not one of pytest-asyncio"
+        if self.needs.count(self.name):
+            self.trouble = "asks for one of the same name"
+        if not self.name.isidentifier():
+            self.trouble = "has a name that no parameter can have"
+
+    def _options(self, decorator):
+        if decorator.args:
+            self.trouble = "has options without names"
+        for keyword in decorator.keywords:
+            value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
+            if keyword.arg == "name" and isinstance(value, str):
+                self.name = value
+            elif keyword.arg == "scope" and value in SCOPES:
+                self.scope = value
+            elif keyword.arg == "autouse" and isinstance(value, bool):
+                self.autouse = value
+            elif keyword.arg == "params":
+                self.params = keyword.value
+            elif keyword.arg not in ("ids", "loop_scope"):
+                self.trouble = "has the option %s, which is not written down" % keyword.arg
+
+    @property
+    def shared(self):
+        """Whether tests get the same object."""
+        return self.scope != "function"
+
+
 class Read:
     """One file: its tree, and its fixtures by their names."""
 
@@ -46,146 +91,75 @@ class Read:
         for node in self.tree.body:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 for decorator in node.decorator_list:
-                    if _is_fixture(decorator):
-                        name, plain = _named(decorator, node)
-                        self.fixtures[name] = node if plain and len(node.decorator_list) == 1 else None
+                    if _home(decorator) is not None:
+                        fixture = Fixture(decorator, node)
+                        self.fixtures[fixture.name] = fixture
 
 
-def _is_fixture(decorator):
+def _home(decorator):
+    """The module of pytest or its plugin that a decorator for fixtures comes from, or nothing."""
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
-    if isinstance(called, ast.Attribute):
-        return called.attr == "fixture" and isinstance(called.value, ast.Name) and called.value.id == "pytest"
-    return isinstance(called, ast.Name) and called.id == "fixture"
-
-
-def _named(decorator, node):
-    """The name of a fixture, and whether it is one for each test, made by a plain function."""
-    name, args = node.name, node.args
-    plain = isinstance(node, ast.FunctionDef) and not (args.vararg or args.kwarg or args.kwonlyargs or args.defaults)
-    if isinstance(decorator, ast.Call):
-        plain = plain and not decorator.args
-        for keyword in decorator.keywords:
-            value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
-            if keyword.arg == "name" and isinstance(value, str):
-                name = value
-            elif keyword.arg != "scope" or value != "function":
-                plain = False
-    return name, plain
+    if isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) and called.attr == "fixture":
+        return called.value.id if called.value.id in ("pytest", ASYNC_PLUGIN) else None
+    return "pytest" if isinstance(called, ast.Name) and called.id == "fixture" else None
 
 
 def read(paths):
-    """The files that can be read, and the names of fixtures that stand for themselves."""
-    files, known = [], {}
-    for path in paths:
+    """The files, and all fixtures by name as tests below the last file see them. Nothing where a file cannot be read."""
+    files, known, automatic = [], {}, set()
+    for depth, path in enumerate(paths):
         try:
             files.append(Read(path))
         except (OSError, SyntaxError, ValueError):
             return [], {}  # pytest would not start either
+        for fixture in files[-1].fixtures.values():
+            fixture.depth = depth
         known.update(files[-1].fixtures)
-    needs = {name: [arg.arg for arg in node.args.args] for name, node in known.items() if node is not None}
+        automatic.update(name for name, fixture in files[-1].fixtures.items() if fixture.autouse)
+    for name in automatic:
+        known[name].autouse = True  # a nearer one of the same name takes its place
     changed = True
     while changed:
-        fit = {name for name, wanted in needs.items()
-               if all(each != name and (each in needs or each in BUILT_IN and each not in known) for each in wanted)}
-        changed = len(fit) < len(needs)
-        needs = {name: wanted for name, wanted in needs.items() if name in fit}
-    return files, {name: wanted for name, wanted in needs.items() if name.isidentifier()}
+        changed = False
+        for fixture in known.values():
+            trouble = fixture.trouble or _unmet(fixture, known)
+            changed = changed or trouble != fixture.trouble
+            fixture.trouble = trouble
+    return files, known
 
 
-class Fixtures:
-    """The fixtures as functions, loaded in the child. Nothing is there when a file does not load."""
-
-    def __init__(self, paths, guard):
-        self.guard = guard
-        self.functions = {}
-        self.count = 0
-        files, self.needs = read(paths)
-        try:
-            for file in files:
-                guard.call(lambda: self._load(file), LOAD_SECONDS)
-            if guard.tried is not None:
-                self.needs = {}
-        except BaseException:
-            self.needs = {}
-        if not self.needs:
-            self.functions = {}
-
-    def _load(self, file):
-        name, folder = place(file.path)
-        module = types.ModuleType(name)
-        module.__file__, module.__package__ = file.path, name.rpartition(".")[0]
-        sys.modules[name] = module
-        if folder not in sys.path:
-            sys.path.append(folder)
-        for fixture, node in file.fixtures.items():
-            if node is not None:
-                node.decorator_list = []
-        exec(compile(file.tree, file.path, "exec", dont_inherit=True), vars(module))
-        for fixture, node in file.fixtures.items():
-            if node is not None and fixture in self.needs:
-                self.functions[fixture] = getattr(module, node.name)
-
-    def given(self):
-        """For one call: an object is made when it is first asked for, and is the same to the end of the call."""
-        return Given(self) if self.functions else None
-
-    def values(self, names, facts):
-        """Those that give the same when they are made again, with a value and what can be said about it."""
-        found = {}
-        for name in sorted(self.functions):
-            if name in names.namespace or name in TAKEN or name in STANDARD or hasattr(builtins, name):
-                continue
-            value, told = self._made(name, facts)
-            if value is not None and self._made(name, facts)[1] == told:
-                found[name] = value, told
-        return found
-
-    def _made(self, name, facts):
-        given = self.given()
-        try:
-            value = self.guard.call(lambda: given[name], MAKE_SECONDS)
-            told = [[place, how, text.replace(self.guard.folder, "")] for place, how, text in facts(value)]
-        except BaseException:
-            return None, None
-        finally:
-            given.finish()
-        return (value, told) if self.guard.tried is None else (None, None)
+def _unmet(fixture, known):
+    """What one asks for and cannot get."""
+    for need in fixture.needs:
+        other = known.get(need)
+        if other is None and need not in BUILT_IN:
+            return "asks for %s" % need
+        if other is not None and other.trouble is not None:
+            return "asks for %s, which %s" % (need, other.trouble)
+        narrower = SCOPES.index(other.scope) > SCOPES.index(fixture.scope) if other is not None else (
+            fixture.shared and need not in OF_ANY_SCOPE)
+        if narrower:
+            return "asks for %s, which does not live as long" % need
+    return None
 
 
-class Given(dict):
-    """Fixtures by name, as the names of an expression are looked up."""
+def usable(known):
+    return sorted(name for name, fixture in known.items() if fixture.trouble is None)
 
-    def __init__(self, fixtures):
-        super().__init__()
-        self.fixtures = fixtures
-        self.begun = []
 
-    def __missing__(self, name):
-        if name in BUILT_IN:
-            value = self._folder()
-        else:
-            function = self.fixtures.functions[name]
-            value = function(**{each: self[each] for each in self.fixtures.needs[name]})
-            if isinstance(value, types.GeneratorType):
-                self.begun.append(value)
-                value = next(value)
-        self[name] = value
-        return value
+def automatic(known):
+    """Those that every test gets, in the order that pytest makes them in."""
+    found = [fixture for fixture in known.values() if fixture.autouse]
+    return [one.name for one in sorted(found, key=lambda one: (SCOPES.index(one.scope), one.depth, one.name))]
 
-    def _folder(self):
-        folder = pathlib.Path(self.fixtures.guard.folder) / "given"
-        shutil.rmtree(str(folder), ignore_errors=True)
-        folder.mkdir()
-        return folder
 
-    def finish(self):
-        """Runs what follows the `yield` of each, the last one first."""
-        for begun in reversed(self.begun):
-            try:
-                next(begun, None)
-            except Exception:
-                pass
-        del self.begun[:]
+def behind(names, known):
+    """Fixtures, and all those that they ask for, those first."""
+    found = []
+    for name in names:
+        if name in known and name not in found:
+            found += [each for each in behind(known[name].needs, known) + [name] if each not in found]
+    return found
 
 
 def fits(name, value, parameter):
@@ -197,6 +171,13 @@ def fits(name, value, parameter):
     if name != parameter.name and not name.endswith("_" + parameter.name):
         return False
     return not parameter.documented or any(same_kind(kind, value) for kind, _ in parameter.kinds)
+
+
+def missed(troubles, targets):
+    """Of those that cannot be used, the ones that by their names would have been, with the reason."""
+    wanted = {snake(target.owner.__name__) for target in targets if target.owner is not None}
+    wanted.update(parameter.name for target in targets for parameter in target.parameters)
+    return {name: why for name, why in troubles.items() if name in wanted}
 
 
 def same_kind(kind, value):

@@ -1,4 +1,5 @@
 """Chooses the cases worth a test: those that reach something no other does, and those that notice a planted fault."""
+import heapq
 import itertools
 
 from . import aim
@@ -60,18 +61,21 @@ def is_trivial(outcome):
 
 def _cover(pool, left, missing, kept):
     """Takes cases greedily until none adds anything; updates `missing` and `kept`."""
-    left = sorted(left, key=lambda case: (weight(case, pool[case]), repr(case.key())))
-    while missing and left:
-        best = max(left, key=lambda case: len(pool[case].features & missing) / _effort(case, pool[case]))
+    weighed = sorted(((weight(case, pool[case]), repr(case.key()), case) for case in left), key=lambda item: item[:2])
+    efforts = [_effort(case, pool[case]) for _, _, case in weighed]
+    # What a case adds only shrinks: the best one by what it added when last looked at is looked at again, no others.
+    queue = [(-len(pool[case].features & missing) / efforts[index], index) for index, (_, _, case) in enumerate(weighed)]
+    heapq.heapify(queue)
+    while missing and queue:
+        score, index = heapq.heappop(queue)
+        best = weighed[index][2]
         gained = pool[best].features & missing
-        if not gained:
-            left = [case for case in left if pool[case].features & missing]
-            if not left:
-                break
-            continue
-        kept.append(best)
-        missing -= gained
-        left = [case for case in left if case is not best and pool[case].features & missing]
+        now = -len(gained) / efforts[index]
+        if gained and now == score:
+            kept.append(best)
+            missing -= gained
+        elif gained:
+            heapq.heappush(queue, (now, index))
 
 
 def _effort(case, outcome):

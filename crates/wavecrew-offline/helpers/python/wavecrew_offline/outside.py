@@ -1,10 +1,12 @@
 """Faults outside of function bodies, and in functions that run while the module loads: they need the module loaded anew."""
 import ast
+import builtins
 import types
 
 from . import mutants as planting
 from .names import Names
 from .run import Runner
+from .world import put_back
 
 LOAD_SECONDS = 2
 
@@ -47,6 +49,7 @@ class Reloaded:
         self.module = module
         self.runner = runner
         self.packages = packages
+        self.builtins = dict(vars(builtins))
 
     def load(self, tree):
         """A runner for the copy, or nothing where it does not load."""
@@ -59,12 +62,14 @@ class Reloaded:
             self.runner.guard.call(lambda: exec(code, vars(copied)), LOAD_SECONDS)
         except BaseException:
             return None
+        finally:
+            put_back(self.builtins)
         names = Names(copied, self.packages)
         for name, value in self.runner.namespace.items():
             names.namespace.setdefault(name, value)
         old = self.runner
         made = Runner(names, old.guard, old.tracer, old.targets, old.paths, old.seeded, old.fixtures)
-        made.seconds = old.seconds
+        made.seconds, made.raises = old.seconds, old.raises
         return made
 
 

@@ -6,7 +6,8 @@ from . import words
 from .cases import arguments, method_call, subject_name
 from .names import STANDARD, given_to, used_names
 
-WIDTH = 100
+WIDTH = 88
+MEMBER = re.compile(r"[A-Z]\w*\.[A-Z][A-Z0-9_]*$")  # of an enumeration: there is nothing to be made for it
 RESERVED = {"request", "capsys", "tmp_path", "monkeypatch", "pytest", "expected", "message", "result"}
 
 
@@ -29,6 +30,7 @@ class Writer:
         self.origin = origin
         self.note = note
         self.seeded = seeded
+        self.several = dict(fixtures)  # by fixture: those behind it that have several values, with the one to take
         self.fixtures = frozenset(fixtures)
         self.taken = set()
 
@@ -60,7 +62,7 @@ class Writer:
         plain = case.receiver is None and not any(fact[0].startswith("@") for fact in entry.facts)
         sources = [source for _, source in case.args] + [fact[2] for fact in entry.facts if fact[0] != "raises"]
         named = self.fixtures.union(self.origin)
-        plain = plain and case.args and not any(used_names(s) & named for s in sources)
+        plain = plain and case.args and not any(used_names(s) & named for s in sources if not MEMBER.match(s))
         if plain and entry.how == "returns" and len(entry.facts) == 1 and entry.facts[0][0] == "{}":
             fact = entry.facts[0]
             if fact[1] == "==" or fact[2] in ("True", "False"):
@@ -181,15 +183,20 @@ class Writer:
                 place = place.replace("subject", subject, 1)
             elif argument:
                 place = columns[int(argument.group(1))] + place[argument.end():]
-            lines.append(_assertion(place, operator, expected))
-        entry.test = name
-        return "def %s(%s):\n%s" % (name, ", ".join(fixtures), "\n".join("    " + line for line in lines))
+            lines.append(self._assertion(place, operator, expected))
+        values = dict(pair for fixture in fixtures for pair in self.several.get(fixture, ()))
+        ids = [words.describe(source) for source in values.values()]
+        entry.test = "%s[%s]" % (name, "-".join(reversed(ids))) if ids else name
+        marks = "".join(
+            '@pytest.mark.parametrize("%s", [pytest.param(%s, id="%s")], indirect=True)\n' % (fixture, source, word)
+            for (fixture, source), word in zip(values.items(), ids))
+        return "%sdef %s(%s):\n%s" % (marks, name, ", ".join(fixtures), "\n".join("    " + line for line in lines))
 
     def _call(self, case, target, args, lines, keeps_subject):
         if case.receiver is None:
             return "%s(%s)" % (target["path_name"], arguments(args))
         subject = case.receiver
-        plain = re.match(r"^[\w.]+\(", subject) and subject.endswith(")")
+        plain = MEMBER.match(subject) or re.match(r"^[\w.]+\(", subject) and subject.endswith(")")
         if case.steps or keeps_subject or not plain or target["name"].startswith("__"):
             name = self._subject(case, target)
             if name != subject:
@@ -212,17 +219,26 @@ class Writer:
         rest = [fact for fact in entry.facts if fact[0].startswith("@")]
         if entry.wrap == "with {}":
             lines.append("with %s as value:" % call)
-            lines.extend("    " + _assertion(place.format("value"), op, exp) for place, op, exp in own)
+            lines.extend("    " + self._assertion(place.format("value"), op, exp) for place, op, exp in own)
             return rest
         call = entry.wrap.format(call)
         if own == [("{}", "is", "None")] and (rest and not entry.target["gives"] or not _is_expression(call)):
             lines.append(call)  # what it changes is shown instead
         elif len(own) == 1:
-            lines.append(_assertion(own[0][0].format(_bracket(call)), own[0][1], own[0][2]))
+            lines.append(self._assertion(own[0][0].format(_bracket(call)), own[0][1], own[0][2]))
         else:
             lines.append("result = " + call)
-            lines.extend(_assertion(place.format("result"), op, exp) for place, op, exp in own)
+            lines.extend(self._assertion(place.format("result"), op, exp) for place, op, exp in own)
         return rest
+
+    def _assertion(self, place, operator, expected):
+        if operator == "raises":
+            return "with pytest.raises(%s):\n        %s" % (expected, place)
+        if operator == "type" and expected in self.origin:
+            return "assert isinstance(%s, %s)" % (place, expected)
+        if operator == "type":
+            return "assert type(%s).__name__ == %r" % (place, expected)
+        return "assert %s %s %s" % (place, operator, expected)
 
     def _name(self, entry, how):
         """`test_slugify_with_separator`, `test_parse_raises_value_error`: what the test shows."""
@@ -237,7 +253,8 @@ class Writer:
         elif given:
             parts.append("with_%d_options" % len(given))
         if entry.case.steps:
-            parts.append("after_" + "_".join(words.snake(name.strip("_")) for name, _ in entry.case.steps[:2]))
+            before = dict.fromkeys(words.snake(name.strip("_")) for name, _ in entry.case.steps)
+            parts.append("after_" + "_and_".join(list(before)[:2]))
         if entry.how == "raises":
             parts.append("raises_" + words.snake(entry.facts[0][1].split(".")[-1]))
         if how == "single":
@@ -273,14 +290,6 @@ class Writer:
         if "asyncio.run(collect(" in body:
             text += "\n\n\nasync def collect(items):\n    return [item async for item in items]"
         return text
-
-
-def _assertion(place, operator, expected):
-    if operator == "raises":
-        return "with pytest.raises(%s):\n        %s" % (expected, place)
-    if operator == "type":
-        return "assert type(%s).__name__ == %r" % (place, expected)
-    return "assert %s %s %s" % (place, operator, expected)
 
 
 def _is_expression(call):

@@ -1,5 +1,4 @@
 """Runs one case in this process and says what came of it."""
-import ast
 import asyncio
 import io
 import itertools
@@ -7,9 +6,10 @@ import re
 import sys
 import types
 
-from . import closures, files, observe, sandbox
+from . import closures, files, observe, refusals, sandbox
 from .cases import method_call
 from .words import LONGEST
+from .world import World
 
 MOST_ITEMS = 30
 MOST_OUTPUT = 4000
@@ -76,6 +76,8 @@ class Runner:
         self.calls = 0
         self.seconds = 0.3  # of processor time, for one call
         self.raises = {}
+        self.world = World()
+        self.leaving = set()  # targets that leave threads behind: they add up
         self.like = None
 
     def compiled(self, source):
@@ -88,6 +90,16 @@ class Runner:
 
     def evaluate(self, source):
         return eval(self.compiled(source), self.namespace)
+
+    def evaluate_in_test(self, source):
+        """The value of an expression with the fixtures that every test gets."""
+        given = self.fixtures.given()
+        if given is None:
+            return self.evaluate(source)
+        try:
+            return eval(self.compiled(source), self.namespace, given.begin())
+        finally:
+            given.finish()
 
     def run(self, case, traced=True, like=None):
         """The outcome of a case; never raises, whatever the code under test does. `like` is an earlier outcome: the same is
@@ -107,6 +119,8 @@ class Runner:
 
     def _guarded(self, case, traced):
         self.calls += 1
+        if case.target in self.leaving:
+            return Outcome("refused", why=sandbox.THREAD_GOES_ON)
         target = self.targets[case.target]
         features = frozenset()
         out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="replace", write_through=True)
@@ -133,6 +147,8 @@ class Runner:
             outcome = Outcome("hangs", why="no end after %s s" % self.seconds)
         elif self.guard.tried is not None:
             outcome = Outcome("refused", why=self.guard.tried)
+            if self.guard.tried is sandbox.THREAD_GOES_ON:
+                self.leaving.add(case.target)
         outcome.features = features
         if self.guard.written:
             files.clear(self.guard.folder)
@@ -140,11 +156,33 @@ class Runner:
 
     def _run(self, case, target, out, traced):
         given = self.fixtures.given()
+        if given is None:
+            return self._in_world(case, target, out, traced, given)
+        disturbed = None
         try:
-            return self._given(case, target, out, traced, given)
+            try:
+                given.begin()
+            except Exception as error:
+                raise Setup(type(error).__name__)
+            outcome = self._in_world(case, target, out, traced, given)
+            disturbed = given.disturbed()
+            if disturbed:
+                return Outcome("refused", why="changes what the fixture %s gives to other tests, too" % disturbed[0])
+            return outcome
         finally:
-            if given is not None:
-                given.finish()
+            given.finish()
+            if disturbed != [] and given.pictures:
+                self.fixtures.renew()
+
+    def _in_world(self, case, target, out, traced, given):
+        """What a call does to the whole process is undone before anything else goes on."""
+        self.world.look()
+        changed = None
+        try:
+            outcome = self._given(case, target, out, traced, given)
+        finally:
+            changed = self.world.restore()
+        return Outcome("refused", why=changed) if changed else outcome
 
     def _given(self, case, target, out, traced, given):
         scope = {}
@@ -181,6 +219,8 @@ class Runner:
         except (sandbox.TimeUp, MemoryError):
             raise
         except BaseException as error:
+            if isinstance(error, RuntimeError) and str(error) == "can't start new thread":
+                return Outcome("refused", why="starts more threads than the sandbox allows")
             outcome = self._raised(error, wrap[0])
         extra = []
         for (name, source), (_, key), old in zip(case.args, words, before):
@@ -194,6 +234,8 @@ class Runner:
             extra.extend(self._changed_state(scope["subject"], state, outcome.how == "returns" and outcome.kind is type(None)))
         if self.guard.written:
             extra.extend(files.facts(self.guard.written, [(key, scope[key]) for _, key in words]))
+        if out.closed:
+            return Outcome("refused", why="closes standard output")
         text = out.buffer.getvalue()
         if text and len(text) < MOST_OUTPUT:
             try:
@@ -277,7 +319,7 @@ class Runner:
             return False, inside[1]
         lines = self.raises.get(last[0])
         if lines is None:
-            lines = self.raises[last[0]] = _raise_lines(last[0])
+            lines = self.raises[last[0]] = refusals.lines_at(last[0])
         return last[1] in lines, last[1]
 
     def _snapshot(self, subject):
@@ -334,38 +376,3 @@ def _depth():
     while frame is not None:
         frame, depth = frame.f_back, depth + 1
     return depth
-
-
-def _raise_lines(path):
-    lines = set()
-    try:
-        with open(path, "rb") as file:
-            tree = ast.parse(file.read())
-    except (OSError, SyntaxError, ValueError):
-        return lines
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            lines.update(*map(_lines_of, _demands(node)))
-        elif isinstance(node, ast.Raise):
-            lines.update(_lines_of(node))
-    return lines
-
-
-def _lines_of(node):
-    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
-
-
-def _demands(function):
-    """Assertions that a function begins with, about what it was given: they tell the caller off. Others, about what came of
-    it, say that the code lost its way."""
-    given = {arg.arg for arg in function.args.posonlyargs + function.args.args + function.args.kwonlyargs}
-    for statement in function.body:
-        if isinstance(statement, ast.Assert):
-            if given & {node.id for node in ast.walk(statement.test) if isinstance(node, ast.Name)}:
-                yield statement
-        elif not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant) or _refuses(statement)):
-            return
-
-
-def _refuses(statement):
-    return isinstance(statement, ast.If) and isinstance(statement.body[-1], ast.Raise) and not statement.orelse

@@ -10,6 +10,8 @@ import sys
 import threading
 import time
 
+from .world import NoInput
+
 try:
     import resource
 except ImportError:  # not on Windows
@@ -22,6 +24,7 @@ RECURSION = 400
 LONGEST_WAIT = 0.02
 LONGEST_CALL = 3.0
 OWN_FILES = "/proc/self/fd"
+THREAD_GOES_ON = "a thread that goes on after the call"
 
 # Audit events that are refused whatever their arguments are.
 FORBIDDEN = (
@@ -108,7 +111,7 @@ class Guard:
         finally:
             self.disarm()
             if threading.active_count() > threads and self.tried is None:
-                self.tried = "a thread that goes on after the call"
+                self.tried = THREAD_GOES_ON
 
     def disarm(self):
         """From here on nothing is refused and time is not limited."""
@@ -173,7 +176,7 @@ def _no_waiting(guard):
 
 
 def _no_stdin(guard):
-    sys.stdin = open(os.devnull)
+    sys.stdin = NoInput(guard)
     real = builtins.input
 
     def asked(prompt=""):

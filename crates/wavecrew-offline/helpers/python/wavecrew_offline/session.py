@@ -4,10 +4,10 @@ import random
 import sys
 import time
 
-from . import analyse, clock, defects, kill, outside, tracing
+from . import analyse, clock, defects, kill, outside, refusals, tracing
 from .cases import Case
 from .classes import Classes
-from .fixtures import Fixtures, fits
+from .fixtures import fits, missed
 from .harvest import Harvest
 from .names import Names
 from .probes import Probes
@@ -23,6 +23,8 @@ PRIVATE_SHARE = 0.1
 MORE_SHARE = 0.7
 HARVEST_SHARE = 0.08
 CALL_SHARE = 0.04
+SETUP_SHARE = 0.15
+MANY_TARGETS = 100  # each is called now and then, before any is looked at closer
 
 
 def failed(report, why):
@@ -30,7 +32,7 @@ def failed(report, why):
 
 
 class Session:
-    def __init__(self, request, module, guard, report, tracer, import_features):
+    def __init__(self, request, module, guard, report, tracer, import_features, fixtures):
         self.request = request
         self.module = module
         self.report = report
@@ -46,20 +48,33 @@ class Session:
             other.__file__ for name, other in list(sys.modules.items())
             if name.split(".")[0] in request["packages"] and getattr(other, "__file__", None)
         ]
-        self.fixtures = Fixtures(request["conftests"], guard)
+        self.fixtures = fixtures
+        self.missed = {}
         self.runner = Runner(
             self.names, guard, tracer, {t.key: t for t in targets}, paths + [self.path], seeded, self.fixtures,
             b"round(" in self.source)
+        # Now, as a large file takes longer to read than a call may.
+        self.runner.raises[self.path] = refusals.lines_in(self.analysis.tree)
         self.runner.seconds = min(0.3, max(0.05, request["seconds"] * CALL_SHARE))
 
     def run(self):
+        params = self.fixtures.param_sources(self.runner.facts.source)
+        if self.request["mode"] == "fixtures":
+            self._tell_fixtures(params)
+            return
+        self.fixtures.begin(self.request["automatic"])
         if self.request["mode"] == "check":
             self._check()
-        elif self.request["mode"] == "fixtures":
-            told = {name: facts for name, (_, facts) in self.fixtures.values(self.names, self.runner.facts.of).items()}
-            self.report.send("done", fixtures=told)
         else:
             self._search()
+
+    def _tell_fixtures(self, params):
+        automatic, troubles = self.fixtures.try_automatic()
+        self.fixtures.begin(automatic)
+        made = self.fixtures.values(self.fixtures.of_use(self.names), self.runner.facts.of)
+        self.report.send(
+            "done", fixtures={name: facts for name, (_, facts) in made.items()}, automatic=automatic, troubles=troubles,
+            params=params, failure=self.fixtures.failure, passed_over=self.fixtures.troubles)
 
     # -- checking ----------------------------------------------------------------------------------------------------
 
@@ -86,8 +101,9 @@ class Session:
                 if not plausible:
                     continue
             self.report.beat(case)
+            began = time.process_time()
             outcome = self.runner.run(case, traced=False)
-            self.report.send("outcome", number=number, outcome=outcome.data())
+            self.report.send("outcome", number=number, outcome=outcome.data(), seconds=time.process_time() - began)
         self.report.send("done")
 
     # -- searching ---------------------------------------------------------------------------------------------------
@@ -117,6 +133,8 @@ class Session:
         probes = Probes(swapper, functions)
         search = Search(
             self.runner, targets, classes, maker, Vary(rng, targets[0].pool), rng, probes, self.report)
+        if self.report.used() > SETUP_SHARE:
+            self.report.begin()  # a large module took long to read, and has to be searched all the same
         search.features |= self.import_features
         search.excluded = {Case.of(data).key() for data in request["excluded"]}
         self.report.until(SEARCH_SHARE)
@@ -127,12 +145,9 @@ class Session:
 
         wanted = self._asked_for()
         counted = executable if wanted is None else executable & wanted
-
-        def open_lines(target):
-            first, last = target.lines
-            reached = {feature[3] for feature in search.features}
-            return sum(1 for line in counted if first <= line <= last and line not in reached)
-
+        open_lines = Open(search, self.analysis.targets, counted).lines
+        if len(targets) > MANY_TARGETS:
+            search.seeds(filter(None, (search.fresh(target) for target in targets for _ in range(3))))
         search.explore(open_lines)
         self._private(search, executable, open_lines)
         self._go_on(search, open_lines)
@@ -150,8 +165,10 @@ class Session:
     def _fixtures(self):
         """Those that give here what they gave in another process, by name; parameters learn which of them fit."""
         known = self.request["fixtures"]
-        made = self.fixtures.values(self.names, self.runner.facts.of) if known else {}
+        made = self.fixtures.values([name for name in sorted(known) if name in self.fixtures.functions], self.runner.facts.of)
         given = {name: value for name, (value, facts) in made.items() if known.get(name) == facts}
+        troubles = {name: "gives something else in another process" for name in made if name not in given}
+        self.missed = missed(dict(self.request["passed_over"], **troubles), self.analysis.targets)
         for target in self.analysis.targets:
             for parameter in target.parameters:
                 parameter.given = [name for name, value in given.items() if fits(name, value, parameter)]
@@ -238,6 +255,7 @@ class Session:
             unreached=sorted(executable - reached),
             clock=clock.mentioned(text) or self._package_looks_at_clock(),
             seeded=self.runner.seeded,
+            missed=self.missed,
             defects=found,
             begins={target.key: target.lines[0] for target in self.analysis.targets},
             calls=self.runner.calls,
@@ -253,6 +271,24 @@ class Session:
             except (OSError, ValueError):
                 continue
         return False
+
+
+class Open:
+    """Lines of each target that nothing reached yet. Asked before every call, of all targets: known until one is reached."""
+
+    def __init__(self, search, targets, counted):
+        self.search = search
+        self.inside = {
+            target.key: [line for line in counted if target.lines[0] <= line <= target.lines[1]] for target in targets}
+        self.missing = {}
+        self.seen = None
+
+    def lines(self, target):
+        if self.seen != len(self.search.features):
+            self.seen = len(self.search.features)
+            reached = {feature[3] for feature in self.search.features}
+            self.missing = {key: sum(1 for line in lines if line not in reached) for key, lines in self.inside.items()}
+        return self.missing[target.key]
 
 
 def _target_data(target):

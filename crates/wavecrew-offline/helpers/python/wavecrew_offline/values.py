@@ -78,6 +78,8 @@ class Pool:
             return rng.choice(self.strings)
         return rng.choice((0, 1, 2, "a", "b", 3.5, True, None))
 
+GRAPHS = 0.15  # of dictionaries of which nothing is known
+
 
 class Maker:
     """Makes expressions. `classes` finds out how objects of a class are made."""
@@ -202,6 +204,8 @@ class Maker:
 
     def _dict(self, kind, pool, depth):
         rng = self.rng
+        if kind[1:] == (("str",), ANY) and depth == 0 and rng.random() < GRAPHS:
+            return self._graph()
         count = rng.choice((0, 1, 2, 2, 3))
         pairs = {}
         for _ in range(count):
@@ -211,6 +215,11 @@ class Maker:
             if key[0] not in "[{" and not key.startswith("lambda"):
                 pairs[key] = self.make(kind[2], pool, depth + 1)
         return "{" + ", ".join(key + ": " + value for key, value in pairs.items()) + "}"
+
+    def _graph(self):
+        """Numbered nodes with the nodes that each of them leads to, which is what many plain dictionaries are."""
+        nodes = range(self.rng.choice((2, 3, 4, 5)))
+        return repr({node: sorted(self.rng.sample(nodes, self.rng.randrange(len(nodes)))) for node in nodes})
 
     def _iterator(self, kind, pool, depth):
         return "iter(%s)" % self._list(("list", kind[1]), pool, depth)

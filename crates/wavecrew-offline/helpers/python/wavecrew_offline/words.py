@@ -19,6 +19,7 @@ def describe(source):
     try:
         value = ast.literal_eval(source)
     except (ValueError, SyntaxError, TypeError):
+        source = re.sub(r"(?<![\w)])-(?=\d)", " minus ", source)
         return slug(re.sub(r"\b(datetime|collections|decimal|pathlib|operator)\.", "", source)) or "value"
     return describe_value(value)
 

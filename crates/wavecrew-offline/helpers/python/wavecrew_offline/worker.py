@@ -13,7 +13,7 @@ import time
 import types
 import warnings
 
-from . import clock, sandbox, tracing
+from . import clock, sandbox, tracing, world
 
 IMPORT_SECONDS = 8
 
@@ -23,10 +23,8 @@ class Report:
 
     def __init__(self, descriptor, beat_path, seconds, wall_seconds):
         self.descriptor = descriptor
-        # Processor time, so that the same search is done on a busy machine; the clock has the last word.
-        self.began = time.process_time(), time.monotonic()
         self.seconds, self.wall_seconds = seconds, wall_seconds
-        self.until(1.0)
+        self.begin()
         self.count = 0
         file = os.open(beat_path, os.O_RDWR)
         self.shared = mmap.mmap(file, 8192)
@@ -37,6 +35,12 @@ class Report:
         line = json.dumps(data).encode() + b"\n"
         while line:
             line = line[os.write(self.descriptor, line):]
+
+    def begin(self):
+        """All of the time is left, from here on."""
+        # Processor time, so that the same search is done on a busy machine; the clock has the last word.
+        self.began = time.process_time(), time.monotonic()
+        self.until(1.0)
 
     def late(self):
         return time.process_time() > self.deadline or time.monotonic() > self.wall_deadline
@@ -69,23 +73,30 @@ class Report:
         self.send("hang", case=case.data(), why=outcome.why)
 
 
-def load(request, guard, tracer):
-    """Imports the module under test and undoes what it did to builtins. Answers what the import reaches, too."""
+def load(request, guard, tracer, given, report):
+    """Imports the module under test, after the files with fixtures, and undoes what they did to builtins.
+
+    Answers the module, the fixtures, and what the import reaches.
+    """
     sys.path[:0] = request["sys_path"]
     known = dict(vars(builtins))
     sys.argv = [request["module"]]
     limit = sys.getrecursionlimit()
     tracer.start()
+    fixtures = given.Fixtures(request["conftests"], guard)
     try:
         module = guard.call(lambda: importlib.import_module(request["module"]), IMPORT_SECONDS)
     finally:
         features = tracer.stop()
     module = sys.modules.get(request["module"], module)
     sys.setrecursionlimit(limit)
-    for name, value in known.items():
-        if getattr(builtins, name, None) is not value and name != "_":
-            setattr(builtins, name, value)
-    return module, features
+    changed = world.put_back(known)
+    if changed:
+        report.send("note", why="the import replaces builtins: %s" % ", ".join(sorted(changed)))
+    if guard.written:
+        shown = ", ".join(sorted({os.path.basename(path) for path in guard.written})[:3])
+        report.send("note", why="the import writes files, also when tests do it: %s" % shown)
+    return module, fixtures, features
 
 
 def main(request_path):
@@ -102,13 +113,13 @@ def main(request_path):
         clock.shift()
     warnings.simplefilter("ignore", SyntaxWarning)  # faults make odd code
     # After the date is set, and before the project stands in the path with files that may be called like the library's.
-    from . import session
+    from . import given, session
 
     guard = sandbox.enter(request["folder"], request["seconds"] * 2 + 20)
     why = None
     try:
         tracer = tracing.tracer([request["path"], os.path.realpath(request["path"])])
-        module, features = load(request, guard, tracer)
+        module, fixtures, features = load(request, guard, tracer, given, report)
         if not isinstance(module, types.ModuleType):
             why = "is no module after import"
         elif os.path.realpath(getattr(module, "__file__", None) or "") != os.path.realpath(request["path"]):
@@ -123,7 +134,7 @@ def main(request_path):
         report.send("left_out", why=why)
         os._exit(0)
     try:
-        session.Session(request, module, guard, report, tracer, features).run()
+        session.Session(request, module, guard, report, tracer, features, fixtures).run()
     except sandbox.TimeUp:
         session.failed(report, "time was up at an unexpected place")
     except MemoryError:

@@ -1,0 +1,143 @@
+"""Test files in the common format: double quotes, and lines that are too long taken apart at their brackets.
+
+What is laid out already stays as it is; this is about lines that hold long values.
+"""
+import ast
+import io
+import tokenize
+
+WIDTH = 88
+OPENING, CLOSING = "([{", ")]}"
+
+
+def tidy(text):
+    """The same program, laid out; as it was where that cannot be done safely."""
+    try:
+        made = _wrapped(_quoted(text))
+        return made if ast.dump(ast.parse(made)) == ast.dump(ast.parse(text)) else text
+    except (SyntaxError, ValueError, tokenize.TokenError):
+        return text
+
+
+def _tokens(text):
+    return list(tokenize.generate_tokens(io.StringIO(text).readline))
+
+
+def _quoted(text):
+    """Strings in double quotes, where that needs no more escapes."""
+    lines = text.split("\n")
+    for token in reversed(_tokens(text)):
+        (row, start), (last, end) = token.start, token.end
+        if token.type == tokenize.STRING and row == last:
+            line = lines[row - 1]
+            lines[row - 1] = line[:start] + _double(token.string) + line[end:]
+    return "\n".join(lines)
+
+
+def _double(string):
+    prefix, _, body = string.partition("'")
+    if not string.endswith("'") or '"' in string or not (prefix == "" or prefix.isalpha()):
+        return string
+    body = body[:-1]
+    return prefix + '"' + (body if "r" in prefix.lower() else body.replace("\\'", "'")) + '"'
+
+
+def _wrapped(text):
+    inside = set()  # rows of strings with several lines
+    for token in _tokens(text):
+        if token.type == tokenize.STRING and token.start[0] != token.end[0]:
+            inside.update(range(token.start[0], token.end[0] + 1))
+    made = []
+    for row, line in enumerate(text.split("\n"), 1):
+        content = line.lstrip(" ")
+        made += [line] if row in inside or len(line) <= WIDTH else split(content, len(line) - len(content))
+    return "\n".join(made)
+
+
+def split(content, indent):
+    """One line as several, each with its indentation."""
+    if indent + len(content) <= WIDTH:
+        return [" " * indent + content]
+    groups = _groups(content)
+    last = groups[-1] if groups else None
+    ends = last is not None and content[last[1] + 1:] in ("", ",", ":", "),")
+    if content.startswith("assert ") and (not ends or last[1] == last[0] + 1):
+        return _in_brackets(content, indent)
+    if not ends or last[1] == last[0] + 1:
+        return [" " * indent + content]
+    head, body, tail = content[:last[0] + 1], content[last[0] + 1:last[1]].rstrip(","), content[last[1]:]
+    parts, called = _parts(body), _is_call(head)
+    if indent + 4 + len(body) <= WIDTH and (called or len(parts) == 1):
+        rows = [" " * (indent + 4) + body]
+    else:
+        rows = []
+        for part in parts:
+            # A comma after a single part would make a tuple of it.
+            rows += split(part + ("," if len(parts) > 1 or called or head[-1] != "(" else ""), indent + 4)
+    return [" " * indent + head] + rows + [" " * indent + tail]
+
+
+def _is_call(head):
+    """Whether a bracket holds arguments, and is none of a list, dictionary or tuple."""
+    before = head[-2:-1]
+    return before.isalnum() or before in tuple("_)]")
+
+
+def _in_brackets(content, indent):
+    """An assertion in brackets of its own, with the operator on the second line where one is not enough."""
+    claim = content[len("assert "):]
+    inner = indent + 4
+    if inner + len(claim) <= WIDTH:
+        rows = [" " * inner + claim]
+    else:
+        at = _operator(claim)
+        if at is None:
+            return [" " * indent + content]
+        rows = split(claim[:at].rstrip(), inner) + split(claim[at:], inner)
+    return [" " * indent + "assert ("] + rows + [" " * indent + ")"]
+
+
+def _marks(content):
+    """Operators and names outside of strings: kind, column, and depth of brackets."""
+    depth = 0
+    for token in _tokens(content):
+        if token.type == tokenize.OP and token.string in CLOSING:
+            depth -= 1
+        if token.type in (tokenize.OP, tokenize.NAME):
+            yield token.string, token.start[1], depth
+        if token.type == tokenize.OP and token.string in OPENING:
+            depth += 1
+
+
+def _groups(content):
+    """Columns of the outermost brackets, in pairs."""
+    found, opened = [], None
+    # A rest such as `),` closes what another line opened, and is no concern of this one.
+    for string, column, depth in _marks(content):
+        if depth == 0 and string in tuple(OPENING):
+            opened = column
+        elif depth == 0 and string in tuple(CLOSING) and opened is not None:
+            found.append((opened, column))
+            opened = None
+    return found
+
+
+def _parts(body):
+    """What commas separate. A lambda keeps its own."""
+    found, begin, names = [], 0, False
+    for string, column, depth in _marks(body):
+        if depth == 0 and string == "lambda":
+            names = True
+        elif depth == 0 and string == ":":
+            names = False
+        elif depth == 0 and string == "," and not names:
+            found.append(body[begin:column].strip())
+            begin = column + 1
+    return found + [body[begin:].strip()]
+
+
+def _operator(claim):
+    for string, column, depth in _marks(claim):
+        if depth == 0 and string in ("==", "!=", "is", "in", "<", ">", "<=", ">="):
+            return column
+    return None
