@@ -1,6 +1,5 @@
 //! Runs test files of ours with the project's vitest or jest, in processes that end with us.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
@@ -339,35 +338,6 @@ fn complaint(printed: &str) -> String {
     });
     let line = error.or_else(|| lines().next_back()).unwrap_or("it said nothing");
     line.chars().take(300).collect()
-}
-
-/// Titles of the tests that passed, with their groups, as both frameworks report them.
-pub fn passed(report: &Path) -> BTreeSet<String> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Report {
-        test_results: Vec<File>,
-    }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct File {
-        assertion_results: Vec<Case>,
-    }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Case {
-        full_name: String,
-        status: String,
-    }
-    let report: Option<Report> = fs::read(report)
-        .ok()
-        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    let files = report.map(|report| report.test_results).unwrap_or_default();
-    let cases = files.into_iter().flat_map(|file| file.assertion_results);
-    cases
-        .filter(|case| case.status == "passed")
-        .map(|case| case.full_name.trim().to_owned())
-        .collect()
 }
 
 /// Files of ours in the project's copy: gone when this is.

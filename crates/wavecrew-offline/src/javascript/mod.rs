@@ -8,6 +8,7 @@ mod helper;
 mod known;
 mod module;
 mod project;
+mod report;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -280,7 +281,7 @@ fn confirmed(
             &limit,
             Some(report.path()),
         )?;
-        let passed = framework::passed(report.path());
+        let passed = report::passed(report.path());
         kept.retain(|test| passed.contains(&format!("{} {}", test.group, test.title)));
     }
     Ok(kept)
