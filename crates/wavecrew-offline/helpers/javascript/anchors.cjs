@@ -83,4 +83,4 @@ function isForeign(text, [from]) {
   return FOREIGN.test(text.slice(text.lastIndexOf('\n', from) + 1, from + 1));
 }
 
-module.exports = { anchored, existing, isForeign };
+module.exports = { anchored, existing, isForeign, lineOf, lineStarts };

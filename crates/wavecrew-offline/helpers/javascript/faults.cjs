@@ -3,6 +3,7 @@
 'use strict';
 
 const { SourceMap } = require('node:module');
+const { lineOf, lineStarts } = require('./anchors.cjs');
 const { NAME, planted, sites } = require('./sites.cjs');
 const { WRAPPED } = require('./tokens.cjs');
 
@@ -188,8 +189,7 @@ function compiling(found, compiles) {
 }
 
 function lines(text, address) {
-  const starts = [0];
-  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
+  const starts = lineStarts(text);
   let map = null;
   const inline = /^data:application\/json[^,]*;base64,(.*)$/.exec(address || '');
   try {
@@ -198,15 +198,9 @@ function lines(text, address) {
     map = null;
   }
   return (offset) => {
-    let low = 0;
-    let high = starts.length;
-    while (low + 1 < high) {
-      const middle = (low + high) >> 1;
-      if (starts[middle] <= offset) low = middle;
-      else high = middle;
-    }
-    const entry = map && map.findEntry(low, offset - starts[low]);
-    return entry && Number.isInteger(entry.originalLine) ? entry.originalLine + 1 : low + 1;
+    const line = lineOf(starts, offset);
+    const entry = map && map.findEntry(line, offset - starts[line]);
+    return entry && Number.isInteger(entry.originalLine) ? entry.originalLine + 1 : line + 1;
   };
 }
 
