@@ -136,7 +136,14 @@ async function trip(search, there, back, source) {
   if (!first || !first.result || first.result.kind !== 'value' || was === null || was === 'undefined') return null;
   const second = await tried(search, { target: back, args: [first.result.text], steps: [] });
   if (!second || !second.result) return null;
-  return { source, was, second, same: second.result.kind === 'value' && second.result.text === was };
+  const came = second.result.kind === 'value' ? second.result.text : null;
+  return isRounded(was, first.result.text, came) ? null : { source, was, second, same: came === was };
+}
+
+// A number that was told with fewer digits than it has, as `1s` for 1001: it is not meant to come back.
+function isRounded(was, told, came) {
+  const digits = (text) => text.replace(/\D/g, '').replace(/^0+|0+$/g, '').length;
+  return came !== null && was !== came && Number.isFinite(Number(was)) && Number.isFinite(Number(came)) && digits(told) < digits(was);
 }
 
 async function roundTrip(search, there, back) {

@@ -122,3 +122,14 @@ fn what_code_calls_methods_of_counts_as_declared() {
     );
     assert_eq!(failing(&lab, &module, "jest"), 2);
 }
+
+#[test]
+fn numbers_that_are_told_with_fewer_digits_need_not_come_back() {
+    let source = "export function format(ms: number): string { return Math.round(ms / 1000) + 's'; }\n\
+                  export function parse(text: string): number { return Number(text.slice(0, -1)) * 1000; }\n";
+    let files = [("package.json", r#"{"type": "module"}"#), ("src/ms.ts", source)];
+    let Some(lab) = Lab::new(&files) else { return };
+    let module = lab.write(Framework::Vitest, "src/ms.ts");
+    assert_eq!(module.defects, [], "they are rounded");
+    assert!(text(&module).contains("describe('format'"), "{module:?}");
+}
