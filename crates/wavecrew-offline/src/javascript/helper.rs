@@ -42,6 +42,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "tokens.cjs",
     "types.cjs",
     "values.cjs",
+    "words.cjs",
 ];
 
 /// Writes the helper into a new temporary folder, which is removed with the answer. Its path says that it is somebody

@@ -1,9 +1,10 @@
 //! Tests of the project that are there already, those of earlier rounds among them: the search runs them, and looks for what
 //! they do not reach or notice. Reads only; copies of what lies elsewhere are laid by whoever runs it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::module::{Source, import_path};
+use super::helper;
+use super::module::{Source, import_path, quoted};
 use super::project::Project;
 use crate::Request;
 
@@ -31,8 +32,7 @@ pub struct Known {
     pub laid: Option<(String, String)>,
 }
 
-pub fn known(request: &Request, project: &Project, source: &Source) -> Vec<Known> {
-    let mut found = Vec::new();
+pub fn known(request: &Request, project: &Project, source: &Source, helper: &Path) -> Vec<Known> {
     let same = |a: &Path, b: &Path| {
         a.canonicalize()
             .ok()
@@ -40,34 +40,60 @@ pub fn known(request: &Request, project: &Project, source: &Source) -> Vec<Known
             .is_some_and(|(a, b)| a == b)
     };
     let inside = same(&request.layer_folder, &source.laid);
-    for (number, (path, text)) in source.earlier(&request.layer_folder).into_iter().enumerate() {
-        let (import_path, laid) = if inside {
-            (
-                import_path(
-                    &source.laid,
-                    &source.laid.join(path.file_name().unwrap_or_default()),
-                ),
-                None,
-            )
-        } else {
-            let name = source.known_name(number);
-            (format!("./{name}"), Some((name, text)))
-        };
-        found.push(Known { import_path, laid });
-    }
-    for (path, text) in project.tests_of(&source.named) {
-        let ours = inside
-            && path.parent().is_some_and(|folder| same(folder, &source.laid))
-            && source.is_earlier(path);
-        if !ours && !APART.iter().any(|word| text.contains(word)) {
-            found.push(Known {
-                import_path: whole_path(&source.laid, path),
+    // Where each is run, whether it is there already, and its text.
+    let earlier = source.earlier(&request.layer_folder).into_iter();
+    let earlier = earlier.map(|(path, text)| {
+        (
+            source.laid.join(path.file_name().unwrap_or_default()),
+            inside,
+            text,
+        )
+    });
+    let ours = |path: &Path| {
+        inside && path.parent().is_some_and(|folder| same(folder, &source.laid)) && source.is_earlier(path)
+    };
+    let others = project
+        .tests_of(&source.named)
+        .filter(|(path, text)| !ours(path) && !APART.iter().any(|word| text.contains(word)))
+        .map(|(path, text)| (path.to_owned(), true, text));
+    let words = helper::home(helper).join("words.cjs");
+    let one = |(number, (path, there, text)): (usize, (PathBuf, bool, String))| {
+        let own_words = with_own_words(&text, path.parent().unwrap_or(Path::new("")), &words);
+        if there && own_words.is_none() {
+            return Known {
+                import_path: whole_path(&source.laid, &path),
                 laid: None,
-            });
+            };
+        }
+        let name = source.known_name(number);
+        Known {
+            import_path: format!("./{name}"),
+            laid: Some((name, own_words.unwrap_or(text))),
+        }
+    };
+    earlier.chain(others).take(MOST).enumerate().map(one).collect()
+}
+
+/// A test that imports the framework's words, with others in their place: jest knows no other way to hear them. It stands
+/// elsewhere, so that what it imports by place is named in full.
+fn with_own_words(text: &str, folder: &Path, words: &Path) -> Option<String> {
+    let imported = ["'@jest/globals'", "\"@jest/globals\""];
+    if !imported.iter().any(|word| text.contains(word)) {
+        return None;
+    }
+    let mut text = text.to_owned();
+    for word in imported {
+        text = text.replace(word, &quoted(&words.to_string_lossy()));
+    }
+    for quote in ['\'', '"'] {
+        for way in ["./", "../"] {
+            for before in ["from ", "import ", "import(", "require("] {
+                let full = format!("{before}{quote}{}/{way}", folder.display());
+                text = text.replace(&format!("{before}{quote}{way}"), &full);
+            }
         }
     }
-    found.truncate(MOST);
-    found
+    Some(format!("// @ts-nocheck\n{text}"))
 }
 
 /// Tests are imported by their whole name.
@@ -77,5 +103,23 @@ fn whole_path(from: &Path, file: &Path) -> String {
     match path.strip_suffix(&format!(".{ending}")) {
         Some(_) => path,
         None => format!("{path}.{ending}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_jest_that_are_imported_are_ours_in_a_copy() {
+        let text = "import { it } from '@jest/globals';\nimport { ms } from './index';\nconst x = require(\"../y\");\nit('./z');\n";
+        assert_eq!(
+            with_own_words(text, Path::new("/p/src"), Path::new("/h/words.cjs")).as_deref(),
+            Some(
+                "// @ts-nocheck\nimport { it } from \"/h/words.cjs\";\nimport { ms } from '/p/src/./index';\n\
+                 const x = require(\"/p/src/../y\");\nit('./z');\n"
+            )
+        );
+        assert_eq!(with_own_words("it('a')", Path::new("/p"), Path::new("/h")), None);
     }
 }

@@ -70,7 +70,7 @@ pub fn generate(request: &Request, progress: &mut dyn FnMut(Progress)) -> Result
         let started = Instant::now();
         let mut module = match Source::read(request, &project, file) {
             Ok(source) => {
-                let known = known(request, &project, &source);
+                let known = known(request, &project, &source, helper.path());
                 search(request, &runner, helper.path(), &source, &known)?
             }
             Err(why) => left_out(file, why),

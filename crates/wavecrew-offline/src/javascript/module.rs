@@ -290,7 +290,7 @@ pub fn import_path(from: &Path, file: &Path) -> String {
     path
 }
 
-fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
