@@ -127,6 +127,11 @@ def test_what_reads_better_has_fewer_items_and_smaller_values():
     assert {"{'a': 1}", "{'b': 2}"} <= found
 
 
+def test_what_is_known_of_nothing_is_no_function():
+    maker = Maker(random.Random(3), None, None)
+    assert not [made for made in (maker.make(("any",), Pool([], [])) for _ in range(500)) if "lambda" in made]
+
+
 def test_a_key_of_another_type_takes_the_place_of_what_was_looked_up():
     class Seen:
         pairs = [("Item", {"cola": 1, 7: 2}, 3)]
