@@ -277,3 +277,12 @@ def test_conditions_on_one_line_are_looked_at_one_by_one(generate):
         "        if isinstance(value, list) and lists == 'append':\n            result[key] = result.get(key, []) + value\n"
         "        else:\n            result[key] = value\n    return result\n", budget=3.0)
     assert outcome["lines"][0] == outcome["lines"][1]
+
+
+def test_several_inputs_of_a_context_manager_are_no_table(generate):
+    outcome, text = generate(
+        "import contextlib\n\n\n@contextlib.contextmanager\ndef opened(name: str):\n"
+        "    if name.startswith('a'):\n        yield name.upper()\n    elif len(name) > 3:\n        yield 'long'\n"
+        "    else:\n        yield 'short'\n", budget=2.0)
+    assert text.count("with opened(") > 1
+    assert passes(outcome)

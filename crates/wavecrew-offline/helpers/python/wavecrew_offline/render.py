@@ -59,7 +59,8 @@ class Writer:
     def _group(self, entry):
         case = entry.case
         names = tuple(name for name, _ in case.args)
-        plain = case.receiver is None and not any(fact[0].startswith("@") for fact in entry.facts)
+        # What stands in a `with` is no expression that a row could be compared with.
+        plain = case.receiver is None and entry.wrap != "with {}" and not any(fact[0].startswith("@") for fact in entry.facts)
         sources = [source for _, source in case.args] + [fact[2] for fact in entry.facts if fact[0] != "raises"]
         named = self.fixtures.union(self.origin)
         plain = plain and case.args and not any(used_names(s) & named for s in sources if not MEMBER.match(s))
@@ -67,7 +68,7 @@ class Writer:
             fact = entry.facts[0]
             if fact[1] == "==" or fact[2] in ("True", "False"):
                 return (case.target, "returns", names, entry.wrap, fact[1])
-        if plain and entry.how == "raises" and entry.wrap != "with {}":
+        if plain and entry.how == "raises":
             fact = entry.facts[0]
             return (case.target, "raises", names, entry.wrap, fact[1], bool(fact[2]))
         return (case.target, "single", entry.number)
