@@ -82,3 +82,11 @@ def test_numbers_that_are_told_with_fewer_digits_need_not_come_back(generate):
         "def format_ms(ms: int) -> str:\n    return '%ds' % int(ms / 1000)\n\n\n"
         "def parse_ms(text: str) -> int:\n    return int(text[:-1]) * 1000\n")
     assert "round trip" not in [defect["kind"] for defect in outcome["defects"]]
+
+
+def test_an_object_of_another_class_is_not_what_people_pass():
+    class Point:
+        pass
+
+    assert blame.fits("Point(1)", ("class", Point)) and not blame.fits("Color.RED", ("class", Point))
+    assert not blame.fits("types.SimpleNamespace()", ("class", pytest.Item))

@@ -39,9 +39,11 @@ def fits(source, kind):
         return _is_of(value, kind)
     if kind[0] in ("date", "datetime") and source.startswith("datetime."):
         return source.startswith("datetime.%s(" % kind[0])
-    # What the library makes without more ado is not what people pass.
-    foreign = kind[0] == "class" and kind[1].__module__.split(".")[0] in getattr(sys, "stdlib_module_names", ())
-    return kind[0] in MADE and not foreign
+    if kind[0] == "class":
+        # What the library makes without more ado is not what people pass, nor is an object of another class.
+        foreign = kind[1].__module__.split(".")[0] in getattr(sys, "stdlib_module_names", ())
+        return not foreign and re.match(r"%s\b" % re.escape(kind[1].__name__), source) is not None
+    return kind[0] in MADE
 
 
 def _is_of(value, kind):
