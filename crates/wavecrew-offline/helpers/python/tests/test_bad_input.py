@@ -79,3 +79,10 @@ def test_the_world_is_put_back(monkeypatch, tmp_path):
     assert world.restore() == "changes sys.path of the whole process" and sys.path == before[1]
     os.chdir("/")
     assert world.restore() == "changes the current folder of the whole process" and os.getcwd() == str(tmp_path)
+
+
+def test_what_is_refused_is_told_also_when_the_process_dies_later(generate):
+    outcome, _ = generate(
+        "import os\n\n\ndef wipe(path: str):\n    open('/etc/wavecrew-must-not', 'w')\n\n\n"
+        "def leave(n: int):\n    os._exit(n)\n\n\ndef fine(n: int) -> str:\n    return 'big' if n > 7 else 'small'\n")
+    assert {"what": "wipe", "why": "writing /etc/wavecrew-must-not"} in outcome["left_out"]

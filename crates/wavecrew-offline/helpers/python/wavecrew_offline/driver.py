@@ -41,6 +41,7 @@ class Module:
         self.excluded = []
         self.corpus = []
         self.hangs = []
+        self.refused = {}  # by target: why calls of it are left out, of all processes
         self.given_up = []
         self.beside = []  # files with fixtures that hold for the tests
         self.conftests = []  # the same, where the child can load them
@@ -172,6 +173,8 @@ class Module:
         elif event["event"] == "hang":
             if event["case"][0] not in [data[0] for data in self.hangs]:
                 self.hangs.append(event["case"])
+        elif event["event"] == "refused":
+            self.refused.setdefault(event["target"], {})[event["why"]] = True
         elif event["event"] == "phase":
             self.tell("%s: %d calls" % (event["name"], event["calls"]))
 
@@ -184,6 +187,8 @@ class Module:
         self.outcome["unreached"] = result["unreached"][:200]
         self.outcome["calls"] = result["calls"]
         for target, whys in result["refused"].items():
+            self.refused.setdefault(target, {}).update(dict.fromkeys(whys))
+        for target, whys in self.refused.items():
             for why in whys:
                 self.leave_out(target, why)
         for name, why in sorted(result["missed"].items()):

@@ -68,7 +68,9 @@ class Search:
             return False
         if outcome.how == "refused":
             if not outcome.why.startswith("setup"):
-                self.refused.setdefault(case.target, {})[outcome.why] = case
+                if outcome.why not in self.refused.setdefault(case.target, {}):
+                    self.report.send("refused", target=case.target, why=outcome.why)  # this process may not live to its end
+                self.refused[case.target][outcome.why] = case
             return False
         if outcome.how == "returns":
             self._remember_step(case)
