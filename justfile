@@ -23,7 +23,7 @@ bench:
     cargo bench -p wavecrew --bench plan
     cargo bench -p wavecrew --bench run
     cargo bench -p wavecrew-run --bench spawn
-    cargo bench -p wavecrew-store --bench store
+    cargo bench -p wavecrew-session --bench store
 
 # More runs of the simulation, e.g. `just simulate 1000000`
 simulate runs="250000":

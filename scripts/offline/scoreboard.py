@@ -12,7 +12,7 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SMALL = os.path.join(HERE, "..", "..", "crates", "wavecrew-offline", "tests", "small")
+SMALL = os.path.join(HERE, "..", "..", "crates", "wavecrew-testgen", "tests", "small")
 SMALL_SECONDS = 3
 
 # Line and branch coverage of the better of Pynguin (60 s) and a prototype without classes, the figures to reach.
@@ -152,7 +152,7 @@ class Board:
             "the machine at that time, with the checks that come after the search.\n\n"
             "## Modules from PyPI, %g s each\n\n%s\n\n"
             "## Packages from npm, %g s each\n\nTests run and coverage taken by vitest, mutants by `scripts/offline/judge.mjs`.\n\n%s\n\n"
-            "## Small functions, %g s each\n\nThose of `crates/wavecrew-offline/tests/small`.\n\n%s\n" % (
+            "## Small functions, %g s each\n\nThose of `crates/wavecrew-testgen/tests/small`.\n\n%s\n" % (
                 self.seed, sys.version.split()[0], mutants, self.seconds, self.table("modules"), self.seconds,
                 self.table("packages"), SMALL_SECONDS, self.table("small")))
 

@@ -10,6 +10,7 @@ pub mod issue;
 pub mod plan;
 pub mod pool;
 pub mod prompt;
+pub mod sanitise;
 pub mod sheet;
 pub mod team;
 pub mod time;

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Pid, getpid};
 
-use super::table::{self, Entry};
+use crate::table::{self, Entry};
 
 static APART: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open, pidfd_send_signal};
 
 use super::apart;
-use super::table::{self, Entry};
+use crate::table::{self, Entry};
 
 /// What processes get to tidy up after themselves when the whole run ends at once.
 const GRACE: Duration = Duration::from_millis(300);

@@ -1,8 +1,142 @@
-//! Finds processes in the kernel's table and ends sets of them. Starts none, and knows no workers and no test runs.
+//! Starts, watches and ends processes: the [guardian], which is the parent of every worker, the kernel's process table, and
+//! ways to end whole sets of processes. Knows no tasks, waves or test runs.
 
 mod apart;
+mod attached;
 mod ending;
+mod environment;
+pub mod guardian;
+mod identity;
+mod limits;
+mod pipes;
 pub mod table;
 
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+use rustix::io::Errno;
+
 pub use apart::{Apart, start_apart};
+pub use attached::{end_with_stdin, signal_self};
 pub use ending::{KILL_PAUSE, end, end_all_descendants, freeze_and_kill, own_line, signal};
+pub use environment::{WORKER_VARIABLE, outer_agent_markers};
+pub(crate) use identity::process_id;
+pub use identity::{Leftovers, current, end_leftovers, is_alive};
+pub use limits::{check_open_files_limit, raise_open_files_limit};
+pub use pipes::{input_pipe, no_input, output_pipe, pump, take_rest};
+pub use wavecrew_core::event::ProcessId;
+
+/// One program to start. The environment is the coordinator's own, without the markers of an outer agent.
+#[derive(Debug)]
+pub struct Spawn {
+    /// A path, or a name that is looked up on `PATH`.
+    pub program: OsString,
+    pub args: Vec<OsString>,
+    /// Absolute.
+    pub cwd: PathBuf,
+    pub env_set: Vec<(OsString, OsString)>,
+    pub env_remove: Vec<OsString>,
+    pub stdin: OwnedFd,
+    pub stdout: OwnedFd,
+    pub stderr: OwnedFd,
+}
+
+/// How a worker's main process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    Code(i32),
+    Signal(i32),
+}
+
+impl Exit {
+    pub fn is_success(self) -> bool {
+        self == Self::Code(0)
+    }
+}
+
+/// What the guardian tells the driver, in the order in which it happened.
+#[derive(Debug)]
+pub enum Notice {
+    Spawned {
+        key: u64,
+        process: ProcessId,
+    },
+    /// Nothing was started under this key; no `Exited` follows.
+    SpawnFailed {
+        key: u64,
+        error: SpawnError,
+    },
+    /// The main process ended and nothing that it started is left.
+    Exited {
+        key: u64,
+        status: Exit,
+        /// Processes that outlived the main process and were ended.
+        killed_leftovers: u32,
+    },
+    /// The guardian died. All workers have been ended; their `Exited` will never come.
+    GuardianLost,
+}
+
+/// Why one program could not be started.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot start `{program}`: {reason}")]
+pub struct SpawnError {
+    pub program: String,
+    pub reason: SpawnFailure,
+}
+
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SpawnFailure {
+    #[error("not found (check the spelling, and that its folder is in PATH)")]
+    NotFound,
+    #[error("its working folder `{}` does not exist", .0.display())]
+    NoWorkingFolder(PathBuf),
+    #[error("no permission to run it (is it executable?)")]
+    NotPermitted,
+    #[error("not a program (a script needs a `#!` line at its start)")]
+    NotAProgram,
+    #[error("its arguments and environment are too long for the system (put long texts in a file)")]
+    TooLong,
+    #[error("too many open files (raise the limit with `ulimit -n`, or run fewer workers at once)")]
+    TooManyFiles,
+    #[error("{}", io::Error::from(*.0))]
+    Other(Errno),
+}
+
+impl SpawnFailure {
+    pub(crate) fn new(errno: Errno, cwd: PathBuf) -> Self {
+        match errno {
+            Errno::NOENT | Errno::NOTDIR if !cwd.is_dir() => Self::NoWorkingFolder(cwd),
+            Errno::NOENT | Errno::NOTDIR => Self::NotFound,
+            Errno::ACCESS | Errno::PERM => Self::NotPermitted,
+            Errno::NOEXEC => Self::NotAProgram,
+            Errno::TOOBIG => Self::TooLong,
+            Errno::MFILE | Errno::NFILE => Self::TooManyFiles,
+            other => Self::Other(other),
+        }
+    }
+}
+
+/// Why processes cannot be managed at all.
+#[derive(Debug, thiserror::Error)]
+pub enum ProcessError {
+    #[error("cannot start the guardian process `{program}`: {source}")]
+    Start { program: String, source: io::Error },
+    #[error("the guardian process `{program}` did not get ready: {reason}")]
+    NotReady { program: String, reason: String },
+    #[error("the guardian process is gone")]
+    GuardianGone,
+    #[error("cannot {what}: {source}")]
+    System { what: &'static str, source: io::Error },
+}
+
+impl ProcessError {
+    pub(crate) fn system(what: &'static str) -> impl FnOnce(Errno) -> Self {
+        move |errno| Self::System {
+            what,
+            source: errno.into(),
+        }
+    }
+}

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use wavecrew_core::engine::{About, Answer, Question};
-use wavecrew_store::{SessionDir, StoreError, atomic};
+use wavecrew_session::{SessionDir, StoreError, atomic};
 
 const POLL: Duration = Duration::from_millis(100);
 

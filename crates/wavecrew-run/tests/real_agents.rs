@@ -8,11 +8,11 @@ mod lab;
 use std::path::Path;
 
 use serde_json::json;
+use wavecrew_agents::Cli;
+use wavecrew_agents::launch::{Conversation, McpServer, OUTER_MARKERS, Request, launch};
+use wavecrew_agents::stream::{AgentEvent, Expects, FailKind, Usage};
 use wavecrew_core::event::StopReason;
 use wavecrew_core::team::Access;
-use wavecrew_run::agent::Cli;
-use wavecrew_run::agent::launch::{Conversation, McpServer, OUTER_MARKERS, Request, launch};
-use wavecrew_run::agent::stream::{AgentEvent, Expects, FailKind, Usage};
 
 use lab::{Lab, UUID, request};
 

@@ -8,8 +8,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use wavecrew_fake_model::FakeModel;
-use wavecrew_fake_model::client::{installed, point};
+use wavecrew_test_support::fake_model::FakeModel;
+use wavecrew_test_support::fake_model::client::{installed, point};
 
 const COUNT: usize = 50;
 const ROUNDS: usize = 3;

@@ -17,7 +17,7 @@ use wavecrew_core::plan::seal;
 use wavecrew_core::sheet::{Origin, Sheet};
 use wavecrew_core::team::Team;
 use wavecrew_core::time::Timestamp;
-use wavecrew_store::{Journal, SessionDir};
+use wavecrew_session::{Journal, SessionDir};
 
 const WAVECREW: &str = env!("CARGO_BIN_EXE_wavecrew");
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 use wavecrew_core::time::{Timestamp, human};
-use wavecrew_store::issues::Moment;
+use wavecrew_session::issues::Moment;
 
 /// Longer is as good as for ever, and every clock can still count it.
 pub const LONGEST_SECONDS: u64 = 365 * 24 * 3600;

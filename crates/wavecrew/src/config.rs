@@ -14,9 +14,9 @@ use std::io;
 use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+use wavecrew_agents::{AgentSetting, AgentSettings, Cli};
 use wavecrew_core::plan::did_you_mean;
 use wavecrew_core::team::TeamProblem;
-use wavecrew_run::agent::{AgentSetting, AgentSettings, Cli};
 
 pub const FILE: &str = "wavecrew.toml";
 

@@ -6,7 +6,7 @@ use std::io;
 use std::process::ExitCode;
 use wavecrew_core::event::Ending;
 use wavecrew_run::worker_side::Refused;
-use wavecrew_store::StoreError;
+use wavecrew_session::StoreError;
 
 /// The program's exit codes, by name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

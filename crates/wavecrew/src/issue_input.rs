@@ -7,11 +7,11 @@ use crate::exit::Failure;
 use crate::launch::agents;
 use crate::show::safe;
 use std::path::{Path, PathBuf};
+use wavecrew_agents::Cli;
+use wavecrew_agents::machine::installed;
 use wavecrew_core::issue::{Issue, IssueId, IssueStatus};
 use wavecrew_core::team::Issue as IssueRow;
-use wavecrew_run::agent::Cli;
-use wavecrew_run::agent::machine::installed;
-use wavecrew_store::{IssueFile, IssueStore};
+use wavecrew_session::{IssueFile, IssueStore};
 
 /// Flags of teams that work on issues.
 #[derive(clap::Args, Debug, Clone, Default)]

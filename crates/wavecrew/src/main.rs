@@ -33,14 +33,14 @@ fn main() -> ExitCode {
         .nth(1)
         .is_some_and(|word| word == "__guardian")
     {
-        return wavecrew_run::guardian::guardian_main();
+        return wavecrew_process::guardian::guardian_main();
     }
     if std::env::args_os()
         .nth(1)
-        .is_some_and(|word| word == wavecrew_run::cassette::PLAY)
+        .is_some_and(|word| word == wavecrew_run::recording::PLAY)
     {
         let words: Vec<String> = std::env::args().skip(2).collect();
-        return wavecrew_run::cassette::play_main(&words);
+        return wavecrew_run::recording::play_main(&words);
     }
     if std::env::args_os()
         .nth(1)

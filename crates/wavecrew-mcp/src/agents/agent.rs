@@ -8,11 +8,11 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{oneshot, watch};
+use wavecrew_agents::{Adapter, AgentSetting};
 use wavecrew_core::engine::{Permission, Reply, UNATTENDED, Wish};
-use wavecrew_run::agent::{Adapter, AgentSetting};
+use wavecrew_process::Exit;
+use wavecrew_process::guardian::Guardian;
 use wavecrew_run::driver::talk::{Life, Output, ProcessNews, Talk, last_message, write_prompt};
-use wavecrew_run::guardian::Guardian;
-use wavecrew_run::process::Exit;
 use wavecrew_run::worktree::Worktree;
 
 /// How long an agent that is to end may take to do so, and one that is to end its turn before that.

@@ -13,11 +13,12 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{oneshot, watch};
-use wavecrew_run::agent::stream::Usage;
-use wavecrew_run::agent::{AgentSettings, Redactor, by_name};
+use wavecrew_agents::stream::Usage;
+use wavecrew_agents::{AgentSettings, Redactor};
+use wavecrew_process::guardian::{Guardian, GuardianCommand};
+use wavecrew_process::{Exit, Notice};
+use wavecrew_run::agent_name::by_name;
 use wavecrew_run::driver::talk::{Life, Output, ProcessNews, Talk, conversation_id};
-use wavecrew_run::guardian::{Guardian, GuardianCommand};
-use wavecrew_run::process::{Exit, Notice};
 use wavecrew_run::worktree::{Isolation, Worktree};
 
 /// Kept of what an agent prints, on disk.

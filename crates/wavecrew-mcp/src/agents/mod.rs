@@ -14,9 +14,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::{oneshot, watch};
-use wavecrew_run::agent::AgentSettings;
-use wavecrew_run::cassette::PREFIX;
-use wavecrew_run::guardian::GuardianCommand;
+use wavecrew_agents::AgentSettings;
+use wavecrew_process::guardian::GuardianCommand;
+use wavecrew_run::recording::PREFIX;
 use wavecrew_run::worktree::{Isolation, Kept};
 
 /// The arguments of `spawn_agent`.
@@ -120,7 +120,7 @@ impl Agents {
         if agent.starts_with(PREFIX) {
             return Err("a recording cannot be talked to; choose another agent".to_owned());
         }
-        wavecrew_run::agent::by_name(&agent).map_err(|error| error.to_string())?;
+        wavecrew_run::agent_name::by_name(&agent).map_err(|error| error.to_string())?;
         let folder = self.root.folder(call.cwd.as_deref().unwrap_or("."))?;
         let id = self
             .ask(|answer| Wish::Spawn {

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::watch;
+use wavecrew_agents::launch::{Conversation, Request, Stdin};
+use wavecrew_agents::{Adapter, AgentSetting};
 use wavecrew_core::id::ExecMode;
 use wavecrew_core::team::Access;
-use wavecrew_run::agent::launch::{Conversation, Request, Stdin};
-use wavecrew_run::agent::{Adapter, AgentSetting};
+use wavecrew_process::Spawn;
 use wavecrew_run::driver::talk::{
     Life, Output, ProcessNews, open_streams, resolve, write_files, write_prompt,
 };
-use wavecrew_run::process::Spawn;
 
 /// A turn that is to be started with a process of its own.
 pub(super) struct Turn<'a> {

@@ -10,10 +10,10 @@ use wavecrew_core::plan::{Plan, Problem, seal};
 use wavecrew_core::prompt::fill;
 use wavecrew_core::sheet::SheetBuilder;
 use wavecrew_core::team::Team;
-use wavecrew_run::agent::by_name;
+use wavecrew_run::agent_name::by_name;
 use wavecrew_run::driver::{NewSession, SessionError};
 use wavecrew_run::worktree::{Isolation, Worktree};
-use wavecrew_store::{Holder, SESSION_FORMAT, SessionDir, SessionInfo, SessionState, atomic, session_id};
+use wavecrew_session::{Holder, SESSION_FORMAT, SessionDir, SessionInfo, SessionState, atomic, session_id};
 
 /// Makes the session of a new job of this agent, with at most `ceiling` workers at the same time.
 pub fn create(
@@ -103,7 +103,7 @@ pub fn create(
         limits,
     };
     let text = serde_json::to_vec_pretty(&spec).expect("plain data");
-    let store = |error: wavecrew_store::StoreError| error.to_string();
+    let store = |error: wavecrew_session::StoreError| error.to_string();
     atomic::write(&input_file(&dir), &bytes).map_err(store)?;
     atomic::write(&spec_file(&dir), &text).map_err(store)?;
     JobStatus::starting(dir.id(), &spec.output_csv, input.items.len())

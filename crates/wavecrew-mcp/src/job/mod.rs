@@ -14,7 +14,7 @@ pub use spec::SpawnOnCsv;
 pub use status::{JobState, JobStatus, held};
 
 use std::path::PathBuf;
-use wavecrew_store::SessionDir;
+use wavecrew_session::SessionDir;
 
 fn spec_file(dir: &SessionDir) -> PathBuf {
     dir.run_folder().join("job.json")
@@ -37,7 +37,7 @@ pub fn complaints_file(dir: &SessionDir) -> PathBuf {
 
 /// What a program complained about, as one text for the model; `None` if it did not.
 pub fn complained(stderr: &[u8]) -> Option<String> {
-    let text = wavecrew_store::sanitise(stderr);
+    let text = wavecrew_core::sanitise::sanitise(stderr);
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let text = lines.collect::<Vec<_>>().join("\n");
     let text = text.trim_start_matches("x ").trim_start_matches("× ");

@@ -13,15 +13,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use wavecrew_agents::{AgentSettings, Pools};
 use wavecrew_core::budget::Budget;
 use wavecrew_core::engine::{AgentChoice, Engine, Ledger, Notice, Options};
 use wavecrew_core::event::{Ending, Event};
-use wavecrew_run::agent::{AgentSettings, Pools};
+use wavecrew_process::guardian::GuardianCommand;
+use wavecrew_process::{end_with_stdin, signal_self};
 use wavecrew_run::driver::{Driver, OpenSession, Reporter, Running, Surface, Verify};
-use wavecrew_run::guardian::GuardianCommand;
-use wavecrew_run::process::{end_with_stdin, signal_self};
 use wavecrew_run::worktree::Isolation;
-use wavecrew_store::{Holder, SessionDir, SessionLock, SessionState, StoreError, atomic};
+use wavecrew_session::{Holder, SessionDir, SessionLock, SessionState, StoreError, atomic};
 
 /// A file of a job is refreshed so often, and in no more than a twentieth of the time.
 const PAUSE: Duration = Duration::from_millis(200);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::Status;
-use wavecrew_store::{SessionDir, StoreError, atomic, lock};
+use wavecrew_session::{SessionDir, StoreError, atomic, lock};
 
 /// Failed items that an answer names.
 const SHOWN_ERRORS: usize = 5;

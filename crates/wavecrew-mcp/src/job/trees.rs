@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use wavecrew_core::engine::{Ledger, Progress};
 use wavecrew_run::driver::{Folders, Running};
 use wavecrew_run::worktree::{Kept, TreeError, Worktree, ref_part};
-use wavecrew_store::SessionDir;
+use wavecrew_session::SessionDir;
 
 /// Where the worktrees of a job lie.
 pub(super) struct Trees {

@@ -2,8 +2,8 @@
 
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
-use wavecrew_run::agent::Cli;
-use wavecrew_run::agent::machine::installed;
+use wavecrew_agents::Cli;
+use wavecrew_agents::machine::installed;
 
 /// What the call says, else the server's setting, else the client's own kind, else the first one that is installed.
 pub(super) fn choose(

@@ -6,8 +6,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::process::{ExitStatus, Stdio};
 use tokio::process::{Child, ChildStdin, Command};
-use wavecrew_run::process::Apart;
-use wavecrew_store::SessionDir;
+use wavecrew_process::Apart;
+use wavecrew_session::SessionDir;
 
 /// Kept of what a job complains about.
 const COMPLAINT: usize = 16 << 10;

@@ -18,7 +18,7 @@ use std::time::Duration;
 use tokio::process::Command;
 use tokio::time::{Instant, sleep};
 use wavecrew_core::budget::Budget;
-use wavecrew_store::{SessionDir, atomic};
+use wavecrew_session::{SessionDir, atomic};
 
 const POLL: Duration = Duration::from_millis(100);
 /// How often a job in the background is looked at when nobody asks.

@@ -9,7 +9,7 @@ use rmcp::model::{
 use serde_json::{Map, Value};
 use std::fs;
 use wavecrew_core::team::Team;
-use wavecrew_store::{Listed, SessionDir, list};
+use wavecrew_session::{Listed, SessionDir, list};
 
 const SCHEME: &str = "wavecrew://sessions/";
 /// Files of a session, and what they hold.

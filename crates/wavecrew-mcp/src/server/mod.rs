@@ -28,8 +28,8 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use std::io;
 use std::path::{Path, PathBuf};
 use teams::Teams;
-use wavecrew_run::agent::AgentSettings;
-use wavecrew_run::guardian::GuardianCommand;
+use wavecrew_agents::AgentSettings;
+use wavecrew_process::guardian::GuardianCommand;
 
 /// How a server is started.
 pub struct Setup {

@@ -5,7 +5,7 @@ use rmcp::model::{ElicitRequestParams, ElicitationAction, ProtocolVersion};
 use rmcp::service::{ElicitationMode, RequestContext};
 use serde_json::json;
 use wavecrew_run::questions::{Asked, answer};
-use wavecrew_store::SessionDir;
+use wavecrew_session::SessionDir;
 
 /// Whether the client can put a question to a person.
 pub(super) fn can_be_put(context: &RequestContext<RoleServer>) -> bool {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fs;
 use wavecrew_core::team::Team;
-use wavecrew_store::{Message, SessionDir};
+use wavecrew_session::{Message, SessionDir};
 
 /// Entries that one answer holds; the latest ones.
 const SHOWN: usize = 500;
@@ -40,7 +40,7 @@ pub(super) fn discoveries(dir: &SessionDir, call: &Discoveries) -> Result<Value,
     let keys = keys(dir);
     let read = read.dedup(|kind| keys.get(kind).map(Vec::as_slice));
     let wanted =
-        |entry: &&wavecrew_store::Discovery| call.kind.as_ref().is_none_or(|kind| *kind == entry.kind);
+        |entry: &&wavecrew_session::Discovery| call.kind.as_ref().is_none_or(|kind| *kind == entry.kind);
     let entries: Vec<_> = read.entries.iter().filter(wanted).collect();
     let latest = &entries[entries.len().saturating_sub(SHOWN)..];
     Ok(json!({"discoveries": latest, "total": entries.len(), "malformed_lines": read.malformed}))

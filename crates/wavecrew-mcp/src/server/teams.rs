@@ -17,9 +17,9 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
-use wavecrew_run::process::{Apart, start_apart};
+use wavecrew_process::{Apart, start_apart};
 use wavecrew_run::questions;
-use wavecrew_store::SessionDir;
+use wavecrew_session::SessionDir;
 
 const POLL: Duration = Duration::from_millis(100);
 

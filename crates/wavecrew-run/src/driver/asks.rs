@@ -2,11 +2,12 @@
 //! files, and what they use.
 
 use super::{DriveError, Driver};
-use crate::agent::Redactor;
+use wavecrew_agents::Redactor;
 use wavecrew_core::engine::{Input, Permission, Reply, Wish, WorkerId};
+use wavecrew_core::sanitise::sanitise;
 use wavecrew_core::view::one_line;
-use wavecrew_store::asks::is_of;
-use wavecrew_store::{Ask, sanitise};
+use wavecrew_session::Ask;
+use wavecrew_session::asks::is_of;
 
 impl Driver<'_> {
     pub(super) fn look_for_questions(&mut self) {

@@ -1,14 +1,14 @@
 //! What a worker is told besides its row: the board, the wisdom. Reads each file again only when it changed.
 
-use crate::agent::Redactor;
 use rustix::fs::{AtFlags, statat};
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use wavecrew_agents::Redactor;
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::Checked;
 use wavecrew_core::team::Team;
-use wavecrew_store::{SessionDir, WisdomFile};
+use wavecrew_session::{SessionDir, WisdomFile};
 
 /// Newest entries of the board that fit into a first message.
 const BOARD_BYTES: usize = 16 << 10;

@@ -4,7 +4,7 @@ use super::table::TableNews;
 use std::sync::mpsc;
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
-use wavecrew_store::Syncer;
+use wavecrew_session::Syncer;
 
 /// Results that arrive within this time share a sync.
 const BETWEEN_SYNCS: Duration = Duration::from_millis(20);

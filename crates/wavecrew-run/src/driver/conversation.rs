@@ -2,12 +2,12 @@
 
 use super::turn_end::end_of;
 use super::{DriveError, Driver};
-use crate::agent::Memory;
-use crate::agent::stream::{Expects, FailKind};
-use crate::process::Exit as ProcessExit;
 use std::fs;
+use wavecrew_agents::Memory;
+use wavecrew_agents::stream::{Expects, FailKind};
 use wavecrew_core::engine::{Input, WorkerId};
-use wavecrew_store::{StoreError, random_name};
+use wavecrew_process::Exit as ProcessExit;
+use wavecrew_session::{StoreError, random_name};
 
 impl Driver<'_> {
     /// Looks whether agents have named their conversations.

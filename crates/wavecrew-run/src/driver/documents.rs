@@ -11,7 +11,7 @@ use wavecrew_core::engine::{Ledger, TreeState};
 use wavecrew_core::event::{Checked, Status};
 use wavecrew_core::team::{Content, Expansion, Team};
 use wavecrew_core::view::{one_line, spending_table};
-use wavecrew_store::SessionDir;
+use wavecrew_session::SessionDir;
 
 /// The kind of discovery that has a section of its own.
 const DEFECT: &str = "defect_found";

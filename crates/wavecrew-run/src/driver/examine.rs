@@ -3,7 +3,6 @@
 
 use super::verify::complaint;
 use super::{DriveError, Driver};
-use crate::process::Exit;
 use crate::worktree::TreeError;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -15,7 +14,8 @@ use wavecrew_core::engine::{Examined, Input, Verdict, WorkerId};
 use wavecrew_core::event::{Checked, Rework};
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::view::loop_state;
-use wavecrew_store::{StoreError, atomic};
+use wavecrew_process::Exit;
+use wavecrew_session::{StoreError, atomic};
 
 /// Examinations have clocks of their own; this one is for those that hang all the same.
 const LIMIT: Duration = Duration::from_hours(2);

@@ -11,8 +11,8 @@ use wavecrew_core::id::TaskIx;
 use wavecrew_core::plan::{Conflict, Plan, PlanTask, Routing, per_issue, per_plan_task, seal};
 use wavecrew_core::sheet::{Patch, Sheet};
 use wavecrew_core::team::{Expansion, Team};
-use wavecrew_store::Discovery;
-use wavecrew_store::bus::COORDINATOR;
+use wavecrew_session::Discovery;
+use wavecrew_session::bus::COORDINATOR;
 
 type Change = Option<(Patch, Box<Plan>)>;
 
@@ -116,7 +116,8 @@ impl Driver<'_> {
     }
 
     fn say(&mut self, kind: &str, summary: &str) {
-        let message = wavecrew_store::Message::new(&self.clock.now().to_string(), COORDINATOR, kind, summary);
+        let message =
+            wavecrew_session::Message::new(&self.clock.now().to_string(), COORDINATOR, kind, summary);
         let _ = self.session.dir.bus().post(message);
         self.surface.reporter.notice(&Notice::Note(summary.to_owned()));
     }

@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use wavecrew_core::engine::MAX_REPORT_BYTES;
-use wavecrew_store::{SessionDir, StoreError};
+use wavecrew_session::{SessionDir, StoreError};
 
 /// Where workers' private files lie; removed with the worker.
 pub(super) fn scratch_folder(session: &SessionDir) -> PathBuf {

@@ -2,11 +2,11 @@
 
 use super::lookout::TICK;
 use super::{DriveError, Driver, documents, files, session, trees};
-use crate::process::end_all_descendants;
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::Ending;
 use wavecrew_core::view::report_markdown;
-use wavecrew_store::{Publish, SessionState, atomic};
+use wavecrew_process::end_all_descendants;
+use wavecrew_session::{Publish, SessionState, atomic};
 
 /// How often the final table is offered while somebody is writing it.
 const TRIES: usize = 20;

@@ -2,8 +2,8 @@
 
 use super::worker::Life;
 use super::{DriveError, Driver};
-use crate::process::{Exit as ProcessExit, Notice, SpawnFailure};
 use wavecrew_core::engine::{Exit, Input, SpawnError};
+use wavecrew_process::{Exit as ProcessExit, Notice, SpawnFailure};
 
 impl Driver<'_> {
     pub(super) fn hear(&mut self, notice: Notice) -> Result<(), DriveError> {

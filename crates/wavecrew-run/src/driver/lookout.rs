@@ -3,12 +3,12 @@
 use super::table::TableNews;
 use super::worker::{Life, ProcessNews};
 use super::{DriveError, Driver};
-use crate::process::{Exit, Notice as ProcessNotice, ProcessError};
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::UnboundedReceiver;
 use wavecrew_core::engine::{Answer, Input, Landing, Notice, StopKind};
 use wavecrew_core::event::Ending;
+use wavecrew_process::{Exit, Notice as ProcessNotice, ProcessError};
 
 /// How often clocks, edits and words from outside are looked at.
 pub(super) const TICK: Duration = Duration::from_millis(100);

@@ -3,8 +3,8 @@
 
 use super::Driver;
 use wavecrew_core::event::{Event, Outcome, Status};
-use wavecrew_store::Message;
-use wavecrew_store::bus::COORDINATOR;
+use wavecrew_session::Message;
+use wavecrew_session::bus::COORDINATOR;
 
 impl Driver<'_> {
     pub(super) fn announce(&self, event: &Event) {

@@ -47,9 +47,6 @@ pub use reporter::{Reporter, Running};
 pub use session::{Folders, NewSession, OpenSession, SessionError, replay};
 pub use verify::Verify;
 
-use crate::agent::{Adapter, AgentSettings, Pools, Redactor};
-use crate::guardian::{Guardian, GuardianCommand};
-use crate::process::{ProcessError, check_open_files_limit};
 use briefing::Surroundings;
 use clock::Clock;
 use committer::Committer;
@@ -62,9 +59,12 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use table::TableKeeper;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
+use wavecrew_agents::{Adapter, AgentSettings, Pools, Redactor};
 use wavecrew_core::engine::{Answer, Engine, Input, Landing, Ledger, Question, WorkerId};
 use wavecrew_core::event::Ending;
-use wavecrew_store::{Attempts, StoreError};
+use wavecrew_process::guardian::{Guardian, GuardianCommand};
+use wavecrew_process::{ProcessError, check_open_files_limit};
+use wavecrew_session::{Attempts, StoreError};
 use worker::{Life, ProcessNews, Worker};
 
 #[derive(Debug, thiserror::Error)]
@@ -115,7 +115,7 @@ pub struct Driver<'a> {
     alone_since: SystemTime,
     /// Checks of claims, by the key of their process.
     checks: HashMap<u64, verify::Check>,
-    checked: UnboundedSender<(u64, crate::process::Exit)>,
+    checked: UnboundedSender<(u64, wavecrew_process::Exit)>,
     inputs: VecDeque<Input>,
     surroundings: Surroundings,
     shorts: Shorts,
@@ -126,7 +126,7 @@ pub struct Driver<'a> {
     /// The work of some task is merged.
     any_merged: bool,
     /// Reports of the channel that may be removed once their results are durable.
-    settled: Vec<(String, u32, wavecrew_store::Closed)>,
+    settled: Vec<(String, u32, wavecrew_session::Closed)>,
     process_news: UnboundedSender<ProcessNews>,
     answers: UnboundedSender<(u32, Answer)>,
     landings: UnboundedSender<(String, Landing)>,

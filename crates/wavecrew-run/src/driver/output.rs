@@ -1,16 +1,17 @@
 //! What a worker prints: a bounded log on disk without secrets, its events if it tells any, and in memory only its
 //! end, where a report may stand.
 
-use crate::agent::stream::{End, Expects, Outcome};
-use crate::agent::{Dialogue, Listener, Redactor, settled};
-use crate::cassette::Tape;
+use crate::recording::Tape;
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
 use tokio::sync::mpsc::UnboundedSender;
+use wavecrew_agents::stream::{End, Expects, Outcome};
+use wavecrew_agents::{Dialogue, Listener, Redactor, settled};
 use wavecrew_core::engine::{MAX_REPORT_BYTES, Reply, Voice, Wish, final_object};
 use wavecrew_core::event::Spent;
-use wavecrew_store::{BoundedLog, sanitise};
+use wavecrew_core::sanitise::sanitise;
+use wavecrew_session::BoundedLog;
 
 /// Shown of a worker's last words.
 const LAST_WORDS: usize = 300;

@@ -8,19 +8,20 @@ use super::shorts::{Place, SHORT};
 use super::turn::CUT_SHORT;
 use super::worker::{Talk, Worker};
 use super::{DriveError, Driver, session};
-use crate::agent::stream::{Span, Usage};
-use crate::agent::{Adapter, AgentError, Attempted, Memory, by_name};
-use crate::cassette::Tape;
+use crate::agent_name::{AgentError, by_name};
+use crate::recording::Tape;
 use std::fs;
 use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
+use wavecrew_agents::stream::{Span, Usage};
+use wavecrew_agents::{Adapter, Attempted, Memory};
 use wavecrew_core::engine::{
     Action, Assignment, Input, Notice, Resume, SpawnError, Verdict, Voice, WorkerId,
 };
 use wavecrew_core::prompt::{Briefing, Revision, first_message, resumed_message};
 use wavecrew_core::team::Workspace;
-use wavecrew_store::{StoreError, atomic};
+use wavecrew_session::{StoreError, atomic};
 
 impl Driver<'_> {
     pub(super) fn perform(&mut self, actions: Vec<Action>) -> Result<(), DriveError> {

@@ -2,13 +2,13 @@
 //! then this run waits by what it knows itself.
 
 use super::Driver;
-use crate::agent::Pools;
 use std::collections::BTreeMap;
 use std::time::Duration;
+use wavecrew_agents::Pools;
 use wavecrew_core::engine::{Input, Notice};
 use wavecrew_core::pool::{News, Pool};
 use wavecrew_core::time::Timestamp;
-use wavecrew_store::{PoolFile, SharedPool, StoreError};
+use wavecrew_session::{PoolFile, SharedPool, StoreError};
 
 /// A run that has workers shows itself so often; it counts as gone after three times as long.
 const SHOWN: Duration = Duration::from_secs(10);

@@ -1,8 +1,7 @@
 //! A session on disk, made or taken up: the folder, the lock, the journal, the table.
 
 use super::verify::Verify;
-use crate::cassette::Recorder;
-use crate::process::{ProcessId, end_leftovers};
+use crate::recording::Recorder;
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -18,7 +17,8 @@ use wavecrew_core::sheet::{Origin, Sheet};
 use wavecrew_core::team::{Team, TeamProblem};
 use wavecrew_core::time::Timestamp;
 use wavecrew_core::view::SessionMeta;
-use wavecrew_store::{
+use wavecrew_process::{ProcessId, end_leftovers};
+use wavecrew_session::{
     Holder, Journal, Publish, SessionDir, SessionInfo, SessionLock, StoreError, TableFile, atomic,
 };
 

@@ -10,7 +10,7 @@ use std::io::{self, Seek, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use wavecrew_store::{Pack, SessionDir, StoreError};
+use wavecrew_session::{Pack, SessionDir, StoreError};
 
 /// A worker that is gone by then was short.
 pub(super) const SHORT: Duration = Duration::from_millis(200);
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
     use std::collections::{BTreeMap, VecDeque};
     use std::io::Read;
-    use wavecrew_store::PackReader;
+    use wavecrew_session::PackReader;
 
     /// Every text of a folder by its name, in a file or in a pack, and in one of them only.
     fn texts(folder: PathBuf) -> BTreeMap<String, String> {

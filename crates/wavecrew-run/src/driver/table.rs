@@ -6,7 +6,7 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
-use wavecrew_store::{Publish, StoreError, Syncer, TableFile};
+use wavecrew_session::{Publish, StoreError, Syncer, TableFile};
 
 /// At most five refreshes a second.
 const PAUSE: Duration = Duration::from_millis(200);

@@ -2,12 +2,12 @@
 
 use super::Driver;
 use super::claims::delivered;
-use crate::cassette::{Begun, Named, Over, Recorder, print_of};
-use crate::process::Exit;
+use crate::recording::{Begun, Named, Over, Recorder, print_of};
 use std::io;
 use wavecrew_core::engine::{Notice, WorkerId};
 use wavecrew_core::event::{Event, Spent};
 use wavecrew_core::id::TaskIx;
+use wavecrew_process::Exit;
 
 impl Driver<'_> {
     /// What tells whether the row is the one that was recorded.

@@ -5,7 +5,7 @@ use super::{DriveError, Driver, Running, session};
 use std::fs;
 use std::path::PathBuf;
 use wavecrew_core::engine::{Input, StopKind};
-use wavecrew_store::StoreError;
+use wavecrew_session::StoreError;
 
 impl Driver<'_> {
     pub(super) fn tick(&mut self) -> Result<(), DriveError> {

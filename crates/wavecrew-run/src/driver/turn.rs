@@ -3,13 +3,13 @@
 use super::files::{scratch_folder, write_files, write_prompt};
 use super::worker::{Life, Unsaid, open_streams};
 use super::{DriveError, Driver};
-use crate::agent::Memory;
-use crate::agent::launch::{McpServer, Request, Stdin};
-use crate::process::Spawn;
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
+use wavecrew_agents::Memory;
+use wavecrew_agents::launch::{McpServer, Request, Stdin};
 use wavecrew_core::engine::{Input, SpawnError, Voice, WorkerId};
 use wavecrew_core::team::Access;
+use wavecrew_process::Spawn;
 
 /// How long an agent whose turn is cut short may take to keep its conversation.
 pub(super) const CUT_SHORT: Duration = Duration::from_secs(3);

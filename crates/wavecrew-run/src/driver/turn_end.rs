@@ -2,13 +2,13 @@
 
 use super::output::Output;
 use super::{DriveError, Driver, usage};
-use crate::agent::stream::{End, Expects, Failure, Outcome, Stopped};
-use crate::agent::{Adapter, Replayed};
-use crate::process::Exit as ProcessExit;
 use std::time::Duration;
+use wavecrew_agents::stream::{End, Expects, Failure, Outcome, Stopped};
+use wavecrew_agents::{Adapter, Replayed};
 use wavecrew_core::engine::{Exit, Input, TurnEnd, Voice, WorkerId};
 use wavecrew_core::event::StopReason;
 use wavecrew_core::time::Timestamp;
+use wavecrew_process::Exit as ProcessExit;
 
 impl Driver<'_> {
     pub(super) fn process_ended(&mut self, key: u64, exit: ProcessExit) -> Result<(), DriveError> {

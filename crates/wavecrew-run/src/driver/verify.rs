@@ -2,7 +2,6 @@
 //! worker does, under the guardian, with a clock.
 
 use super::{DriveError, Driver};
-use crate::process::{Exit, Spawn, no_input, output_pipe, pump};
 use rustix::process::Signal;
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -13,7 +12,9 @@ use tokio::sync::watch;
 use wavecrew_core::engine::{Input, Verdict, WorkerId};
 use wavecrew_core::event::Checked;
 use wavecrew_core::id::TaskIx;
-use wavecrew_store::{atomic, sanitise};
+use wavecrew_core::sanitise::sanitise;
+use wavecrew_process::{Exit, Spawn, no_input, output_pipe, pump};
+use wavecrew_session::atomic;
 
 /// Told to the worker of what a check that failed printed.
 const TOLD: usize = 2000;

@@ -2,9 +2,6 @@
 
 use super::output::{Output, Stream};
 use super::shorts::Place;
-use crate::agent::launch::Conversation;
-use crate::agent::{Adapter, Dialogue, Memory};
-use crate::process::{Exit, input_pipe, output_pipe, pump, take_rest};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -13,8 +10,11 @@ use std::time::{Duration, Instant};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
+use wavecrew_agents::launch::Conversation;
+use wavecrew_agents::{Adapter, Dialogue, Memory};
 use wavecrew_core::engine::Assignment;
-use wavecrew_store::{Closed, Token};
+use wavecrew_process::{Exit, input_pipe, output_pipe, pump, take_rest};
+use wavecrew_session::{Closed, Token};
 
 /// Something happened to a process of a worker, and everything that it had printed by then was taken in.
 pub enum ProcessNews {

@@ -3,7 +3,7 @@
 use super::{Refused, WorkerSide};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use wavecrew_store::{Ask, Asks};
+use wavecrew_session::{Ask, Asks};
 
 /// How often the answer is looked for.
 pub const LOOK: Duration = Duration::from_millis(100);

@@ -4,7 +4,7 @@ use super::{Refused, WorkerSide, now};
 use serde_json::{Map, Value};
 use wavecrew_core::plan::did_you_mean;
 use wavecrew_core::team::{DiscoveryType, FieldShape};
-use wavecrew_store::Discovery;
+use wavecrew_session::Discovery;
 
 impl WorkerSide {
     /// Puts an entry on the board. Returns what is unusual about it; it was taken all the same.

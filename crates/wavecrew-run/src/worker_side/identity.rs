@@ -3,7 +3,7 @@
 use super::Refused;
 use std::env;
 use std::path::Path;
-use wavecrew_store::{SessionDir, Token};
+use wavecrew_session::{SessionDir, Token};
 
 #[derive(Debug)]
 pub struct Identity {

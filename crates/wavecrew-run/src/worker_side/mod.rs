@@ -11,14 +11,14 @@ pub use ask::{LOOK, Waiting};
 pub use identity::Identity;
 pub use speech::STATE_UPDATE;
 
-use crate::agent::Redactor;
 use serde_json::{Map, Value};
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
+use wavecrew_agents::Redactor;
 use wavecrew_core::engine::ReportReader;
 use wavecrew_core::team::Team;
 use wavecrew_core::time::Timestamp;
-use wavecrew_store::{StoreError, Submitted, submit};
+use wavecrew_session::{StoreError, Submitted, submit};
 
 /// Why a worker's wish was not granted, in words that can be sent back to it.
 #[derive(Debug, thiserror::Error)]

@@ -4,7 +4,7 @@ use super::{Refused, WorkerSide, now};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use wavecrew_core::plan::did_you_mean;
-use wavecrew_store::{Message, WisdomFile};
+use wavecrew_session::{Message, WisdomFile};
 
 /// The message type that sets shared state instead of only saying something.
 pub const STATE_UPDATE: &str = "state_update";

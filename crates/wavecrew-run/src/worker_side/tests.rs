@@ -1,7 +1,7 @@
 use super::*;
 use serde_json::json;
 use std::path::Path;
-use wavecrew_store::{SessionDir, Token};
+use wavecrew_session::{SessionDir, Token};
 
 struct Place {
     root: tempfile::TempDir,

@@ -7,7 +7,7 @@ use super::names::{session_branch, session_ref, task_branch};
 use super::tree::{Worktree, head};
 use std::path::{Path, PathBuf};
 use wavecrew_core::event::Tree;
-use wavecrew_store::SessionDir;
+use wavecrew_session::SessionDir;
 
 /// Names that are tried for the tree of a task that has old ones.
 const MOST_NAMES: u32 = 1000;

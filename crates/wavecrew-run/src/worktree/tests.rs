@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use wavecrew_core::event::Tree;
-use wavecrew_store::SessionDir;
+use wavecrew_session::SessionDir;
 
 /// A project with one commit, and a session in it.
 struct Lab {

@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
-use wavecrew_core::event::StopReason;
-use wavecrew_core::team::Access;
-use wavecrew_fake_model::FakeModel;
-use wavecrew_fake_model::client::{installed, point};
-use wavecrew_run::agent::Cli;
-use wavecrew_run::agent::launch::{Conversation, Launch, Request, Stdin, launch};
-use wavecrew_run::agent::stream::{
+use wavecrew_agents::Cli;
+use wavecrew_agents::launch::{Conversation, Launch, Request, Stdin, launch};
+use wavecrew_agents::stream::{
     AgentEvent, End, Expects, FailKind, Meter, Outcome, Stream, Tally, Usage, outcome,
 };
+use wavecrew_core::event::StopReason;
+use wavecrew_core::team::Access;
+use wavecrew_test_support::fake_model::FakeModel;
+use wavecrew_test_support::fake_model::client::{installed, point};
 
 pub const UUID: &str = "6f1c2a52-8f0e-4d0b-9d53-0f6f4d1c7a11";
 

@@ -9,10 +9,10 @@ use std::fs;
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use wavecrew_agents::Cli;
+use wavecrew_agents::machine::{Features, Login, acp_agents, version};
 use wavecrew_core::sheet::{Origin, Sheet};
-use wavecrew_run::agent::Cli;
-use wavecrew_run::agent::machine::{Features, Login, acp_agents, version};
-use wavecrew_store::{Listed, list as list_sessions};
+use wavecrew_session::{Listed, list as list_sessions};
 
 /// List the agents: what is installed, logged in or not, and what to do about the rest
 #[derive(clap::Args, Debug)]

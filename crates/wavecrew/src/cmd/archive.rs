@@ -7,7 +7,7 @@ use crate::session_view::find;
 use serde_json::json;
 use std::io::{Write, stdout};
 use std::path::Path;
-use wavecrew_store::{Holder, SessionDir, SessionState, StoreError};
+use wavecrew_session::{Holder, SessionDir, SessionState, StoreError};
 
 /// Mark a session as archived; it is no longer offered for --continue
 #[derive(clap::Args, Debug)]

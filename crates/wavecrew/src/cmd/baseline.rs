@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::launch::testing;
 use std::path::PathBuf;
 use wavecrew_measure::run::MeasureError;
-use wavecrew_run::process::end_with_stdin;
+use wavecrew_process::end_with_stdin;
 use wavecrew_testing::baseline::Baseline;
 use wavecrew_testing::bench::Trouble;
 

@@ -12,7 +12,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 use std::io::{Write, stdout};
 use std::path::PathBuf;
-use wavecrew_store::SessionDir;
+use wavecrew_session::SessionDir;
 
 /// Examine a worker's claim
 #[derive(clap::Args, Debug)]

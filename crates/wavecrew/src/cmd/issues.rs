@@ -10,7 +10,7 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 use wavecrew_core::issue::{Issue, IssueStatus, read_plan};
 use wavecrew_core::plan::did_you_mean;
-use wavecrew_store::{IssueFile, IssueStore};
+use wavecrew_session::{IssueFile, IssueStore};
 
 /// List, file, show and close the issues of this project
 #[derive(clap::Args, Debug)]
@@ -258,7 +258,7 @@ fn show_one(issue: &Issue, global: &Global) -> Result<Exit, Failure> {
         }
     }
     if !issue.description.is_empty() {
-        let text = wavecrew_store::sanitise(issue.description.as_bytes());
+        let text = wavecrew_core::sanitise::sanitise(issue.description.as_bytes());
         writeln!(out, "\n{text}")?;
     }
     Ok(Exit::Done)

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::io::{Write, stdout};
 use std::path::Path;
 use wavecrew_core::engine::Counts;
-use wavecrew_store::Listed;
+use wavecrew_session::Listed;
 
 /// List the sessions of this project, newest first
 #[derive(clap::Args, Debug)]
@@ -38,7 +38,7 @@ enum Line {
 impl Args {
     #[expect(clippy::unused_self, reason = "every verb is run the same way")]
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
-        let lines: Vec<Line> = wavecrew_store::list(Path::new("."))?
+        let lines: Vec<Line> = wavecrew_session::list(Path::new("."))?
             .into_iter()
             .map(Line::of)
             .collect();

@@ -13,12 +13,12 @@ use std::fs;
 use std::io::{self, IsTerminal, Write, stdout};
 use std::path::Path;
 use std::time::Duration;
+use wavecrew_agents::Cli;
+use wavecrew_agents::transcript::{Folding, Transcript};
 use wavecrew_core::event::Event;
 use wavecrew_core::plan::did_you_mean;
-use wavecrew_run::agent::Cli;
-use wavecrew_run::agent::transcript::{Folding, Transcript};
-use wavecrew_run::cassette::{Cassette, PREFIX};
-use wavecrew_store::{Journal, PackReader, SessionDir, lock};
+use wavecrew_run::recording::{Cassette, PREFIX};
+use wavecrew_session::{Journal, PackReader, SessionDir, lock};
 
 const LOOK: Duration = Duration::from_millis(200);
 

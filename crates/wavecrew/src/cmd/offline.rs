@@ -9,7 +9,7 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use wavecrew_offline::{Framework, Imports, OfflineError, Progress, Request, generate};
+use wavecrew_testgen::{Framework, Imports, OfflineError, Progress, Request, generate};
 
 /// Write tests for some files without any agent
 #[derive(clap::Args, Debug)]

@@ -12,7 +12,7 @@ use wavecrew_core::event::Status;
 use wavecrew_core::plan::did_you_mean;
 use wavecrew_core::time::Timestamp;
 use wavecrew_run::driver::{Edit, Moment, NewSession, OpenSession, follow_edit, read_edit};
-use wavecrew_store::{SESSION_FORMAT, SessionDir, SessionInfo, SessionState, session_id};
+use wavecrew_session::{SESSION_FORMAT, SessionDir, SessionInfo, SessionState, session_id};
 
 /// Run a team or a table of tasks, or continue a session
 #[derive(clap::Args, Debug)]

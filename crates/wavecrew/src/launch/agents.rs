@@ -4,12 +4,13 @@ use crate::config::Config;
 use crate::exit::Failure;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
+use wavecrew_agents::machine::{find_program, installed};
+use wavecrew_agents::{Cli, acp_program};
 use wavecrew_core::engine::AgentChoice;
 use wavecrew_core::plan::Plan;
 use wavecrew_core::team::{Examination, Role, Team};
-use wavecrew_run::agent::machine::{find_program, installed};
-use wavecrew_run::agent::{AgentError, Cli, OFFLINE, by_name, preferred, spoken_program};
-use wavecrew_run::cassette::PREFIX;
+use wavecrew_run::agent_name::{AgentError, OFFLINE, by_name, preferred};
+use wavecrew_run::recording::PREFIX;
 
 /// An agent, and why it was chosen.
 pub struct Chosen {
@@ -113,7 +114,7 @@ pub fn check(name: &str, path: &OsStr) -> Result<(), Failure> {
             None => Err(not_installed(cli.name(), cli.how_to_install(), path)),
         };
     }
-    let Some(program) = spoken_program(name).filter(|program| find_program(program, path).is_none()) else {
+    let Some(program) = acp_program(name).filter(|program| find_program(program, path).is_none()) else {
         return Ok(());
     };
     let how = match Cli::by_name(&program) {
@@ -143,10 +144,10 @@ fn bad_agent(error: &AgentError) -> Failure {
             "a cassette is what `wavecrew run ... --record FILE` writes; its path is seen from the project"
                 .to_owned()
         }
-        AgentError::Unknown(_)
-        | AgentError::EmptyCommand
-        | AgentError::EmptyAcp
-        | AgentError::BadQuotes(_) => format!(
+        AgentError::Name(wavecrew_agents::AgentError::Unknown(_))
+        | AgentError::Name(wavecrew_agents::AgentError::EmptyCommand)
+        | AgentError::Name(wavecrew_agents::AgentError::EmptyAcp)
+        | AgentError::Name(wavecrew_agents::AgentError::BadQuotes(_)) => format!(
             "agents by name: {names}; any that speaks ACP: `--agent 'acp:PROGRAM ARGS'`; any \
              other program: `--agent 'command:PROGRAM ARGS'`; a recorded run: \
              `--agent replay:FILE`"

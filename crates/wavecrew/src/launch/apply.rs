@@ -13,7 +13,7 @@ use std::time::Duration;
 use wavecrew_core::view::count;
 use wavecrew_measure::run::Runner;
 use wavecrew_measure::{Outcome, Ratio, TestCase};
-use wavecrew_store::{SessionDir, atomic};
+use wavecrew_session::{SessionDir, atomic};
 use wavecrew_testing::apply::{Measured, Plan, plan};
 use wavecrew_testing::figures::{lines, percent, rate};
 use wavecrew_testing::finish::finish;

@@ -12,7 +12,7 @@ use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use signal_hook::SigId;
 use signal_hook::consts::SIGINT;
 use wavecrew_core::engine::{About, Answer, Question};
-use wavecrew_run::process::signal_self;
+use wavecrew_process::signal_self;
 
 const OTHER: &str = "Something else";
 const LEAVE_IT: &str = "Let it decide";

@@ -20,7 +20,7 @@ use wavecrew_core::engine::Ledger;
 use wavecrew_core::team::Workspace;
 use wavecrew_core::view::count;
 use wavecrew_run::driver::{Folders, OpenSession};
-use wavecrew_store::Discovery;
+use wavecrew_session::Discovery;
 use wavecrew_testing::baseline::{Baseline, SuiteResult};
 use wavecrew_testing::figures::{lines, percent};
 use wavecrew_testing::scope::Scope;

@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::fs;
 use wavecrew_core::claim::debts;
 use wavecrew_core::engine::{Ledger, TreeState};
-use wavecrew_store::{SessionDir, StoreError, atomic};
+use wavecrew_session::{SessionDir, StoreError, atomic};
 
 /// Notes the commit of each merged task in the record that the run owes for it. Looks at the ledger alone, so that a run
 /// which was cut off is caught up with when it is continued.

@@ -13,7 +13,7 @@ use crate::exit::{Exit, Failure};
 use std::path::PathBuf;
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::team::Completion;
-use wavecrew_store::{SessionDir, SessionState};
+use wavecrew_session::{SessionDir, SessionState};
 use wavecrew_testing::scope::Scope;
 
 /// Asks what is to become of the session, and does it. Whoever does not answer keeps it.

@@ -7,7 +7,7 @@ use std::path::Path;
 use wavecrew_core::engine::Isolation;
 use wavecrew_core::team::{Team, Workspace};
 use wavecrew_run::worktree::{TreeError, Worktree};
-use wavecrew_store::SessionInfo;
+use wavecrew_session::SessionInfo;
 
 /// The field of `session.json` that keeps the person's choice.
 const FIELD: &str = "isolation";

@@ -13,7 +13,7 @@ use wavecrew_core::issue::IssueStatus;
 use wavecrew_core::plan::{Plan, seal};
 use wavecrew_core::sheet::SheetBuilder;
 use wavecrew_core::team::{Expansion, Team};
-use wavecrew_store::IssueStore;
+use wavecrew_session::IssueStore;
 
 /// Puts issues that are new into the store. Where another process got the id of one first, the table is told the new one.
 pub fn file(project: &Path, target: &mut Target) -> Result<(), Failure> {

@@ -24,14 +24,14 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use wavecrew_agents::Pools;
 use wavecrew_core::engine::{AgentChoice, Asking, Engine, Ledger, Options, Question};
-use wavecrew_run::agent::Pools;
-use wavecrew_run::cassette::PREFIX;
+use wavecrew_process::end_with_stdin;
+use wavecrew_process::guardian::GuardianCommand;
 use wavecrew_run::driver::{Asker, DriveError, Driver, OpenSession, SessionError, Surface};
-use wavecrew_run::guardian::GuardianCommand;
-use wavecrew_run::process::end_with_stdin;
 use wavecrew_run::questions;
-use wavecrew_store::Holder;
+use wavecrew_run::recording::PREFIX;
+use wavecrew_session::Holder;
 
 /// Flags that every run has.
 #[derive(clap::Args, Debug, Clone)]

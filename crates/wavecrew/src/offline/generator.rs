@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wavecrew_core::view::count;
 use wavecrew_measure::detect::Framework as Found;
-use wavecrew_offline::{
+use wavecrew_testgen::{
     Defect, Feedback, Framework, Imports, LeftOut, Module, Outcome, Progress, Request, generate,
 };
 use wavecrew_testing::layer::folder_of;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::process::ExitCode;
 
 /// The first word of a process that is such a worker.
-pub use wavecrew_run::agent::OFFLINE_WORKER as WORKER;
+pub use wavecrew_run::agent_name::OFFLINE_WORKER as WORKER;
 
 /// What a role comes to.
 struct Done {

@@ -9,7 +9,7 @@ use wavecrew_core::budget::Totals;
 use wavecrew_core::engine::{Counts, Ledger, Notice};
 use wavecrew_core::event::{Ending, Event};
 use wavecrew_run::driver::{Reporter, Running};
-use wavecrew_store::{SessionDir, SessionInfo};
+use wavecrew_session::{SessionDir, SessionInfo};
 
 pub struct Json {
     out: BufWriter<Box<dyn Write>>,

@@ -7,7 +7,7 @@ use std::io::{BufWriter, Write};
 use wavecrew_core::engine::{Ledger, Notice};
 use wavecrew_core::event::{Ending, Event};
 use wavecrew_run::driver::{Reporter, Running};
-use wavecrew_store::{SessionDir, SessionInfo};
+use wavecrew_session::{SessionDir, SessionInfo};
 
 pub struct Lines {
     /// Written out at every tick, so that ten thousand quick tasks do not make as many writes.

@@ -14,7 +14,7 @@ use wavecrew_core::event::{Ending, Event};
 use wavecrew_core::time::{Timestamp, human};
 use wavecrew_core::view::{usage_line, wait_line};
 use wavecrew_run::driver::{Reporter, Running};
-use wavecrew_store::{SessionDir, SessionInfo};
+use wavecrew_session::{SessionDir, SessionInfo};
 
 /// Running tasks that have a line of their own.
 const SHOWN: usize = 10;

@@ -18,7 +18,7 @@ use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::Ending;
 use wavecrew_core::view::report_terminal;
 use wavecrew_run::driver::Reporter;
-use wavecrew_store::{SessionDir, SessionInfo};
+use wavecrew_session::{SessionDir, SessionInfo};
 
 /// A reporter that also has the last word.
 pub trait Screen: Reporter {

@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use std::path::Path;
 use wavecrew_core::plan::did_you_mean;
-use wavecrew_store::{Listed, SessionDir, SessionInfo, list};
+use wavecrew_session::{Listed, SessionDir, SessionInfo, list};
 
 /// Ids that a list of what there is names at most.
 const NAMED: usize = 10;

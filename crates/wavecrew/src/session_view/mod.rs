@@ -17,7 +17,7 @@ use wavecrew_core::plan::{self, Plan};
 use wavecrew_core::sheet::{Origin, Sheet};
 use wavecrew_core::team::Team;
 use wavecrew_core::view::SessionMeta;
-use wavecrew_store::{Holder, Journal, SessionDir, SessionInfo, SessionState, StoreError, lock};
+use wavecrew_session::{Holder, Journal, SessionDir, SessionInfo, SessionState, StoreError, lock};
 
 pub struct SessionView {
     pub dir: SessionDir,

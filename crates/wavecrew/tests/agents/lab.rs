@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
-use wavecrew_fake_model::FakeModel;
-use wavecrew_fake_model::client::{installed, point};
+use wavecrew_test_support::fake_model::FakeModel;
+use wavecrew_test_support::fake_model::client::{installed, point};
 
 /// A value that must never be written down.
 pub const SECRET: &str = "for-nobodys-eyes-4711";

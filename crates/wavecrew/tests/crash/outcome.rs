@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use wavecrew_core::event::Event;
-use wavecrew_store::Journal;
+use wavecrew_session::Journal;
 
 /// What is wrong, in words.
 pub type Problems = Vec<String>;

@@ -9,7 +9,7 @@ use std::process::Child;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use wavecrew_core::event::Event;
-use wavecrew_store::Journal;
+use wavecrew_session::Journal;
 
 /// Longer than anything here takes, however busy the machine is.
 const PATIENCE: Duration = Duration::from_mins(3);

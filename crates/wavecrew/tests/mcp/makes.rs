@@ -58,7 +58,10 @@ fn the_python_client_runs_a_table() {
 /// The protocol's own inspector, run by the node that comes with the agents.
 #[test]
 fn the_inspector_runs_a_table() {
-    let (Some(entry), Some(bin)) = (installed("inspector"), wavecrew_fake_model::client::installed()) else {
+    let (Some(entry), Some(bin)) = (
+        installed("inspector"),
+        wavecrew_test_support::fake_model::client::installed(),
+    ) else {
         return;
     };
     let project = Project::new("path\na\nb\n", "exit 1");

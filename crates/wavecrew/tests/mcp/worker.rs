@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::fs;
 use std::path::PathBuf;
 use wavecrew_core::team::Team;
-use wavecrew_store::{Attempts, SessionDir};
+use wavecrew_session::{Attempts, SessionDir};
 
 struct Place {
     root: tempfile::TempDir,

@@ -3,7 +3,7 @@
 use crate::sandbox::{Sandbox, program};
 use std::collections::BTreeSet;
 use std::process::Command;
-use wavecrew_store::PackReader;
+use wavecrew_session::PackReader;
 
 #[test]
 fn everything_told_and_said_can_be_read() {

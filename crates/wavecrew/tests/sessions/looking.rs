@@ -2,7 +2,7 @@
 
 use crate::support::{Project, TABLE, half_way, timeless};
 use std::fs;
-use wavecrew_store::SessionState;
+use wavecrew_session::SessionState;
 
 #[test]
 fn nothing_to_list_is_said_with_what_to_do() {

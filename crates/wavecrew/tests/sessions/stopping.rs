@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::time::{Duration, Instant};
 use wavecrew_core::event::{Ending, Event, Status};
 use wavecrew_core::time::Timestamp;
-use wavecrew_store::SessionState;
+use wavecrew_session::SessionState;
 
 /// Waits until the program has left its word, as a run looks for it.
 fn take_word(session: &Session) -> String {

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 use wavecrew_core::event::{Checked, Event, Fingerprint, Status, StopReason, TaskResult};
 use wavecrew_core::team::Team;
 use wavecrew_core::time::Timestamp;
-use wavecrew_store::{Holder, Journal, SessionDir, SessionInfo, SessionLock, SessionState};
+use wavecrew_session::{Holder, Journal, SessionDir, SessionInfo, SessionLock, SessionState};
 
 pub struct Project {
     folder: tempfile::TempDir,

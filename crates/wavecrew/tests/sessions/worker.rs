@@ -3,7 +3,7 @@
 use crate::support::{Project, Said, Session, said};
 use std::io::Write;
 use std::process::Stdio;
-use wavecrew_store::{Token, WisdomFile};
+use wavecrew_session::{Token, WisdomFile};
 
 const ROWS: &str = "id,title,description,role,layer,coverage_target,exec_mode,deps\n\
     STRATEGY-001,Plan,d,strategist,,,csv-wave,\nTESTGEN-001,Write,d,generator,L1,80,csv-wave,STRATEGY-001\n";

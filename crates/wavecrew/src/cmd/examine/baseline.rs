@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use wavecrew_measure::TestId;
 use wavecrew_measure::run::{MeasureError, Runner};
 use wavecrew_measure::verify::{self, Outcome, Settings, State, Suite, Went};
-use wavecrew_store::{SessionDir, atomic};
+use wavecrew_session::{SessionDir, atomic};
 
 /// A state as it is kept.
 #[derive(Serialize, Deserialize)]

@@ -17,7 +17,7 @@ use wavecrew_measure::TestId;
 use wavecrew_measure::detect::Project;
 use wavecrew_measure::run::{MeasureError, Runner};
 use wavecrew_measure::verify::{self, Comparison, Outcome, State, Suite, Tests, Went};
-use wavecrew_store::{SessionDir, atomic};
+use wavecrew_session::{SessionDir, atomic};
 
 /// The work of one attempt.
 pub struct Case<'a> {

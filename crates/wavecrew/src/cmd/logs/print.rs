@@ -3,8 +3,9 @@
 use crate::exit::Failure;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use wavecrew_run::agent::transcript::{Row, Tone, Transcript};
-use wavecrew_store::{LogReader, sanitise};
+use wavecrew_agents::transcript::{Row, Tone, Transcript};
+use wavecrew_core::sanitise::sanitise;
+use wavecrew_session::LogReader;
 
 /// A line of plain text this long is shown in parts rather than kept back.
 const LONG_LINE: usize = 64 << 10;

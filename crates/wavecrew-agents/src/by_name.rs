@@ -1,0 +1,106 @@
+//! Agents by name, as `--agent` takes them: a known command line, `acp:COMMAND` or `command:COMMAND`.
+
+use std::rc::Rc;
+
+use crate::Cli;
+use crate::acp::Acp;
+use crate::adapter::{Adapter, Command};
+
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    #[error("`{0}` is not an agent that this version knows")]
+    Unknown(String),
+    #[error("`command:` needs a program to run, for example `command:./agent.sh`")]
+    EmptyCommand,
+    #[error("`acp:` needs a program to run, for example `acp:gemini --acp`")]
+    EmptyAcp,
+    #[error("`{0}` cannot be split into words: a quote is not closed")]
+    BadQuotes(String),
+}
+
+/// The agent of this name: `codex` and its kin, `acp:COMMAND` or `command:COMMAND`.
+pub fn by_name(name: &str) -> Result<Rc<dyn Adapter>, AgentError> {
+    if let Some(cli) = Cli::by_name(name) {
+        return Ok(Rc::new(cli));
+    }
+    if let Some(command) = name.strip_prefix("acp:") {
+        let (program, args) = words(command)?.ok_or(AgentError::EmptyAcp)?;
+        return Ok(Rc::new(Acp { program, args }));
+    }
+    let Some(command) = name.strip_prefix("command:") else {
+        return Err(AgentError::Unknown(name.to_owned()));
+    };
+    let (program, args) = words(command)?.ok_or(AgentError::EmptyCommand)?;
+    Ok(Rc::new(Command { program, args }))
+}
+
+/// The program of an ACP agent.
+pub fn acp_program(name: &str) -> Option<String> {
+    let (program, _) = words(name.strip_prefix("acp:")?).ok()??;
+    Some(program)
+}
+
+/// A command as a program and its words.
+fn words(command: &str) -> Result<Option<(String, Vec<String>)>, AgentError> {
+    let words = shlex::split(command).ok_or_else(|| AgentError::BadQuotes(command.to_owned()))?;
+    let mut words = words.into_iter();
+    Ok(words.next().map(|program| (program, words.collect())))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::launch::{Conversation, Request, Stdin};
+    use std::path::Path;
+
+    use super::*;
+    use wavecrew_core::team::Access;
+
+    fn request(prompt: &str) -> Request<'_> {
+        Request {
+            prompt,
+            mode: wavecrew_core::id::ExecMode::CsvWave,
+            access: Access::Source,
+            model: None,
+            mcp: None,
+            schema: None,
+            conversation: Conversation::New { id: "" },
+            project: Path::new("/project"),
+            scratch: Path::new("/scratch"),
+            folders: &[],
+            extra: &[],
+        }
+    }
+
+    #[test]
+    fn a_command_is_split_into_words_without_a_shell() {
+        let agent = by_name("command:./a.sh 'two words' $HOME").unwrap();
+        let launch = agent.launch(&request("do it"));
+        assert_eq!(launch.program, "./a.sh");
+        assert_eq!(launch.args, ["two words", "$HOME"]);
+        assert!(matches!(launch.stdin, Stdin::Text(text) if text == "do it"));
+        assert!(agent.listener(crate::stream::Usage::NONE).is_none());
+    }
+
+    #[test]
+    fn known_agents_go_by_their_name() {
+        for cli in Cli::ALL {
+            let agent = by_name(cli.name()).unwrap();
+            assert_eq!(agent.launch(&request("")).program, cli.name());
+        }
+    }
+
+    #[test]
+    fn what_is_no_agent_is_said() {
+        for (name, why) in [
+            ("command:", "needs a program"),
+            ("command:  ", "needs a program"),
+            ("acp:", "acp:gemini --acp"),
+            ("acp:a 'b", "quote is not closed"),
+            ("command:a 'b", "quote is not closed"),
+            ("gpt", "not an agent"),
+        ] {
+            let error = by_name(name).unwrap_err().to_string();
+            assert!(error.contains(why), "{name}: {error}");
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! A worker's log as a conversation that people read: what was said, which tools ran and how they ended, which files
+//! were written, what it cost. Pure: lines in, rows out. Rows hold no control characters, whatever the worker printed.
+
+use std::collections::BTreeMap;
+
+use wavecrew_core::event::Spent;
+use wavecrew_core::sanitise::sanitise;
+
+use super::Cli;
+use super::listen::spent;
+use super::stream::{AgentEvent, Meter, Stream, Usage};
+
+/// Of a longer text the first lines and the last are shown.
+const SHOWN: usize = 8;
+const LAST: usize = 3;
+/// Of a longer line the beginning.
+const WIDE: usize = 400;
+
+/// How much of long texts is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Folding {
+    Folded,
+    Full,
+}
+
+/// What a row is about; whoever shows it chooses a colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    Heading,
+    Said,
+    Tool,
+    /// What a tool printed.
+    Output,
+    Good,
+    Bad,
+    Aside,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    pub tone: Tone,
+    pub text: String,
+}
+
+#[derive(Debug)]
+pub struct Transcript {
+    cli: Cli,
+    stream: Stream,
+    folding: Folding,
+    meter: Meter,
+    rows: Vec<Row>,
+    turn: u32,
+    /// The turn is over; whatever comes belongs to the next one.
+    over: bool,
+    /// Words that came in pieces and may go on.
+    speech: String,
+    /// What was said last: the answer repeats it.
+    last_said: String,
+    /// Calls under way: whether each is a command.
+    open: BTreeMap<String, Call>,
+    /// The call that the latest row is about.
+    latest: String,
+    /// Why further turns were needed, by turn.
+    reasons: BTreeMap<u32, String>,
+    unknown: u64,
+}
+
+#[derive(Debug)]
+struct Call {
+    name: String,
+    is_command: bool,
+}
+
+impl Transcript {
+    /// `reasons` are what was said to the worker before turn 2, 3, ..., where that is known.
+    pub fn new(cli: Cli, folding: Folding, reasons: BTreeMap<u32, String>) -> Self {
+        Self {
+            cli,
+            stream: Stream::new(cli),
+            folding,
+            meter: Meter::new(Usage::NONE),
+            rows: Vec::new(),
+            turn: 1,
+            over: false,
+            speech: String::new(),
+            last_said: String::new(),
+            open: BTreeMap::new(),
+            latest: String::new(),
+            reasons,
+            unknown: 0,
+        }
+    }
+
+    /// What a line of the log adds.
+    #[must_use]
+    pub fn line(&mut self, line: &str) -> Vec<Row> {
+        for event in self.stream.line(line) {
+            if self.over && !matches!(event, AgentEvent::Unknown { .. }) {
+                self.next_turn();
+            }
+            if !matches!(event, AgentEvent::Text(_)) {
+                self.end_speech();
+            }
+            self.event(event, line);
+        }
+        std::mem::take(&mut self.rows)
+    }
+
+    /// The log has ended.
+    #[must_use]
+    pub fn finish(&mut self) -> Vec<Row> {
+        self.end_speech();
+        if self.unknown > 0 {
+            let text = format!("{} events of kinds that this version does not know", self.unknown);
+            self.row(Tone::Aside, &text);
+        }
+        std::mem::take(&mut self.rows)
+    }
+
+    fn event(&mut self, event: AgentEvent, line: &str) {
+        match event {
+            AgentEvent::Started {
+                conversation,
+                model,
+                version,
+            } => {
+                let parts = [
+                    Some(format!("conversation {conversation}")),
+                    model.map(|model| format!("model {model}")),
+                    version.map(|version| format!("version {version}")),
+                ];
+                let parts: Vec<String> = parts.into_iter().flatten().collect();
+                self.row(Tone::Aside, &parts.join(" · "));
+            }
+            AgentEvent::Text(text) => {
+                // The only one that speaks in pieces.
+                if self.cli == Cli::Gemini {
+                    self.speech.push_str(&text);
+                } else {
+                    self.says(&text);
+                }
+            }
+            AgentEvent::ToolStart { id, name, summary } => self.tool_start(id, name, &summary),
+            AgentEvent::ToolEnd {
+                id,
+                ok,
+                exit_code,
+                output,
+            } => self.tool_end(&id, ok, exit_code, &output),
+            AgentEvent::FileChange { path } => self.row(Tone::Tool, &format!("± {path}")),
+            AgentEvent::Usage(_) | AgentEvent::UsedSoFar(_) => self.meter.on(&event),
+            AgentEvent::Final { text, .. } => {
+                if !text.trim().is_empty() && text.trim() != self.last_said.trim() {
+                    self.says(&text);
+                }
+                self.end_turn();
+            }
+            AgentEvent::Retrying(failure) => self.row(Tone::Bad, &format!("trouble: {}", failure.message)),
+            AgentEvent::Failed(failure) => {
+                self.row(Tone::Bad, &format!("failed: {}", failure.message));
+                self.end_turn();
+            }
+            AgentEvent::PermissionDenied { tool } => self.row(Tone::Bad, &format!("not allowed: {tool}")),
+            AgentEvent::Question { tool, .. } => {
+                self.row(Tone::Tool, &format!("asks whether it may use {tool}"));
+            }
+            // Warnings and banners, and what it wrote to standard error.
+            AgentEvent::Unknown { kind } if kind == "text" => self.row(Tone::Aside, line),
+            AgentEvent::Unknown { .. } => self.unknown += 1,
+        }
+    }
+
+    fn next_turn(&mut self) {
+        self.over = false;
+        self.turn += 1;
+        // A new process: nothing of the old one is under way any more.
+        self.open.clear();
+        let heading = match self.reasons.get(&self.turn) {
+            Some(reason) => format!("turn {} · sent back: {reason}", self.turn),
+            None => format!("turn {}", self.turn),
+        };
+        self.row(Tone::Heading, &heading);
+    }
+
+    fn says(&mut self, text: &str) {
+        text.clone_into(&mut self.last_said);
+        self.text(Tone::Said, "", text);
+    }
+
+    fn end_speech(&mut self) {
+        let speech = std::mem::take(&mut self.speech);
+        if !speech.trim().is_empty() {
+            self.says(&speech);
+        }
+    }
+
+    fn tool_start(&mut self, id: String, name: String, summary: &str) {
+        let is_command = is_command(&name);
+        let text = if is_command {
+            format!("$ {summary}")
+        } else {
+            format!("▸ {name} {summary}")
+        };
+        self.row(Tone::Tool, &text);
+        self.latest.clone_from(&id);
+        self.open.insert(id, Call { name, is_command });
+    }
+
+    fn tool_end(&mut self, id: &str, ok: bool, exit_code: Option<i64>, output: &str) {
+        let call = self.open.remove(id);
+        // Side by side with others, it must be said whose end this is.
+        if let Some(call) = call.as_ref().filter(|_| self.latest != id) {
+            self.row(Tone::Tool, &format!("▸ {}, from before", call.name));
+        }
+        self.text(Tone::Output, "  ", output);
+        let tone = if ok { Tone::Good } else { Tone::Bad };
+        let is_command = call.is_some_and(|call| call.is_command);
+        match (exit_code, ok) {
+            (Some(code), _) => self.row(tone, &format!("  exit {code}")),
+            (None, false) => self.row(tone, "  failed"),
+            (None, true) if is_command => self.row(tone, "  ok"),
+            (None, true) => {}
+        }
+    }
+
+    fn end_turn(&mut self) {
+        self.over = true;
+        let used = spent(self.meter.take());
+        if !used.is_nothing() {
+            self.row(Tone::Aside, &format!("used {}", usage(&used)));
+        }
+    }
+
+    /// A text of several lines, folded when it is long.
+    fn text(&mut self, tone: Tone, indent: &str, text: &str) {
+        let text = text.trim_matches('\n');
+        if text.trim().is_empty() {
+            return;
+        }
+        let lines: Vec<&str> = text.lines().collect();
+        let hidden = match self.folding {
+            Folding::Folded if lines.len() > SHOWN + LAST + 1 => lines.len() - SHOWN - LAST,
+            Folding::Folded | Folding::Full => 0,
+        };
+        for (at, line) in lines.iter().enumerate() {
+            if hidden == 0 || at < SHOWN || at >= SHOWN + hidden {
+                self.row(tone, &format!("{indent}{line}"));
+            } else if at == SHOWN {
+                self.row(
+                    Tone::Aside,
+                    &format!("{indent}… {hidden} lines folded, --full shows them"),
+                );
+            }
+        }
+    }
+
+    fn row(&mut self, tone: Tone, text: &str) {
+        let text = sanitise(text.as_bytes());
+        let length = text.chars().count();
+        let text = if self.folding == Folding::Folded && length > WIDE + 20 {
+            let start: String = text.chars().take(WIDE).collect();
+            format!("{start}… {} characters folded", length - WIDE)
+        } else {
+            text
+        };
+        let text = text.replace('\n', " ").trim_end().to_owned();
+        self.rows.push(Row { tone, text });
+    }
+}
+
+/// Tools that run a command line.
+fn is_command(name: &str) -> bool {
+    let name = name.to_lowercase();
+    name.ends_with("shell") || name.ends_with("bash") || name.ends_with("shell_command")
+}
+
+/// `2000 in (400 cached), 100 out, $0.0101`
+fn usage(spent: &Spent) -> String {
+    let cost = spent
+        .cost
+        .map_or_else(String::new, |cost| format!(", ${cost:.4}"));
+    format!(
+        "{} in ({} cached), {} out{cost}",
+        spent.input, spent.cached, spent.output
+    )
+}

@@ -1,0 +1,452 @@
+//! Every recorded stream, read and judged. Recordings are in `streams/AGENT/NAME.jsonl`.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use wavecrew_agents::Cli;
+use wavecrew_agents::stream::{
+    AgentEvent, End, Expects, FailKind, Meter, Outcome, Stopped, Stream, Tally, Usage, outcome,
+};
+use wavecrew_core::time::Timestamp;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/streams")
+}
+
+fn events(cli: Cli, name: &str) -> Vec<AgentEvent> {
+    let path = folder().join(cli.name()).join(format!("{name}.jsonl"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut stream = Stream::new(cli);
+    text.lines().flat_map(|line| stream.line(line)).collect()
+}
+
+fn tally(events: &[AgentEvent]) -> Tally {
+    let mut tally = Tally::default();
+    for event in events {
+        tally.on(event);
+    }
+    tally
+}
+
+fn judge(cli: Cli, name: &str, end: End, expects: Expects) -> Outcome {
+    outcome(Some(cli), &tally(&events(cli, name)), end, expects, "")
+}
+
+const ANY: Expects = Expects::Nothing;
+const REPORT: Expects = Expects::Report { received: false };
+
+/// One row per recording: how the process ended, what was owed, and the reason that comes of it.
+#[rustfmt::skip]
+const RECORDINGS: &[(Cli, &str, End, Expects, &str)] = &[
+    (Cli::Codex, "ok", End::Exit(0), ANY, "ok"),
+    (Cli::Codex, "ok", End::Exit(0), REPORT, "no_report"),
+    (Cli::Codex, "ok", End::Exit(0), Expects::Report { received: true }, "ok"),
+    (Cli::Codex, "tools", End::Exit(0), Expects::Schema, "ok"),
+    (Cli::Codex, "ok", End::Exit(0), Expects::Schema, "schema_invalid"),
+    (Cli::Codex, "mcp", End::Exit(0), ANY, "ok"),
+    (Cli::Codex, "resume", End::Exit(0), ANY, "ok"),
+    (Cli::Codex, "e400", End::Exit(1), ANY, "refused"),
+    (Cli::Codex, "e401", End::Exit(1), ANY, "auth"),
+    (Cli::Codex, "e429", End::Exit(1), ANY, "rate_limited"),
+    (Cli::Codex, "e500", End::Exit(1), ANY, "rate_limited"),
+    (Cli::Codex, "e503", End::Exit(1), ANY, "rate_limited"),
+    (Cli::Codex, "e529", End::Exit(1), ANY, "rate_limited"),
+    (Cli::Codex, "quota", End::Exit(1), ANY, "quota"),
+    (Cli::Codex, "cut", End::Exit(1), ANY, "crashed"),
+    (Cli::Codex, "refuse", End::Exit(0), REPORT, "no_report"),
+    // Never exits by itself; both clocks find the same reason.
+    (Cli::Codex, "refused", End::Stopped(Stopped::Idle), ANY, "refused"),
+    (Cli::Codex, "refused", End::Stopped(Stopped::Timeout), ANY, "refused"),
+    (Cli::Codex, "refused", End::Stopped(Stopped::Cancelled), ANY, "cancelled"),
+    (Cli::Codex, "refused", End::Stopped(Stopped::Interrupted), ANY, "interrupted"),
+
+    (Cli::Claude, "tools", End::Exit(0), ANY, "ok"),
+    (Cli::Claude, "skip", End::Exit(0), ANY, "ok"),
+    (Cli::Claude, "mcp", End::Exit(0), ANY, "ok"),
+    (Cli::Claude, "mcpbare", End::Exit(0), ANY, "ok"),
+    (Cli::Claude, "resume", End::Exit(0), ANY, "ok"),
+    (Cli::Claude, "schema", End::Exit(0), Expects::Schema, "ok"),
+    (Cli::Claude, "schema_inv", End::Exit(0), Expects::Schema, "ok"),
+    (Cli::Claude, "schema_bad", End::Exit(0), Expects::Schema, "schema_invalid"),
+    (Cli::Claude, "def", End::Exit(0), REPORT, "permission_blocked"),
+    (Cli::Claude, "dontask", End::Exit(0), REPORT, "permission_blocked"),
+    (Cli::Claude, "dontask", End::Exit(0), Expects::Report { received: true }, "ok"),
+    (Cli::Claude, "budget", End::Exit(1), ANY, "budget"),
+    (Cli::Claude, "maxturns", End::Exit(1), ANY, "budget"),
+    (Cli::Claude, "quota", End::Exit(1), ANY, "quota"),
+    (Cli::Claude, "e400", End::Exit(1), ANY, "refused"),
+    (Cli::Claude, "e401", End::Exit(1), ANY, "auth"),
+    (Cli::Claude, "e403", End::Exit(1), ANY, "auth"),
+    (Cli::Claude, "e429", End::Exit(1), ANY, "rate_limited"),
+    (Cli::Claude, "e500", End::Exit(1), ANY, "crashed"),
+    (Cli::Claude, "e529", End::Exit(1), ANY, "rate_limited"),
+    (Cli::Claude, "flaky1", End::Exit(0), ANY, "ok"),
+    (Cli::Claude, "cut", End::Exit(0), ANY, "ok"),
+    (Cli::Claude, "cut2", End::Exit(1), ANY, "crashed"),
+    (Cli::Claude, "cut4", End::Exit(0), ANY, "ok"),
+    (Cli::Claude, "refuse", End::Exit(1), ANY, "refused"),
+    (Cli::Claude, "refused", End::Exit(1), ANY, "refused"),
+
+    (Cli::Gemini, "tools", End::Exit(0), ANY, "ok"),
+    (Cli::Gemini, "mcp", End::Exit(0), ANY, "ok"),
+    (Cli::Gemini, "resume", End::Exit(0), ANY, "ok"),
+    (Cli::Gemini, "resume", End::Exit(0), REPORT, "no_report"),
+    (Cli::Gemini, "e400", End::Exit(144), ANY, "refused"),
+    (Cli::Gemini, "e401", End::Exit(145), ANY, "auth"),
+    (Cli::Gemini, "e429", End::Exit(173), ANY, "rate_limited"),
+    (Cli::Gemini, "e500", End::Exit(244), ANY, "crashed"),
+    (Cli::Gemini, "e503", End::Exit(247), ANY, "rate_limited"),
+    (Cli::Gemini, "e529", End::Exit(17), ANY, "rate_limited"),
+    (Cli::Gemini, "quota", End::Exit(173), ANY, "quota"),
+    (Cli::Gemini, "flaky1", End::Exit(0), ANY, "ok"),
+    // Failed, whatever the exit code says.
+    (Cli::Gemini, "cut", End::Exit(0), ANY, "crashed"),
+    (Cli::Gemini, "broken", End::Exit(1), ANY, "crashed"),
+    (Cli::Gemini, "refuse", End::Exit(0), ANY, "refused"),
+    (Cli::Gemini, "refused", End::Exit(1), ANY, "refused"),
+
+    (Cli::Qwen, "tools", End::Exit(0), ANY, "ok"),
+    (Cli::Qwen, "mcp", End::Exit(0), ANY, "ok"),
+    (Cli::Qwen, "mt", End::Exit(0), ANY, "ok"),
+    (Cli::Qwen, "resume", End::Exit(0), ANY, "ok"),
+    (Cli::Qwen, "schema", End::Exit(0), Expects::Schema, "ok"),
+    (Cli::Qwen, "schema_bad", End::Exit(1), Expects::Schema, "schema_invalid"),
+    (Cli::Qwen, "e400", End::Exit(1), ANY, "refused"),
+    (Cli::Qwen, "e401", End::Exit(1), ANY, "auth"),
+    (Cli::Qwen, "e429", End::Exit(1), ANY, "rate_limited"),
+    (Cli::Qwen, "e500", End::Exit(1), ANY, "crashed"),
+    (Cli::Qwen, "e503", End::Exit(1), ANY, "rate_limited"),
+    (Cli::Qwen, "cut", End::Exit(0), ANY, "ok"),
+    (Cli::Qwen, "cut2", End::Exit(1), ANY, "crashed"),
+    (Cli::Qwen, "refuse", End::Exit(1), ANY, "crashed"),
+    (Cli::Qwen, "closed_port", End::Exit(1), ANY, "refused"),
+    // Told to wait a minute and was ended while it did.
+    (Cli::Qwen, "quota", End::Stopped(Stopped::Timeout), ANY, "rate_limited"),
+    // Says nothing while it tries to connect.
+    (Cli::Qwen, "refused", End::Stopped(Stopped::Idle), ANY, "idle"),
+    (Cli::Qwen, "refused", End::Exit(53), ANY, "budget"),
+    (Cli::Qwen, "refused", End::Exit(55), ANY, "timeout"),
+    (Cli::Qwen, "refused", End::Exit(130), ANY, "crashed"),
+
+    (Cli::Opencode, "tools", End::Exit(0), ANY, "ok"),
+    (Cli::Opencode, "e400", End::Exit(1), ANY, "refused"),
+    (Cli::Opencode, "e401", End::Exit(1), ANY, "auth"),
+    (Cli::Opencode, "e429", End::Exit(1), ANY, "rate_limited"),
+    (Cli::Opencode, "e500", End::Exit(1), ANY, "crashed"),
+    (Cli::Opencode, "e503", End::Exit(1), ANY, "rate_limited"),
+    (Cli::Opencode, "quota", End::Exit(1), ANY, "quota"),
+    (Cli::Opencode, "refuse", End::Exit(1), ANY, "refused"),
+    (Cli::Opencode, "broken", End::Exit(1), ANY, "crashed"),
+    (Cli::Opencode, "closed_port", End::Exit(1), ANY, "refused"),
+
+    (Cli::Goose, "tools", End::Exit(0), ANY, "ok"),
+];
+
+#[test]
+fn every_recording_ends_for_its_reason() {
+    let mut wrong = Vec::new();
+    for (cli, name, end, expects, reason) in RECORDINGS {
+        let got = judge(*cli, name, *end, *expects);
+        if got.reason.as_str() != *reason {
+            wrong.push(format!(
+                "{}/{name} {end:?}: {reason} expected, {got:?}",
+                cli.name()
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn no_recording_is_left_out() {
+    let judged: BTreeSet<_> = RECORDINGS
+        .iter()
+        .map(|(cli, name, ..)| format!("{}/{name}", cli.name()))
+        .collect();
+    for cli in Cli::ALL {
+        for entry in std::fs::read_dir(folder().join(cli.name())).unwrap() {
+            let name = format!(
+                "{}/{}",
+                cli.name(),
+                entry.unwrap().path().file_stem().unwrap().display()
+            );
+            assert!(judged.contains(&name), "{name} is not judged");
+        }
+    }
+}
+
+#[test]
+fn ends_without_a_word() {
+    let silent = Tally::default();
+    let judge = |cli, end, stderr| outcome(Some(cli), &silent, end, ANY, stderr).reason.as_str();
+    assert_eq!(judge(Cli::Gemini, End::Exit(0), ""), "crashed");
+    assert_eq!(judge(Cli::Codex, End::Signal(9), ""), "crashed");
+    assert_eq!(
+        judge(Cli::Claude, End::Exit(1), "Invalid API key · Please run /login\n"),
+        "auth"
+    );
+    assert_eq!(
+        judge(Cli::Gemini, End::Exit(41), "Please set an Auth method"),
+        "auth"
+    );
+    assert_eq!(
+        judge(Cli::Opencode, End::Stopped(Stopped::Timeout), ""),
+        "timeout"
+    );
+    assert_eq!(judge(Cli::Opencode, End::Stopped(Stopped::Idle), ""), "idle");
+    let crash = outcome(
+        Some(Cli::Claude),
+        &silent,
+        End::Exit(1),
+        ANY,
+        "warning\nno such option\n\n",
+    )
+    .failure
+    .unwrap();
+    assert_eq!(
+        (crash.kind, crash.message.as_str()),
+        (FailKind::Other, "no such option")
+    );
+}
+
+#[test]
+fn an_open_question_is_what_the_clock_found() {
+    let mut stream = Stream::new(Cli::Claude);
+    let line = r#"{"type":"control_request","request_id":"q1","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"ls"}}}"#;
+    let asked = stream.line(line);
+    let [AgentEvent::Question { id, tool, input }] = asked.as_slice() else {
+        panic!("{asked:?}")
+    };
+    assert_eq!(
+        (id.as_str(), tool.as_str(), &input["command"]),
+        ("q1", "Bash", &"ls".into())
+    );
+    let blocked = outcome(
+        Some(Cli::Claude),
+        &tally(&asked),
+        End::Stopped(Stopped::Idle),
+        REPORT,
+        "",
+    );
+    assert_eq!(blocked.reason.as_str(), "permission_blocked");
+}
+
+#[test]
+fn a_retry_carries_its_wait() {
+    let waits = |cli, name| {
+        events(cli, name)
+            .into_iter()
+            .find_map(|event| match event {
+                AgentEvent::Retrying(failure) => Some((failure.kind, failure.retry_after)),
+                _ => None,
+            })
+            .unwrap()
+    };
+    assert_eq!(
+        waits(Cli::Claude, "e429"),
+        (FailKind::RateLimited, Some(Duration::from_secs(1)))
+    );
+    assert_eq!(
+        waits(Cli::Qwen, "e429"),
+        (FailKind::RateLimited, Some(Duration::from_mins(1)))
+    );
+    let limited = judge(Cli::Opencode, "e429", End::Exit(1), ANY).failure.unwrap();
+    assert_eq!(limited.retry_after, Some(Duration::from_secs(1)));
+}
+
+/// What an agent did, without ids and paths that change.
+/// An account that is used up says when it may be used again; a warning on the way there does not.
+#[test]
+fn a_reset_time_is_waited_for() {
+    let info = |status: &str, at: u64| {
+        format!(r#"{{"type":"rate_limit_event","rate_limit_info":{{"status":"{status}","resetsAt":{at}}}}}"#)
+    };
+    let failed = r#"{"type":"result","is_error":true,"result":"You've hit your limit · resets 2pm"}"#;
+    let wait = |lines: &[&str], now: u64| {
+        let mut stream = Stream::new(Cli::Claude);
+        let events: Vec<AgentEvent> = lines.iter().flat_map(|line| stream.line(line)).collect();
+        let outcome = outcome(Some(Cli::Claude), &tally(&events), End::Exit(1), ANY, "");
+        assert_eq!(outcome.reason.as_str(), "quota");
+        outcome.failure.unwrap().wait(Timestamp(now * 1000))
+    };
+    let rejected = info("rejected", 1000);
+    assert_eq!(wait(&[&rejected, failed], 900), Some(Duration::from_secs(100)));
+    assert_eq!(wait(&[&rejected, failed], 1001), None, "it is over");
+    assert_eq!(wait(&[&info("allowed_warning", 1000), failed], 900), None);
+}
+
+fn story(cli: Cli, name: &str) -> Vec<String> {
+    let tell = |event: &AgentEvent| match event {
+        AgentEvent::Started { conversation, .. } => Some(format!("started {}", conversation.len() > 10)),
+        AgentEvent::Text(text) => Some(format!("says {text}")),
+        AgentEvent::ToolStart { name, summary, .. } => Some(format!("calls {name}: {summary}")),
+        AgentEvent::ToolEnd { ok, exit_code, .. } => Some(format!("ended ok={ok} code={exit_code:?}")),
+        AgentEvent::FileChange { path } => Some(format!("wrote {path}")),
+        AgentEvent::Final { text, structured } => Some(format!(
+            "answers {text}, {}",
+            structured.as_ref().map_or("text".into(), ToString::to_string)
+        )),
+        AgentEvent::PermissionDenied { tool } => Some(format!("denied {tool}")),
+        AgentEvent::Unknown { kind } => Some(format!("unknown {kind}")),
+        AgentEvent::Usage(_)
+        | AgentEvent::UsedSoFar(_)
+        | AgentEvent::Retrying(_)
+        | AgentEvent::Failed(_)
+        | AgentEvent::Question { .. } => None,
+    };
+    events(cli, name).iter().filter_map(tell).collect()
+}
+
+#[test]
+fn the_same_work_reads_the_same() {
+    assert_eq!(
+        story(Cli::Codex, "tools"),
+        [
+            "started true",
+            "calls shell: /bin/bash -lc 'echo hi > made.txt; cat made.txt'",
+            "ended ok=true code=Some(0)",
+            "says {\"answer\":\"42\"}",
+            "answers {\"answer\":\"42\"}, {\"answer\":\"42\"}",
+        ]
+    );
+    for (cli, tool) in [
+        (Cli::Claude, "Write"),
+        (Cli::Gemini, "write_file"),
+        (Cli::Qwen, "write_file"),
+    ] {
+        assert_eq!(
+            story(cli, "tools"),
+            [
+                "started true",
+                &format!("calls {tool}: LABPROJECT.txt"),
+                "ended ok=true code=None",
+                "wrote LABPROJECT.txt",
+                "says all done",
+                "answers all done, text",
+            ],
+            "{}",
+            cli.name()
+        );
+    }
+    assert_eq!(
+        story(Cli::Opencode, "tools"),
+        [
+            "started true",
+            "calls write: LABPROJECT.txt",
+            "ended ok=true code=None",
+            "wrote LABPROJECT.txt",
+            "calls orch_report_status: {\"status\":\"working\"}",
+            "ended ok=true code=None",
+            "says all done",
+            "answers all done, text",
+        ]
+    );
+    assert_eq!(
+        story(Cli::Claude, "dontask")[1..],
+        [
+            "calls Bash: echo hi > b2.txt; id -u",
+            "denied Bash",
+            "ended ok=false code=None",
+            "calls Write: LABPROJECT2.txt",
+            "denied Write",
+            "ended ok=false code=None",
+            "says hello",
+            "answers hello, text",
+        ]
+    );
+    assert_eq!(
+        story(Cli::Codex, "mcp")[1..3],
+        [
+            "calls orch.report_status: {\"status\":\"working\"}",
+            "ended ok=true code=None"
+        ]
+    );
+}
+
+#[test]
+fn usage_is_the_same_in_every_way_of_counting() {
+    let spent = |cli, name, before| {
+        let mut meter = Meter::new(before);
+        for event in &events(cli, name) {
+            meter.on(event);
+        }
+        (meter.spent().input, meter.spent().cached, meter.spent().output)
+    };
+    let two_calls = (2000, 400, 100);
+    for cli in [Cli::Codex, Cli::Gemini, Cli::Qwen, Cli::Goose] {
+        assert_eq!(spent(cli, "tools", Usage::NONE), two_calls, "{}", cli.name());
+    }
+    // This recording's service counted what was cached on top of the input.
+    assert_eq!(spent(Cli::Claude, "tools", Usage::NONE), (2400, 400, 100));
+    assert_eq!(spent(Cli::Opencode, "tools", Usage::NONE), (3000, 600, 150));
+    assert_eq!(spent(Cli::Qwen, "mt", Usage::NONE), (4000, 800, 200));
+
+    // A resumed conversation reports its whole past; the attempt pays for its own part.
+    let past = Usage {
+        input: 1000,
+        cached: 200,
+        output: 50,
+        ..Usage::NONE
+    };
+    assert_eq!(spent(Cli::Codex, "resume", past), (1000, 200, 50));
+    // An agent that silently began a new conversation starts its counters again.
+    let other = Usage { input: 9000, ..past };
+    assert_eq!(spent(Cli::Codex, "resume", other), two_calls);
+    assert_eq!(spent(Cli::Gemini, "resume", past), (1000, 200, 50));
+}
+
+#[test]
+fn cost_is_counted_where_it_is_told() {
+    let mut meter = Meter::new(Usage {
+        cost: Some(0.01),
+        input: 1,
+        ..Usage::NONE
+    });
+    for event in &events(Cli::Claude, "tools") {
+        meter.on(event);
+    }
+    assert!((meter.spent().cost.unwrap() - 0.00008).abs() < 1e-9);
+    assert!((meter.conversation().cost.unwrap() - 0.01008).abs() < 1e-9);
+}
+
+#[test]
+fn what_is_new_is_counted_and_harms_nothing() {
+    for cli in Cli::ALL {
+        let mut stream = Stream::new(cli);
+        let mut all = Vec::new();
+        let lines = [
+            "",
+            "a banner",
+            "[1]",
+            "{",
+            "{}",
+            r#"{"type":"hologram","x":1}"#,
+            r#"{"type":7}"#,
+            r#"{"type":"message"}"#,
+        ];
+        for line in lines {
+            all.extend(stream.line(line));
+        }
+        let tally = tally(&all);
+        assert!((6..=7).contains(&tally.unknown), "{}: {all:?}", cli.name());
+        assert!(
+            all.contains(&AgentEvent::Unknown {
+                kind: "hologram".into()
+            }),
+            "{}",
+            cli.name()
+        );
+        assert_eq!(tally.answer, None);
+    }
+    let strange = |cli| {
+        events(cli, "tools")
+            .iter()
+            .filter(|e| matches!(e, AgentEvent::Unknown { .. }))
+            .count()
+    };
+    let counts = Cli::ALL.map(strange);
+    // Only goose prints a banner between its events.
+    assert_eq!(counts, [0, 0, 0, 0, 0, 3]);
+}

@@ -1,5 +1,0 @@
-//! The program around [`wavecrew_fake_agent::run`].
-
-fn main() -> std::process::ExitCode {
-    wavecrew_fake_agent::run(std::env::args_os().skip(1))
-}

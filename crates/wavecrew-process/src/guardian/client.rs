@@ -1,0 +1,293 @@
+//! The coordinator's end: hands requests to the guardian and its answers to the driver. Never waits for either.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::process::{Pid, getpid, set_child_subreaper};
+use tokio::io::Interest;
+use tokio::net::UnixDatagram;
+use tokio::process::{Child, Command};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+use super::GuardianCommand;
+use super::packet::{Packet, Received, receive};
+use super::wire::{Answer, Order, Request, VERSION};
+use crate::{
+    Notice, ProcessError, ProcessId, Spawn, SpawnError, SpawnFailure, end_all_descendants,
+    outer_agent_markers, process_id, raise_open_files_limit,
+};
+
+/// A guardian that is not ready by then is some other program.
+const READY_WITHIN: Duration = Duration::from_secs(10);
+/// More than the guardian needs to end everything.
+const GONE_WITHIN: Duration = Duration::from_secs(8);
+/// How long to wait until descriptors on their way have arrived; there is no event for it.
+const CROWDED: Duration = Duration::from_millis(2);
+
+/// The handle of the guardian. When it is dropped, the guardian ends all workers and itself.
+#[derive(Debug)]
+pub struct Guardian {
+    process: ProcessId,
+    child: Child,
+    commands: UnboundedSender<Outgoing>,
+    courier: JoinHandle<()>,
+}
+
+impl Guardian {
+    /// Starts the guardian and waits until it is ready. From then on this process adopts orphans too, for the case that
+    /// the guardian is killed, and may open as many files as the system allows.
+    pub async fn start(launch: GuardianCommand) -> Result<(Self, UnboundedReceiver<Notice>), ProcessError> {
+        let program = launch.program.to_string_lossy().into_owned();
+        set_child_subreaper(Some(getpid())).map_err(ProcessError::system("adopt orphaned processes"))?;
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
+            .map_err(ProcessError::system("create a socket"))?;
+        let mut command = Command::new(launch.program);
+        command
+            .args(launch.args)
+            .envs(launch.env)
+            .stdin(Stdio::from(theirs))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        for name in outer_agent_markers(std::env::vars_os().map(|(name, _)| name)) {
+            command.env_remove(name);
+        }
+        let child = command.spawn().map_err(|source| ProcessError::Start {
+            program: program.clone(),
+            source,
+        })?;
+        // It would keep the guardian's end of the socket open.
+        drop(command);
+        raise_open_files_limit();
+        // The type says datagrams; only its readiness is used, which is the same for every socket.
+        let socket = UnixDatagram::from_std(ours.into()).map_err(|source| ProcessError::System {
+            what: "watch a socket",
+            source,
+        })?;
+        let not_ready = |reason: &str| ProcessError::NotReady {
+            program: program.clone(),
+            reason: reason.to_owned(),
+        };
+        let start_time = match timeout(READY_WITHIN, next_answer(&socket)).await {
+            Ok(Some(Answer::Ready {
+                version: VERSION,
+                start_time,
+            })) => start_time,
+            Ok(Some(_)) => return Err(not_ready("it is of another version")),
+            Ok(None) => return Err(not_ready("it ended at once")),
+            Err(_) => return Err(not_ready("it does not answer")),
+        };
+        let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+        let pid = pid.ok_or_else(|| not_ready("it ended at once"))?;
+        let (commands, waiting) = unbounded_channel();
+        let (notices, driver) = unbounded_channel();
+        let courier = Courier {
+            socket,
+            waiting,
+            notices,
+            programs: HashMap::new(),
+        };
+        let courier = tokio::spawn(courier.run());
+        Ok((
+            Self {
+                process: process_id(pid, start_time),
+                child,
+                commands,
+                courier,
+            },
+            driver,
+        ))
+    }
+
+    pub fn process(&self) -> &ProcessId {
+        &self.process
+    }
+
+    /// Asks for a program to be started; [`Notice::Spawned`] or [`Notice::SpawnFailed`] answers. A key names one spawn.
+    pub fn spawn(&self, key: u64, spec: Spawn) -> Result<(), ProcessError> {
+        let Spawn {
+            program,
+            args,
+            cwd,
+            env_set,
+            env_remove,
+            stdin,
+            stdout,
+            stderr,
+        } = spec;
+        let order = Order {
+            program: program.clone(),
+            args,
+            cwd: cwd.clone(),
+            env_set,
+            env_remove,
+        };
+        let bytes = Request::Spawn { key, order }.encode();
+        let packet = Packet::new(bytes, vec![stdin, stdout, stderr])
+            .map_err(ProcessError::system("hand a long command to the guardian"))?;
+        self.post(Outgoing {
+            packet,
+            spawn: Some((key, program, cwd)),
+        })
+    }
+
+    /// Ends a worker with everything that it started: asks, and kills what is left after the grace. [`Notice::Exited`] follows.
+    /// For a worker that is gone already it does nothing.
+    pub fn close(&self, key: u64, grace: Duration) {
+        // A guardian that is gone has ended the worker, or its loss is about to be noticed.
+        if let Ok(packet) = Packet::new(Request::Close { key, grace }.encode(), Vec::new()) {
+            let _ = self.post(Outgoing { packet, spawn: None });
+        }
+    }
+
+    /// Ends all workers and the guardian, and waits until they are gone.
+    pub async fn shutdown(self) {
+        let Self {
+            mut child,
+            commands,
+            courier,
+            ..
+        } = self;
+        drop(commands);
+        let _ = courier.await;
+        if timeout(GONE_WITHIN, child.wait()).await.is_err() {
+            let _ = child.start_kill();
+            let _ = child.wait().await;
+            end_descendants().await;
+        }
+    }
+
+    fn post(&self, outgoing: Outgoing) -> Result<(), ProcessError> {
+        self.commands
+            .send(outgoing)
+            .map_err(|_| ProcessError::GuardianGone)
+    }
+}
+
+#[derive(Debug)]
+struct Outgoing {
+    packet: Packet,
+    /// For the message if it fails: the key, the program and the working folder.
+    spawn: Option<(u64, OsString, PathBuf)>,
+}
+
+/// Owns the socket. Ends when the handle is dropped, which closes the socket, which ends the workers.
+struct Courier {
+    socket: UnixDatagram,
+    waiting: UnboundedReceiver<Outgoing>,
+    notices: UnboundedSender<Notice>,
+    programs: HashMap<u64, (OsString, PathBuf)>,
+}
+
+enum Socket {
+    Open,
+    Lost,
+}
+
+impl Courier {
+    async fn run(mut self) {
+        let mut pending: Option<Packet> = None;
+        loop {
+            let state = tokio::select! {
+                biased;
+                answer = next_answer(&self.socket) => match answer {
+                    Some(answer) => self.deliver(&answer),
+                    None => Socket::Lost,
+                },
+                state = write(&self.socket, pending.as_ref()), if pending.is_some() => {
+                    pending = None;
+                    state
+                }
+                next = self.waiting.recv(), if pending.is_none() => {
+                    let Some(Outgoing { packet, spawn }) = next else { return };
+                    if let Some((key, program, cwd)) = spawn {
+                        self.programs.insert(key, (program, cwd));
+                    }
+                    pending = Some(packet);
+                    Socket::Open
+                }
+            };
+            if let Socket::Lost = state {
+                self.waiting.close();
+                end_descendants().await;
+                let _ = self.notices.send(Notice::GuardianLost);
+                return;
+            }
+        }
+    }
+
+    fn deliver(&mut self, answer: &Answer) -> Socket {
+        let notice = match *answer {
+            Answer::Ready { .. } => return Socket::Open,
+            Answer::Spawned { key, pid, start_time } => {
+                self.programs.remove(&key);
+                let Some(pid) = Pid::from_raw(pid) else {
+                    return Socket::Lost;
+                };
+                Notice::Spawned {
+                    key,
+                    process: process_id(pid, start_time),
+                }
+            }
+            Answer::SpawnFailed { key, errno } => {
+                let (program, cwd) = self.programs.remove(&key).unwrap_or_default();
+                let program = program.to_string_lossy().into_owned();
+                let reason = SpawnFailure::new(Errno::from_raw_os_error(errno), cwd);
+                Notice::SpawnFailed {
+                    key,
+                    error: SpawnError { program, reason },
+                }
+            }
+            Answer::Exited {
+                key,
+                status,
+                leftovers,
+            } => Notice::Exited {
+                key,
+                status,
+                killed_leftovers: leftovers,
+            },
+        };
+        // A driver that does not listen any more is about to drop the handle.
+        let _ = self.notices.send(notice);
+        Socket::Open
+    }
+}
+
+/// `None` when the guardian is gone, or speaks another language.
+async fn next_answer(socket: &UnixDatagram) -> Option<Answer> {
+    let received = socket
+        .async_io(Interest::READABLE, || Ok(receive(socket)?))
+        .await
+        .ok()?;
+    match received {
+        Received::Packet { bytes, .. } | Received::WithoutFds { bytes } => Answer::decode(&bytes).ok(),
+        Received::Ended => None,
+    }
+}
+
+async fn write(socket: &UnixDatagram, packet: Option<&Packet>) -> Socket {
+    let Some(packet) = packet else { return Socket::Open };
+    loop {
+        let sent = socket
+            .async_io(Interest::WRITABLE, || Ok(packet.send(socket)?))
+            .await;
+        match sent.map_err(|e| Errno::from_io_error(&e)) {
+            Ok(()) => return Socket::Open,
+            Err(Some(Errno::TOOMANYREFS | Errno::NOBUFS | Errno::NOMEM)) => sleep(CROWDED).await,
+            Err(_) => return Socket::Lost,
+        }
+    }
+}
+
+async fn end_descendants() {
+    // A panic in there has been reported already; there is nobody left to end them better.
+    let _ = tokio::task::spawn_blocking(end_all_descendants).await;
+}

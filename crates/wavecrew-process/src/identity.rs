@@ -1,0 +1,133 @@
+//! Names one process so that it is recognised after the coordinator died, and ends what a dead run left behind.
+//! A pid alone is never trusted: the kernel hands it out again.
+
+use std::collections::HashMap;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::OnceLock;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::table::{self, Entry};
+use crate::{KILL_PAUSE, end, own_line, signal};
+use rustix::process::{Pid, Signal};
+use wavecrew_core::event::ProcessId;
+
+use super::WORKER_VARIABLE;
+
+/// Names this very process.
+pub fn current() -> ProcessId {
+    let pid = rustix::process::getpid();
+    let start_time = table::entry(pid).map_or(0, |e| e.start_time);
+    process_id(pid, start_time)
+}
+
+pub(crate) fn process_id(pid: Pid, start_time: u64) -> ProcessId {
+    ProcessId {
+        pid: pid.as_raw_pid(),
+        start_time,
+        boot_id: boot_id().to_owned(),
+    }
+}
+
+/// The process's entry in the table, while it is there.
+fn entry_of(process: &ProcessId) -> Option<Entry> {
+    if process.boot_id != boot_id() || process.pid <= 0 {
+        return None;
+    }
+    table::entry(Pid::from_raw(process.pid)?).filter(|e| e.is_alive() && e.start_time == process.start_time)
+}
+
+/// Whether this very process, not a later one with its pid, still runs.
+pub fn is_alive(process: &ProcessId) -> bool {
+    entry_of(process).is_some()
+}
+
+/// What [`end_leftovers`] did.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Leftovers {
+    pub ended: usize,
+    /// Processes that cannot be ended by this user.
+    pub survivors: Vec<i32>,
+}
+
+/// Ends what a dead coordinator's run left behind: its recorded workers with their groups and descendants, and every process
+/// that a worker of this session started. Only for the holder of the session's lock. Blocks for at most a few seconds.
+pub fn end_leftovers(guardian: Option<&ProcessId>, workers: &[ProcessId], session_dir: &Path) -> Leftovers {
+    // A guardian that is still there is at this very work, and sees orphans that nobody else can tell from strangers.
+    const GUARDIAN_NEEDS: Duration = Duration::from_secs(3);
+    let since = Instant::now();
+    while let Some(e) = guardian.and_then(entry_of) {
+        if since.elapsed() > GUARDIAN_NEEDS {
+            signal(&e, Signal::KILL);
+        }
+        sleep(KILL_PAUSE);
+        if since.elapsed() > GUARDIAN_NEEDS * 2 {
+            break;
+        }
+    }
+    let spared = own_line();
+    let (ended, alive) = end(
+        || {
+            let mut found = HashMap::new();
+            for e in roots(workers, session_dir) {
+                for e in table::descendants(e.pid).into_iter().chain([e]) {
+                    found.insert(e.pid, e);
+                }
+            }
+            found.into_values().filter(|e| !spared.contains(&e.pid)).collect()
+        },
+        sleep,
+    );
+    Leftovers {
+        ended,
+        survivors: alive.iter().map(|e| e.pid.as_raw_pid()).collect(),
+    }
+}
+
+fn roots(workers: &[ProcessId], session_dir: &Path) -> Vec<Entry> {
+    let alive: Vec<Entry> = workers.iter().filter_map(entry_of).collect();
+    table::all()
+        .into_iter()
+        .filter(|e| {
+            let of_a_worker =
+                |w: &Entry| e.pid == w.pid || (w.group == w.pid.as_raw_pid() && e.group == w.group);
+            alive.iter().any(of_a_worker) || belongs_to(e.pid, session_dir)
+        })
+        .collect()
+}
+
+/// Both variables: a person who exported the session's folder in a shell is no worker.
+fn belongs_to(pid: Pid, session_dir: &Path) -> bool {
+    table::variable(pid, "WAVECREW_SESSION_DIR").is_some_and(|dir| dir == session_dir.as_os_str().as_bytes())
+        && table::variable(pid, WORKER_VARIABLE).is_some()
+}
+
+pub(crate) fn boot_id() -> &'static str {
+    static BOOT: OnceLock<String> = OnceLock::new();
+    BOOT.get_or_init(|| {
+        let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        text.trim().to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_same_instance_is_alive() {
+        let me = current();
+        assert!(is_alive(&me));
+        assert!(!is_alive(&ProcessId {
+            start_time: me.start_time + 1,
+            ..me.clone()
+        }));
+        assert!(!is_alive(&ProcessId {
+            boot_id: "another boot".to_owned(),
+            ..me.clone()
+        }));
+        assert!(!is_alive(&ProcessId { pid: -1, ..me }));
+    }
+}

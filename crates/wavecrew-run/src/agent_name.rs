@@ -1,0 +1,66 @@
+//! Agents by name, the built-in ones included. Reads nothing but the cassette that a name asks for.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::rc::Rc;
+
+use wavecrew_agents::{Adapter, Cli, Command};
+use wavecrew_core::team::Role;
+
+use crate::recording::{CassetteError, PREFIX, Player};
+
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    #[error("`{PREFIX}` needs a cassette to play, for example `{PREFIX}run.jsonl`")]
+    NoCassette,
+    #[error(transparent)]
+    Cassette(#[from] CassetteError),
+    #[error(transparent)]
+    Name(#[from] wavecrew_agents::AgentError),
+}
+
+/// The built-in agent that needs no model.
+pub const OFFLINE: &str = "offline";
+/// The first word of a process of this program that is its worker.
+pub const OFFLINE_WORKER: &str = "__offline-worker";
+
+/// The agent of this name: `offline`, `replay:FILE`, which is read at once, or one that [`wavecrew_agents::by_name`] knows.
+pub fn by_name(name: &str) -> Result<Rc<dyn Adapter>, AgentError> {
+    if name == OFFLINE {
+        let program = std::env::current_exe().unwrap_or_else(|_| "wavecrew".into());
+        return Ok(Rc::new(Command {
+            program: program.to_string_lossy().into_owned(),
+            args: vec![OFFLINE_WORKER.to_owned()],
+        }));
+    }
+    match name.strip_prefix(PREFIX) {
+        Some("") => Err(AgentError::NoCassette),
+        Some(file) => Ok(Rc::new(Player::open(Path::new(file))?)),
+        None => Ok(wavecrew_agents::by_name(name)?),
+    }
+}
+
+/// The first of a role's preferred agents that can be started here.
+pub fn preferred<'a>(role: &'a Role, path: &OsStr) -> Option<&'a str> {
+    let here = |name: &&str| match Cli::by_name(name) {
+        Some(cli) => cli.find(path).is_some(),
+        None => by_name(name).is_ok(),
+    };
+    role.agents.iter().map(String::as_str).find(here)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cassette_that_cannot_be_read_is_an_error() {
+        for (name, why) in [
+            ("replay:", "needs a cassette"),
+            ("replay:/nowhere/at-all", "cannot be read"),
+        ] {
+            let error = by_name(name).unwrap_err().to_string();
+            assert!(error.contains(why), "{name}: {error}");
+        }
+    }
+}

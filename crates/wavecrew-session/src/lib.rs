@@ -1,0 +1,42 @@
+//! The session folder on disk: layout, lock, journal, boards, reports, and the table that people edit; and, beside
+//! it, what sessions share on one machine.
+//!
+//! Everything here is synchronous and knows nothing of engines or agents: callers decide what to write and
+//! when, this crate decides how it reaches the disk so that a kill at any instant leaves files that can be
+//! continued.
+
+pub mod asks;
+pub mod atomic;
+pub mod attempts;
+pub mod board;
+pub mod bounded_log;
+pub mod bus;
+pub mod error;
+pub mod issues;
+pub mod journal;
+mod lines;
+pub mod lock;
+pub mod log_reader;
+pub mod pack;
+pub mod pool_file;
+pub mod session;
+pub mod shared_state;
+pub mod table_file;
+pub mod wisdom;
+
+pub use asks::{Ask, Asks};
+pub use attempts::{Attempts, Closed, Found, Refusal, Submitted, Token, random_name, submit};
+pub use board::{Discoveries, Discovery, DiscoveryBoard};
+pub use bounded_log::{BoundedLog, LogSummary};
+pub use bus::{Message, MessageBus};
+pub use error::StoreError;
+pub use issues::{BadLine, IssueFile, IssueStore};
+pub use journal::{Journal, Recovery, Syncer};
+pub use lock::{Holder, SessionLock};
+pub use log_reader::{LogReader, end_of_log};
+pub use pack::{Pack, PackReader};
+pub use pool_file::{PoolFile, SharedPool};
+pub use session::{Listed, SESSION_FORMAT, SessionDir, SessionInfo, SessionState, list, session_id};
+pub use shared_state::SharedState;
+pub use table_file::{Publish, TableFile, set_aside};
+pub use wisdom::{Wisdom, WisdomFile};

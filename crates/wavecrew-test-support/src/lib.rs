@@ -1,0 +1,5 @@
+//! What tests share: [`fake_agent`], a scripted worker, and [`fake_model`], a scripted model service for real agents.
+//! Nothing here is part of the product.
+
+pub mod fake_agent;
+pub mod fake_model;

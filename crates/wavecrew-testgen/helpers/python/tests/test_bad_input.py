@@ -1,0 +1,88 @@
+"""Modules that misbehave: each has its line among what was left out, and the rest of it gets tests that pass."""
+import os
+import sys
+
+import pytest
+from test_end_to_end import passes
+from wavecrew_testgen import layout
+from wavecrew_testgen.world import World
+
+GOOD = "\n\ndef good(n: int) -> int:\n    return n * 3\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "what", "why"),
+    [
+        ("import sys, io\ndef bad(n: int):\n    sys.stdout = io.StringIO()\n    return n\n", "bad", "changes the standard streams"),
+        ("import sys\ndef bad(n: int):\n    sys.stdout.close()\n    return n\n", "bad", "closes standard output"),
+        ("import sys\ndef bad(n: int):\n    sys.path.clear()\n    return n\n", "bad", "changes sys.path of"),
+        ("import sys\ndef bad(n: int):\n    sys.modules.clear()\n    return n\n", "bad", "changes sys.modules of"),
+        ("import builtins\ndef bad(n: int):\n    builtins.sum = None\n    return n\n", "bad", "changes builtins of"),
+        ("import os, time\ndef bad(n: int):\n    os.environ['TZ'] = 'Asia/Tokyo'\n    time.tzset()\n", "bad", "changes the time zone of"),
+        ("import sys\ndef bad(n: int):\n    return sys.stdin.read()\n", "bad", "reading standard input"),
+        ("import builtins\nbuiltins.ascii = lambda x: 42\n", "sample", "the import replaces builtins: ascii"),
+        ("open('left.txt', 'w').close()\n", "sample", "the import writes files, also when tests do it: left.txt"),
+        ("import os\ndef bad(n: int):\n    os.closerange(0, 64)\n", None, "the process dies"),
+        ("import signal\ndef bad(n: int):\n    signal.raise_signal(signal.SIGKILL)\n", None, "the process dies"),
+    ],
+)
+def test_what_disturbs_the_process_is_left_out_alone(generate, source, what, why):
+    outcome, text = generate(source + GOOD)
+    told = [left for left in outcome["left_out"] if why in left["why"]]
+    assert told and (what is None or told[0]["what"] == what), outcome["left_out"]
+    assert "good(" in text and "bad(" not in text
+    assert passes(outcome)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("two-words", "has a name that no test can import"), ("two.words", "has a name that no test can import"),
+        ("class", "has a name that no test can import"), ("__main__", "is a program: to import it is to run it"),
+    ],
+)
+def test_names_that_no_test_can_import(generate, name, why):
+    outcome, text = generate(GOOD, name=name)
+    assert text == "" and outcome["left_out"][0]["why"] == why
+
+
+def test_a_large_module_is_called_everywhere(generate):
+    shape = "def f%d(n: int) -> int:\n    if n > %d:\n        return n - %d\n    return n\n\n\n"
+    outcome, _ = generate("".join(shape % (i, i, i) for i in range(400)), budget=1.0)
+    assert outcome["lines"][0] >= 400, outcome["lines"]
+
+
+def test_folders_without_init_are_packages_below_those_that_modules_are_found_in(tmp_path):
+    deep = tmp_path / "src" / "space" / "deep"
+    deep.mkdir(parents=True)
+    path, root = str(deep / "mod.py"), str(tmp_path)
+    src = os.path.join(root, "src")
+    assert layout.places(path, root, []) == [("space.deep.mod", src), ("mod", str(deep))]
+    assert layout.places(path, root, [str(deep)]) == [("mod", str(deep))]
+    (tmp_path / "pytest.ini").write_text("[pytest]\npythonpath = src/space lib\n")
+    assert layout.places(path, root, [])[0] == ("deep.mod", os.path.join(src, "space"))
+    (tmp_path / "pytest.ini").write_text("")
+    (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\npythonpath = [\n    "src/space/deep",\n]\n')
+    assert layout.places(path, root, []) == [("mod", str(deep))]
+    assert layout.places(str(tmp_path / "two-words" / "mod.py"), root, []) == [("mod", str(tmp_path / "two-words"))]
+
+
+def test_the_world_is_put_back(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    world = World()
+    world.look()
+    assert world.restore() is None
+    before = dict(os.environ), list(sys.path)
+    os.environ["WAVECREW_TRIED"] = "1"
+    assert world.restore() is None and dict(os.environ) == before[0]
+    sys.path.append("/nowhere")
+    assert world.restore() == "changes sys.path of the whole process" and sys.path == before[1]
+    os.chdir("/")
+    assert world.restore() == "changes the current folder of the whole process" and os.getcwd() == str(tmp_path)
+
+
+def test_what_is_refused_is_told_also_when_the_process_dies_later(generate):
+    outcome, _ = generate(
+        "import os\n\n\ndef wipe(path: str):\n    open('/etc/wavecrew-must-not', 'w')\n\n\n"
+        "def leave(n: int):\n    os._exit(n)\n\n\ndef fine(n: int) -> str:\n    return 'big' if n > 7 else 'small'\n")
+    assert {"what": "wipe", "why": "writing /etc/wavecrew-must-not"} in outcome["left_out"]

@@ -1,0 +1,92 @@
+"""What is told as a suspected defect, and what is not: correct code that refuses odd input is left in peace."""
+import pytest
+from test_end_to_end import fails
+from wavecrew_testgen import blame
+from wavecrew_testgen.cases import Case
+
+WRONG = {
+    "method": (
+        "class Scale:\n    def __init__(self, items: list[int]):\n        self.items = items\n"
+        "    def average(self) -> float:\n        return sum(self.items) / len(self.items)\n",
+        ("internal error", "Scale([]).average()")),
+    "pair of methods": (
+        "class Codec:\n    def encode(self, text: str) -> str:\n        return text.strip()\n"
+        "    def decode(self, text: str) -> str:\n        return text\n",
+        ("round trip", "Codec().encode(' ")),
+    "recursion": ("def down(n: int) -> int:\n    return down(n - 1) if n != 0 else 0\n", ("internal error", "down(-")),
+}
+CORRECT = {
+    "order of keys": (
+        "import json\ndef dumps(data: dict) -> str:\n    return json.dumps(data, sort_keys=True)\n"
+        "def loads(text: str) -> dict:\n    return json.loads(text)\n"),
+    "other direction": (
+        "def escape(text: str) -> str:\n    return text.replace('&', '&amp;').replace('<', '&lt;')\n"
+        "def unescape(text: str) -> str:\n    return text.replace('&lt;', '<').replace('&amp;', '&')\n"),
+    "rounding": (
+        "def to_celsius(f: float) -> float:\n    return (f - 32) * 5 / 9\n"
+        "def from_celsius(c: float) -> float:\n    return c * 9 / 5 + 32\n"),
+    "deep recursion": "def factorial(n: int) -> int:\n    return 1 if n < 2 else n * factorial(n - 1)\n",
+    "key of the caller": "PRICES = {'tea': 3}\ndef price(name: str) -> int:\n    return PRICES[name]\n",
+    "index of the caller": "def nth(items: list[int], index: int) -> int:\n    return items[index]\n",
+    "division by the caller": "def ratio(a: float, b: float) -> float:\n    return a / b\n",
+    "documented": 'def first(items: list) -> int:\n    """The first; IndexError where there is none."""\n    return items[0]\n',
+    "odd object": (
+        "class Stock:\n    def __init__(self, items: dict):\n        self.items = items\n"
+        "    def add(self, name: str) -> None:\n        self.items[name] = self.items.get(name, 0) + 1\n"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(WRONG))
+def test_wrong_code_is_told(generate, name):
+    source, (kind, call) = WRONG[name]
+    outcome, _ = generate(source)
+    assert [(found["kind"], found["call"][:len(call)]) for found in outcome["defects"]] == [(kind, call)]
+    assert fails(outcome)
+
+
+@pytest.mark.parametrize("name", sorted(CORRECT))
+def test_correct_code_is_left_in_peace(generate, name):
+    outcome, text = generate(CORRECT[name])
+    assert outcome["defects"] == [] and "def test_" in text
+
+
+def test_what_only_takes_long_is_no_endless_loop(generate):
+    outcome, _ = generate(
+        "def fib(n: int) -> int:\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\n\n\n"
+        "def spin(n: int) -> int:\n    while n > 10:\n        pass\n    return n\n", budget=2.0)
+    assert {found["call"].partition("(")[0] for found in outcome["defects"]} == {"spin"}
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "fit"),
+    [
+        ("('a', 'b')", ("tuple", ("str",), ("str",)), True), ("('a',)", ("tuple", ("str",), ("str",)), False),
+        ("{'a': 1}", ("dict", ("str",), ("int",)), True), ("{'a': ''}", ("dict", ("str",), ("int",)), False),
+        ("[1, 'a']", ("list", ("int",)), False), ("[1, 'a']", ("list", ("any",)), True), ("True", ("int",), False),
+        ("datetime.datetime(2024, 1, 2, 0, 0)", ("date",), False), ("datetime.date(2024, 1, 2)", ("date",), True),
+        ("None", ("union", ("int",), ("none",)), True),
+    ],
+)
+def test_values_of_the_documented_kind(source, kind, fit):
+    assert blame.fits(source, kind) is fit
+
+
+def test_smaller_numbers_are_tried_where_there_are_large_ones():
+    assert blame.smaller(Case("f", [(None, "5"), (None, "'ab'")]).data()) == []
+    tried = [args[0][1] for _, args, _, _ in blame.smaller(Case("f", [(None, "100"), (None, "5")]).data())]
+    assert tried == ["50", "36", "33", "30", "27", "24", "22", "20"]
+
+
+def test_numbers_that_are_told_with_fewer_digits_need_not_come_back(generate):
+    outcome, _ = generate(
+        "def format_ms(ms: int) -> str:\n    return '%ds' % int(ms / 1000)\n\n\n"
+        "def parse_ms(text: str) -> int:\n    return int(text[:-1]) * 1000\n")
+    assert "round trip" not in [defect["kind"] for defect in outcome["defects"]]
+
+
+def test_an_object_of_another_class_is_not_what_people_pass():
+    class Point:
+        pass
+
+    assert blame.fits("Point(1)", ("class", Point)) and not blame.fits("Color.RED", ("class", Point))
+    assert not blame.fits("types.SimpleNamespace()", ("class", pytest.Item))

@@ -1,0 +1,256 @@
+"""Kinds, values, shapes and changes of values: pure parts of the search."""
+import ast
+import collections
+import datetime
+import enum
+import random
+import re
+import typing
+
+import pytest
+
+from wavecrew_testgen import aim, kinds, observe, shapes, usage, words
+from wavecrew_testgen.cases import Case, method_call, subject_name
+from wavecrew_testgen.values import Maker, Pool, constants, separators
+from wavecrew_testgen.vary import Vary
+
+
+class Colour(enum.Enum):
+    RED = 1
+
+
+@pytest.mark.parametrize(
+    ("annotation", "kind"),
+    [
+        (int, ("int",)),
+        (typing.Optional[str], ("union", ("str",), ("none",))),
+        (typing.List[int], ("list", ("int",))),
+        (typing.Dict[str, float], ("dict", ("str",), ("float",))),
+        (typing.Tuple[int, str], ("tuple", ("int",), ("str",))),
+        (typing.Tuple[int, ...], ("list", ("int",))),
+        (typing.Callable[[int, int], bool], ("callable", 2, ("bool",))),
+        (Colour, ("enum", Colour)),
+        (datetime.date, ("date",)),
+        (typing.Any, ("any",)),
+        (typing.SupportsInt, ("int",)),
+    ],
+)
+def test_kind_of_annotation(annotation, kind):
+    assert kinds.of_annotation(annotation) == kind
+
+
+@pytest.mark.parametrize(
+    ("doc", "kind"),
+    [
+        (":param x: the number\n:type x: int", ("int",)),
+        ("Args:\n    x (str): a text", ("str",)),
+        ("Parameters\n----------\nx : list of int", ("list", ("int",))),
+        ("Args:\n    x (datetime or str): when", ("union", ("datetime",), ("str",))),
+        ("nothing about it", ("any",)),
+    ],
+)
+def test_kind_of_docstring(doc, kind):
+    assert kinds.of_docstring(doc, "x") == kind
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("return x.strip().lower()", ("str",)),
+        ("return x % 2 == 0", ("int",)),
+        ("return x['name']", ("dict", ("str",), ("any",))),
+        ("return x(1, 2)", ("callable", 2, ("any",))),
+        ("return ','.join(x)", ("list", ("str",))),
+        ("return x.append(1)", ("list", ("any",))),
+        ("return x == 'a'", ("str",)),
+    ],
+)
+def test_kind_of_use(body, kind):
+    function = ast.parse("def f(x):\n    " + body).body[0]
+    assert usage.best(usage.uses(function, ["x"])["x"]) == kind
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [r"^\d{4}-\d\d$", r"(?P<a>[a-z]+)@(?P=a)\.com", r"(foo|bar)+?x*", r"[^abc]{2,}", r"P(?!\b)(\d+Y)?(\d+M)?$", r"(?i)hello\s+w"],
+)
+def test_strings_of_a_pattern_match_it(pattern):
+    found = shapes.matches(pattern, random.Random(1))
+    assert found
+    assert all(re.search(pattern, text) for text in found)
+
+
+def test_dates_of_a_format_can_be_read_back():
+    found = shapes.dates("%d.%m.%Y")
+    assert found
+    assert all(datetime.datetime.strptime(text, "%d.%m.%Y") for text in found)
+
+
+def test_changed_literals_are_literals_of_the_same_type():
+    vary = Vary(random.Random(3), Pool(["a,b", 7]))
+    for source in ("5", "'text'", "[1, 2, 3]", "{'a': 1}", "(1, 'b')", "2.5", "b'x'", "{1, 2}"):
+        kind = type(ast.literal_eval(source))
+        for _ in range(50):
+            changed = vary.expression(source)
+            assert type(ast.literal_eval(changed)) is kind
+
+
+def test_changes_inside_of_calls_keep_the_call():
+    vary = Vary(random.Random(3), Pool([], []))
+    changed = {vary.expression("datetime.timedelta(days=3)") for _ in range(30)}
+    assert len(changed) > 3
+    assert all(text.startswith("datetime.timedelta(days=") for text in changed)
+
+
+def test_what_was_compared_takes_its_place_in_the_input():
+    class Seen:
+        pairs = [("Eq", "abc", "magic")]
+        methods, checks, conversions = [], [], []
+
+    cases = aim.aimed(Case("f", [(None, "'abc'"), (None, "3")]), Seen, random.Random(1))
+    assert Case("f", [(None, "'magic'"), (None, "3")]) in cases
+
+
+def test_numbers_that_cannot_be_counted_with_are_no_trouble():
+    class Seen:
+        pairs = [("Lt", float("inf"), 3), ("Lt", float("nan"), 2), ("Lt", 10 ** 400, 0.5), ("Lt", 4, 9)]
+        methods, checks, conversions = [], [], []
+
+    sources = {case.args[0][1] for case in aim.aimed(Case("f", [(None, "3")]), Seen, random.Random(1))}
+    assert "8" in sources
+
+
+def test_what_reads_better_has_fewer_items_and_smaller_values():
+    found = {case.args[0][1] for case in aim.calmer(Case("f", [(None, "[1, 5000, 3]")]))}
+    assert {"[1]", "[5000, 3]", "[1, 5000]", "[1, 1, 3]", "[1, 100, 3]"} <= found
+    found = {case.args[0][1] for case in aim.calmer(Case("f", [(None, "{'a': 1, 'b': 2}")]))}
+    assert {"{'a': 1}", "{'b': 2}"} <= found
+
+
+def test_what_is_known_of_nothing_is_no_function():
+    maker = Maker(random.Random(3), None, None)
+    assert not [made for made in (maker.make(("any",), Pool([], [])) for _ in range(500)) if "lambda" in made]
+
+
+def test_a_key_of_another_type_takes_the_place_of_what_was_looked_up():
+    class Seen:
+        pairs = [("Item", {"cola": 1, 7: 2}, 3)]
+        methods, checks, conversions = [], [], []
+
+    sources = {case.args[0][1] for case in aim.aimed(Case("f", [(None, "3")]), Seen, random.Random(1))}
+    assert {"'cola'", "7"} <= sources
+
+
+def test_what_was_compared_takes_its_place_in_calls_before():
+    class Seen:
+        pairs = [("Lt", 100, 150)]
+        methods, checks, conversions = [], [], []
+
+    case = Case("Box.take", [(None, "'a'")], "Box()", [("open", ()), ("put", ((None, "'b'"), ("cents", "100")))])
+    steps = {found.steps for found in aim.aimed(case, Seen, random.Random(1))}
+    assert (("open", ()), ("put", ((None, "'b'"), ("cents", "150")))) in steps
+
+
+def test_texts_are_put_together_as_the_code_takes_them_apart():
+    tree = ast.parse("for line in text.splitlines():\n    a, _, b = line.partition('=')\n    b.split()\n    b.split(x)")
+    pool = Pool(["[a]"], [])
+    pool.separators = separators(tree)
+    assert pool.separators == ["\n", "=", " "]
+    made = {pool.composed(random.Random(seed)) for seed in range(200)}
+    assert any("\n" in text and "=" in text for text in made)
+
+
+def test_powers_of_constants_are_tried():
+    maker = Maker(random.Random(1), None, None)
+    made = {int(maker.make(("int",), Pool([1024]))) for _ in range(3000)}
+    assert {1024 ** 2, 1024 ** 3, 1024 ** 4} <= made
+
+
+def test_a_length_that_was_compared_resizes_the_input():
+    class Seen:
+        pairs = [("Gt", 2, 4)]
+        methods, checks, conversions = [], [], []
+
+    sources = {case.args[0][1] for case in aim.aimed(Case("f", [(None, "[1, 2]")]), Seen, random.Random(1))}
+    assert "[1, 2, 1, 2, 1]" in sources
+
+
+Point = collections.namedtuple("Point", "x y")
+
+
+@pytest.mark.parametrize(
+    ("value", "facts"),
+    [
+        (None, (("{}", "is", "None"),)),
+        (True, (("{}", "is", "True"),)),
+        (0.1, (("{}", "==", "pytest.approx(0.1)"),)),
+        ([1, 2.5], (("{}", "==", "[1, pytest.approx(2.5)]"),)),
+        ({"b", "a"}, (("{}", "==", "{'a', 'b'}"),)),
+        (datetime.date(2020, 1, 2), (("{}", "==", "datetime.date(2020, 1, 2)"),)),
+        (Point(1, 2), (("{}", "==", "(1, 2)"),)),
+        (float("nan"), (("math.isnan({})", "is", "True"),)),
+    ],
+)
+def test_facts_of_values(value, facts):
+    assert observe.Facts(lambda _: None).of(value) == facts
+
+
+def test_decimals_of_code_that_rounds_are_meant_exactly():
+    exact, near = observe.Facts(lambda _: None, rounds=True), observe.Facts(lambda _: None)
+    assert exact.source(1.408943) == "1.408943" and near.source(1.408943) == "pytest.approx(1.408943)"
+    assert exact.source(2 / 3) == near.source(2 / 3) == "pytest.approx(0.6666666666666666)"
+
+
+def test_objects_are_described_by_their_public_attributes():
+    class Thing:
+        def __init__(self):
+            self.size = 3
+            self._hidden = 4
+
+    facts = observe.Facts(lambda _: None).of(Thing())
+    assert facts == (("{}", "type", "Thing"), ("{}.size", "==", "3"))
+
+
+def test_addresses_are_never_expected():
+    assert observe.Facts(lambda _: None).of("<object at 0x7f0011223344>")[0][1] == "type"
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "text"),
+    [
+        ("__eq__", [(None, "1")], "it == 1"),
+        ("__len__", [], "len(it)"),
+        ("__contains__", [(None, "'a'")], "'a' in it"),
+        ("push", [(None, "1"), ("deep", "True")], "it.push(1, deep=True)"),
+    ],
+)
+def test_methods_are_written_as_people_write_them(name, args, text):
+    assert method_call("it", name, args) == text
+
+
+def test_names_of_objects():
+    assert [subject_name(name) for name in ("HTTPVersion", "List", "BoundedStack")] == [
+        "httpversion", "subject", "bounded_stack"]
+
+
+@pytest.mark.parametrize(
+    ("source", "word"),
+    [("''", "empty_text"), ("-3", "minus_3"), ("None", "none"), ("'Hello, World'", "hello_world"), ("[1, 2]", "1_2"),
+     ("'!?'", "symbols"), ("[]", "empty_list")],
+)
+def test_words_for_values(source, word):
+    assert words.describe(source) == word
+
+
+def test_a_message_is_matched_as_it_is():
+    pattern = ast.literal_eval(words.pattern("not a (number): 1.5"))
+    assert re.match(pattern, "not a (number): 1.5")
+    assert not re.match(pattern, "not a (number): 1x5")
+    lines = ast.literal_eval(words.pattern("unknown unit\nknown are: m, km"))
+    assert re.match(lines, "unknown unit\nknown are: m, km") and not re.match(lines, "unknown unit\nknown are: m, km, Mm")
+    assert re.match(ast.literal_eval(words.pattern("x" * words.LONGEST)), "x" * 500)
+
+
+def test_constants_leave_docstrings_out():
+    tree = ast.parse('def f():\n    "documentation"\n    return "value", 3')
+    assert constants(tree) == ["value", 3]
