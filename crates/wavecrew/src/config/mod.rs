@@ -21,7 +21,7 @@ use wavecrew_core::team::TeamProblem;
 pub const FILE: &str = "wavecrew.toml";
 
 /// What `wavecrew init` writes: every setting, with its default.
-pub const TEMPLATE: &str = include_str!("../templates/wavecrew.toml");
+pub const TEMPLATE: &str = include_str!("../../templates/wavecrew.toml");
 
 /// What the file says; what it leaves open is `None`.
 #[derive(Clone, PartialEq, Debug, Default)]
