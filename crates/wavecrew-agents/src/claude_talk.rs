@@ -3,7 +3,7 @@
 //! answer, and so is what its model wants to know.
 
 use serde_json::{Map, Value, json};
-use wavecrew_core::engine::{Permission, Reply, Wish};
+use wavecrew_core::engine::{Permission, Reply, WorkerRequest};
 
 use super::Cli;
 use super::dialogue::{Dialogue, Heard};
@@ -169,18 +169,18 @@ fn deed(tool: &str, input: &Value) -> Deed {
 }
 
 /// The same for a person.
-fn wish(tool: &str, input: &Value) -> Wish {
+fn wish(tool: &str, input: &Value) -> WorkerRequest {
     let telling = ["command", "file_path", "notebook_path", "url", "query"];
     let about = telling.iter().find_map(|name| input[*name].as_str());
-    Wish::Leave(match about {
+    WorkerRequest::Permission(match about {
         Some(about) => format!("use {tool}: {about}"),
         None => format!("use {tool}"),
     })
 }
 
-fn advice(question: &Value) -> Wish {
+fn advice(question: &Value) -> WorkerRequest {
     let options = items(question, "options").iter();
-    Wish::Advice {
+    WorkerRequest::Question {
         question: text(question, "question").to_owned(),
         options: options.map(|option| text(option, "label").to_owned()).collect(),
     }
@@ -262,7 +262,7 @@ mod tests {
             let [(key, wish)] = &heard.questions[..] else {
                 panic!("{heard:?}")
             };
-            assert_eq!(*wish, Wish::Leave("use Bash: touch x".to_owned()));
+            assert_eq!(*wish, WorkerRequest::Permission("use Bash: touch x".to_owned()));
             let reply = Reply::Permission(permission);
             assert_eq!(told(&talk.answer(key, &reply))["behavior"], behavior);
             assert_eq!(talk.answer(key, &reply), "");
@@ -281,7 +281,10 @@ mod tests {
         let keys: Vec<&str> = heard.questions.iter().map(|(key, _)| key.as_str()).collect();
         let options = vec!["this".to_owned(), "that".to_owned()];
         let question = "Which?".to_owned();
-        assert_eq!(heard.questions[0].1, Wish::Advice { question, options });
+        assert_eq!(
+            heard.questions[0].1,
+            WorkerRequest::Question { question, options }
+        );
         assert_eq!(talk.answer(keys[1], &Reply::Words("now".to_owned())), "");
         let answer = told(&talk.answer(keys[0], &Reply::Words("that".to_owned())));
         assert_eq!(answer["behavior"], "allow");

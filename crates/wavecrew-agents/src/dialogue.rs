@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use wavecrew_core::engine::{Reply, Wish};
+use wavecrew_core::engine::{Reply, WorkerRequest};
 
 use super::stream::AgentEvent;
 
@@ -33,5 +33,5 @@ pub struct Heard {
     pub events: Vec<AgentEvent>,
     pub reply: String,
     /// What the agent waits to be told, each under an id.
-    pub questions: Vec<(String, Wish)>,
+    pub questions: Vec<(String, WorkerRequest)>,
 }

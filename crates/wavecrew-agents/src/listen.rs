@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use memchr::{memchr, memrchr};
-use wavecrew_core::engine::{Reply, Wish, final_object};
-use wavecrew_core::event::Spent;
+use wavecrew_core::engine::{Reply, WorkerRequest, final_object};
+use wavecrew_core::event::TokenUsage;
 
 use super::Cli;
 use super::dialogue::{Dialogue, Heard};
@@ -28,7 +28,7 @@ pub struct Listener {
     meter: Meter,
     latest: String,
     /// What the agent waits to be told, each under the question's id.
-    questions: Vec<(String, Wish)>,
+    questions: Vec<(String, WorkerRequest)>,
     /// Files that changed after the report, once there is one.
     late: Option<Vec<String>>,
     changed: BTreeSet<String>,
@@ -151,7 +151,7 @@ impl Listener {
     }
 
     /// What the agent asked since this was asked last.
-    pub fn take_questions(&mut self) -> Vec<(String, Wish)> {
+    pub fn take_questions(&mut self) -> Vec<(String, WorkerRequest)> {
         std::mem::take(&mut self.questions)
     }
 
@@ -215,12 +215,12 @@ impl Listener {
     }
 
     /// What was used since this was asked last.
-    pub fn take_spent(&mut self) -> Spent {
+    pub fn take_spent(&mut self) -> TokenUsage {
         spent(self.meter.take())
     }
 
     /// What was used since then, as far as the turn under way tells of it, if that has changed.
-    pub fn using(&mut self) -> Option<Spent> {
+    pub fn using(&mut self) -> Option<TokenUsage> {
         self.meter.news().map(spent)
     }
 
@@ -310,8 +310,8 @@ impl Listener {
     }
 }
 
-pub(super) fn spent(used: Usage) -> Spent {
-    Spent {
+pub(super) fn spent(used: Usage) -> TokenUsage {
+    TokenUsage {
         input: used.input,
         cached: used.cached,
         output: used.output,
@@ -350,7 +350,7 @@ mod tests {
             assert_eq!(listener.tally().conversation.as_deref(), Some("t-1"));
             assert_eq!(listener.tally().unknown, 0);
             assert_eq!(listener.take_spent().output, 3);
-            assert_eq!(listener.take_spent(), Spent::default());
+            assert_eq!(listener.take_spent(), TokenUsage::default());
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use wavecrew_core::event::Spent;
+use wavecrew_core::event::TokenUsage;
 use wavecrew_core::sanitise::sanitise;
 
 use super::Cli;
@@ -275,7 +275,7 @@ fn is_command(name: &str) -> bool {
 }
 
 /// `2000 in (400 cached), 100 out, $0.0101`
-fn usage(spent: &Spent) -> String {
+fn usage(spent: &TokenUsage) -> String {
     let cost = spent
         .cost
         .map_or_else(String::new, |cost| format!(", ${cost:.4}"));

@@ -1,6 +1,6 @@
 //! What a run may use: limits, prices, and whether one more worker fits. Pure: what was used comes in.
 
-use crate::event::Spent;
+use crate::event::TokenUsage;
 use crate::time::human;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ pub struct Expected {
 /// What a session used.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Totals {
-    pub spent: Spent,
+    pub spent: TokenUsage,
     /// Tokens that nobody knows the price of.
     pub unpriced: u64,
     /// Attempts that told what they used.
@@ -43,7 +43,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    pub fn add(&mut self, spent: &Spent) {
+    pub fn add(&mut self, spent: &TokenUsage) {
         self.spent += *spent;
         if spent.cost.is_none() {
             self.unpriced += spent.tokens();
@@ -72,7 +72,7 @@ pub struct Reached {
 
 /// Everything that a limit is compared with.
 #[derive(Clone, Copy, Debug)]
-pub struct Used {
+pub struct BudgetUse {
     pub totals: Totals,
     pub time: Duration,
     /// Workers that run and have not told yet.
@@ -98,7 +98,7 @@ impl Budget {
     }
 
     /// The limits that leave no room for one more worker beside those that run.
-    pub fn reached(&self, used: &Used) -> Vec<Reached> {
+    pub fn reached(&self, used: &BudgetUse) -> Vec<Reached> {
         let expected = used.totals.expected(used.default);
         let workers = used.unsettled + 1;
         let mut all = Vec::new();
@@ -142,7 +142,7 @@ impl Budget {
     }
 
     /// Why a task may use no more.
-    pub fn task_reached(&self, spent: &Spent) -> Option<String> {
+    pub fn task_reached(&self, spent: &TokenUsage) -> Option<String> {
         if let (Some(most), Some(cost)) = (self.task_cost, spent.cost)
             && cost >= most
         {
@@ -179,7 +179,7 @@ pub struct Price {
 }
 
 impl Price {
-    fn of(&self, spent: &Spent) -> f64 {
+    fn of(&self, spent: &TokenUsage) -> f64 {
         let part = |tokens: u64, price: f64| {
             #[expect(clippy::cast_precision_loss, reason = "tokens of a session fit by far")]
             let tokens = tokens as f64;
@@ -198,7 +198,7 @@ pub struct Prices(pub BTreeMap<String, Price>);
 impl Prices {
     /// What was used, with its cost: as told, else by the price of the model, else by that of the agent.
     #[must_use]
-    pub fn with_cost(&self, spent: Spent, model: Option<&str>, agent: &str) -> Spent {
+    pub fn with_cost(&self, spent: TokenUsage, model: Option<&str>, agent: &str) -> TokenUsage {
         // Agents that know no price say 0, which is not the same as free.
         if spent.cost.is_some_and(|cost| cost > 0.0) || spent.tokens() == 0 {
             return spent;
@@ -206,7 +206,7 @@ impl Prices {
         let price = model
             .and_then(|model| self.find(model))
             .or_else(|| self.0.get(agent));
-        Spent {
+        TokenUsage {
             cost: price.map(|price| price.of(&spent)),
             ..spent
         }
@@ -247,8 +247,8 @@ pub fn grouped(number: u64) -> String {
 mod tests {
     use super::*;
 
-    fn spent(input: u64, cached: u64, output: u64, cost: Option<f64>) -> Spent {
-        Spent {
+    fn spent(input: u64, cached: u64, output: u64, cost: Option<f64>) -> TokenUsage {
+        TokenUsage {
             input,
             cached,
             output,
@@ -256,11 +256,11 @@ mod tests {
         }
     }
 
-    fn used(cost: f64, tokens: u64, attempts: u32, unsettled: usize) -> Used {
+    fn used(cost: f64, tokens: u64, attempts: u32, unsettled: usize) -> BudgetUse {
         let mut totals = Totals::default();
         totals.add(&spent(tokens, 0, 0, Some(cost)));
         totals.attempts = attempts;
-        Used {
+        BudgetUse {
             totals,
             time: Duration::from_secs(100),
             unsettled,
@@ -271,7 +271,7 @@ mod tests {
         }
     }
 
-    fn said(budget: Budget, used: &Used) -> String {
+    fn said(budget: Budget, used: &BudgetUse) -> String {
         let reached = budget.reached(used);
         let lines: Vec<String> = reached
             .iter()

@@ -80,7 +80,7 @@ impl Shortage {
 
 /// What a worker of the pool met with.
 #[derive(Clone, PartialEq, Debug)]
-pub enum News {
+pub enum PoolEvent {
     Refused(Refusal),
     /// Everything went well for a worker that was started then.
     Served {
@@ -109,12 +109,12 @@ impl Pool {
         now >= self.until && self.window.is_none_or(|window| running < slots(window))
     }
 
-    pub fn hear(&mut self, news: &News) {
+    pub fn hear(&mut self, news: &PoolEvent) {
         match news {
-            News::Refused(refusal) => self.refused(refusal),
+            PoolEvent::Refused(refusal) => self.refused(refusal),
             // One from before the latest refusal says nothing about the time after it.
-            News::Served { began } if *began <= self.refused_at => {}
-            News::Served { .. } => {
+            PoolEvent::Served { began } if *began <= self.refused_at => {}
+            PoolEvent::Served { .. } => {
                 self.strikes = 0;
                 let grown = self.window.map(|window| window + ONE * ONE / window.max(ONE));
                 self.window = grown.filter(|window| *window < WIDE);
@@ -177,8 +177,8 @@ fn part(whole: Duration, roll: u64) -> Duration {
 mod tests {
     use super::*;
 
-    fn refusal(at: u64, began: u64, told: Option<u64>, running: usize, roll: u64) -> News {
-        News::Refused(Refusal {
+    fn refusal(at: u64, began: u64, told: Option<u64>, running: usize, roll: u64) -> PoolEvent {
+        PoolEvent::Refused(Refusal {
             at: Timestamp(at * 1000),
             began: Timestamp(began * 1000),
             reason: Shortage::RateLimited,
@@ -188,8 +188,8 @@ mod tests {
         })
     }
 
-    fn served(began: u64) -> News {
-        News::Served {
+    fn served(began: u64) -> PoolEvent {
+        PoolEvent::Served {
             began: Timestamp(began * 1000),
         }
     }
@@ -216,11 +216,11 @@ mod tests {
     #[test]
     fn an_account_that_is_used_up_is_asked_less_often() {
         let mut pool = Pool::default();
-        let News::Refused(mut refusal) = refusal(0, 0, None, 1, 1000) else {
+        let PoolEvent::Refused(mut refusal) = refusal(0, 0, None, 1, 1000) else {
             unreachable!("made so");
         };
         refusal.reason = Shortage::Quota;
-        pool.hear(&News::Refused(refusal));
+        pool.hear(&PoolEvent::Refused(refusal));
         assert_eq!(pool.until, Timestamp(60_000));
     }
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
-use wavecrew_core::engine::{About, Answer, Question};
+use wavecrew_core::engine::{Answer, Question, QuestionKind};
 use wavecrew_session::{SessionDir, StoreError, atomic};
 
 const POLL: Duration = Duration::from_millis(100);
@@ -46,8 +46,11 @@ fn asked(question: &Question) -> Asked {
     let choices = question.about.choices();
     let words = || choices.iter().map(|choice| choice.word.to_owned()).collect();
     let (options, open) = match &question.about {
-        About::Advice { options } => (options.clone(), true),
-        About::FailedWave | About::Permission | About::Judgement { .. } | About::Approval => (words(), false),
+        QuestionKind::Advice { options } => (options.clone(), true),
+        QuestionKind::FailedWave
+        | QuestionKind::Permission
+        | QuestionKind::PolicyDecision { .. }
+        | QuestionKind::Approval => (words(), false),
     };
     Asked {
         id: question.id,
@@ -57,8 +60,8 @@ fn asked(question: &Question) -> Asked {
     }
 }
 
-fn meant(about: &About, word: &str) -> Answer {
-    let in_words = matches!(about, About::Advice { .. }) && !word.trim().is_empty();
+fn meant(about: &QuestionKind, word: &str) -> Answer {
+    let in_words = matches!(about, QuestionKind::Advice { .. }) && !word.trim().is_empty();
     let chosen = about.choices().into_iter().find(|choice| choice.word == word);
     match chosen {
         Some(choice) => choice.answer,
@@ -138,7 +141,7 @@ mod tests {
         let dir = SessionDir::create(root.path(), "run-x-20260308", &[]).unwrap();
         let question = Question {
             id: 7,
-            about: wavecrew_core::engine::About::FailedWave,
+            about: wavecrew_core::engine::QuestionKind::FailedWave,
             text: "All failed. Again?".into(),
             within: Duration::from_mins(1),
         };
@@ -173,7 +176,7 @@ mod tests {
     fn a_question_that_is_too_old_is_not_put() {
         let root = tempfile::tempdir().unwrap();
         let dir = SessionDir::create(root.path(), "run-x-20260308", &[]).unwrap();
-        let about = About::Advice { options: Vec::new() };
+        let about = QuestionKind::Advice { options: Vec::new() };
         let question = Question {
             id: 7,
             about,
@@ -186,14 +189,14 @@ mod tests {
 
     #[test]
     fn words_mean_what_the_question_is_about() {
-        let advice = About::Advice {
+        let advice = QuestionKind::Advice {
             options: vec!["this".into()],
         };
         for (about, word, answer) in [
-            (&About::FailedWave, "retry", Answer::Retry),
-            (&About::FailedWave, "abort", Answer::Abort),
-            (&About::Permission, "allow", Answer::Allow),
-            (&About::Permission, "retry", Answer::Deny),
+            (&QuestionKind::FailedWave, "retry", Answer::Retry),
+            (&QuestionKind::FailedWave, "abort", Answer::Abort),
+            (&QuestionKind::Permission, "allow", Answer::Allow),
+            (&QuestionKind::Permission, "retry", Answer::Deny),
             (&advice, "allow", Answer::Words("allow".into())),
             (&advice, " ", Answer::Deny),
         ] {

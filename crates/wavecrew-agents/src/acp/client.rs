@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use serde_json::{Value, json};
-use wavecrew_core::engine::{Permission, Reply, Wish};
+use wavecrew_core::engine::{Permission, Reply, WorkerRequest};
 
 use super::super::dialogue::{Dialogue, Heard};
 use super::super::launch::{Conversation, McpServer, Request};
@@ -37,7 +37,7 @@ pub(super) struct Client {
     /// What the agent asked and was not told yet: our name for it, the id of its request, and the request.
     asked: Vec<(String, Value, Value)>,
     /// What nobody was told yet of that.
-    questions: Vec<(String, Wish)>,
+    questions: Vec<(String, WorkerRequest)>,
     /// The name of our own server of tools.
     tools: Option<String>,
 }
@@ -263,7 +263,8 @@ impl Client {
             Permission::Denied => {
                 self.asked.push((id.to_string(), id.clone(), params.clone()));
                 let tool = wish(call);
-                self.questions.push((id.to_string(), Wish::Leave(tool.clone())));
+                self.questions
+                    .push((id.to_string(), WorkerRequest::Permission(tool.clone())));
                 self.state.push(AgentEvent::Question {
                     id: id.to_string(),
                     tool,

@@ -1,7 +1,7 @@
 //! Gathers what was found and turns it into a verdict.
 
-use crate::engine::Verdict;
-use crate::event::Checked;
+use crate::engine::CheckOutcome;
+use crate::event::Verdict;
 use std::fmt::Write as _;
 
 /// A worker reads a list of this length; more is counted.
@@ -42,19 +42,19 @@ impl Findings {
         self.checked > 0 && self.nothing_missing()
     }
 
-    pub fn verdict(self) -> Verdict {
+    pub fn verdict(self) -> CheckOutcome {
         if !self.outside.is_empty() {
-            return Verdict::Contradicted(list(&self.outside));
+            return CheckOutcome::Contradicted(list(&self.outside));
         }
         if !self.missing.is_empty() {
-            return Verdict::Mend(list(&self.missing));
+            return CheckOutcome::Mend(list(&self.missing));
         }
         let checked = if self.checked > 0 {
-            Checked::Verified
+            Verdict::Verified
         } else {
-            Checked::Unverified
+            Verdict::Unverified
         };
-        Verdict::Holds {
+        CheckOutcome::Holds {
             checked,
             measured: vec![],
         }
@@ -101,10 +101,10 @@ mod tests {
             }
         };
         let said = |findings: Findings| match findings.verdict() {
-            Verdict::Holds { checked, measured } => format!("{} {}", checked.as_str(), measured.len()),
-            Verdict::Examined(examined) => format!("{examined:?}"),
-            Verdict::Mend(text) => format!("mend: {text}"),
-            Verdict::Contradicted(text) => format!("no: {text}"),
+            CheckOutcome::Holds { checked, measured } => format!("{} {}", checked.as_str(), measured.len()),
+            CheckOutcome::CheckFindings(examined) => format!("{examined:?}"),
+            CheckOutcome::Mend(text) => format!("mend: {text}"),
+            CheckOutcome::Contradicted(text) => format!("no: {text}"),
         };
         for (findings, good, expected) in [
             (findings(0, &[], &[]), false, "unverified 0"),

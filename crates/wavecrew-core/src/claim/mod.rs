@@ -10,7 +10,7 @@ mod specification;
 
 pub use content::content_problems;
 pub use finding::{Findings, shown};
-pub use path::{Leaves, Pattern};
+pub use path::{PathEscape, Pattern};
 pub use review::{Review, ReviewFinding, read_review};
 pub use specification::{PlannedTask, Trace};
 
@@ -20,12 +20,12 @@ use crate::team::{ColumnType, Content, Owed, Team};
 
 /// One path that a row owes, its columns filled in.
 #[derive(Debug)]
-pub struct Debt<'a> {
+pub struct OwedPath<'a> {
     pub owed: &'a Owed,
     pub pattern: Pattern,
 }
 
-impl Debt<'_> {
+impl OwedPath<'_> {
     /// Whether a file, named from the session folder, is one of those owed.
     pub fn is_paid_by(&self, path: &str) -> bool {
         self.pattern.matches(path) && !(self.wants_tests() && content::is_support_file(path))
@@ -62,16 +62,16 @@ impl Debt<'_> {
 
 /// Everything a row owes, by who has to write it.
 #[derive(Debug, Default)]
-pub struct Debts<'a> {
-    pub of_worker: Vec<Debt<'a>>,
-    pub of_engine: Vec<Debt<'a>>,
+pub struct OwedPaths<'a> {
+    pub of_worker: Vec<OwedPath<'a>>,
+    pub of_engine: Vec<OwedPath<'a>>,
     /// Paths that a value of the row leads out of the session folder: nobody may write there.
-    pub leaving: Vec<Leaves>,
+    pub leaving: Vec<PathEscape>,
 }
 
 /// What a row owes. A list in a path means one path for each of its ids.
-pub fn debts<'a>(team: &'a Team, plan: &'a Plan, task: TaskIx) -> Debts<'a> {
-    let mut debts = Debts::default();
+pub fn debts<'a>(team: &'a Team, plan: &'a Plan, task: TaskIx) -> OwedPaths<'a> {
+    let mut debts = OwedPaths::default();
     let Some(role) = team.role(plan.role(task)) else {
         return debts;
     };
@@ -96,8 +96,8 @@ pub fn debts<'a>(team: &'a Team, plan: &'a Plan, task: TaskIx) -> Debts<'a> {
     for owed in role.owes_for(|name| plan.cell(task, name)) {
         for pattern in path::fill_all(&owed.path, cell) {
             match pattern {
-                Ok(pattern) if owed.by_engine => debts.of_engine.push(Debt { owed, pattern }),
-                Ok(pattern) => debts.of_worker.push(Debt { owed, pattern }),
+                Ok(pattern) if owed.by_engine => debts.of_engine.push(OwedPath { owed, pattern }),
+                Ok(pattern) => debts.of_worker.push(OwedPath { owed, pattern }),
                 Err(leaves) => debts.leaving.push(leaves),
             }
         }

@@ -17,7 +17,7 @@ pub(super) enum Cell<'a> {
 
 /// A path that would leave its folder.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Leaves(pub String);
+pub struct PathEscape(pub String);
 
 /// A path relative to a folder; `*` matches within a name, `**` any number of folders. Names that start with a
 /// dot are matched only where the pattern has the dot.
@@ -36,10 +36,10 @@ enum Part {
 }
 
 impl Pattern {
-    fn new(marked: &str) -> Result<Self, Leaves> {
+    fn new(marked: &str) -> Result<Self, PathEscape> {
         let text = marked.replace(ANY, "*");
         if !stays_inside(&text) {
-            return Err(Leaves(text));
+            return Err(PathEscape(text));
         }
         let folders = [ANY, ANY].iter().collect::<String>();
         let part = |part: &str| {
@@ -56,7 +56,7 @@ impl Pattern {
     }
 
     /// A pattern without columns in it.
-    pub fn parse(text: &str) -> Result<Self, Leaves> {
+    pub fn parse(text: &str) -> Result<Self, PathEscape> {
         Self::new(&text.replace('*', "\0"))
     }
 
@@ -163,7 +163,7 @@ pub(super) fn list(text: &str) -> impl Iterator<Item = &str> {
 pub(super) fn fill_all<'a>(
     template: &str,
     cell: impl Fn(&str) -> Option<Cell<'a>>,
-) -> Vec<Result<Pattern, Leaves>> {
+) -> Vec<Result<Pattern, PathEscape>> {
     let template = template.replace('*', "\0");
     let mut rows: Vec<Vec<(String, &str)>> = vec![vec![]];
     for name in placeholders(&template) {
@@ -316,9 +316,9 @@ mod tests {
             _ => None,
         };
         let filled = |template: &str| -> Vec<String> {
-            let show = |pattern: Result<Pattern, Leaves>| match pattern {
+            let show = |pattern: Result<Pattern, PathEscape>| match pattern {
                 Ok(pattern) => pattern.as_str().to_owned(),
-                Err(Leaves(path)) => format!("leaves: {path}"),
+                Err(PathEscape(path)) => format!("leaves: {path}"),
             };
             fill_all(template, cell).into_iter().map(show).collect()
         };

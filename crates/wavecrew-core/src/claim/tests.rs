@@ -39,7 +39,7 @@ fn debts_of_rows() {
         let team = Team::builtin(team).expect("built in");
         let plan = plan(&team, csv);
         let debts = debts(&team, &plan, TaskIx(0));
-        let paths = |debts: &[Debt<'_>]| -> Vec<String> {
+        let paths = |debts: &[OwedPath<'_>]| -> Vec<String> {
             debts
                 .iter()
                 .map(|debt| debt.pattern.as_str().to_owned())
@@ -59,7 +59,7 @@ fn a_value_that_leads_out_of_the_session() {
     let debts = debts(&team, &plan, TaskIx(0));
     assert_eq!(
         debts.leaving,
-        [Leaves("artifacts/solutions/../../x.json".to_owned())]
+        [PathEscape("artifacts/solutions/../../x.json".to_owned())]
     );
     assert!(debts.of_worker.is_empty());
 }

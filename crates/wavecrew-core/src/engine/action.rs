@@ -2,9 +2,9 @@
 //! journal.
 
 use super::input::{Answer, WorkerId};
-use crate::event::{Ending, Event, Rework, Spent, Tree};
+use crate::event::{Ending, Event, Rework, TokenUsage, Tree};
 use crate::id::{ExecMode, TaskIx};
-use crate::pool::News;
+use crate::pool::PoolEvent;
 use crate::team::Workspace;
 use std::time::Duration;
 
@@ -77,7 +77,7 @@ pub enum Action {
     /// Let other runs on this machine know how the pool fared.
     Share {
         pool: String,
-        news: News,
+        news: PoolEvent,
     },
     /// Answer a question of a worker.
     Reply {
@@ -120,7 +120,7 @@ pub struct Assignment {
 pub struct Resume {
     pub conversation: String,
     /// What is on record of it: agents count on from there.
-    pub spent: Spent,
+    pub spent: TokenUsage,
 }
 
 /// Whether an agent may do what it asked for.
@@ -141,20 +141,20 @@ pub enum Reply {
 pub struct Question {
     pub id: u32,
     pub text: String,
-    pub about: About,
+    pub about: QuestionKind,
     /// After this an answer comes too late.
     pub within: Duration,
 }
 
 /// What a question is about, and with it what can be answered.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum About {
+pub enum QuestionKind {
     /// All tasks of a wave failed: retry or abort.
     FailedWave,
     /// A worker wants to do more than its role may: allow or deny.
     Permission,
     /// A checkpoint or a gate holds the run up: go on, have the work revised where that is still possible, or abort.
-    Judgement { may_revise: bool },
+    PolicyDecision { may_revise: bool },
     /// A person has to approve before the run goes on: approve or abort.
     Approval,
     /// A worker wants to know something: one of these if there are any, or other words.
@@ -171,7 +171,7 @@ pub struct Choice {
     pub answer: Answer,
 }
 
-impl About {
+impl QuestionKind {
     /// What may be answered, the cautious answer last. Advice is given in other words, too.
     pub fn choices(&self) -> Vec<Choice> {
         let choice = |word, label, answer| Choice { word, label, answer };
@@ -183,14 +183,14 @@ impl About {
                 choice("allow", "Allow it this time", Answer::Allow),
                 choice("deny", "Deny it", Answer::Deny),
             ],
-            Self::Judgement { may_revise: true } => {
+            Self::PolicyDecision { may_revise: true } => {
                 vec![
                     go_on,
                     choice("revise", "Have the work revised", Answer::Revise),
                     stop,
                 ]
             }
-            Self::Judgement { may_revise: false } => vec![go_on, stop],
+            Self::PolicyDecision { may_revise: false } => vec![go_on, stop],
             Self::Approval => vec![choice("approve", "Approve", Answer::GoOn), stop],
             Self::Advice { .. } => Vec::new(),
         }
@@ -199,7 +199,7 @@ impl About {
     /// What counts when nobody answers.
     pub fn unanswered(&self) -> Answer {
         match self {
-            Self::FailedWave | Self::Judgement { .. } | Self::Approval => Answer::Abort,
+            Self::FailedWave | Self::PolicyDecision { .. } | Self::Approval => Answer::Abort,
             Self::Permission | Self::Advice { .. } => Answer::Deny,
         }
     }

@@ -6,7 +6,7 @@ use super::input::WorkerId;
 use super::{Engine, Mode};
 use crate::event::{Event, StopReason};
 use crate::id::TaskIx;
-use crate::pool::{News, Pool, Refusal, Shortage};
+use crate::pool::{Pool, PoolEvent, Refusal, Shortage};
 use crate::time::{Timestamp, human};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -68,7 +68,7 @@ impl Engine {
         };
         let (pool, began) = (attempt.pool.clone(), attempt.started);
         let news = match (Shortage::of(stop), self.gates.get(&pool)) {
-            (Some(reason), gate) => News::Refused(Refusal {
+            (Some(reason), gate) => PoolEvent::Refused(Refusal {
                 at: self.now,
                 began,
                 reason,
@@ -76,13 +76,13 @@ impl Engine {
                 running: self.running_in(&pool) + gate.map_or(0, |gate| gate.others) + 1,
                 roll: self.roll(),
             }),
-            (None, Some(_)) if stop == StopReason::Ok => News::Served { began },
+            (None, Some(_)) if stop == StopReason::Ok => PoolEvent::Served { began },
             (None, _) => return,
         };
         let gate = self.gates.entry(pool.clone()).or_default();
         gate.refused_since = match &news {
-            News::Refused(refusal) => gate.refused_since.or(Some(refusal.at)),
-            News::Served { .. } => None,
+            PoolEvent::Refused(refusal) => gate.refused_since.or(Some(refusal.at)),
+            PoolEvent::Served { .. } => None,
         };
         let before = gate.pool;
         gate.pool.hear(&news);

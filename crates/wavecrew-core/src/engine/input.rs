@@ -1,6 +1,6 @@
 //! What the engine is told. Everything that happens outside reaches it as one of these.
 
-use crate::event::{Checked, ProcessId, Spent, StopReason, Tree};
+use crate::event::{ProcessId, StopReason, TokenUsage, Tree, Verdict};
 use crate::plan::Plan;
 use crate::pool::Pool;
 use crate::sheet::Patch;
@@ -21,7 +21,7 @@ pub enum Input {
     Spawned {
         worker: WorkerId,
         process: ProcessId,
-        voice: Voice,
+        voice: OutputMode,
     },
     SpawnFailed {
         worker: WorkerId,
@@ -47,12 +47,12 @@ pub enum Input {
     Asks {
         worker: WorkerId,
         key: String,
-        wish: Wish,
+        wish: WorkerRequest,
     },
     /// What the turn under way has used so far.
     Using {
         worker: WorkerId,
-        spent: Spent,
+        spent: TokenUsage,
         model: Option<String>,
     },
     /// The worker has a working copy of its own.
@@ -63,7 +63,7 @@ pub enum Input {
     /// What became of the work in a task's tree.
     Landed {
         task: String,
-        landing: Landing,
+        landing: MergeOutcome,
     },
     /// The worker's turn is over.
     TurnEnded {
@@ -78,7 +78,7 @@ pub enum Input {
     /// The claim of a worker was compared with the facts.
     ClaimChecked {
         worker: WorkerId,
-        verdict: Verdict,
+        verdict: CheckOutcome,
     },
     /// The rows that the result of a task asked for, if there are any: the plan is the sealed result of the patch.
     Expanded {
@@ -116,22 +116,22 @@ pub enum Input {
     Resume,
 }
 
-/// What a worker waits for.
+/// What a worker asks for and waits for.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Wish {
-    /// To be let do what the access of its role does not cover.
-    Leave(String),
-    /// To be told something; `options` are the answers that it can think of.
-    Advice { question: String, options: Vec<String> },
+pub enum WorkerRequest {
+    /// Permission for something that the access of its role does not cover.
+    Permission(String),
+    /// An answer; `options` are the ones it suggests.
+    Question { question: String, options: Vec<String> },
 }
 
-/// What the silence of a worker that has just been started means.
+/// Whether a worker prints while it works.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Voice {
-    /// It tells of what it does from the start: one that says nothing hangs.
-    Telling,
-    /// It may work without a word.
-    Quiet,
+pub enum OutputMode {
+    /// Prints events from the start: one that prints nothing hangs.
+    Streaming,
+    /// May print nothing until it ends.
+    Silent,
 }
 
 #[derive(Clone, Debug)]
@@ -158,7 +158,7 @@ pub struct TurnEnd {
     /// The last words of the worker, for the error text.
     pub last_words: String,
     /// What the turn used.
-    pub spent: Spent,
+    pub spent: TokenUsage,
     /// By which model, if that was told.
     pub model: Option<String>,
     /// When the service wants to be asked again.
@@ -174,14 +174,14 @@ pub enum Exit {
 }
 
 #[derive(Clone, Debug)]
-pub enum Verdict {
+pub enum CheckOutcome {
     /// The facts agree; measured values replace claimed ones.
     Holds {
-        checked: Checked,
+        checked: Verdict,
         measured: Vec<(String, String)>,
     },
     /// It was examined by a program of our own.
-    Examined(Examined),
+    CheckFindings(CheckFindings),
     /// The facts disagree; the worker may mend it in the same conversation.
     Mend(String),
     /// The facts disagree and asking again is no use.
@@ -190,7 +190,7 @@ pub enum Verdict {
 
 /// What became of work that was to be merged.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Landing {
+pub enum MergeOutcome {
     /// It is merged; the end of all that is.
     Merged {
         commit: String,
@@ -202,8 +202,8 @@ pub enum Landing {
 
 /// What an examination found out.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Examined {
-    pub checked: Checked,
+pub struct CheckFindings {
+    pub checked: Verdict,
     /// Values of output columns, which replace claimed ones.
     pub measured: Vec<(String, String)>,
     /// What else those who judge the result want to know.

@@ -1,7 +1,7 @@
 //! Work that was done in trees of its own: when it is merged, and what that means for its tasks.
 
 use super::action::Action;
-use super::input::{Landing, WorkerId};
+use super::input::{MergeOutcome, WorkerId};
 use super::{Engine, Isolation};
 use crate::event::{Event, Tree};
 use crate::id::{ExecMode, TaskIx};
@@ -43,17 +43,17 @@ impl Engine {
         true
     }
 
-    pub(super) fn landed(&mut self, task: String, landing: Landing) {
+    pub(super) fn landed(&mut self, task: String, landing: MergeOutcome) {
         if !self.landing.remove(&task) {
             return;
         }
         match landing {
-            Landing::Merged { commit } => self.record(Event::TreeMerged {
+            MergeOutcome::Merged { commit } => self.record(Event::TreeMerged {
                 task,
                 commit: Some(commit),
             }),
-            Landing::Nothing => self.record(Event::TreeMerged { task, commit: None }),
-            Landing::Refused(error) => {
+            MergeOutcome::Nothing => self.record(Event::TreeMerged { task, commit: None }),
+            MergeOutcome::Refused(error) => {
                 let ix = self.ledger.plan().find(&task);
                 let at = self.now;
                 self.record(Event::TreeRefused { at, task, error });

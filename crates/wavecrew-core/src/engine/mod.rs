@@ -19,15 +19,15 @@ mod spending;
 mod wave;
 mod worker_questions;
 
-pub use action::{About, Action, Assignment, Choice, Notice, Permission, Question, Reply, Resume};
+pub use action::{Action, Assignment, Choice, Notice, Permission, Question, QuestionKind, Reply, Resume};
 pub use fingerprint::{Fingerprinter, is_engine_column};
 pub use input::{
-    Answer, Examined, Exit, Input, Landing, RecoveredReport, SpawnError, StopKind, TurnEnd, Verdict, Voice,
-    Wish, WorkerId,
+    Answer, CheckFindings, CheckOutcome, Exit, Input, MergeOutcome, OutputMode, RecoveredReport, SpawnError,
+    StopKind, TurnEnd, WorkerId, WorkerRequest,
 };
-pub use ledger::{Counts, Ledger, Progress, Talk, TaskState, TaskTree, TreeState};
+pub use ledger::{Counts, Ledger, Progress, Talk, TaskState, TaskWorktree, WorktreeState};
 pub use report::{MAX_REPORT_BYTES, Report, ReportReader, final_object};
-pub use resume::{Stale, Standing};
+pub use resume::{ResumeBasis, Stale};
 pub use worker_questions::UNATTENDED;
 
 use crate::budget::{Budget, Expected, Prices};
@@ -44,7 +44,7 @@ use wave::Schedule;
 pub struct Options {
     pub concurrency: usize,
     /// How questions are answered when nobody is asked.
-    pub asking: Asking,
+    pub asking: AskMode,
     pub agents: AgentChoice,
     /// Attempts at a task whose worker broke down (crashed, timed out, was idle).
     pub max_attempts: u32,
@@ -92,7 +92,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             concurrency: 3,
-            asking: Asking::Defaults,
+            asking: AskMode::Defaults,
             agents: AgentChoice::default(),
             max_attempts: 1,
             backoff: Duration::from_secs(2),
@@ -115,7 +115,7 @@ impl Default for Options {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Asking {
+pub enum AskMode {
     Person,
     Defaults,
 }
@@ -149,7 +149,7 @@ enum Mode {
     /// What runs is being ended.
     Stopping(StopKind),
     /// Waits for an answer.
-    Asking {
+    AskMode {
         question: u32,
         since: Timestamp,
     },

@@ -5,14 +5,14 @@ use super::fingerprint::Fingerprinter;
 use super::input::RecoveredReport;
 use super::ledger::{Ledger, Progress};
 use super::{AgentChoice, Engine, Mode};
-use crate::event::{Checked, Event, Status, StopReason, TaskResult};
+use crate::event::{Event, Status, StopReason, TaskResult, Verdict};
 use crate::id::{ExecMode, TaskIx};
 use crate::plan::Plan;
 use crate::sheet::Patch;
 use std::collections::BTreeMap;
 
 /// What a session stands on now, to be compared with what its results were made from.
-pub struct Standing<'a> {
+pub struct ResumeBasis<'a> {
     pub agents: &'a AgentChoice,
     /// Why results made on the old base commit no longer stand, if they do not.
     pub base: Option<String>,
@@ -27,7 +27,7 @@ pub struct Stale {
 
 impl Ledger {
     /// Results that must be made again, with what depends on them, in plan order.
-    pub fn stale(&self, standing: &Standing<'_>) -> Vec<Stale> {
+    pub fn stale(&self, standing: &ResumeBasis<'_>) -> Vec<Stale> {
         let plan = self.plan();
         let prints = Fingerprinter::new(plan, &self.team);
         let mut found = BTreeMap::new();
@@ -48,7 +48,7 @@ impl Ledger {
         found.into_iter().map(|(task, why)| Stale { task, why }).collect()
     }
 
-    fn why_stale(&self, prints: &Fingerprinter, standing: &Standing<'_>, task: TaskIx) -> Option<String> {
+    fn why_stale(&self, prints: &Fingerprinter, standing: &ResumeBasis<'_>, task: TaskIx) -> Option<String> {
         let (plan, state) = (self.plan(), self.task(task));
         let (made_from, agent) = state.made_from.as_ref()?;
         if state.progress != Progress::Done {
@@ -120,7 +120,7 @@ impl Engine {
                     outputs: report.outputs,
                     error: report.error,
                     facts: report.facts,
-                    checked: Checked::Unverified,
+                    checked: Verdict::Unverified,
                 };
                 self.record(Event::Finished {
                     at: self.now,

@@ -5,8 +5,8 @@ use super::Engine;
 use super::action::{Action, Notice};
 use super::attempt::failed;
 use super::input::{TurnEnd, WorkerId};
-use crate::budget::{Budget, Reached, Used};
-use crate::event::{Event, Spent, StopReason};
+use crate::budget::{Budget, BudgetUse, Reached};
+use crate::event::{Event, StopReason, TokenUsage};
 use crate::id::{ExecMode, TaskIx};
 
 impl Engine {
@@ -57,7 +57,7 @@ impl Engine {
         if self.options.budget.is_empty() {
             return None;
         }
-        let reached = self.options.budget.reached(&Used {
+        let reached = self.options.budget.reached(&BudgetUse {
             totals: self.ledger.totals,
             time: self.ledger.time_used(self.now),
             unsettled: self
@@ -83,7 +83,12 @@ impl Engine {
     }
 
     /// The same with what is used right now.
-    pub(super) fn task_would_reach(&self, task: TaskIx, more: Spent, model: Option<&str>) -> Option<String> {
+    pub(super) fn task_would_reach(
+        &self,
+        task: TaskIx,
+        more: TokenUsage,
+        model: Option<&str>,
+    ) -> Option<String> {
         let agent = self.ledger.agent_of(task, &self.options.agents);
         let mut spent = self.ledger.task(task).spent;
         spent += self.options.prices.with_cost(more, model, agent);

@@ -1,10 +1,10 @@
 //! Picks what runs: waves in order, within a wave the tasks before, in and after it, within the concurrency limit.
 
-use super::action::{About, Action, Notice, Question};
+use super::action::{Action, Notice, Question, QuestionKind};
 use super::input::{Answer, StopKind};
 use super::judge::Course;
 use super::ledger::Progress;
-use super::{Asking, Engine, Mode};
+use super::{AskMode, Engine, Mode};
 use crate::budget::Reached;
 use crate::event::{Ending, Event, Status};
 use crate::id::{ExecMode, TaskIx};
@@ -48,7 +48,7 @@ impl Engine {
     pub(super) fn advance(&mut self) {
         loop {
             match self.mode {
-                Mode::Idle | Mode::Over | Mode::Asking { .. } | Mode::Expanding | Mode::Paused => return,
+                Mode::Idle | Mode::Over | Mode::AskMode { .. } | Mode::Expanding | Mode::Paused => return,
                 Mode::Draining | Mode::Stopping(_) => {
                     if self.live.is_empty() && self.landing.is_empty() {
                         let cancelled = self.mode == Mode::Stopping(StopKind::Cancel);
@@ -240,18 +240,18 @@ impl Engine {
         let revision = |&task: &TaskIx| self.ledger.task(task).rework.is_some();
         let revised = self.ledger.plan().wave_tasks(wave).iter().any(revision);
         let all_failed = !revised && counts.failed > 0 && counts.failed + counts.skipped == counts.total();
-        if all_failed && self.options.asking == Asking::Person {
+        if all_failed && self.options.asking == AskMode::Person {
             let question = self.ledger.questions;
             let text = format!("All tasks of wave {wave} failed. Try them again, or stop here?");
             self.record(Event::Asked {
                 question,
                 text: text.clone(),
             });
-            self.mode = Mode::Asking {
+            self.mode = Mode::AskMode {
                 question,
                 since: self.now,
             };
-            let about = About::FailedWave;
+            let about = QuestionKind::FailedWave;
             self.out.push(Action::Ask(Question {
                 id: question,
                 text,
@@ -286,7 +286,7 @@ impl Engine {
         let Some(answer) = self.worker_answered(question, answer) else {
             return;
         };
-        if !matches!(self.mode, Mode::Asking { question: asked, .. } if asked == question) {
+        if !matches!(self.mode, Mode::AskMode { question: asked, .. } if asked == question) {
             return;
         }
         self.mode = Mode::Running;
@@ -316,7 +316,7 @@ impl Engine {
 
     /// Nobody answered in time: the default it is.
     pub(super) fn look_at_question(&mut self) {
-        if let Mode::Asking { question, since } = self.mode
+        if let Mode::AskMode { question, since } = self.mode
             && self.now.since(since) >= self.ledger.team.limits.person
         {
             self.answered(question, Answer::Abort);
@@ -325,7 +325,7 @@ impl Engine {
 
     pub(super) fn drain(&mut self) {
         match self.mode {
-            Mode::Running | Mode::Paused | Mode::Asking { .. } | Mode::Expanding => {
+            Mode::Running | Mode::Paused | Mode::AskMode { .. } | Mode::Expanding => {
                 self.mode = Mode::Draining;
             }
             Mode::Idle | Mode::Draining | Mode::Stopping(_) | Mode::Over => {}
@@ -335,7 +335,7 @@ impl Engine {
     pub(super) fn stop(&mut self, kind: StopKind) {
         match self.mode {
             Mode::Idle | Mode::Over | Mode::Stopping(_) => {}
-            Mode::Running | Mode::Paused | Mode::Asking { .. } | Mode::Expanding | Mode::Draining => {
+            Mode::Running | Mode::Paused | Mode::AskMode { .. } | Mode::Expanding | Mode::Draining => {
                 self.mode = Mode::Stopping(kind);
                 self.end_all();
             }

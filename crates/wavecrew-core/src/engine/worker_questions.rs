@@ -2,9 +2,9 @@
 //! wants to know something. A person may answer; without one, or without an answer in time, leave is denied, and whoever
 //! wanted to know something is told to decide.
 
-use super::action::{About, Action, Permission, Question, Reply};
-use super::input::{Answer, Wish, WorkerId};
-use super::{Asking, Engine};
+use super::action::{Action, Permission, Question, QuestionKind, Reply};
+use super::input::{Answer, WorkerId, WorkerRequest};
+use super::{AskMode, Engine};
 use crate::event::Event;
 use crate::time::{Timestamp, human};
 use std::time::Duration;
@@ -62,7 +62,7 @@ impl Subject {
 }
 
 impl Engine {
-    pub(super) fn asks(&mut self, worker: WorkerId, key: String, wish: Wish) {
+    pub(super) fn asks(&mut self, worker: WorkerId, key: String, wish: WorkerRequest) {
         let now = self.now;
         let Some(attempt) = self.live.get_mut(&worker) else {
             return;
@@ -72,18 +72,18 @@ impl Engine {
         let task = self.ledger.plan().id(attempt.task);
         let clock = human(PATIENCE);
         let (subject, text, about) = match wish {
-            Wish::Leave(what) => (
+            WorkerRequest::Permission(what) => (
                 Subject::Leave,
                 format!("{task} wants to: {what} (denied unless allowed within {clock})"),
-                About::Permission,
+                QuestionKind::Permission,
             ),
-            Wish::Advice { question, options } => (
+            WorkerRequest::Question { question, options } => (
                 Subject::Advice,
                 format!("{task} asks: {question} (decides itself unless told within {clock})"),
-                About::Advice { options },
+                QuestionKind::Advice { options },
             ),
         };
-        if self.options.asking == Asking::Defaults {
+        if self.options.asking == AskMode::Defaults {
             let reply = subject.without_answer();
             return self.out.push(Action::Reply { worker, key, reply });
         }

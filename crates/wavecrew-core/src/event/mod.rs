@@ -3,7 +3,7 @@
 
 mod result;
 
-pub use result::{Checked, Ending, Status, StopReason, TaskResult};
+pub use result::{Ending, Status, StopReason, TaskResult, Verdict};
 
 use crate::budget::Budget;
 use crate::pool::Pool;
@@ -55,7 +55,7 @@ pub enum Event {
         attempt: u32,
         turn: u32,
         #[serde(flatten)]
-        spent: Spent,
+        spent: TokenUsage,
     },
     /// A report was refused and the worker was asked again in the same conversation.
     SentBack {
@@ -126,7 +126,7 @@ pub enum Event {
     Judged {
         at: Timestamp,
         #[serde(flatten)]
-        judgement: Judgement,
+        judgement: PolicyDecision,
     },
     /// The task is to run again because of what a judgement said of its work.
     Reworked {
@@ -237,7 +237,7 @@ pub struct Tree {
 
 /// What a loop, a checkpoint or a gate decided about the result of a task.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Judgement {
+pub struct PolicyDecision {
     pub task: String,
     pub attempt: u32,
     /// Which policy it was, and of which line of work: rounds are counted by this.
@@ -313,7 +313,7 @@ pub struct Fingerprint {
 
 /// Tokens and money that a worker used, as far as its agent tells.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Spent {
+pub struct TokenUsage {
     /// With what came from the service's cache.
     pub input: u64,
     pub cached: u64,
@@ -323,7 +323,7 @@ pub struct Spent {
     pub cost: Option<f64>,
 }
 
-impl Spent {
+impl TokenUsage {
     pub fn is_nothing(&self) -> bool {
         (self.input, self.cached, self.output) == (0, 0, 0) && self.cost.is_none_or(|cost| cost <= 0.0)
     }
@@ -334,7 +334,7 @@ impl Spent {
     }
 }
 
-impl std::ops::AddAssign for Spent {
+impl std::ops::AddAssign for TokenUsage {
     fn add_assign(&mut self, other: Self) {
         self.input += other.input;
         self.cached += other.cached;

@@ -18,7 +18,7 @@ pub struct TaskResult {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub facts: Vec<(String, String)>,
     #[serde(default)]
-    pub checked: Checked,
+    pub checked: Verdict,
 }
 
 impl TaskResult {
@@ -61,7 +61,7 @@ impl Status {
 /// Whether a worker's claim was compared with the facts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Checked {
+pub enum Verdict {
     Verified,
     /// There was nothing to check with.
     #[default]
@@ -69,7 +69,7 @@ pub enum Checked {
     Contradicted,
 }
 
-impl Checked {
+impl Verdict {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Verified => "verified",

@@ -17,9 +17,11 @@ pub use column::{COMMON_COLUMNS, Column, ColumnCheck, ColumnKind, ColumnType, Ro
 pub use limits::{Limits, LimitsPatch};
 pub use parse::TeamProblem;
 pub use pipeline::{Expansion, Issue, Pipeline, PipelineTask, Rewire, Switch};
-pub use policy::{Checkpoint, Dimension, DimensionSource, GateKind, InnerLoop, LoopKind, OnLimit, Verdict};
+pub use policy::{
+    Checkpoint, CheckpointVerdict, Dimension, DimensionSource, GateKind, InnerLoop, LoopKind, OnLimit,
+};
 pub use role::{
-    Access, Bounds, Content, DEFAULT_COMMIT, Examination, JsonSchemaText, Owed, Position, ReviewRules, Role,
+    Access, Bounds, CheckKind, Content, DEFAULT_COMMIT, JsonSchemaText, Owed, Position, ReviewRules, Role,
     Severity, When, Workspace,
 };
 pub use schema::team_schema;

@@ -98,26 +98,26 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    pub fn verdict(&self, score: f64) -> Verdict {
+    pub fn verdict(&self, score: f64) -> CheckpointVerdict {
         if score >= self.pass {
-            Verdict::Pass
+            CheckpointVerdict::Pass
         } else if score >= self.warn {
-            Verdict::Warn
+            CheckpointVerdict::Warn
         } else {
-            Verdict::Block
+            CheckpointVerdict::Block
         }
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum CheckpointVerdict {
     Pass,
     Warn,
     Block,
 }
 
-impl Verdict {
+impl CheckpointVerdict {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",

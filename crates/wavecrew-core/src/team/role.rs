@@ -35,7 +35,7 @@ pub struct Role {
     pub owes: Vec<Owed>,
     /// How its claims are examined beyond what it owes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub examined: Option<Examination>,
+    pub examined: Option<CheckKind>,
     /// Message types it may send.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<String>,
@@ -116,7 +116,7 @@ pub enum Workspace {
 /// What the coordinator finds out itself before it believes a worker. Each is a program of its own that takes a while.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Examination {
+pub enum CheckKind {
     /// The tests that were written: they load, assert something, and weaken nothing.
     GeneratedTests,
     /// The tests are run and measured, also before a worker is started, who is not needed if all is well.
@@ -129,7 +129,7 @@ pub enum Examination {
     CodeTests,
 }
 
-impl Examination {
+impl CheckKind {
     pub const ALL: [Self; 5] = [
         Self::GeneratedTests,
         Self::TestRun,

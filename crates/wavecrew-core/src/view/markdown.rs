@@ -87,7 +87,7 @@ fn head(text: &mut String, ledger: &Ledger, meta: &SessionMeta<'_>, summary: &Su
         let _ = writeln!(text, "- Working time: {}", human(summary.elapsed));
     }
     if let Some(used) = usage_line(&ledger.totals) {
-        let _ = writeln!(text, "- Used: {used}");
+        let _ = writeln!(text, "- BudgetUse: {used}");
     }
     if !meta.request.is_empty() {
         let _ = writeln!(text, "- Request: {}", one_line(meta.request));
@@ -151,7 +151,7 @@ fn facts(state: &TaskState, mark: Mark) -> Vec<String> {
     match mark {
         Mark::Done => facts.push(state.result.checked.as_str().to_owned()),
         Mark::Fail => {
-            if state.result.checked == crate::event::Checked::Contradicted {
+            if state.result.checked == crate::event::Verdict::Contradicted {
                 facts.push(state.result.checked.as_str().to_owned());
             }
             facts.extend(state.stop.map(|stop| format!("stopped: {}", stop.as_str())));

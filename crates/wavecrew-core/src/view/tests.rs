@@ -1,5 +1,5 @@
 use super::*;
-use crate::event::{Checked, Ending, Event, Fingerprint, StopReason, TaskResult};
+use crate::event::{Ending, Event, Fingerprint, StopReason, TaskResult, Verdict};
 use crate::plan;
 use crate::sheet::{Origin, Sheet};
 use crate::team::Team;
@@ -44,7 +44,7 @@ fn finished(task: &str, second: u64, stop: StopReason, result: TaskResult) -> Ev
     }
 }
 
-fn completed(findings: &str, checked: Checked) -> TaskResult {
+fn completed(findings: &str, checked: Verdict) -> TaskResult {
     TaskResult {
         status: Status::Completed,
         findings: findings.to_owned(),
@@ -67,12 +67,12 @@ fn eventful() -> Ledger {
             "A",
             12,
             StopReason::Ok,
-            completed("Three modules,\n\u{1b}[31mone\u{1b}[0m broken", Checked::Verified),
+            completed("Three modules,\n\u{1b}[31mone\u{1b}[0m broken", Verdict::Verified),
         ),
         started("B", 2, 20),
         started("C", 1, 25),
         finished("B", 50, StopReason::Timeout, failed),
-        finished("C", 30, StopReason::Ok, completed("", Checked::Unverified)),
+        finished("C", 30, StopReason::Ok, completed("", Verdict::Unverified)),
         Event::Skipped {
             task: "D".to_owned(),
             error: "Dependency failed: B".to_owned(),
@@ -112,7 +112,7 @@ fn a_report_of_a_clean_run_asks_for_nothing() {
             task,
             2,
             StopReason::Ok,
-            completed("ok", Checked::Verified),
+            completed("ok", Verdict::Verified),
         ));
     }
     insta::assert_snapshot!(report_terminal(&ledger, &META));
@@ -140,7 +140,7 @@ fn attempts_before_the_last_one_count_as_work() {
     let mut ledger = ledger();
     for event in [
         started("A", 1, 0),
-        finished("A", 12, StopReason::Ok, completed("", Checked::Verified)),
+        finished("A", 12, StopReason::Ok, completed("", Verdict::Verified)),
         Event::Reset {
             task: "A".to_owned(),
             why: "sent back".to_owned(),
@@ -153,7 +153,7 @@ fn attempts_before_the_last_one_count_as_work() {
             attempt: 2,
         },
         started("A", 3, 1000),
-        finished("A", 1003, StopReason::Ok, completed("", Checked::Verified)),
+        finished("A", 1003, StopReason::Ok, completed("", Verdict::Verified)),
     ] {
         ledger.apply(&event);
     }
@@ -200,14 +200,14 @@ fn a_run_that_stopped_at_a_limit_says_how_to_go_on() {
             task: "A".to_owned(),
             attempt: 1,
             turn: 1,
-            spent: crate::event::Spent {
+            spent: crate::event::TokenUsage {
                 input: 12_000,
                 cached: 2000,
                 output: 345,
                 cost: Some(1.25),
             },
         },
-        finished("A", 12, StopReason::Ok, completed("ok", Checked::Verified)),
+        finished("A", 12, StopReason::Ok, completed("ok", Verdict::Verified)),
         Event::RunEnded {
             at: Timestamp(12_000),
             ending: Ending::LimitReached {
@@ -220,14 +220,14 @@ fn a_run_that_stopped_at_a_limit_says_how_to_go_on() {
     }
     let text = report_terminal(&ledger, &META);
     for line in [
-        "Used 12,345 tokens (2,000 cached) · $1.25",
+        "BudgetUse 12,345 tokens (2,000 cached) · $1.25",
         "Stopped at a limit: $1.25 of $1.00 is used",
         "Go on    wavecrew run --continue run-tasks-20261115 --max-cost 2.00",
     ] {
         assert!(text.lines().any(|found| found == line), "{line}: {text}");
     }
     let whole = report_markdown(&ledger, &META);
-    assert!(whole.contains("- Used: 12,345 tokens"), "{whole}");
+    assert!(whole.contains("- BudgetUse: 12,345 tokens"), "{whole}");
     assert!(
         whole.contains("`wavecrew run --continue run-tasks-20261115 --max-cost 2.00`"),
         "{whole}"

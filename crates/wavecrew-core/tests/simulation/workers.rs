@@ -2,8 +2,8 @@
 
 use crate::rng::Rng;
 use std::time::Duration;
-use wavecrew_core::engine::{Exit, Input, SpawnError, TurnEnd, Voice, WorkerId};
-use wavecrew_core::event::{ProcessId, Spent, StopReason};
+use wavecrew_core::engine::{Exit, Input, OutputMode, SpawnError, TurnEnd, WorkerId};
+use wavecrew_core::event::{ProcessId, StopReason, TokenUsage};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Habit {
@@ -126,7 +126,7 @@ impl Worker {
                         start_time: worker.0,
                         boot_id: String::new(),
                     };
-                    let voice = Voice::Quiet;
+                    let voice = OutputMode::Silent;
                     return Some(Input::Spawned {
                         worker,
                         process,
@@ -203,9 +203,9 @@ impl Worker {
                 exit,
                 reports,
                 last_words: String::new(),
-                spent: Spent {
+                spent: TokenUsage {
                     output: self.tokens,
-                    ..Spent::default()
+                    ..TokenUsage::default()
                 },
                 model: None,
                 retry_after: None,

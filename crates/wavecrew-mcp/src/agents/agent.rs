@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{oneshot, watch};
 use wavecrew_agents::{Adapter, AgentSetting};
-use wavecrew_core::engine::{Permission, Reply, UNATTENDED, Wish};
+use wavecrew_core::engine::{Permission, Reply, UNATTENDED, WorkerRequest};
 use wavecrew_process::Exit;
 use wavecrew_process::guardian::Guardian;
 use wavecrew_run::driver::talk::{Life, Output, ProcessNews, Talk, last_message, write_prompt};
@@ -177,8 +177,8 @@ impl Agent {
         for (question, wish) in self.output.take_questions() {
             let reply = match wish {
                 // What it may do by itself is not asked.
-                Wish::Leave(_) => Reply::Permission(Permission::Denied),
-                Wish::Advice { .. } => Reply::Words(UNATTENDED.to_owned()),
+                WorkerRequest::Permission(_) => Reply::Permission(Permission::Denied),
+                WorkerRequest::Question { .. } => Reply::Words(UNATTENDED.to_owned()),
             };
             self.output.reply(&question, &reply);
         }

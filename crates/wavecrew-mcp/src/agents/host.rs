@@ -2,7 +2,7 @@
 
 use super::agent::{Agent, Doing};
 use super::losses::{Losses, Next};
-use super::{Closed, Status, Wish};
+use super::{Closed, Status, WorkerRequest};
 use crate::paths::Root;
 use std::collections::{HashMap, VecDeque};
 use std::fs;
@@ -32,7 +32,7 @@ pub(super) fn run(
     root: &Root,
     command: &GuardianCommand,
     settings: &AgentSettings,
-    mut wishes: UnboundedReceiver<Wish>,
+    mut wishes: UnboundedReceiver<WorkerRequest>,
     ended: &OnceLock<String>,
 ) {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
@@ -97,8 +97,8 @@ pub(super) fn run(
 /// Waits, and keeps what is wished meanwhile; whether there is still somebody to wish something.
 async fn hold_wishes(
     wait: Duration,
-    wishes: &mut UnboundedReceiver<Wish>,
-    held: &mut VecDeque<Wish>,
+    wishes: &mut UnboundedReceiver<WorkerRequest>,
+    held: &mut VecDeque<WorkerRequest>,
 ) -> bool {
     let over = tokio::time::sleep(wait);
     tokio::pin!(over);
@@ -149,7 +149,7 @@ impl Host {
     /// Until nobody wishes anything any more, or until the guardian is lost.
     async fn look_after(
         mut self,
-        wishes: &mut UnboundedReceiver<Wish>,
+        wishes: &mut UnboundedReceiver<WorkerRequest>,
         mut notices: UnboundedReceiver<Notice>,
         news: &mut UnboundedReceiver<ProcessNews>,
     ) -> Option<Left> {
@@ -207,10 +207,10 @@ impl Host {
         }
     }
 
-    fn grant(&mut self, wish: Wish) {
+    fn grant(&mut self, wish: WorkerRequest) {
         // Whoever does not wait for an answer any more does not need one.
         match wish {
-            Wish::Spawn {
+            WorkerRequest::Spawn {
                 message,
                 agent,
                 folder,
@@ -223,7 +223,7 @@ impl Host {
                 }
                 let _ = answer.send(made);
             }
-            Wish::Send {
+            WorkerRequest::Send {
                 id,
                 message,
                 interrupt,
@@ -242,10 +242,10 @@ impl Host {
                 };
                 let _ = answer.send(result);
             }
-            Wish::Watch { id, answer } => {
+            WorkerRequest::Watch { id, answer } => {
                 let _ = answer.send(self.agents.get(&id).map(|agent| agent.status.subscribe()));
             }
-            Wish::Close { id, answer } => self.close(&id, answer),
+            WorkerRequest::Close { id, answer } => self.close(&id, answer),
         }
     }
 

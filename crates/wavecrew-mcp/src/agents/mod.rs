@@ -57,7 +57,7 @@ impl Status {
 }
 
 /// What the thread is asked to do.
-enum Wish {
+enum WorkerRequest {
     Spawn {
         message: String,
         agent: String,
@@ -97,7 +97,7 @@ pub(crate) struct Agents {
 }
 
 struct Host {
-    wishes: Option<UnboundedSender<Wish>>,
+    wishes: Option<UnboundedSender<WorkerRequest>>,
     /// Why nothing is granted any more.
     ended: Arc<OnceLock<String>>,
     thread: Option<JoinHandle<()>>,
@@ -123,7 +123,7 @@ impl Agents {
         wavecrew_run::agent_name::by_name(&agent).map_err(|error| error.to_string())?;
         let folder = self.root.folder(call.cwd.as_deref().unwrap_or("."))?;
         let id = self
-            .ask(|answer| Wish::Spawn {
+            .ask(|answer| WorkerRequest::Spawn {
                 message: call.message,
                 agent,
                 folder,
@@ -138,7 +138,7 @@ impl Agents {
         if message.trim().is_empty() {
             return Err("message must be non-empty".to_owned());
         }
-        self.ask(|answer| Wish::Send {
+        self.ask(|answer| WorkerRequest::Send {
             id,
             message,
             interrupt,
@@ -156,7 +156,7 @@ impl Agents {
         let mut watched = Vec::new();
         for id in ids {
             let id = id.clone();
-            let watch = self.ask(|answer| Wish::Watch { id, answer }).await?;
+            let watch = self.ask(|answer| WorkerRequest::Watch { id, answer }).await?;
             watched.push(watch);
         }
         let known: Vec<_> = watched.iter().flatten().cloned().collect();
@@ -177,7 +177,7 @@ impl Agents {
     }
 
     pub async fn close(&self, id: String) -> Result<Value, String> {
-        let closed = self.ask(|answer| Wish::Close { id, answer }).await?;
+        let closed = self.ask(|answer| WorkerRequest::Close { id, answer }).await?;
         let Some(Closed { status, kept }) = closed else {
             return Ok(json!({ "status": "not_found" }));
         };
@@ -191,7 +191,7 @@ impl Agents {
         Ok(told)
     }
 
-    async fn ask<T>(&self, wish: impl FnOnce(oneshot::Sender<T>) -> Wish) -> Result<T, String> {
+    async fn ask<T>(&self, wish: impl FnOnce(oneshot::Sender<T>) -> WorkerRequest) -> Result<T, String> {
         let (answer, answered) = oneshot::channel();
         let host = self.host.get_or_init(|| self.start());
         let wishes = host.wishes.as_ref().ok_or_else(|| host.gone())?;

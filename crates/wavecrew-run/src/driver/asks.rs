@@ -3,7 +3,7 @@
 
 use super::{DriveError, Driver};
 use wavecrew_agents::Redactor;
-use wavecrew_core::engine::{Input, Permission, Reply, Wish, WorkerId};
+use wavecrew_core::engine::{Input, Permission, Reply, WorkerId, WorkerRequest};
 use wavecrew_core::sanitise::sanitise;
 use wavecrew_core::view::one_line;
 use wavecrew_session::Ask;
@@ -32,7 +32,7 @@ impl Driver<'_> {
                 continue;
             };
             state.asks.push(name.clone());
-            let wish = shown(Wish::Advice { question, options }, &self.redactor);
+            let wish = shown(WorkerRequest::Question { question, options }, &self.redactor);
             let worker = *worker;
             self.inputs.push_back(Input::Asks {
                 worker,
@@ -74,11 +74,11 @@ impl Driver<'_> {
 }
 
 /// Without secrets, and safe to show.
-fn shown(wish: Wish, redactor: &Redactor) -> Wish {
+fn shown(wish: WorkerRequest, redactor: &Redactor) -> WorkerRequest {
     let clean = |text: String| one_line(&sanitise(redactor.text(&text).as_bytes()));
     match wish {
-        Wish::Leave(what) => Wish::Leave(clean(what)),
-        Wish::Advice { question, options } => Wish::Advice {
+        WorkerRequest::Permission(what) => WorkerRequest::Permission(clean(what)),
+        WorkerRequest::Question { question, options } => WorkerRequest::Question {
             question: clean(question),
             options: options.into_iter().map(clean).collect(),
         },

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use wavecrew_agents::Redactor;
 use wavecrew_core::engine::Ledger;
-use wavecrew_core::event::Checked;
+use wavecrew_core::event::Verdict;
 use wavecrew_core::team::Team;
 use wavecrew_session::{SessionDir, WisdomFile};
 
@@ -80,7 +80,7 @@ fn discoveries(session: &SessionDir, team: &Team, ledger: &Ledger) -> Vec<String
     let mut bytes = 0;
     for mut entry in found.dedup(keys).entries.into_iter().rev() {
         let checked = ledger.checked(&entry.worker);
-        if checked == Some(Checked::Contradicted) {
+        if checked == Some(Verdict::Contradicted) {
             continue;
         }
         if let Some(checked) = checked {

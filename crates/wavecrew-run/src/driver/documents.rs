@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use wavecrew_core::claim::{PlannedTask, Trace};
-use wavecrew_core::engine::{Ledger, TreeState};
-use wavecrew_core::event::{Checked, Status};
+use wavecrew_core::engine::{Ledger, WorktreeState};
+use wavecrew_core::event::{Status, Verdict};
 use wavecrew_core::team::{Content, Expansion, Team};
 use wavecrew_core::view::{one_line, spending_table};
 use wavecrew_session::SessionDir;
@@ -70,7 +70,7 @@ fn defects(dir: &SessionDir, ledger: &Ledger) -> String {
     };
     let mut rows = String::new();
     for entry in found.dedup(|kind| (kind == DEFECT).then_some(&key[..])).entries {
-        if entry.kind != DEFECT || ledger.checked(&entry.worker) == Some(Checked::Contradicted) {
+        if entry.kind != DEFECT || ledger.checked(&entry.worker) == Some(Verdict::Contradicted) {
             continue;
         }
         let cell = |name: &str| {
@@ -99,11 +99,13 @@ fn commits(ledger: &Ledger) -> String {
     let rows = plan.tasks().filter_map(|task| {
         let tree = ledger.task(task).tree.as_deref()?;
         let commit = match &tree.state {
-            TreeState::Merged { commit: Some(commit) } => {
+            WorktreeState::Merged { commit: Some(commit) } => {
                 format!("`{}`", commit.chars().take(10).collect::<String>())
             }
-            TreeState::Merged { commit: None } => "nothing to merge".to_owned(),
-            TreeState::Open | TreeState::Refused => format!("not merged, on branch `{}`", tree.tree.branch),
+            WorktreeState::Merged { commit: None } => "nothing to merge".to_owned(),
+            WorktreeState::Open | WorktreeState::Refused => {
+                format!("not merged, on branch `{}`", tree.tree.branch)
+            }
         };
         Some(format!("| {} | {commit} |\n", plan.id(task)))
     });

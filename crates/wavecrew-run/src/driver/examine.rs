@@ -10,8 +10,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
-use wavecrew_core::engine::{Examined, Input, Verdict, WorkerId};
-use wavecrew_core::event::{Checked, Rework};
+use wavecrew_core::engine::{CheckFindings, CheckOutcome, Input, WorkerId};
+use wavecrew_core::event::{Rework, Verdict};
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::view::loop_state;
 use wavecrew_process::Exit;
@@ -43,7 +43,7 @@ enum Printed {
 #[derive(Deserialize)]
 struct Found {
     #[serde(default)]
-    checked: Checked,
+    checked: Verdict,
     #[serde(default)]
     measured: BTreeMap<String, String>,
     #[serde(default)]
@@ -89,7 +89,7 @@ impl Driver<'_> {
         let folder = match folder {
             Ok(folder) => folder,
             Err(error) => {
-                let verdict = Verdict::Contradicted(error);
+                let verdict = CheckOutcome::Contradicted(error);
                 self.inputs.push_back(Input::ClaimChecked { worker, verdict });
                 return Ok(());
             }
@@ -186,12 +186,12 @@ fn put_back(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn settle(exit: Exit, printed: &[u8]) -> Verdict {
+fn settle(exit: Exit, printed: &[u8]) -> CheckOutcome {
     let text = String::from_utf8_lossy(printed);
     let last = text.lines().rev().find(|line| line.starts_with("{\"verdict\""));
     let verdict = last.and_then(|line| serde_json::from_str(line).ok());
     let examined = |found: Found, short| {
-        Verdict::Examined(Examined {
+        CheckOutcome::CheckFindings(CheckFindings {
             checked: found.checked,
             measured: found.measured.into_iter().collect(),
             facts: found.facts.into_iter().collect(),
@@ -205,9 +205,9 @@ fn settle(exit: Exit, printed: &[u8]) -> Verdict {
             let short = std::mem::take(&mut found.feedback);
             examined(found, Some(short))
         }
-        Some(Printed::Mend { reason }) => Verdict::Mend(reason),
-        Some(Printed::Contradicted { reason }) => Verdict::Contradicted(reason),
-        None => Verdict::Contradicted(complaint(exit, printed)),
+        Some(Printed::Mend { reason }) => CheckOutcome::Mend(reason),
+        Some(Printed::Contradicted { reason }) => CheckOutcome::Contradicted(reason),
+        None => CheckOutcome::Contradicted(complaint(exit, printed)),
     }
 }
 
@@ -219,20 +219,21 @@ mod tests {
     fn a_verdict_is_the_last_line_that_is_one() {
         let said = |text: &str| settle(Exit::Code(0), text.as_bytes());
         let holds = r#"{"verdict":"holds","checked":"verified","measured":{"pass_rate":"1.00"}}"#;
-        let Verdict::Examined(found) = said(&format!("running\n{holds}\n")) else {
+        let CheckOutcome::CheckFindings(found) = said(&format!("running\n{holds}\n")) else {
             panic!("it holds");
         };
         assert_eq!(found.measured, [("pass_rate".to_owned(), "1.00".to_owned())]);
-        assert_eq!((found.checked, found.short), (Checked::Verified, None));
-        let Verdict::Examined(found) = said(r#"{"verdict":"short","feedback":"one test fails"}"#) else {
+        assert_eq!((found.checked, found.short), (Verdict::Verified, None));
+        let CheckOutcome::CheckFindings(found) = said(r#"{"verdict":"short","feedback":"one test fails"}"#)
+        else {
             panic!("it is short");
         };
         assert_eq!(found.short.as_deref(), Some("one test fails"));
-        let Verdict::Mend(reason) = said(r#"{"verdict":"mend","reason":"asserts nothing"}"#) else {
+        let CheckOutcome::Mend(reason) = said(r#"{"verdict":"mend","reason":"asserts nothing"}"#) else {
             panic!("it can be mended");
         };
         assert_eq!(reason, "asserts nothing");
-        let Verdict::Contradicted(reason) = said("no such file") else {
+        let CheckOutcome::Contradicted(reason) = said("no such file") else {
             panic!("nothing was found out");
         };
         assert!(reason.contains("no such file"), "{reason}");

@@ -6,7 +6,7 @@ use super::{DriveError, Driver};
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::UnboundedReceiver;
-use wavecrew_core::engine::{Answer, Input, Landing, Notice, StopKind};
+use wavecrew_core::engine::{Answer, Input, MergeOutcome, Notice, StopKind};
 use wavecrew_core::event::Ending;
 use wavecrew_process::{Exit, Notice as ProcessNotice, ProcessError};
 
@@ -22,7 +22,7 @@ pub(super) struct Channels {
     pub(super) news_of_processes: UnboundedReceiver<ProcessNews>,
     pub(super) answered: UnboundedReceiver<(u32, Answer)>,
     pub(super) checks_ended: UnboundedReceiver<(u64, Exit)>,
-    pub(super) landed: UnboundedReceiver<(String, Landing)>,
+    pub(super) landed: UnboundedReceiver<(String, MergeOutcome)>,
     pub(super) news: UnboundedReceiver<TableNews>,
 }
 

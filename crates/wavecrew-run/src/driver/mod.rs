@@ -60,7 +60,7 @@ use table::TableKeeper;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use wavecrew_agents::{Adapter, AgentSettings, Pools, Redactor};
-use wavecrew_core::engine::{Answer, Engine, Input, Landing, Ledger, Question, WorkerId};
+use wavecrew_core::engine::{Answer, Engine, Input, Ledger, MergeOutcome, Question, WorkerId};
 use wavecrew_core::event::Ending;
 use wavecrew_process::guardian::{Guardian, GuardianCommand};
 use wavecrew_process::{ProcessError, check_open_files_limit};
@@ -129,7 +129,7 @@ pub struct Driver<'a> {
     settled: Vec<(String, u32, wavecrew_session::Closed)>,
     process_news: UnboundedSender<ProcessNews>,
     answers: UnboundedSender<(u32, Answer)>,
-    landings: UnboundedSender<(String, Landing)>,
+    landings: UnboundedSender<(String, MergeOutcome)>,
     interrupts: u32,
     ending: Option<Ending>,
 }

@@ -8,8 +8,8 @@ use std::rc::Rc;
 use tokio::sync::mpsc::UnboundedSender;
 use wavecrew_agents::stream::{End, Expects, Outcome};
 use wavecrew_agents::{Dialogue, Listener, Redactor, settled};
-use wavecrew_core::engine::{MAX_REPORT_BYTES, Reply, Voice, Wish, final_object};
-use wavecrew_core::event::Spent;
+use wavecrew_core::engine::{MAX_REPORT_BYTES, OutputMode, Reply, WorkerRequest, final_object};
+use wavecrew_core::event::TokenUsage;
 use wavecrew_core::sanitise::sanitise;
 use wavecrew_session::BoundedLog;
 
@@ -98,10 +98,10 @@ impl Output {
         }
     }
 
-    pub fn voice(&self) -> Voice {
+    pub fn voice(&self) -> OutputMode {
         match self.listener {
-            Some(_) => Voice::Telling,
-            None => Voice::Quiet,
+            Some(_) => OutputMode::Streaming,
+            None => OutputMode::Silent,
         }
     }
 
@@ -183,7 +183,7 @@ impl Output {
     }
 
     /// What the agent asked since this was asked last, under ids.
-    pub fn take_questions(&self) -> Vec<(String, Wish)> {
+    pub fn take_questions(&self) -> Vec<(String, WorkerRequest)> {
         let listener = self.listener.as_ref();
         listener.map_or_else(Vec::new, |listener| listener.borrow_mut().take_questions())
     }
@@ -345,13 +345,13 @@ impl Output {
     }
 
     /// What was used since this was asked last.
-    pub fn take_spent(&self) -> Spent {
+    pub fn take_spent(&self) -> TokenUsage {
         let listener = self.listener.as_ref();
-        listener.map_or_else(Spent::default, |listener| listener.borrow_mut().take_spent())
+        listener.map_or_else(TokenUsage::default, |listener| listener.borrow_mut().take_spent())
     }
 
     /// The same while the turn goes on, without taking it, if it has changed.
-    pub fn using(&self) -> Option<Spent> {
+    pub fn using(&self) -> Option<TokenUsage> {
         self.listener.as_ref()?.borrow_mut().using()
     }
 

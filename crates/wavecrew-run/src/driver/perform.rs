@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use wavecrew_agents::stream::{Span, Usage};
 use wavecrew_agents::{Adapter, Attempted, Memory};
 use wavecrew_core::engine::{
-    Action, Assignment, Input, Notice, Resume, SpawnError, Verdict, Voice, WorkerId,
+    Action, Assignment, CheckOutcome, Input, Notice, OutputMode, Resume, SpawnError, WorkerId,
 };
 use wavecrew_core::prompt::{Briefing, Revision, first_message, resumed_message};
 use wavecrew_core::team::Workspace;
@@ -70,10 +70,10 @@ impl Driver<'_> {
                     .role(ledger.plan().role(task))
                     .and_then(|role| role.examined);
                 match verdict {
-                    Verdict::Holds { .. } if examined.is_some() => {
+                    CheckOutcome::Holds { .. } if examined.is_some() => {
                         self.examine(worker, task, Stage::After(&outputs))?;
                     }
-                    Verdict::Holds { .. } if self.session.verify.is_some() => {
+                    CheckOutcome::Holds { .. } if self.session.verify.is_some() => {
                         self.start_check(worker, task, &outputs)?;
                     }
                     verdict => self.inputs.push_back(Input::ClaimChecked { worker, verdict }),
@@ -192,8 +192,8 @@ impl Driver<'_> {
         .taped(self.session.recorder.as_ref().map(|_| Tape::default()));
         let files = Place::own(&self.session.dir, id, attempt);
         let files = match output.voice() {
-            Voice::Quiet => self.shorts.place(files),
-            Voice::Telling => files,
+            OutputMode::Silent => self.shorts.place(files),
+            OutputMode::Streaming => files,
         };
         let state = Worker {
             output: Rc::new(output),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use wavecrew_agents::Pools;
 use wavecrew_core::engine::{Input, Notice};
-use wavecrew_core::pool::{News, Pool};
+use wavecrew_core::pool::{Pool, PoolEvent};
 use wavecrew_core::time::Timestamp;
 use wavecrew_session::{PoolFile, SharedPool, StoreError};
 
@@ -30,7 +30,7 @@ struct Kept {
     /// How many workers the others were told of, and when.
     signed: (usize, Timestamp),
     /// What the others were not told yet.
-    unsaid: Vec<News>,
+    unsaid: Vec<PoolEvent>,
 }
 
 impl PoolKeeper {
@@ -102,7 +102,7 @@ impl Kept {
 }
 
 impl Driver<'_> {
-    pub(super) fn share(&mut self, pool: &str, news: News) {
+    pub(super) fn share(&mut self, pool: &str, news: PoolEvent) {
         if let Some(kept) = self.pools.files.get_mut(pool) {
             kept.unsaid.push(news);
             self.look_at_pools();

@@ -5,7 +5,7 @@ use super::claims::delivered;
 use crate::recording::{Begun, Named, Over, Recorder, print_of};
 use std::io;
 use wavecrew_core::engine::{Notice, WorkerId};
-use wavecrew_core::event::{Event, Spent};
+use wavecrew_core::event::{Event, TokenUsage};
 use wavecrew_core::id::TaskIx;
 use wavecrew_process::Exit;
 
@@ -73,7 +73,7 @@ impl Driver<'_> {
         }
     }
 
-    pub(super) fn tape_spent(&mut self, worker: WorkerId, spent: Spent) {
+    pub(super) fn tape_spent(&mut self, worker: WorkerId, spent: TokenUsage) {
         if let Some(recorder) = &mut self.session.recorder {
             recorder.spent(worker, spent);
         }

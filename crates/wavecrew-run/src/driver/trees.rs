@@ -5,7 +5,9 @@ use super::expand::planned_title;
 use super::{Driver, OpenSession};
 use crate::worktree::{Landed, Published, SessionTrees};
 use std::path::PathBuf;
-use wavecrew_core::engine::{Assignment, Input, Landing, Ledger, Notice, Progress, TaskTree, TreeState};
+use wavecrew_core::engine::{
+    Assignment, Input, Ledger, MergeOutcome, Notice, Progress, TaskWorktree, WorktreeState,
+};
 use wavecrew_core::event::Tree;
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::prompt::fill;
@@ -38,9 +40,9 @@ impl Driver<'_> {
         std::thread::spawn(move || {
             for Cargo { task, tree, message } in cargo {
                 let landing = match trees.land(&task, &tree, &message) {
-                    Ok(Landed::Nothing) => Landing::Nothing,
-                    Ok(Landed::Merged { commit, .. }) => Landing::Merged { commit },
-                    Err(error) => Landing::Refused(error.to_string()),
+                    Ok(Landed::Nothing) => MergeOutcome::Nothing,
+                    Ok(Landed::Merged { commit, .. }) => MergeOutcome::Merged { commit },
+                    Err(error) => MergeOutcome::Refused(error.to_string()),
                 };
                 // A run that is over hears it from git when it is continued.
                 let _ = landings.send((task, landing));
@@ -80,7 +82,7 @@ pub(super) fn beside(session: &OpenSession) -> Option<String> {
 pub(super) fn any_merged(ledger: &Ledger) -> bool {
     ledger.plan().tasks().any(|task| {
         let tree = ledger.task(task).tree.as_deref();
-        tree.is_some_and(|tree| matches!(tree.state, TreeState::Merged { .. }))
+        tree.is_some_and(|tree| matches!(tree.state, WorktreeState::Merged { .. }))
     })
 }
 
@@ -116,16 +118,18 @@ pub(super) fn sweep_all(trees: &SessionTrees, ledger: &Ledger) -> Vec<Notice> {
 /// Removes the tree of a task that has its result; says why if it is kept.
 fn sweep(trees: &SessionTrees, ledger: &Ledger, task: TaskIx) -> Option<String> {
     let (id, state) = (ledger.plan().id(task), ledger.task(task));
-    let TaskTree { tree, state: merged } = state.tree.as_deref()?;
+    let TaskWorktree { tree, state: merged } = state.tree.as_deref()?;
     if state.progress != Progress::Done || !trees.is_there(tree) {
         return None;
     }
     match (trees.sweep(tree), merged) {
         (Ok(true), _) => None,
-        (Ok(false), TreeState::Merged { .. }) => {
+        (Ok(false), WorktreeState::Merged { .. }) => {
             Some(kept(id, tree, "it has changes that came after the merge"))
         }
-        (Ok(false), TreeState::Open | TreeState::Refused) => Some(kept(id, tree, "its work is not merged")),
+        (Ok(false), WorktreeState::Open | WorktreeState::Refused) => {
+            Some(kept(id, tree, "its work is not merged"))
+        }
         (Err(error), _) => Some(format!("The worktree of {id} is kept: {error}")),
     }
 }

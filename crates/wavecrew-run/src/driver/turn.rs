@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::time::{Duration, Instant};
 use wavecrew_agents::Memory;
 use wavecrew_agents::launch::{McpServer, Request, Stdin};
-use wavecrew_core::engine::{Input, SpawnError, Voice, WorkerId};
+use wavecrew_core::engine::{Input, OutputMode, SpawnError, WorkerId};
 use wavecrew_core::team::Access;
 use wavecrew_process::Spawn;
 
@@ -92,12 +92,12 @@ impl Driver<'_> {
             variable("WAVECREW_TURN", turn.to_string()),
             variable("WAVECREW_TOKEN", state.token.as_str()),
         ];
-        if state.output.voice() == Voice::Quiet {
+        if state.output.voice() == OutputMode::Silent {
             env.push(variable("WAVECREW_USAGE_FILE", &state.files.usage));
         }
         // A program that is no known agent has no use for them.
         let offered = self.surface.worker_tools.as_ref();
-        let offered = offered.filter(|_| state.output.voice() == Voice::Telling);
+        let offered = offered.filter(|_| state.output.voice() == OutputMode::Streaming);
         let tools = offered.map(|words| tools(words, &env));
         let scratch = scratch_folder(&self.session.dir).join(format!("{id}.{attempt}"));
         let role = self.engine.ledger().team.role(&state.assignment.role);

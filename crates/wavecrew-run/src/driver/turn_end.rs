@@ -5,7 +5,7 @@ use super::{DriveError, Driver, usage};
 use std::time::Duration;
 use wavecrew_agents::stream::{End, Expects, Failure, Outcome, Stopped};
 use wavecrew_agents::{Adapter, Replayed};
-use wavecrew_core::engine::{Exit, Input, TurnEnd, Voice, WorkerId};
+use wavecrew_core::engine::{Exit, Input, OutputMode, TurnEnd, WorkerId};
 use wavecrew_core::event::StopReason;
 use wavecrew_core::time::Timestamp;
 use wavecrew_process::Exit as ProcessExit;
@@ -78,7 +78,7 @@ impl Driver<'_> {
                 reports,
                 now,
             );
-            if state.output.voice() == Voice::Quiet
+            if state.output.voice() == OutputMode::Silent
                 && let Some(told) = self.shorts.read(&state.files, &state.files.usage)?
             {
                 usage::complete(&mut end, &told);
@@ -183,7 +183,7 @@ pub fn last_message(agent: &dyn Adapter, output: &Output, exit: ProcessExit) -> 
     match failed {
         None => Ok(output.message().unwrap_or_default()),
         // An agent that tells what went wrong need not tell how it ended.
-        Some(words) if output.voice() == Voice::Telling && !words.is_empty() => Err(words),
+        Some(words) if output.voice() == OutputMode::Streaming && !words.is_empty() => Err(words),
         Some(words) => {
             let how = match exit {
                 ProcessExit::Code(code) => format!("The agent exited with code {code}"),

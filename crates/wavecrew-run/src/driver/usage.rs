@@ -5,7 +5,7 @@ use serde::Deserialize;
 use std::time::Duration;
 use wavecrew_core::engine::Exit;
 use wavecrew_core::engine::TurnEnd;
-use wavecrew_core::event::{Spent, StopReason};
+use wavecrew_core::event::{StopReason, TokenUsage};
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
@@ -45,7 +45,7 @@ pub(super) fn complete(end: &mut TurnEnd, text: &str) {
         output,
         cost,
     } = told.spent;
-    end.spent = Spent {
+    end.spent = TokenUsage {
         // Whatever a program takes for input, what was cached is a part of it.
         input: input.max(cached),
         cached,
@@ -74,7 +74,7 @@ mod tests {
             exit: Exit::Code(1),
             reports: reports.iter().map(ToString::to_string).collect(),
             last_words: String::new(),
-            spent: Spent::default(),
+            spent: TokenUsage::default(),
             model: None,
             retry_after: None,
         };
@@ -103,7 +103,11 @@ mod tests {
     fn nonsense_says_nothing() {
         for text in ["", "no", "[1]", r#"{"input":-1}"#, r#"{"stop":"tired"}"#] {
             let end = told(text, &[]);
-            assert_eq!((end.exit, end.spent), (Exit::Code(1), Spent::default()), "{text}");
+            assert_eq!(
+                (end.exit, end.spent),
+                (Exit::Code(1), TokenUsage::default()),
+                "{text}"
+            );
         }
         let end = told(r#"{"output":1,"cost":-3,"retry_after":-1,"more":[]}"#, &[]);
         assert_eq!(

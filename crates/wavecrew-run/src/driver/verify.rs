@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
-use wavecrew_core::engine::{Input, Verdict, WorkerId};
-use wavecrew_core::event::Checked;
+use wavecrew_core::engine::{CheckOutcome, Input, WorkerId};
+use wavecrew_core::event::Verdict;
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::sanitise::sanitise;
 use wavecrew_process::{Exit, Spawn, no_input, output_pipe, pump};
@@ -50,7 +50,7 @@ enum Clock {
 }
 
 /// How the end of a check becomes a verdict.
-pub(super) type Settle = fn(Exit, &[u8]) -> Verdict;
+pub(super) type Settle = fn(Exit, &[u8]) -> CheckOutcome;
 
 impl Driver<'_> {
     /// Starts the check of a claim; its verdict follows.
@@ -102,14 +102,14 @@ impl Driver<'_> {
         let ((from, into), stdin) = match opened {
             Ok(opened) => opened,
             Err(error) => {
-                let verdict = Verdict::Contradicted(format!("The check could not be started: {error}"));
+                let verdict = CheckOutcome::Contradicted(format!("The check could not be started: {error}"));
                 self.inputs.push_back(Input::ClaimChecked { worker, verdict });
                 return Ok(());
             }
         };
         let stdout = into.try_clone();
         let (Ok(stdout), stderr) = (stdout, into) else {
-            let verdict = Verdict::Contradicted(
+            let verdict = CheckOutcome::Contradicted(
                 "The check could not be started: no more files can be opened".to_owned(),
             );
             self.inputs.push_back(Input::ClaimChecked { worker, verdict });
@@ -224,14 +224,14 @@ impl Driver<'_> {
     }
 }
 
-fn settle(exit: Exit, printed: &[u8]) -> Verdict {
+fn settle(exit: Exit, printed: &[u8]) -> CheckOutcome {
     if exit.is_success() {
-        Verdict::Holds {
-            checked: Checked::Verified,
+        CheckOutcome::Holds {
+            checked: Verdict::Verified,
             measured: Vec::new(),
         }
     } else {
-        Verdict::Mend(complaint(exit, printed))
+        CheckOutcome::Mend(complaint(exit, printed))
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) use tape::Tape;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use wavecrew_core::event::{Fingerprint, Spent, StopReason};
+use wavecrew_core::event::{Fingerprint, StopReason, TokenUsage};
 
 /// The newest format that this code reads, and the one that it writes.
 pub const FORMAT: u32 = 1;
@@ -71,8 +71,8 @@ pub struct Turn {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileChange>,
     /// A replay counts again what the output tells; programs whose output tells nothing leave this.
-    #[serde(default, skip_serializing_if = "Spent::is_nothing")]
-    pub usage: Spent,
+    #[serde(default, skip_serializing_if = "TokenUsage::is_nothing")]
+    pub usage: TokenUsage,
     pub end: End,
     /// Of the attempt, with its last turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]

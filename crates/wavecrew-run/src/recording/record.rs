@@ -14,7 +14,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use wavecrew_agents::{Redactor, map_text};
 use wavecrew_core::engine::WorkerId;
-use wavecrew_core::event::{Spent, StopReason};
+use wavecrew_core::event::{StopReason, TokenUsage};
 use wavecrew_process::Exit;
 use wavecrew_session::{SessionDir, SessionInfo};
 
@@ -122,7 +122,7 @@ impl Recorder {
             result_file: None,
             said: Vec::new(),
             files: Vec::new(),
-            usage: Spent::default(),
+            usage: TokenUsage::default(),
             end: End::Exit(0),
             stop: None,
         };
@@ -201,7 +201,7 @@ impl Recorder {
         }
     }
 
-    pub(crate) fn spent(&mut self, worker: WorkerId, spent: Spent) {
+    pub(crate) fn spent(&mut self, worker: WorkerId, spent: TokenUsage) {
         if let Some(open) = self.turns.get_mut(&worker) {
             open.turn.usage = spent;
         }

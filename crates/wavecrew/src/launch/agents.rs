@@ -8,7 +8,7 @@ use wavecrew_agents::machine::{find_program, installed};
 use wavecrew_agents::{Cli, acp_program};
 use wavecrew_core::engine::AgentChoice;
 use wavecrew_core::plan::Plan;
-use wavecrew_core::team::{Examination, Role, Team};
+use wavecrew_core::team::{CheckKind, Role, Team};
 use wavecrew_run::agent_name::{AgentError, OFFLINE, by_name, preferred};
 use wavecrew_run::recording::PREFIX;
 
@@ -83,7 +83,7 @@ pub fn choose(
 
 /// Whether the team's work is what the built-in agent can do.
 fn writes_tests(team: &Team) -> bool {
-    let examined = |role: &Role| role.examined == Some(Examination::GeneratedTests);
+    let examined = |role: &Role| role.examined == Some(CheckKind::GeneratedTests);
     team.roles.iter().any(examined)
 }
 

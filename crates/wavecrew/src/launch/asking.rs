@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use signal_hook::SigId;
 use signal_hook::consts::SIGINT;
-use wavecrew_core::engine::{About, Answer, Question};
+use wavecrew_core::engine::{Answer, Question, QuestionKind};
 use wavecrew_process::signal_self;
 
 const OTHER: &str = "Something else";
@@ -27,7 +27,10 @@ pub(super) fn ask(question: &Question) -> Answer {
         return question.about.unanswered();
     }
     let answer = match &question.about {
-        about @ (About::FailedWave | About::Permission | About::Judgement { .. } | About::Approval) => {
+        about @ (QuestionKind::FailedWave
+        | QuestionKind::Permission
+        | QuestionKind::PolicyDecision { .. }
+        | QuestionKind::Approval) => {
             let mut choices = about.choices();
             let labels: Vec<&str> = choices.iter().map(|choice| choice.label).collect();
             // What there is to know comes before; a prompt of several lines is not drawn well.
@@ -39,8 +42,8 @@ pub(super) fn ask(question: &Question) -> Answer {
             let chosen = choice(asked, &labels, labels.len() - 1);
             chosen.map(|at| choices.swap_remove(at).answer)
         }
-        About::Advice { options } if options.is_empty() => words(&question.text),
-        About::Advice { options } => {
+        QuestionKind::Advice { options } if options.is_empty() => words(&question.text),
+        QuestionKind::Advice { options } => {
             let items: Vec<&str> = options
                 .iter()
                 .map(String::as_str)

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::fs;
 use wavecrew_core::claim::debts;
-use wavecrew_core::engine::{Ledger, TreeState};
+use wavecrew_core::engine::{Ledger, WorktreeState};
 use wavecrew_session::{SessionDir, StoreError, atomic};
 
 /// Notes the commit of each merged task in the record that the run owes for it. Looks at the ledger alone, so that a run
@@ -12,8 +12,9 @@ pub fn note_commits(dir: &SessionDir, ledger: &Ledger) -> Result<(), StoreError>
     let plan = ledger.plan();
     for task in plan.tasks() {
         let merged = match ledger.task(task).tree.as_deref().map(|tree| &tree.state) {
-            Some(TreeState::Merged { commit: Some(commit) }) => commit,
-            Some(TreeState::Merged { commit: None } | TreeState::Open | TreeState::Refused) | None => {
+            Some(WorktreeState::Merged { commit: Some(commit) }) => commit,
+            Some(WorktreeState::Merged { commit: None } | WorktreeState::Open | WorktreeState::Refused)
+            | None => {
                 continue;
             }
         };

@@ -6,7 +6,7 @@ use crate::exit::Failure;
 use crate::issue_input::NewIssues;
 use crate::target::Target;
 use std::path::Path;
-use wavecrew_core::engine::{Ledger, TreeState};
+use wavecrew_core::engine::{Ledger, WorktreeState};
 use wavecrew_core::event::Status;
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::issue::IssueStatus;
@@ -104,11 +104,11 @@ fn why_closed(ledger: &Ledger, task: TaskIx) -> Option<String> {
         return None;
     }
     match state.tree.as_deref().map(|tree| &tree.state) {
-        Some(TreeState::Merged { commit: Some(commit) }) => Some(format!(
+        Some(WorktreeState::Merged { commit: Some(commit) }) => Some(format!(
             "merged in {}",
             commit.chars().take(10).collect::<String>()
         )),
-        Some(TreeState::Merged { commit: None } | TreeState::Open | TreeState::Refused) => None,
+        Some(WorktreeState::Merged { commit: None } | WorktreeState::Open | WorktreeState::Refused) => None,
         // Everybody worked in the project itself.
         None => Some("done".to_owned()),
     }

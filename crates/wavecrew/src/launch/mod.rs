@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use wavecrew_agents::Pools;
-use wavecrew_core::engine::{AgentChoice, Asking, Engine, Ledger, Options, Question};
+use wavecrew_core::engine::{AgentChoice, AskMode, Engine, Ledger, Options, Question};
 use wavecrew_process::end_with_stdin;
 use wavecrew_process::guardian::GuardianCommand;
 use wavecrew_run::driver::{Asker, DriveError, Driver, OpenSession, SessionError, Surface};
@@ -86,7 +86,11 @@ impl RunFlags {
             pools: pools.by_agent,
             budget: self.budget.over(project.budget),
             concurrency: self.concurrency.map_or(project.concurrency, |n| n as usize),
-            asking: if person { Asking::Person } else { Asking::Defaults },
+            asking: if person {
+                AskMode::Person
+            } else {
+                AskMode::Defaults
+            },
             agents: chosen.choice,
             max_attempts: self.attempts.unwrap_or(project.max_attempts),
             one_shot: timeout.or(project.one_shot),

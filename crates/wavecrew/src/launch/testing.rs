@@ -7,7 +7,7 @@ use crate::show;
 use std::io;
 use std::path::Path;
 
-use wavecrew_core::team::{Changes, Examination, Pipeline, Team};
+use wavecrew_core::team::{Changes, CheckKind, Pipeline, Team};
 use wavecrew_measure::detect::Certainty;
 use wavecrew_testing::bench::{Bench, Trouble};
 use wavecrew_testing::scope::{self, Found, GitError, LayerInScope, Mutation, Scope, Wish};
@@ -119,8 +119,8 @@ pub struct Prepared {
 /// Whether claims in this team are examined by running tests of the session.
 pub fn is_testing(team: &Team) -> bool {
     team.roles.iter().any(|role| match role.examined {
-        Some(Examination::GeneratedTests | Examination::TestRun | Examination::TestReport) => true,
-        Some(Examination::CodeWork | Examination::CodeTests) | None => false,
+        Some(CheckKind::GeneratedTests | CheckKind::TestRun | CheckKind::TestReport) => true,
+        Some(CheckKind::CodeWork | CheckKind::CodeTests) | None => false,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use wavecrew_core::engine::{Ledger, Notice};
-use wavecrew_core::event::{Event, Judgement, Outcome, Status};
+use wavecrew_core::event::{Event, Outcome, PolicyDecision, Status};
 use wavecrew_core::sheet::Patch;
 use wavecrew_core::time::human;
 use wavecrew_core::view::{count, late_edits, one_line, task_line, wait_line};
@@ -60,7 +60,7 @@ fn edited_late(task: &str, ledger: &Ledger) -> Option<(Weight, String)> {
     ))
 }
 
-fn judged(judgement: &Judgement) -> (Weight, String) {
+fn judged(judgement: &PolicyDecision) -> (Weight, String) {
     let weight = match judgement.outcome {
         Outcome::Pass | Outcome::Approved | Outcome::Overridden | Outcome::Revise => Weight::Detail,
         Outcome::Warn | Outcome::Accepted | Outcome::Failed | Outcome::Stop => Weight::Trouble,

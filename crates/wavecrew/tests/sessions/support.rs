@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use wavecrew_core::event::{Checked, Event, Fingerprint, Status, StopReason, TaskResult};
+use wavecrew_core::event::{Event, Fingerprint, Status, StopReason, TaskResult, Verdict};
 use wavecrew_core::team::Team;
 use wavecrew_core::time::Timestamp;
 use wavecrew_session::{Holder, Journal, SessionDir, SessionInfo, SessionLock, SessionState};
@@ -143,7 +143,7 @@ pub fn finished(task: &str, second: u64, status: Status, words: &str) -> Event {
             status,
             findings: if failed { String::new() } else { words.to_owned() },
             error: if failed { words.to_owned() } else { String::new() },
-            checked: Checked::Unverified,
+            checked: Verdict::Unverified,
             ..TaskResult::default()
         },
     }

@@ -4,7 +4,7 @@ use super::Stage;
 use crate::engine::Engine;
 use crate::engine::action::Notice;
 use crate::engine::input::WorkerId;
-use crate::event::{Spent, StopReason};
+use crate::event::{StopReason, TokenUsage};
 use crate::id::ExecMode;
 use crate::time::human;
 use std::time::Duration;
@@ -87,7 +87,7 @@ impl Engine {
     }
 
     /// What the turn has used so far: a worker that passes the limit of its task is ended, unless it has reported.
-    pub(in crate::engine) fn using(&mut self, worker: WorkerId, spent: Spent, model: Option<&str>) {
+    pub(in crate::engine) fn using(&mut self, worker: WorkerId, spent: TokenUsage, model: Option<&str>) {
         let Some(attempt) = self.live.get(&worker) else {
             return;
         };

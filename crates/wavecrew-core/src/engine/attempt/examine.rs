@@ -5,7 +5,7 @@ use super::outcome::Retry;
 use super::{Ending, Stage, failed};
 use crate::engine::Engine;
 use crate::engine::action::{Action, Assignment};
-use crate::engine::input::{Examined, Verdict, WorkerId};
+use crate::engine::input::{CheckFindings, CheckOutcome, WorkerId};
 use crate::engine::ledger::set;
 use crate::engine::report::Report;
 use crate::event::{Event, Status, StopReason};
@@ -34,15 +34,15 @@ impl Engine {
     }
 
     /// What was found out before the worker is here: it is started if there is something to do.
-    pub(super) fn examined_first(&mut self, worker: WorkerId, verdict: Verdict) {
+    pub(super) fn examined_first(&mut self, worker: WorkerId, verdict: CheckOutcome) {
         let examined = match verdict {
-            Verdict::Examined(examined) => examined,
-            Verdict::Holds { checked, measured } => Examined {
+            CheckOutcome::CheckFindings(examined) => examined,
+            CheckOutcome::Holds { checked, measured } => CheckFindings {
                 checked,
                 measured,
-                ..Examined::default()
+                ..CheckFindings::default()
             },
-            Verdict::Mend(reason) | Verdict::Contradicted(reason) => {
+            CheckOutcome::Mend(reason) | CheckOutcome::Contradicted(reason) => {
                 return self.conclude(worker, StopReason::Ok, failed(reason), Retry::Never);
             }
         };
@@ -103,7 +103,7 @@ impl Engine {
     }
 
     /// The work of a turn was examined: the worker goes on with what is short, or is done.
-    pub(super) fn examined_again(&mut self, worker: WorkerId, mut report: Report, examined: Examined) {
+    pub(super) fn examined_again(&mut self, worker: WorkerId, mut report: Report, examined: CheckFindings) {
         for (column, value) in examined.measured {
             set(&mut report.outputs, &column, value);
         }

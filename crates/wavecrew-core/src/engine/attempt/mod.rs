@@ -8,11 +8,11 @@ mod reports;
 use self::outcome::Retry;
 use super::Engine;
 use super::action::{Action, Assignment};
-use super::input::{SpawnError, Voice, WorkerId};
+use super::input::{OutputMode, SpawnError, WorkerId};
 use super::report::Report;
 use crate::event::{Event, ProcessId, Status, StopReason, TaskResult};
 use crate::id::TaskIx;
-use crate::team::{Examination, Limits};
+use crate::team::{CheckKind, Limits};
 use crate::time::Timestamp;
 
 pub(super) struct Attempt {
@@ -138,21 +138,21 @@ impl Engine {
             .team
             .role(&assignment.role)
             .and_then(|role| role.examined);
-        if examined.is_some_and(Examination::comes_first) {
+        if examined.is_some_and(CheckKind::comes_first) {
             self.examine_first(worker, assignment);
         } else {
             self.out.push(Action::Spawn(Box::new(assignment)));
         }
     }
 
-    pub(super) fn spawned(&mut self, worker: WorkerId, process: ProcessId, voice: Voice) {
+    pub(super) fn spawned(&mut self, worker: WorkerId, process: ProcessId, voice: OutputMode) {
         let now = self.now;
         let Some(task) = self.live.get(&worker).map(|attempt| attempt.task) else {
             return;
         };
         let first_word_by = match voice {
-            Voice::Telling => Some(now.plus(self.limits(task).first_event)),
-            Voice::Quiet => None,
+            OutputMode::Streaming => Some(now.plus(self.limits(task).first_event)),
+            OutputMode::Silent => None,
         };
         let attempt = self.live.get_mut(&worker).expect("looked up above");
         attempt.last_activity = now;

@@ -5,7 +5,7 @@ use crate::engine::Engine;
 use crate::engine::action::Action;
 use crate::engine::input::WorkerId;
 use crate::engine::report::Report;
-use crate::event::{Checked, Event, Status, StopReason, TaskResult};
+use crate::event::{Event, Status, StopReason, TaskResult, Verdict};
 use crate::id::ExecMode;
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ impl Retry {
 }
 
 impl Engine {
-    pub(super) fn finish(&mut self, worker: WorkerId, report: Report, checked: Checked) {
+    pub(super) fn finish(&mut self, worker: WorkerId, report: Report, checked: Verdict) {
         let attempt = &self.live[&worker];
         if let Some(text) = report.whole_findings {
             let (task, attempt) = (attempt.task, attempt.number);
@@ -76,7 +76,7 @@ impl Engine {
 
     pub(super) fn contradict(&mut self, worker: WorkerId, reason: String) {
         let result = TaskResult {
-            checked: Checked::Contradicted,
+            checked: Verdict::Contradicted,
             ..failed(reason)
         };
         self.conclude(worker, StopReason::Ok, result, Retry::Never);

@@ -5,11 +5,11 @@ use super::outcome::Retry;
 use super::{Ending, Stage, failed};
 use crate::claim;
 use crate::engine::action::{Action, Notice};
-use crate::engine::input::{Exit, TurnEnd, Verdict, WorkerId};
+use crate::engine::input::{CheckOutcome, Exit, TurnEnd, WorkerId};
 use crate::engine::ledger::set;
 use crate::engine::report::Report;
 use crate::engine::{Engine, judge};
-use crate::event::{Checked, Event, Status, StopReason};
+use crate::event::{Event, Status, StopReason, Verdict};
 use std::time::Duration;
 
 /// How long a worker that has reported may take to end by itself.
@@ -138,7 +138,7 @@ impl Engine {
         );
     }
 
-    pub(in crate::engine) fn claim_checked(&mut self, worker: WorkerId, verdict: Verdict) {
+    pub(in crate::engine) fn claim_checked(&mut self, worker: WorkerId, verdict: CheckOutcome) {
         let Some(attempt) = self.live.get_mut(&worker) else {
             return;
         };
@@ -153,19 +153,19 @@ impl Engine {
             | Stage::Recorded => return,
         };
         match verdict {
-            Verdict::Holds { checked, measured } => {
+            CheckOutcome::Holds { checked, measured } => {
                 for (column, value) in measured {
                     set(&mut report.outputs, &column, value);
                 }
                 self.finish(worker, report, checked);
             }
-            Verdict::Examined(examined) => self.examined_again(worker, report, examined),
-            Verdict::Mend(reason) => {
+            CheckOutcome::CheckFindings(examined) => self.examined_again(worker, report, examined),
+            CheckOutcome::Mend(reason) => {
                 if !self.send_back(worker, &reason) {
                     self.contradict(worker, reason);
                 }
             }
-            Verdict::Contradicted(reason) => self.contradict(worker, reason),
+            CheckOutcome::Contradicted(reason) => self.contradict(worker, reason),
         }
     }
 
@@ -199,7 +199,7 @@ impl Engine {
                 outputs,
             });
         } else {
-            self.finish(worker, report, Checked::Unverified);
+            self.finish(worker, report, Verdict::Unverified);
         }
     }
 

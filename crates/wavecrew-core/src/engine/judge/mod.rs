@@ -7,11 +7,11 @@ mod score;
 
 pub(super) use score::fit_to_judge;
 
-use super::action::{About, Action, Question};
+use super::action::{Action, Question, QuestionKind};
 use super::input::Answer;
 use super::ledger::Progress;
-use super::{Asking, Engine, Mode};
-use crate::event::{Ending, Event, Judgement, Outcome, Rework, Status};
+use super::{AskMode, Engine, Mode};
+use crate::event::{Ending, Event, Outcome, PolicyDecision, Rework, Status};
 use crate::id::TaskIx;
 use crate::plan::Plan;
 use crate::sheet::Patch;
@@ -54,7 +54,7 @@ struct Judged {
 
 /// A judgement that waits for a person.
 pub(super) struct Undecided {
-    judgement: Judgement,
+    judgement: PolicyDecision,
     revision: Option<Revision>,
     yes: Outcome,
 }
@@ -116,7 +116,7 @@ impl Engine {
             outputs = values;
             self.out.push(Action::Restore { task, attempt });
         }
-        let judgement = Judgement {
+        let judgement = PolicyDecision {
             task: self.ledger.plan().id(task).to_owned(),
             attempt: self.ledger.task(task).attempts,
             round: self.rounds_of(&by),
@@ -130,7 +130,7 @@ impl Engine {
         self.decide(judgement, decision)
     }
 
-    fn decide(&mut self, judgement: Judgement, decision: Decision) -> Course {
+    fn decide(&mut self, judgement: PolicyDecision, decision: Decision) -> Course {
         match decision {
             Decision::Settle(outcome) => {
                 self.settle_judgement(judgement, outcome);
@@ -140,7 +140,7 @@ impl Engine {
                 self.revise(judgement, &revision);
                 Course::Free
             }
-            Decision::Ask { otherwise, .. } if self.options.asking == Asking::Defaults => {
+            Decision::Ask { otherwise, .. } if self.options.asking == AskMode::Defaults => {
                 self.decide(judgement, *otherwise)
             }
             Decision::Ask {
@@ -165,14 +165,14 @@ impl Engine {
         }
     }
 
-    fn settle_judgement(&mut self, mut judgement: Judgement, outcome: Outcome) {
+    fn settle_judgement(&mut self, mut judgement: PolicyDecision, outcome: Outcome) {
         judgement.outcome = outcome;
         let at = self.now;
         self.record(Event::Judged { at, judgement });
     }
 
     /// Sends work back: the tasks that made it run again with the brief, what depends on them after it.
-    fn revise(&mut self, mut judgement: Judgement, revision: &Revision) {
+    fn revise(&mut self, mut judgement: PolicyDecision, revision: &Revision) {
         let round = judgement.round + 1;
         judgement.outcome = Outcome::Revise;
         let (by, why) = (judgement.task.clone(), judgement.why.clone());
@@ -212,7 +212,7 @@ impl Engine {
         all
     }
 
-    fn stop_at(&mut self, mut judgement: Judgement) {
+    fn stop_at(&mut self, mut judgement: PolicyDecision) {
         judgement.outcome = Outcome::Stop;
         let (by, why) = (judgement.task.clone(), judgement.why.clone());
         let at = self.now;
@@ -220,7 +220,13 @@ impl Engine {
         self.end_run(Ending::Blocked { by, why });
     }
 
-    fn ask_to_decide(&mut self, text: &str, judgement: Judgement, revision: Option<Revision>, yes: Outcome) {
+    fn ask_to_decide(
+        &mut self,
+        text: &str,
+        judgement: PolicyDecision,
+        revision: Option<Revision>,
+        yes: Outcome,
+    ) {
         let question = self.ledger.questions;
         let text = text.to_owned();
         self.record(Event::Asked {
@@ -228,8 +234,8 @@ impl Engine {
             text: text.clone(),
         });
         let about = match yes {
-            Outcome::Approved => About::Approval,
-            _ => About::Judgement {
+            Outcome::Approved => QuestionKind::Approval,
+            _ => QuestionKind::PolicyDecision {
                 may_revise: revision.is_some(),
             },
         };
@@ -238,7 +244,7 @@ impl Engine {
             revision,
             yes,
         });
-        self.mode = Mode::Asking {
+        self.mode = Mode::AskMode {
             question,
             since: self.now,
         };
@@ -286,7 +292,7 @@ impl Engine {
         let Some(task) = self.ledger.plan().find(id) else {
             return;
         };
-        let judgement = |engine: &Self, why: &str| Judgement {
+        let judgement = |engine: &Self, why: &str| PolicyDecision {
             task: id.to_owned(),
             attempt: engine.ledger.task(task).attempts,
             by: format!("expansion of {id}"),

@@ -5,7 +5,7 @@ use super::{Decision, Judged, Revision};
 use crate::engine::Engine;
 use crate::event::{Outcome, TaskResult};
 use crate::id::TaskIx;
-use crate::team::{Checkpoint, Expansion, GateKind, Verdict};
+use crate::team::{Checkpoint, CheckpointVerdict, Expansion, GateKind};
 use crate::view::one_line;
 use std::collections::BTreeSet;
 
@@ -56,16 +56,16 @@ impl Engine {
         let id = self.ledger.plan().id(task);
         let by = format!("checkpoint {id}");
         let score = number(result, "score");
-        let verdict = score.map_or(Verdict::Block, |score| checkpoint.verdict(score));
+        let verdict = score.map_or(CheckpointVerdict::Block, |score| checkpoint.verdict(score));
         let rounds = self.rounds_of(&by);
         let points = score.unwrap_or_default();
         let (why, decision) = match verdict {
-            Verdict::Pass => (format!("passed with {points}"), Decision::Settle(Outcome::Pass)),
-            Verdict::Warn => (
+            CheckpointVerdict::Pass => (format!("passed with {points}"), Decision::Settle(Outcome::Pass)),
+            CheckpointVerdict::Warn => (
                 format!("passed with a warning, {points}"),
                 Decision::Settle(Outcome::Warn),
             ),
-            Verdict::Block => {
+            CheckpointVerdict::Block => {
                 let revision = self.revision(task, self.upstream_of(task, result));
                 let otherwise = if rounds < checkpoint.unattended_revisions {
                     Decision::Revise(revision.clone())

@@ -3,7 +3,7 @@
 use super::{Decision, Judged, Revision};
 use crate::engine::Engine;
 use crate::engine::ledger::Progress;
-use crate::event::{Event, Judgement, Outcome, Status};
+use crate::event::{Event, Outcome, PolicyDecision, Status};
 use crate::id::TaskIx;
 use crate::team::{LoopKind, OnLimit};
 
@@ -110,7 +110,7 @@ impl Engine {
         let _ = self.carry_out(critic, judged);
     }
 
-    fn best_of(&self, key: &str) -> Option<&Judgement> {
+    fn best_of(&self, key: &str) -> Option<&PolicyDecision> {
         let rounds = self.ledger.judgements.iter().filter(|known| known.by == key);
         rounds.max_by(|a, b| {
             a.score

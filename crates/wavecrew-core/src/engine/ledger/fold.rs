@@ -2,7 +2,7 @@
 
 use super::task::state_in_table;
 use super::{Counts, Ledger, Progress, TaskState};
-use crate::event::{Event, Spent, StopReason};
+use crate::event::{Event, StopReason, TokenUsage};
 use crate::plan::{self, Plan};
 use std::sync::Arc;
 
@@ -122,7 +122,7 @@ impl Ledger {
         }
     }
 
-    fn used(&mut self, task: &str, attempt: u32, spent: Spent) {
+    fn used(&mut self, task: &str, attempt: u32, spent: TokenUsage) {
         self.totals.add(&spent);
         let mut first = true;
         self.change(task, |state| first = state.meter(attempt, spent));

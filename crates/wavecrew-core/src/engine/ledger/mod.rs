@@ -3,12 +3,12 @@
 mod fold;
 mod task;
 
-pub use task::{Progress, Talk, TaskState, TaskTree, TreeState};
+pub use task::{Progress, Talk, TaskState, TaskWorktree, WorktreeState};
 
 use super::AgentChoice;
 use super::run_time::RunTime;
 use crate::budget::{Budget, Totals};
-use crate::event::{Checked, Judgement, Status, TaskResult};
+use crate::event::{PolicyDecision, Status, TaskResult, Verdict};
 use crate::id::TaskIx;
 use crate::plan::Plan;
 use crate::pool::Pool;
@@ -62,7 +62,7 @@ pub struct Ledger {
     pub totals: Totals,
     pub budget: Budget,
     /// Everything that loops, checkpoints and gates decided, in order.
-    pub judgements: Vec<Judgement>,
+    pub judgements: Vec<PolicyDecision>,
     /// What is known of the services behind the agents, by pool.
     pub pools: BTreeMap<String, Pool>,
     /// Begin and end of attempts that another one followed.
@@ -217,7 +217,7 @@ impl Ledger {
     }
 
     /// Whether the claim of a task that has its result was compared with the facts.
-    pub fn checked(&self, id: &str) -> Option<Checked> {
+    pub fn checked(&self, id: &str) -> Option<Verdict> {
         let state = self.task(self.plan.find(id)?);
         (state.progress == Progress::Done).then_some(state.result.checked)
     }

@@ -3,7 +3,7 @@
 use super::set;
 use crate::engine::action::Resume;
 use crate::event::{
-    Checked, Fingerprint, Judgement, Outcome, Rework, Spent, Status, StopReason, TaskResult, Tree,
+    Fingerprint, Outcome, PolicyDecision, Rework, Status, StopReason, TaskResult, TokenUsage, Tree, Verdict,
 };
 use crate::id::TaskIx;
 use crate::plan::Plan;
@@ -26,7 +26,7 @@ pub struct TaskState {
     pub started: Option<Timestamp>,
     pub ended: Option<Timestamp>,
     /// What all attempts at it used.
-    pub spent: Spent,
+    pub spent: TokenUsage,
     /// The latest attempt that told what it used.
     metered: u32,
     /// The conversation of the latest attempt, while it has no end of its own.
@@ -40,19 +40,19 @@ pub struct TaskState {
     /// The result that the rework is to better, until it has one of its own that stands.
     before: Option<Box<TaskResult>>,
     /// The latest working copy of its own.
-    pub tree: Option<Box<TaskTree>>,
+    pub tree: Option<Box<TaskWorktree>>,
 }
 
 /// A task's own working copy.
 #[derive(Clone, PartialEq, Debug)]
-pub struct TaskTree {
+pub struct TaskWorktree {
     pub tree: Tree,
-    pub state: TreeState,
+    pub state: WorktreeState,
 }
 
 /// How far the work in a tree has got.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum TreeState {
+pub enum WorktreeState {
     /// Being worked in, or to be merged.
     Open,
     /// Merged, up to this commit, if there was something to merge.
@@ -66,7 +66,7 @@ pub enum TreeState {
 pub struct Talk {
     pub id: String,
     pub agent: Arc<str>,
-    pub spent: Spent,
+    pub spent: TokenUsage,
 }
 
 impl TaskState {
@@ -99,13 +99,16 @@ impl TaskState {
 
     /// The working copy that an attempt may go on in.
     pub fn open_tree(&self) -> Option<&Tree> {
-        let tree = self.tree.as_ref().filter(|tree| tree.state == TreeState::Open)?;
+        let tree = self
+            .tree
+            .as_ref()
+            .filter(|tree| tree.state == WorktreeState::Open)?;
         Some(&tree.tree)
     }
 
     pub(super) fn refuse_tree(&mut self, at: Timestamp, error: &str) {
         if let Some(tree) = &mut self.tree {
-            tree.state = TreeState::Refused;
+            tree.state = WorktreeState::Refused;
         }
         self.progress = Progress::Done;
         self.result.status = Status::Failed;
@@ -123,15 +126,15 @@ impl TaskState {
     }
 
     pub(super) fn make_tree(&mut self, tree: &Tree) {
-        self.tree = Some(Box::new(TaskTree {
+        self.tree = Some(Box::new(TaskWorktree {
             tree: tree.clone(),
-            state: TreeState::Open,
+            state: WorktreeState::Open,
         }));
     }
 
     pub(super) fn merge_tree(&mut self, commit: Option<&String>) {
         if let Some(tree) = &mut self.tree {
-            tree.state = TreeState::Merged {
+            tree.state = WorktreeState::Merged {
                 commit: commit.cloned(),
             };
         }
@@ -143,7 +146,7 @@ impl TaskState {
             self.talk = Some(Box::new(Talk {
                 id: conversation.to_owned(),
                 agent: Arc::clone(agent),
-                spent: Spent::default(),
+                spent: TokenUsage::default(),
             }));
         }
     }
@@ -173,7 +176,7 @@ impl TaskState {
         }
     }
 
-    pub(super) fn judge(&mut self, judgement: &Judgement) {
+    pub(super) fn judge(&mut self, judgement: &PolicyDecision) {
         match judgement.outcome {
             Outcome::Stop => return,
             Outcome::Failed => {
@@ -197,11 +200,11 @@ impl TaskState {
         self.progress = Progress::Done;
         self.result.status = Status::Completed;
         self.result.error.clear();
-        self.result.checked = Checked::Unverified;
+        self.result.checked = Verdict::Unverified;
     }
 
     /// Whether it is the first that is told of this attempt.
-    pub(super) fn meter(&mut self, attempt: u32, spent: Spent) -> bool {
+    pub(super) fn meter(&mut self, attempt: u32, spent: TokenUsage) -> bool {
         self.spent += spent;
         if let Some(talk) = &mut self.talk {
             talk.spent += spent;

@@ -14,7 +14,7 @@ pub(super) fn telling(rig: &mut Rig, worker: u64) {
     rig.put(Input::Spawned {
         worker: WorkerId(worker),
         process,
-        voice: Voice::Telling,
+        voice: OutputMode::Streaming,
     });
 }
 
@@ -32,9 +32,9 @@ pub(super) fn ends_with(rig: &mut Rig, worker: u64, exit: Exit, output: u64, ret
         exit,
         reports: Vec::new(),
         last_words: "so it said".to_owned(),
-        spent: Spent {
+        spent: TokenUsage {
             output,
-            ..Spent::default()
+            ..TokenUsage::default()
         },
         model: None,
         retry_after,

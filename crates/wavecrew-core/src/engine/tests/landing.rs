@@ -26,20 +26,20 @@ impl Rig {
         self.put(Input::TreeMade { worker, tree })
     }
 
-    fn landed(&mut self, id: &str, landing: Landing) -> &mut Self {
+    fn landed(&mut self, id: &str, landing: MergeOutcome) -> &mut Self {
         let task = id.to_owned();
         self.put(Input::Landed { task, landing })
     }
 
-    fn tree_of(&self, id: &str) -> Option<TreeState> {
+    fn tree_of(&self, id: &str) -> Option<WorktreeState> {
         let ledger = self.engine.ledger();
         let state = ledger.task(ledger.plan().find(id).expect("a task"));
         state.tree.as_ref().map(|tree| tree.state.clone())
     }
 }
 
-fn merged() -> Landing {
-    Landing::Merged {
+fn merged() -> MergeOutcome {
+    MergeOutcome::Merged {
         commit: "1".to_owned(),
     }
 }
@@ -50,24 +50,24 @@ fn a_wave_is_merged_in_the_order_of_the_table_before_the_next_one_starts() {
     rig.in_tree(1, "A").in_tree(2, "B");
     rig.completes(2, "B").completes(1, "A");
     assert!(rig.said().ends_with("close 2, close 1, land A B"));
-    rig.landed("B", Landing::Nothing);
+    rig.landed("B", MergeOutcome::Nothing);
     assert_eq!(rig.said(), "");
     rig.landed("A", merged());
     assert_eq!(rig.said(), "merged 1, wave-2.csv 1, spawn C#1");
-    assert_eq!(rig.tree_of("B"), Some(TreeState::Merged { commit: None }));
+    assert_eq!(rig.tree_of("B"), Some(WorktreeState::Merged { commit: None }));
 }
 
 #[test]
 fn a_conflict_fails_the_task_and_skips_what_builds_on_it() {
     let mut rig = rig("id,description,deps\nA,a,\nB,b,A\n");
     rig.in_tree(1, "A").completes(1, "A");
-    rig.landed("A", Landing::Refused("merge conflict in x".to_owned()));
+    rig.landed("A", MergeOutcome::Refused("merge conflict in x".to_owned()));
     assert_eq!(
         (rig.status("A"), rig.status("B")),
         (Status::Failed, Status::Skipped)
     );
     assert_eq!(rig.error("A"), "merge conflict in x");
-    assert_eq!(rig.tree_of("A"), Some(TreeState::Refused));
+    assert_eq!(rig.tree_of("A"), Some(WorktreeState::Refused));
     assert!(rig.said().ends_with("finish failed"));
 }
 
@@ -82,7 +82,7 @@ fn failed_work_is_not_merged_and_is_gone_on_with() {
     let task = rig.engine.ledger().plan().find("A").expect("a task");
     let why = "retry".to_owned();
     drop(rig.engine.reset(vec![Stale { task, why }]));
-    assert_eq!(rig.tree_of("A"), Some(TreeState::Open));
+    assert_eq!(rig.tree_of("A"), Some(WorktreeState::Open));
 }
 
 #[test]

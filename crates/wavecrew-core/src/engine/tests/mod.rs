@@ -1,7 +1,7 @@
 //! The engine as data: inputs in, actions out. Waves, slots and stops are here, the rest by topic below.
 
 use super::*;
-use crate::event::{Ending, ProcessId, Spent, Status, StopReason};
+use crate::event::{Ending, ProcessId, Status, StopReason, TokenUsage};
 use crate::plan::Plan;
 use crate::sheet::{Origin, Sheet};
 use crate::team::Team;
@@ -111,7 +111,7 @@ impl Rig {
         self.put(Input::Spawned {
             worker: WorkerId(worker),
             process,
-            voice: Voice::Quiet,
+            voice: OutputMode::Silent,
         })
     }
 
@@ -125,7 +125,7 @@ impl Rig {
             exit,
             reports,
             last_words: String::new(),
-            spent: Spent::default(),
+            spent: TokenUsage::default(),
             model: None,
             retry_after: None,
         };
@@ -235,7 +235,7 @@ fn pause_starts_nothing_new() {
 #[test]
 fn when_a_whole_wave_failed_the_person_may_try_again() {
     let options = Options {
-        asking: Asking::Person,
+        asking: AskMode::Person,
         ..Options::default()
     };
     let mut rig = Rig::with(CHAIN, options);
@@ -258,7 +258,7 @@ fn when_a_whole_wave_failed_the_person_may_try_again() {
 #[test]
 fn a_question_that_nobody_answers_gets_its_default() {
     let options = Options {
-        asking: Asking::Person,
+        asking: AskMode::Person,
         ..Options::default()
     };
     let mut rig = Rig::with(CHAIN, options);

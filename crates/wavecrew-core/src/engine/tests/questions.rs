@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn asks(rig: &mut Rig, key: &str, wish: Wish) {
+fn asks(rig: &mut Rig, key: &str, wish: WorkerRequest) {
     rig.put(Input::Asks {
         worker: WorkerId(1),
         key: key.to_owned(),
@@ -10,12 +10,12 @@ fn asks(rig: &mut Rig, key: &str, wish: Wish) {
     });
 }
 
-fn leave() -> Wish {
-    Wish::Leave("edit /etc/passwd".to_owned())
+fn leave() -> WorkerRequest {
+    WorkerRequest::Permission("edit /etc/passwd".to_owned())
 }
 
-fn advice() -> Wish {
-    Wish::Advice {
+fn advice() -> WorkerRequest {
+    WorkerRequest::Question {
         question: "Which one?".to_owned(),
         options: vec!["this".to_owned(), "that".to_owned()],
     }
@@ -23,7 +23,7 @@ fn advice() -> Wish {
 
 fn with_a_person() -> Rig {
     let options = Options {
-        asking: Asking::Person,
+        asking: AskMode::Person,
         ..Options::default()
     };
     let mut rig = Rig::with(CHAIN, options);

@@ -76,7 +76,7 @@ fn a_result_is_stale_when_what_it_was_made_from_changed() {
     let agents = AgentChoice::default();
     let stale = |csv: &str, agents: &AgentChoice, base: Option<&str>| -> Vec<String> {
         let ledger = replay(csv, &rig.events);
-        let standing = Standing {
+        let standing = ResumeBasis {
             agents,
             base: base.map(str::to_owned),
         };

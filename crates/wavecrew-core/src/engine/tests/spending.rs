@@ -24,7 +24,7 @@ fn tokens(most: u64) -> Budget {
     }
 }
 
-fn ends(rig: &mut Rig, worker: u64, report: &str, used: Spent, model: Option<&str>) {
+fn ends(rig: &mut Rig, worker: u64, report: &str, used: TokenUsage, model: Option<&str>) {
     let end = TurnEnd {
         exit: Exit::Code(0),
         reports: Some(report.to_owned())
@@ -42,10 +42,10 @@ fn ends(rig: &mut Rig, worker: u64, report: &str, used: Spent, model: Option<&st
         .closed(worker.0);
 }
 
-fn output(tokens: u64) -> Spent {
-    Spent {
+fn output(tokens: u64) -> TokenUsage {
+    TokenUsage {
         output: tokens,
-        ..Spent::default()
+        ..TokenUsage::default()
     }
 }
 

@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use wavecrew_core::budget::Budget;
 use wavecrew_core::engine::{
-    Action, Answer, Asking, Engine, Examined, Input, Ledger, Options, Progress, RecoveredReport, StopKind,
-    Verdict, WorkerId,
+    Action, Answer, AskMode, CheckFindings, CheckOutcome, Engine, Input, Ledger, Options, Progress,
+    RecoveredReport, StopKind, WorkerId,
 };
-use wavecrew_core::event::{Checked, Ending, Event, Outcome, Status, StopReason};
+use wavecrew_core::event::{Ending, Event, Outcome, Status, StopReason, Verdict};
 use wavecrew_core::plan::{Plan, seal};
 use wavecrew_core::sheet::{Origin, Sheet};
 use wavecrew_core::team::Team;
@@ -54,9 +54,9 @@ impl World {
         };
         let plan = read(&team, &table);
         let asking = if rng.one_in(3) {
-            Asking::Person
+            AskMode::Person
         } else {
-            Asking::Defaults
+            AskMode::Defaults
         };
         let options = Options {
             concurrency: 1 + rng.below(4),
@@ -174,9 +174,9 @@ impl World {
     }
 
     /// What an examination comes to.
-    fn found_out(&mut self) -> Verdict {
+    fn found_out(&mut self) -> CheckOutcome {
         if self.rng.one_in(12) {
-            return Verdict::Mend("the environment is broken".to_owned());
+            return CheckOutcome::Mend("the environment is broken".to_owned());
         }
         let pass_rate = *self.rng.pick(&["0.50", "0.96", "1.00", "1.00"]);
         let coverage = self.rng.below(101).to_string();
@@ -184,11 +184,11 @@ impl World {
             ("pass_rate".to_owned(), pass_rate.to_owned()),
             ("coverage_achieved".to_owned(), coverage),
         ];
-        Verdict::Examined(Examined {
-            checked: Checked::Verified,
+        CheckOutcome::CheckFindings(CheckFindings {
+            checked: Verdict::Verified,
             measured,
             short: self.rng.one_in(2).then(|| "more".to_owned()),
-            ..Examined::default()
+            ..CheckFindings::default()
         })
     }
 

@@ -12,7 +12,7 @@ mod tests;
 use std::io;
 use std::path::Path;
 use wavecrew_core::claim::debts;
-use wavecrew_core::engine::Verdict;
+use wavecrew_core::engine::CheckOutcome;
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::plan::Plan;
 use wavecrew_core::team::Team;
@@ -26,7 +26,7 @@ pub fn check(
     task: TaskIx,
     outputs: &[(String, String)],
     beside: &dyn Fn(&str) -> Option<Vec<u8>>,
-) -> Verdict {
+) -> CheckOutcome {
     let debts = debts(team, plan, task);
     let mut findings = owed::check(session_dir, project_dir, &debts);
     let paths = wavecrew_core::claim::reported(team, outputs);

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use wavecrew_core::claim::{Debt, Debts, Findings, content_problems, shown};
+use wavecrew_core::claim::{Findings, OwedPath, OwedPaths, content_problems, shown};
 use wavecrew_core::team::{Content, Owed};
 
 /// No document that people read is longer.
@@ -13,7 +13,7 @@ const MAX_BYTES: u64 = 8 << 20;
 /// Entries looked at for one pattern.
 const MAX_ENTRIES: usize = 100_000;
 
-pub(super) fn check(session_dir: &Path, project_dir: &Path, debts: &Debts<'_>) -> Findings {
+pub(super) fn check(session_dir: &Path, project_dir: &Path, debts: &OwedPaths<'_>) -> Findings {
     let mut findings = Findings::default();
     for leaves in &debts.leaving {
         let path = shown(&leaves.0);
@@ -39,7 +39,7 @@ pub(super) fn check(session_dir: &Path, project_dir: &Path, debts: &Debts<'_>) -
     findings
 }
 
-fn check_debt(session: &Path, project: &Path, debt: &Debt<'_>, findings: &mut Findings) {
+fn check_debt(session: &Path, project: &Path, debt: &OwedPath<'_>, findings: &mut Findings) {
     let mut found = Found::default();
     let result = if debt.pattern.is_literal() {
         found.add(session, debt.pattern.as_str().to_owned())
@@ -73,7 +73,7 @@ fn check_debt(session: &Path, project: &Path, debt: &Debt<'_>, findings: &mut Fi
 }
 
 /// The files that are there of what is owed, named from the session folder.
-pub(super) fn delivered(session_dir: &Path, debts: &Debts<'_>) -> Vec<String> {
+pub(super) fn delivered(session_dir: &Path, debts: &OwedPaths<'_>) -> Vec<String> {
     if debts.of_worker.is_empty() && debts.of_engine.is_empty() {
         return vec![];
     }
@@ -97,7 +97,7 @@ pub(super) fn delivered(session_dir: &Path, debts: &Debts<'_>) -> Vec<String> {
 }
 
 /// The owed file in a place where workers put it by mistake.
-fn misplaced(session: &Path, project: &Path, debt: &Debt<'_>) -> Option<PathBuf> {
+fn misplaced(session: &Path, project: &Path, debt: &OwedPath<'_>) -> Option<PathBuf> {
     let owed = Path::new(debt.pattern.as_str());
     let name = owed.file_name().filter(|_| debt.pattern.is_literal())?;
     let places = [session.join(name), project.join(owed), project.join(name)];
@@ -127,7 +127,7 @@ impl Found {
     }
 
     /// Adds everything that matches. Linked folders are not entered: they may lead out or in circles.
-    fn search(&mut self, session: &Path, debt: &Debt<'_>) -> io::Result<()> {
+    fn search(&mut self, session: &Path, debt: &OwedPath<'_>) -> io::Result<()> {
         let base = debt.pattern.base();
         match session.join(&base).canonicalize() {
             Ok(real) if real.starts_with(session) => {}

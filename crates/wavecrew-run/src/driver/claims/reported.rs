@@ -3,7 +3,7 @@
 use super::is_absent;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
-use wavecrew_core::claim::{Debts, Findings, shown};
+use wavecrew_core::claim::{Findings, OwedPaths, shown};
 
 /// Paths looked at in one report.
 pub(super) const MAX_PATHS: usize = 10_000;
@@ -12,7 +12,7 @@ pub(super) const MAX_PATHS: usize = 10_000;
 pub(super) fn check<'a>(
     session_dir: &Path,
     project_dir: &Path,
-    debts: &Debts<'_>,
+    debts: &OwedPaths<'_>,
     paths: impl Iterator<Item = (&'a str, &'a str)>,
     findings: &mut Findings,
 ) {
@@ -29,7 +29,7 @@ pub(super) fn check<'a>(
     }
 }
 
-fn check_path(allowed: &Allowed, debts: &Debts<'_>, column: &str, path: &str, findings: &mut Findings) {
+fn check_path(allowed: &Allowed, debts: &OwedPaths<'_>, column: &str, path: &str, findings: &mut Findings) {
     let what = format!("{} in `{column}`", shown(path));
     match allowed.place(path) {
         Place::There => findings.look(),
@@ -47,7 +47,7 @@ fn check_path(allowed: &Allowed, debts: &Debts<'_>, column: &str, path: &str, fi
     }
 }
 
-fn is_of_engine(debts: &Debts<'_>, name: &Path) -> bool {
+fn is_of_engine(debts: &OwedPaths<'_>, name: &Path) -> bool {
     let name = name.to_string_lossy();
     debts.of_engine.iter().any(|debt| debt.pattern.matches(&name))
 }

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Component, Path};
-use wavecrew_core::claim::{Debts, Findings, ReviewFinding, read_review, shown};
+use wavecrew_core::claim::{Findings, OwedPaths, ReviewFinding, read_review, shown};
 use wavecrew_core::team::Content;
 
 /// Of a file, this much is looked at.
@@ -20,7 +20,7 @@ pub(super) struct Places<'a> {
 /// Checks reviews that are complete as documents.
 pub(super) fn check(
     places: &Places<'_>,
-    debts: &Debts<'_>,
+    debts: &OwedPaths<'_>,
     reported: &[(String, String)],
     findings: &mut Findings,
 ) {

@@ -95,10 +95,10 @@ fn a_worker_mends_what_was_measured_before_it_at_most_three_times() {
     run.worker += 1;
     let worker = run.worker;
     let short = |pass_rate: &str| {
-        Verdict::Examined(Examined {
+        CheckOutcome::CheckFindings(CheckFindings {
             measured: vec![("pass_rate".to_owned(), pass_rate.to_owned())],
             short: Some("a test fails".to_owned()),
-            ..Examined::default()
+            ..CheckFindings::default()
         })
     };
     let put = |run: &mut Run, pass_rate: &str| {
@@ -127,10 +127,10 @@ fn from_the_second_measurement_on_nearly_all_is_enough() {
     run.worker += 1;
     let worker = run.worker;
     for (pass_rate, goes_on) in [("0.96", true), ("0.96", false)] {
-        let verdict = Verdict::Examined(Examined {
+        let verdict = CheckOutcome::CheckFindings(CheckFindings {
             measured: vec![("pass_rate".to_owned(), pass_rate.to_owned())],
             short: Some("a test fails".to_owned()),
-            ..Examined::default()
+            ..CheckFindings::default()
         });
         let claimed = WorkerId(worker);
         run.rig.put(Input::ClaimChecked {

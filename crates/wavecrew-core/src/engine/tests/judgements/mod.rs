@@ -1,15 +1,15 @@
 //! Checkpoints and gates: when work goes back, when a person is asked, when the run stops. Loops are below.
 
 use super::*;
-use crate::event::{Checked, Outcome};
-use crate::team::Examination;
+use crate::event::{Outcome, Verdict};
+use crate::team::CheckKind;
 
 mod loops;
 
 fn pipeline(team: &str, name: &str) -> (Team, Plan) {
     let mut team = Team::builtin(team).expect("built in");
     for role in &mut team.roles {
-        role.examined = (team.name == "testing" && role.name == "executor").then_some(Examination::TestRun);
+        role.examined = (team.name == "testing" && role.name == "executor").then_some(CheckKind::TestRun);
     }
     let (header, rows) = team.pipeline(name).expect("it has it").to_csv_rows(&team);
     let quoted = |row: &Vec<String>| {
@@ -26,7 +26,7 @@ fn pipeline(team: &str, name: &str) -> (Team, Plan) {
 
 fn asking() -> Options {
     Options {
-        asking: Asking::Person,
+        asking: AskMode::Person,
         ..Options::default()
     }
 }
@@ -62,8 +62,8 @@ impl Run {
     }
 
     fn holds(&mut self, worker: u64) {
-        let verdict = Verdict::Holds {
-            checked: Checked::Verified,
+        let verdict = CheckOutcome::Holds {
+            checked: Verdict::Verified,
             measured: Vec::new(),
         };
         let worker = WorkerId(worker);
@@ -73,16 +73,16 @@ impl Run {
     /// The next worker of an examined role is not needed: this was measured before it.
     fn measures(&mut self, pass_rate: &str, coverage: &str) -> &mut Self {
         self.worker += 1;
-        let examined = Examined {
-            checked: Checked::Verified,
+        let examined = CheckFindings {
+            checked: Verdict::Verified,
             measured: vec![
                 ("pass_rate".to_owned(), pass_rate.to_owned()),
                 ("coverage_achieved".to_owned(), coverage.to_owned()),
             ],
-            ..Examined::default()
+            ..CheckFindings::default()
         };
         let worker = WorkerId(self.worker);
-        let verdict = Verdict::Examined(examined);
+        let verdict = CheckOutcome::CheckFindings(examined);
         self.rig.put(Input::ClaimChecked { worker, verdict });
         self.rig.closed(self.worker);
         self

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::sync::LazyLock;
-use wavecrew_core::event::Checked;
+use wavecrew_core::event::Verdict;
 use wavecrew_core::plan::seal;
 use wavecrew_core::sheet::{Origin, Sheet};
 
@@ -135,14 +135,14 @@ impl Sandbox {
             &outputs,
             &|path| (path == "beside.py").then(|| b"one\ntwo\n".to_vec()),
         ) {
-            Verdict::Holds { checked, measured } => {
+            CheckOutcome::Holds { checked, measured } => {
                 assert_eq!(measured, []);
-                assert_ne!(checked, Checked::Contradicted);
+                assert_ne!(checked, Verdict::Contradicted);
                 checked.as_str().to_owned()
             }
-            Verdict::Examined(examined) => format!("{examined:?}"),
-            Verdict::Mend(text) => format!("mend: {text}"),
-            Verdict::Contradicted(text) => format!("no: {text}"),
+            CheckOutcome::CheckFindings(examined) => format!("{examined:?}"),
+            CheckOutcome::Mend(text) => format!("mend: {text}"),
+            CheckOutcome::Contradicted(text) => format!("no: {text}"),
         }
     }
 

@@ -122,8 +122,8 @@ fn a_session_reached_by_a_link() {
     assert!(
         matches!(
             verdict,
-            Verdict::Holds {
-                checked: Checked::Verified,
+            CheckOutcome::Holds {
+                checked: Verdict::Verified,
                 ..
             }
         ),
