@@ -148,7 +148,7 @@ impl From<StoreError> for Failure {
 impl From<Refused> for Failure {
     fn from(refused: Refused) -> Self {
         match refused {
-            Refused::Wish { message, help } => Self::with_help(message, help),
+            Refused::BadRequest { message, help } => Self::with_help(message, help),
             Refused::Store(error) => error.into(),
         }
     }

@@ -25,14 +25,14 @@ use wavecrew_session::{StoreError, Submitted, submit};
 pub enum Refused {
     /// The wish itself is wrong; another one may be granted.
     #[error("{message}")]
-    WorkerRequest { message: String, help: String },
+    BadRequest { message: String, help: String },
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl Refused {
     fn wish(message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self::WorkerRequest {
+        Self::BadRequest {
             message: message.into(),
             help: help.into(),
         }
@@ -41,7 +41,7 @@ impl Refused {
     /// What to do about it.
     pub fn help(&self) -> String {
         match self {
-            Self::WorkerRequest { help, .. } => help.clone(),
+            Self::BadRequest { help, .. } => help.clone(),
             Self::Store(error) => error.help(),
         }
     }

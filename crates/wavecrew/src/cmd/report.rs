@@ -31,7 +31,7 @@ impl Args {
                 }
                 Ok(Exit::Done)
             }
-            Err(Refused::Wish { message, help }) => refused(global, &message, help),
+            Err(Refused::BadRequest { message, help }) => refused(global, &message, help),
             Err(refused @ Refused::Store(_)) => Err(refused.into()),
         }
     }

@@ -7,7 +7,7 @@ use crate::launch::{self, RunFlags, agents, base, isolation};
 use crate::target::{Target, Words};
 use crate::{find_team, session_view};
 use std::path::{Path, PathBuf};
-use wavecrew_core::engine::{Engine, Input, Ledger, Stale, Standing};
+use wavecrew_core::engine::{Engine, Input, Ledger, ResumeBasis, Stale};
 use wavecrew_core::event::Status;
 use wavecrew_core::plan::did_you_mean;
 use wavecrew_core::time::Timestamp;
@@ -325,7 +325,7 @@ pub fn resume(
     let mut stale = if changes.keep {
         Vec::new()
     } else {
-        engine.ledger().stale(&Standing {
+        engine.ledger().stale(&ResumeBasis {
             agents: &standing_agents,
             base,
         })

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use wavecrew_core::claim::debts;
 use wavecrew_core::engine::Ledger;
-use wavecrew_core::event::Checked;
+use wavecrew_core::event::Verdict as Checked;
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::team::LoopKind;
 use wavecrew_measure::TestId;
