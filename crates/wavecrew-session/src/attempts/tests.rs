@@ -225,7 +225,7 @@ fn an_attempt_opened_again_after_a_crash_has_a_new_token() {
         Submitted::Accepted
     );
     let error = fixture.attempts().open_attempt("A-1", 1).unwrap_err();
-    assert!(matches!(error, StoreError::UnclaimedReport { .. }), "{error}");
+    assert!(matches!(error, SessionError::UnclaimedReport { .. }), "{error}");
 }
 
 #[test]
