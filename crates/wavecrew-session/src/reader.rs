@@ -78,7 +78,6 @@ fn read_plan(path: &Path, team: &Team) -> Result<Plan, SessionError> {
 }
 
 /// A session as its files describe it.
-#[derive(Debug)]
 pub struct SessionView {
     pub dir: SessionDir,
     /// `None` when `session.json` cannot be read.

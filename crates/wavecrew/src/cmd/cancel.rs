@@ -9,7 +9,7 @@ use std::fs;
 use std::io::{Write, stdout};
 use std::path::Path;
 use std::time::{Duration, Instant};
-use wavecrew_session::{SessionDir, SessionState, atomic, lock};
+use wavecrew_session::{SessionDir, SessionState, atomic};
 
 const LOOK: Duration = Duration::from_millis(50);
 

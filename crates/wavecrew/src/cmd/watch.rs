@@ -10,12 +10,12 @@ use std::io::{Write, stdout};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 use wavecrew_core::engine::Ledger;
-use wavecrew_core::event::{Ending, Event};
+use wavecrew_core::event::Ending;
 use wavecrew_core::sanitise::sanitise;
 use wavecrew_core::view::{count, one_line, report_terminal};
 use wavecrew_run::driver::Running;
 use wavecrew_session::SessionView;
-use wavecrew_session::{Journal, SessionDir, SessionInfo, end_of_log, lock};
+use wavecrew_session::{SessionDir, SessionInfo, end_of_log};
 
 const LOOK: Duration = Duration::from_millis(300);
 /// Bytes of a log that are looked at for its last line.

@@ -18,7 +18,7 @@ use wavecrew_agents::transcript::{Folding, Transcript};
 use wavecrew_core::event::Event;
 use wavecrew_core::plan::did_you_mean;
 use wavecrew_run::recording::{Cassette, PREFIX};
-use wavecrew_session::{Journal, PackReader, SessionDir, lock};
+use wavecrew_session::{PackReader, SessionDir};
 
 const LOOK: Duration = Duration::from_millis(200);
 
