@@ -33,7 +33,10 @@ fn every_dependency_has_its_reason_and_every_reason_its_dependency() {
         .collect();
     let missing: Vec<_> = declared.difference(&listed).collect();
     let stale: Vec<_> = listed.difference(&declared).collect();
-    assert!(missing.is_empty(), "not in docs/reference/dependencies.md: {missing:?}");
+    assert!(
+        missing.is_empty(),
+        "not in docs/reference/dependencies.md: {missing:?}"
+    );
     assert!(
         stale.is_empty(),
         "in docs/reference/dependencies.md but not used: {stale:?}"
@@ -89,7 +92,9 @@ fn anchors(text: &str) -> BTreeSet<String> {
         .filter(|line| line.starts_with('#'))
         .map(|line| {
             let heading = line.trim_start_matches('#').trim().to_lowercase();
-            let kept = heading.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+            let kept = heading
+                .chars()
+                .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
             kept.map(|c| if c == ' ' { '-' } else { c }).collect()
         })
         .collect()
@@ -132,14 +137,19 @@ fn the_index_names_every_page() {
         let page = path.strip_prefix("docs/")?.to_owned();
         (page != "README.md").then_some(page)
     });
-    let missing: Vec<String> = pages.filter(|page| !index.contains(&format!("]({page})"))).collect();
+    let missing: Vec<String> = pages
+        .filter(|page| !index.contains(&format!("]({page})")))
+        .collect();
     assert!(missing.is_empty(), "not in docs/README.md: {missing:?}");
 }
 
 #[test]
 fn the_readme_is_short_and_no_table_cell_is_a_wall() {
     let lines = read("README.md").lines().count();
-    assert!(lines <= 200, "README.md has {lines} lines, at most 200 are wanted");
+    assert!(
+        lines <= 200,
+        "README.md has {lines} lines, at most 200 are wanted"
+    );
     let long: Vec<String> = documents()
         .into_iter()
         .flat_map(|document| {
