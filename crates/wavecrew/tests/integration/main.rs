@@ -10,6 +10,7 @@ mod installed;
 mod lifecycle;
 mod mcp;
 mod measure;
+mod old_formats;
 mod plan;
 mod readme;
 mod replay;
