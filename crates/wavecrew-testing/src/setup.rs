@@ -14,7 +14,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::{Value, json};
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::team::Workspace;
-use wavecrew_session::{Discovery, SessionDir, StoreError};
+use wavecrew_session::{Discovery, SessionDir, SessionPaths, StoreError};
 
 use crate::baseline::Baseline;
 use crate::scope::Scope;
@@ -33,7 +33,7 @@ pub enum SetupError {
 
 /// Whether the session is one of team Testing.
 pub fn is_testing_session(session: &Path) -> bool {
-    session.join("scope.json").exists()
+    SessionPaths::at(session).scope_json().exists()
 }
 
 /// Makes the copies of the project, and puts what is known about it on the board. Returns whether the baseline has to be
@@ -45,7 +45,7 @@ pub fn begin(project: &Path, dir: &SessionDir, now: &str) -> Result<bool, SetupE
         return Ok(false);
     }
     let state = json!({ "rounds": {}, "coverage_history": [], "max_rounds_per_layer": 3 });
-    fs::write(session.join("gc-state.json"), format!("{state:#}\n"))?;
+    fs::write(dir.gc_state(), format!("{state:#}\n"))?;
     announce(dir, &Scope::read(session)?, now)?;
     Ok(true)
 }

@@ -52,7 +52,7 @@ impl CodeAttempt<'_> {
     fn runner(&self) -> Runner {
         Runner {
             python_path: Vec::new(),
-            cache: self.session.run_folder().join("cache"),
+            cache: self.session.cache_folder(),
             timeout: self.timeout,
             stop: None,
         }

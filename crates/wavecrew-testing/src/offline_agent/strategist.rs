@@ -7,6 +7,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use wavecrew_session::SessionPaths;
 use wavecrew_syntax::{Symbol, SymbolKind};
 
 /// Named of a list.
@@ -22,7 +23,7 @@ pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
     layers(&mut text, task);
     priorities(&mut text, &ranked, &before);
     risks(&mut text, task, &symbols);
-    task.write("strategy/test-strategy.md", &text)?;
+    task.write(SessionPaths::relative().test_strategy(), &text)?;
     for framework in &task.scope.frameworks {
         let fields = [
             ("framework", json!(framework.framework.name())),

@@ -11,13 +11,9 @@ mod tests;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use wavecrew_session::SessionPaths;
 
 pub use manifest::{Change, Manifest};
-
-/// What is known of a session's copies; `tree.json` of the session.
-const RECORD: &str = "tree.json";
-/// The workers' copy, in the session.
-const WORKERS: &str = "tree";
 
 /// The copies of a session.
 #[derive(Debug)]
@@ -44,13 +40,15 @@ impl Snapshot {
             session: session.to_owned(),
             manifest,
         };
-        snapshot.manifest.write(&session.join(RECORD))?;
+        snapshot
+            .manifest
+            .write(&SessionPaths::at(session).project_copy_manifest())?;
         Ok(snapshot)
     }
 
     pub fn open(session: &Path) -> io::Result<Self> {
         Ok(Self {
-            manifest: Manifest::read(&session.join(RECORD))?,
+            manifest: Manifest::read(&SessionPaths::at(session).project_copy_manifest())?,
             session: session.to_owned(),
         })
     }
@@ -61,7 +59,7 @@ impl Snapshot {
     }
 
     pub fn worker_copy_of(session: &Path) -> PathBuf {
-        session.join(WORKERS)
+        SessionPaths::at(session).project_copy()
     }
 
     /// Where measurements are made; made first if it is not there. It lies outside of the project and of hidden folders,
@@ -81,7 +79,8 @@ impl Snapshot {
         }
         copy::links(&self.manifest.project, &folder)?;
         self.manifest.measuring = Some(folder.clone());
-        self.manifest.write(&self.session.join(RECORD))?;
+        self.manifest
+            .write(&SessionPaths::at(&self.session).project_copy_manifest())?;
         Ok(folder)
     }
 
@@ -141,6 +140,6 @@ impl Snapshot {
         if snapshot.worker_copy().exists() {
             fs::remove_dir_all(snapshot.worker_copy())?;
         }
-        fs::remove_file(session.join(RECORD))
+        fs::remove_file(SessionPaths::at(session).project_copy_manifest())
     }
 }
