@@ -3,13 +3,12 @@
 use crate::config::Verify;
 use crate::exit::{Exit, Failure};
 use crate::launch::testing;
-use crate::session_view::SessionView;
 use clap::ValueEnum;
 use std::collections::BTreeMap;
 use std::io::{Write, stdout};
 use std::path::PathBuf;
 use wavecrew_core::id::TaskIx;
-use wavecrew_session::SessionDir;
+use wavecrew_session::{SessionDir, SessionView};
 use wavecrew_testing::check::{self, Attempt, Check, generated_tests, test_report, test_run};
 use wavecrew_testing::check_report::CheckReport;
 use wavecrew_testing::code_check::{self, CodeAttempt};

@@ -3,7 +3,6 @@
 use super::testing::{self, TestingFlags};
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
-use crate::session_view::SessionView;
 use crate::show;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ use wavecrew_core::view::count;
 use wavecrew_measure::run::Runner;
 use wavecrew_measure::run::stop::{cache_folder, stop_on_signals};
 use wavecrew_measure::{Outcome, Ratio, TestCase};
-use wavecrew_session::SessionDir;
+use wavecrew_session::{SessionDir, SessionView};
 use wavecrew_testing::apply::{AppliedRun, ApplyPlan, plan};
 use wavecrew_testing::coverage_figures::{lines, percent, rate};
 use wavecrew_testing::finish::finish;
