@@ -14,7 +14,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::{Value, json};
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::team::Workspace;
-use wavecrew_session::{Discovery, SessionDir, SessionPaths, StoreError};
+use wavecrew_session::{Discovery, SessionDir, SessionPaths, SessionError};
 
 use crate::baseline::Baseline;
 use crate::scope::Scope;
@@ -28,7 +28,7 @@ pub enum SetupError {
     #[error("the session's copy of the project cannot be made: {0}")]
     Disk(#[from] io::Error),
     #[error(transparent)]
-    Board(#[from] StoreError),
+    Board(#[from] SessionError),
 }
 
 /// Whether the session is one of team Testing.
@@ -51,7 +51,7 @@ pub fn begin(project: &Path, dir: &SessionDir, now: &str) -> Result<bool, SetupE
 }
 
 /// Puts frameworks and conventions of the project on the board.
-fn announce(dir: &SessionDir, scope: &Scope, now: &str) -> Result<(), StoreError> {
+fn announce(dir: &SessionDir, scope: &Scope, now: &str) -> Result<(), SessionError> {
     let board = dir.board();
     let append = |kind: &str, data: Value| {
         board.append(&Discovery {

@@ -5,7 +5,7 @@ use std::io;
 
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::team::Team;
-use wavecrew_session::{SessionDir, StoreError, atomic};
+use wavecrew_session::{SessionDir, SessionError, atomic};
 
 use crate::scope::Scope;
 
@@ -18,7 +18,7 @@ pub enum TargetError {
     #[error("the session's scope cannot be written: {0}")]
     Scope(#[from] io::Error),
     #[error(transparent)]
-    Table(#[from] StoreError),
+    Table(#[from] SessionError),
 }
 
 impl TargetError {
