@@ -14,7 +14,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::{Value, json};
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::team::Workspace;
-use wavecrew_session::{Discovery, SessionDir, SessionPaths, SessionError};
+use wavecrew_session::{Discovery, SessionDir, SessionError, SessionPaths};
 
 use crate::baseline::Baseline;
 use crate::scope::Scope;
