@@ -65,7 +65,7 @@ fn every_session_shows_its_state() {
         ("packed", "generic", "completed", [0, 150, 0, 0]),
         ("lifecycle", "lifecycle", "completed", [0, 15, 0, 0]),
         ("planex", "planex", "completed", [0, 6, 0, 0]),
-        ("testing", "testing", "completed", [0, 3, 0, 0]),
+        ("testing", "testing", "stopped", [1, 2, 0, 0]),
     ] {
         let project = Project::with_session(name);
         let status = project.status();
