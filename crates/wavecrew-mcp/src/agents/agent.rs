@@ -12,7 +12,12 @@ use wavecrew_agents::{Adapter, AgentSetting};
 use wavecrew_core::engine::{Permission, Reply, UNATTENDED, WorkerRequest};
 use wavecrew_process::Exit;
 use wavecrew_process::guardian::Guardian;
-use wavecrew_run::driver::talk::{Life, Output, ProcessNews, Talk, last_message, write_prompt};
+use wavecrew_run::worker::conversation::WorkerConversation;
+use wavecrew_run::worker::files::write_prompt;
+use wavecrew_run::worker::output::Output;
+use wavecrew_run::worker::streams::ProcessState;
+use wavecrew_run::worker::streams::WorkerEvent;
+use wavecrew_run::worker::turn_end::final_message;
 use wavecrew_run::worktree::Worktree;
 
 /// How long an agent that is to end may take to do so, and one that is to end its turn before that.
@@ -25,7 +30,7 @@ pub(super) struct Agent {
     pub folder: PathBuf,
     pub home: PathBuf,
     pub worktree: Option<Worktree>,
-    pub talk: Talk,
+    pub talk: WorkerConversation,
     pub turns: u32,
     pub unsaid: VecDeque<String>,
     pub doing: Doing,
@@ -55,7 +60,7 @@ impl Doing {
 }
 
 /// A process that is to look after a turn.
-pub(super) type Starter<'a> = (u64, &'a Guardian, UnboundedSender<ProcessNews>);
+pub(super) type Starter<'a> = (u64, &'a Guardian, UnboundedSender<WorkerEvent>);
 
 impl Agent {
     /// Begins the next turn if there is something to say and nobody speaks. What tells the pumps of a new process that it is
@@ -64,7 +69,7 @@ impl Agent {
         &mut self,
         project: &Path,
         (key, guardian, news): Starter<'_>,
-    ) -> Option<watch::Sender<Life>> {
+    ) -> Option<watch::Sender<ProcessState>> {
         if matches!(self.doing, Doing::Working(_)) || self.closing.is_some() {
             return None;
         }
@@ -109,13 +114,13 @@ impl Agent {
 
     /// Its turn is over, by itself or with its process.
     pub fn turn_over(&mut self, exit: Exit) {
-        let came_to = last_message(&*self.adapter, &self.output, exit);
+        let came_to = final_message(&*self.adapter, &self.output, exit);
         self.settle(came_to);
     }
 
     /// It has no process any more.
     pub fn ended(&mut self, exit: Exit) {
-        self.gone(|agent| last_message(&*agent.adapter, &agent.output, exit));
+        self.gone(|agent| final_message(&*agent.adapter, &agent.output, exit));
     }
 
     /// Its process was taken away, and with it all that it was to be told.

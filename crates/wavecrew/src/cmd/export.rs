@@ -8,7 +8,7 @@ use std::fs;
 use std::io::{ErrorKind, Write, stdout};
 use std::path::{Path, PathBuf};
 use wavecrew_core::engine::Ledger;
-use wavecrew_run::driver::documents::deliverables;
+use wavecrew_run::session::report::deliverables;
 use wavecrew_session::SessionDir;
 
 /// Copy the documents and the report of a session into a folder

@@ -11,7 +11,8 @@ use wavecrew_core::engine::{Engine, Input, Ledger, ResumeBasis, Stale};
 use wavecrew_core::event::Status;
 use wavecrew_core::plan::did_you_mean;
 use wavecrew_core::time::Timestamp;
-use wavecrew_run::driver::{Edit, Moment, NewSession, OpenSession, follow_edit, read_edit};
+use wavecrew_run::session::{NewSession, OpenSession};
+use wavecrew_run::table::edits::{EditTime, TableEdit, apply_edit_between_runs, read_edit};
 use wavecrew_session::{SESSION_FORMAT, SessionDir, SessionInfo, SessionState, session_id};
 
 /// Run a team or a table of tasks, or continue a session
@@ -268,7 +269,7 @@ pub fn resume(
     let info = dir.read_info()?;
     let team = find_team::own(&info.team)?;
     let (mut session, ledger) =
-        OpenSession::take_up(project, dir, &launch::holder(), team).map_err(launch::session_failure)?;
+        OpenSession::resume(project, dir, &launch::holder(), team).map_err(launch::session_failure)?;
     session.log_bytes = config.limits.log_bytes;
     if !changes.dry_run {
         launch::before::ready(&mut session, &ledger, global.quiet || global.json)?;
@@ -309,11 +310,11 @@ pub fn resume(
     session.info.agents.clone_from(&options.agents.by_role);
     let mut engine = Engine::new(ledger, options);
     let now = now();
-    if let Some(bytes) = session.edits_since()? {
+    if let Some(bytes) = session.table_edit()? {
         if changes.dry_run {
             preview_edit(&mut engine, now, &bytes);
         } else {
-            let told = follow_edit(&mut session, &mut engine, now, &bytes)
+            let told = apply_edit_between_runs(&mut session, &mut engine, now, &bytes)
                 .map_err(|error| launch::drive_failure(&error, session.dir.id()))?;
             for problem in told {
                 anstream::eprintln!("The edit of tasks.csv was set aside: {problem}");
@@ -361,10 +362,10 @@ pub fn resume(
 
 /// Follows an edit in memory only, so that a dry run says what it would lead to.
 fn preview_edit(engine: &mut Engine, now: Timestamp, bytes: &[u8]) {
-    match read_edit(engine.ledger(), bytes, Moment::Between) {
-        Edit::Nothing => {}
-        Edit::Change { patch, plan } => drop(engine.step(now, Input::Edited { patch, plan })),
-        Edit::Refused(problems) => {
+    match read_edit(engine.ledger(), bytes, EditTime::BetweenRuns) {
+        TableEdit::Unchanged => {}
+        TableEdit::Changed { patch, plan } => drop(engine.step(now, Input::Edited { patch, plan })),
+        TableEdit::Invalid(problems) => {
             for problem in problems {
                 anstream::eprintln!("The edit of tasks.csv would be set aside: {problem}");
             }

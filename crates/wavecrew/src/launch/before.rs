@@ -19,7 +19,7 @@ use serde_json::json;
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::team::Workspace;
 use wavecrew_core::view::count;
-use wavecrew_run::driver::{Folders, OpenSession};
+use wavecrew_run::session::{Folders, OpenSession};
 use wavecrew_session::Discovery;
 use wavecrew_testing::baseline::{Baseline, SuiteResult};
 use wavecrew_testing::figures::{lines, percent};

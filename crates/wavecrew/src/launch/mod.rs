@@ -28,9 +28,10 @@ use wavecrew_agents::Pools;
 use wavecrew_core::engine::{AgentChoice, AskMode, Engine, Ledger, Options, Question};
 use wavecrew_process::end_with_stdin;
 use wavecrew_process::guardian::GuardianCommand;
-use wavecrew_run::driver::{Asker, DriveError, Driver, OpenSession, SessionError, Surface};
+use wavecrew_run::event_loop::{Asker, DriveError, Driver, RunContext};
 use wavecrew_run::questions;
 use wavecrew_run::recording::PREFIX;
+use wavecrew_run::session::{OpenSession, SessionError};
 use wavecrew_session::Holder;
 
 /// Flags that every run has.
@@ -172,12 +173,12 @@ pub fn drive(
     } else {
         person.then(|| Arc::new(asking::ask) as Asker)
     };
-    let surface = Surface {
+    let surface = RunContext {
         reporter: screen.as_mut(),
         asker,
         instruction: flags.instruction.clone(),
         worker_tools: Some(worker_tools),
-        examiner: examiner(config)?,
+        check_program: examiner(config)?,
         pools: pools(engine.agents(), config),
         agent_settings: config.agents.clone(),
     };

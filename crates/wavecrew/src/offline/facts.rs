@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use wavecrew_core::sheet::{Origin, Sheet};
-use wavecrew_run::worker_side::{Identity, WorkerSide};
+use wavecrew_run::worker_commands::{Identity, WorkerCommands};
 use wavecrew_syntax::{Language, Symbol, symbols};
 use wavecrew_testing::baseline::Baseline;
 use wavecrew_testing::result::RunResult;
@@ -19,7 +19,7 @@ pub struct Facts {
     /// Empty for roles without one.
     pub layer: String,
     pub scope: Scope,
-    side: WorkerSide,
+    side: WorkerCommands,
 }
 
 impl Facts {
@@ -30,7 +30,7 @@ impl Facts {
             format!("the offline agent works from the session's scope.json, which cannot be read: {error}; it belongs to `wavecrew testing`")
         })?;
         let identity = Identity::from_env().map_err(|error| error.to_string())?;
-        let side = WorkerSide::open(identity).map_err(|error| error.to_string())?;
+        let side = WorkerCommands::open(identity).map_err(|error| error.to_string())?;
         let tree = std::env::current_dir().map_err(|error| format!("there is no working folder: {error}"))?;
         Ok(Self {
             layer: cell(&session, &variable("WAVECREW_TASK"), "layer"),
