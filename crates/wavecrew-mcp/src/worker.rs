@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::io;
 use wavecrew_core::team::Team;
-use wavecrew_run::worker_commands::{LOOK, Refused, WorkerCommands};
+use wavecrew_run::worker_commands::{POLL, Refused, WorkerCommands};
 
 /// Serves the tools of this worker until its agent goes away.
 pub fn serve(worker: WorkerCommands) -> io::Result<()> {
@@ -107,9 +107,9 @@ async fn ask(worker: &WorkerCommands, given: Option<JsonObject>) -> CallToolResp
         Err(problem) => return failure(format!("ask: {problem}")),
     };
     loop {
-        match waiting.look() {
+        match waiting.poll() {
             Ok(Some(answer)) => return structured(json!({"answer": answer})),
-            Ok(None) => tokio::time::sleep(LOOK).await,
+            Ok(None) => tokio::time::sleep(POLL).await,
             Err(error) => return failure(format!("{error}; {}", error.help())),
         }
     }

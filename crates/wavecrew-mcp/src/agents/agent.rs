@@ -76,12 +76,12 @@ impl Agent {
         let message = self.unsaid.pop_front()?;
         self.turns += 1;
         if self.turns > 1 {
-            self.output.new_turn();
+            self.output.start_turn();
         }
         if let Doing::Listening(key) = self.doing {
             // Kept for whoever looks; the process is told it directly.
             let _ = write_prompt(&prompt_file(&self.home, self.turns), &message);
-            self.output.say(&message);
+            self.output.send_message(&message);
             self.doing = Doing::Working(key);
             return None;
         }
@@ -89,7 +89,7 @@ impl Agent {
             agent: &*self.adapter,
             settings: &self.settings,
             message: &message,
-            conversation: self.talk.next_turn(),
+            conversation: self.conversation.for_next_turn(),
             folder: &self.folder,
             project,
             home: &self.home,
@@ -105,7 +105,7 @@ impl Agent {
                 Some(life)
             }
             Err(error) => {
-                self.output.hang_up();
+                self.output.end_conversation();
                 self.status.send_replace(Status::Errored(error));
                 None
             }
@@ -136,7 +136,7 @@ impl Agent {
             let came_to = came_to(self);
             self.settle(came_to);
         }
-        self.output.hang_up();
+        self.output.end_conversation();
         self.doing = Doing::Nothing;
     }
 
@@ -144,7 +144,7 @@ impl Agent {
     fn settle(&mut self, came_to: Result<String, String>) {
         self.last_call = None;
         let told = self.output.conversation().map(|(id, _, _)| id);
-        self.talk.begun(self.adapter.memory(), told.as_deref());
+        self.conversation.started(self.adapter.memory(), told.as_deref());
         if self.unsaid.is_empty() {
             self.status.send_replace(match came_to {
                 Ok(text) => Status::Completed(text),
@@ -156,8 +156,8 @@ impl Agent {
     /// Asks for the end of its turn, or of its process where that is the same.
     pub fn cut_short(&mut self, guardian: &Guardian) {
         if let Doing::Working(key) = self.doing {
-            if self.output.converses() {
-                self.output.cut_short();
+            if self.output.is_interactive() {
+                self.output.interrupt_turn();
                 self.last_call = Some(Instant::now() + GRACE);
             } else {
                 guardian.close(key, GRACE);
@@ -171,7 +171,7 @@ impl Agent {
             Doing::Nothing => {}
             Doing::Working(_) => self.cut_short(guardian),
             Doing::Listening(key) => {
-                self.output.hang_up();
+                self.output.end_conversation();
                 guardian.close(key, GRACE);
             }
         }
@@ -179,7 +179,7 @@ impl Agent {
 
     /// Looks at what only time brings: questions that nobody but we can answer, and a turn that does not end.
     pub fn look(&mut self, guardian: &Guardian) {
-        for (question, wish) in self.output.take_questions() {
+        for (question, wish) in self.output.take_requests() {
             let reply = match wish {
                 // What it may do by itself is not asked.
                 WorkerRequest::Permission(_) => Reply::Permission(Permission::Denied),

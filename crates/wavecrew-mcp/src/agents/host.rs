@@ -134,7 +134,7 @@ impl Left {
 fn finish(agent: &Agent) {
     agent.output.finish();
     // What has changes stays, and whoever looks finds it in `git worktree list`.
-    let _ = agent.worktree.as_ref().map(Worktree::settle);
+    let _ = agent.worktree.as_ref().map(Worktree::remove_if_unchanged);
 }
 
 struct Host {
@@ -280,7 +280,7 @@ impl Host {
             )),
             adapter,
             settings: self.settings.of(name),
-            folder: worktree.as_ref().map_or(folder, Worktree::folder),
+            folder: worktree.as_ref().map_or(folder, Worktree::project_folder),
             home,
             worktree,
             talk: WorkerConversation::new(id.clone(), None),
@@ -292,7 +292,7 @@ impl Host {
             closing: None,
         };
         // A conversation has a file from the start: it is looked into while it goes on.
-        agent.output.surface();
+        agent.output.create_log_file();
         self.agents.insert(id.clone(), agent);
         Ok(id)
     }
@@ -321,7 +321,7 @@ impl Host {
             return;
         };
         if let Some(agent) = self.agents.get_mut(&id) {
-            agent.output.hang_up();
+            agent.output.end_conversation();
             agent.doing = Doing::Nothing;
             agent.status.send_replace(Status::Errored(error));
         }
@@ -378,7 +378,10 @@ impl Host {
         agent.output.finish();
         let _ = fs::remove_dir_all(agent.home.join("scratch"));
         agent.status.send_replace(Status::Shutdown);
-        let kept = agent.worktree.as_ref().map_or(Ok(None), Worktree::settle);
+        let kept = agent
+            .worktree
+            .as_ref()
+            .map_or(Ok(None), Worktree::remove_if_unchanged);
         let kept = kept.map_err(|error| error.to_string());
         if let Some((status, answer)) = agent.closing.take() {
             let _ = answer.send(Some(Closed { status, kept }));

@@ -87,6 +87,6 @@ impl Turn<'_> {
             stdout: streams.stdout,
             stderr: streams.stderr,
         };
-        Ok((spawn, streams.life))
+        Ok((spawn, streams.state))
     }
 }

@@ -33,7 +33,7 @@ impl Trees {
         let (project, folder, session) = (self.project.clone(), self.folder.clone(), self.session.clone());
         Box::new(move |task: &str| {
             let tree = open(&project, &folder, &session, task).map_err(|error| error.to_string())?;
-            Ok(tree.folder())
+            Ok(tree.project_folder())
         })
     }
 

@@ -103,7 +103,7 @@ impl Changes {
         };
         let names = |worker: &WorkerId, file: &FileId| {
             let files = named.get(worker);
-            files.is_some_and(|files| files.iter().any(|file| covers(file, file)))
+            files.is_some_and(|files| files.iter().any(|named| covers(named, file)))
         };
         let mut own = Vec::new();
         self.unattributed.retain(|file, candidates| {
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_change_in_a_worktree_belongs_to_its_worker() {
-        let mut project = Placeholders::new();
+        let mut project = Project::new();
         let git = |words: &[&str]| {
             let mut git = std::process::Command::new("git");
             git.args(["-c", "user.name=x", "-c", "user.email=x@y"])
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_change_belongs_to_the_only_running_worker() {
-        let mut project = Placeholders::new();
+        let mut project = Project::new();
         project.detect(&[]);
         project.write("new.txt", "new");
         project.write(".workflow/s/artifacts/plan.md", "plan");
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn a_change_belongs_to_the_worker_whose_agent_names_it() {
-        let mut project = Placeholders::new();
+        let mut project = Project::new();
         project.detect(&[]);
         for name in ["a.txt", "b.txt", "c.txt"] {
             project.write(name, name);
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn a_change_without_a_running_worker_belongs_to_nobody() {
-        let mut project = Placeholders::new();
+        let mut project = Project::new();
         project.detect(&[]);
         project.write("by-hand.txt", "x");
         project.detect(&[]);

@@ -56,8 +56,8 @@ impl SharedEntries {
     pub fn new(session: &SessionDir) -> Self {
         let wisdom = WisdomFile::ALL.map(|file| (file, FollowedFile::from_end(session.wisdom().path(file))));
         Self {
-            board: FollowedFileFile::from_end(session.discoveries_file()),
-            bus: FollowedFileFile::from_end(session.messages_file()),
+            board: FollowedFile::from_end(session.discoveries_file()),
+            bus: FollowedFile::from_end(session.messages_file()),
             wisdom: wisdom.into(),
             unattributed: Vec::new(),
         }

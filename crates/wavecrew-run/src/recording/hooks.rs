@@ -41,11 +41,11 @@ impl Driver<'_> {
             print,
             token: state.token.as_str(),
         };
-        let write = |recorder: &mut Recorder| {
+        let written = self.session.recorder.as_mut().map_or(Ok(()), |recorder| {
             recorder.turn_continued(worker, lines, &named);
             recorder.turn_started(start)
-        };
-        self.write_recording(write);
+        });
+        self.stop_recording_on_error(written);
     }
 
     pub(crate) fn record_exit(&mut self, worker: WorkerId, key: u64, exit: Exit) {
@@ -142,6 +142,10 @@ impl Driver<'_> {
 
     fn write_recording(&mut self, write: impl FnOnce(&mut Recorder) -> io::Result<()>) {
         let written = self.session.recorder.as_mut().map_or(Ok(()), write);
+        self.stop_recording_on_error(written);
+    }
+
+    fn stop_recording_on_error(&mut self, written: io::Result<()>) {
         if let Err(error) = written {
             self.session.recorder = None;
             let note = format!(

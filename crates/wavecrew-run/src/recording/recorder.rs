@@ -297,7 +297,7 @@ impl Recorder {
     }
 
     fn write_if_ended(&mut self, worker: WorkerId) -> io::Result<()> {
-        let ended = |open: &Open| open.attempt_end.is_some() && open.process != Process::Running;
+        let ended = |open: &OpenTurn| open.attempt_end.is_some() && open.process != Process::Running;
         if !self.turns.get(&worker).is_some_and(ended) {
             return Ok(());
         }

@@ -2,7 +2,7 @@
 //! writes.
 
 use crate::checks::claims::delivered;
-use crate::table::expansion::files_like;
+use crate::table::expansion::matching_files;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -129,7 +129,7 @@ fn trace(session: &Path, team: &Team) -> Option<Trace> {
     let requirements = owed(|content| matches!(content, Content::Requirements { .. }))?;
     let epics = owed(|content| matches!(content, Content::Epics { .. })).unwrap_or_default();
     let tasks = team.expansion.iter().find_map(|expansion| match expansion {
-        Expansion::PerPlanTask { plan_tasks, .. } => Some(files_like(session, plan_tasks)),
+        Expansion::PerPlanTask { plan_tasks, .. } => Some(matching_files(session, plan_tasks)),
         Expansion::PerIssue { .. } => None,
     });
     let tasks = tasks.unwrap_or_default();

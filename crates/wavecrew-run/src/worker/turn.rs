@@ -5,6 +5,7 @@ use super::files::{scratch_folder, write_files, write_prompt};
 use super::streams::{ProcessState, open_streams};
 use crate::event_loop::DriveError;
 use crate::event_loop::Driver;
+use crate::session::resolve_program;
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
 use wavecrew_agents::Memory;
@@ -154,7 +155,7 @@ impl Driver<'_> {
         let cwd = state.folder.clone();
         self.record_turn_start(worker, key, turn);
         let spec = Spawn {
-            program: self.session.resolve(launch.program.as_ref()),
+            program: resolve_program(&self.session.project, launch.program.as_ref()),
             args: launch.args.into_iter().map(OsString::from).collect(),
             cwd,
             env_set: env,

@@ -80,11 +80,11 @@ fn check(kind: &DiscoveryType, data: &Map<String, Value>) -> Result<Vec<String>,
             format!("its fields: {}", fields.join(", ")),
         ));
     }
-    let mut unusual = Vec::new();
+    let mut warnings = Vec::new();
     for (name, value) in data {
         let wanted = match kind.fields.iter().find(|field| field.name == *name) {
             None => {
-                unusual.push(format!("`{}` has no field `{name}`; taken as it is", kind.name));
+                warnings.push(format!("`{}` has no field `{name}`; added as it is", kind.name));
                 continue;
             }
             Some(field) => match field.shape {
@@ -95,7 +95,7 @@ fn check(kind: &DiscoveryType, data: &Map<String, Value>) -> Result<Vec<String>,
                 FieldShape::Table => "an object",
             },
         };
-        unusual.push(format!("`{name}` is usually {wanted}; taken as it is"));
+        warnings.push(format!("`{name}` is usually {wanted}; added as it is"));
     }
     Ok(warnings)
 }

@@ -63,7 +63,7 @@ fn a_bad_report_can_be_corrected_and_a_good_one_counts_once() {
 #[test]
 fn another_workers_token_is_refused() {
     let test = TestSession::new("generic");
-    let error = place
+    let error = test
         .worker("", "0123456789abcdef0123456789abcdef")
         .report(r#"{"id":"A-1","status":"completed"}"#)
         .unwrap_err();
@@ -91,10 +91,10 @@ fn the_board_accepts_the_teams_types_and_lists_each_key_once() {
         worker.discover("finding", entry(data("one"))).unwrap(),
         Vec::<String>::new()
     );
-    let unusual = worker
+    let warnings = worker
         .discover("finding", entry(json!({"subject": "x", "files": "a", "mood": 1})))
         .unwrap();
-    assert_eq!(unusual.len(), 2, "{unusual:?}");
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
     worker.discover("finding", entry(data("two"))).unwrap();
     worker.discover("own_type", entry(json!({"a": 1}))).unwrap();
     let error = worker
@@ -149,7 +149,7 @@ fn wisdom_is_written_to_the_four_files_only() {
     let test = TestSession::new("generic");
     let worker = test.its_worker("worker");
     worker.wisdom("learnings", "tests live beside the code").unwrap();
-    let path = place
+    let path = test
         .root
         .path()
         .join(".workflow/.csv-wave/tst-x-20260308/wisdom/learnings.md");

@@ -14,7 +14,7 @@ use std::path::Path;
 pub enum Merged {
     /// Nothing was changed in it.
     Nothing,
-    Merged {
+    Commit {
         /// Contains everything that is merged so far.
         commit: String,
         into: Target,

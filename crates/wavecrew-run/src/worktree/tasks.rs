@@ -31,7 +31,7 @@ impl Driver<'_> {
         let (worktree, tree) = opened.map_err(|error| error.to_string())?;
         let worker = assignment.worker;
         self.inputs.push_back(Input::TreeMade { worker, tree });
-        Ok(worktree.folder())
+        Ok(worktree.project_folder())
     }
 
     /// Merges the work of tasks on another thread, one after the other.

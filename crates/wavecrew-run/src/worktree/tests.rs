@@ -1,6 +1,6 @@
 //! Real git, in temporary folders.
 
-use super::merge::{Merge, merge, merge_in_worktree};
+use super::merge_commits::{CommitMerge, merge_commits, merge_in_worktree};
 use super::*;
 use crate::worktree::git::Git;
 use std::fs;
@@ -463,13 +463,13 @@ fn merging_with_and_without_a_checkout_comes_to_the_same() {
         git(&path, &["commit", "-q", "-m", task]);
     }
     let at = Git::at(repo.folder.path());
-    let tree_of = |merge: Merge| match merge {
+    let tree_of = |merge: CommitMerge| match merge {
         CommitMerge::Commit(commit) => Ok(repo.git(&["rev-parse", &format!("{commit}^{{tree}}")])),
         CommitMerge::Conflict { files } => Err(files),
     };
     for (theirs, conflict) in [("wavecrew/s/B", false), ("wavecrew/s/C", true)] {
         let ours = "wavecrew/s/A";
-        let one = tree_of(merge(&at, &repo.session, ours, theirs, "m").expect("merged"));
+        let one = tree_of(merge_commits(&at, &repo.session, ours, theirs, "m").expect("merged"));
         let other = tree_of(merge_in_worktree(&at, &repo.session, ours, theirs, "m").expect("merged"));
         assert_eq!(one, other);
         assert_eq!(one.is_err(), conflict);
@@ -493,9 +493,9 @@ fn a_commit_is_believed_when_it_is_there_and_holds_the_files() {
         (
             &head,
             &["a.txt", "later.txt"],
-            CommitContent::Without("later.txt".to_owned()),
+            CommitContent::Missing("later.txt".to_owned()),
         ),
-        (&other, &[], CommitContent::Elsewhere),
+        (&other, &[], CommitContent::OtherBranch),
         (absent, &[], CommitContent::NoSuchCommit),
         ("HEAD", &[], CommitContent::NoSuchCommit),
         ("--all", &[], CommitContent::NoSuchCommit),

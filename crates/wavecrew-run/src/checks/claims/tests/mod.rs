@@ -1,4 +1,4 @@
-mod reported;
+mod reported_paths;
 
 use super::*;
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-use super::super::reported::MAX_PATHS;
+use super::super::reported_paths::MAX_PATHS;
 use super::*;
 
 #[test]
