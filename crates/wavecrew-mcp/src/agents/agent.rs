@@ -30,7 +30,7 @@ pub(super) struct Agent {
     pub folder: PathBuf,
     pub home: PathBuf,
     pub worktree: Option<Worktree>,
-    pub talk: WorkerConversation,
+    pub conversation: WorkerConversation,
     pub turns: u32,
     pub unsaid: VecDeque<String>,
     pub doing: Doing,

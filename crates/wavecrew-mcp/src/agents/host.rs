@@ -24,6 +24,7 @@ use wavecrew_run::worker::output::Output;
 use wavecrew_run::worker::streams::ProcessState;
 use wavecrew_run::worker::streams::WorkerEvent;
 use wavecrew_run::worktree::{Isolation, Worktree};
+use wavecrew_session::ProjectPaths;
 
 /// Kept of what an agent prints, on disk.
 const LOG_BYTES: u64 = 64 << 20;
@@ -283,7 +284,7 @@ impl Host {
             folder: worktree.as_ref().map_or(folder, Worktree::project_folder),
             home,
             worktree,
-            talk: WorkerConversation::new(id.clone(), None),
+            conversation: WorkerConversation::new(id.clone(), None),
             turns: 0,
             unsaid: VecDeque::new(),
             doing: Doing::Nothing,
@@ -391,9 +392,10 @@ impl Host {
 
 /// Where agents have their folders; kept out of the user's commits.
 fn home(project: &Path) -> io::Result<PathBuf> {
+    let paths = ProjectPaths::at(project);
     let mut folder = project.to_owned();
-    for name in [".workflow", ".agents"] {
-        folder.push(name);
+    for path in [paths.workflow_folder(), paths.agents_folder()] {
+        folder.push(path.file_name().unwrap_or_default());
         fs::create_dir_all(&folder)?;
         folder = folder.canonicalize()?;
         if !folder.starts_with(project) {

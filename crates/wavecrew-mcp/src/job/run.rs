@@ -6,7 +6,6 @@ use super::spec::JobSpec;
 use super::status::{JobState, JobStatus};
 use super::table::InputTable;
 use super::trees::Trees;
-use super::{input_file, lock_file, spec_file};
 use crate::limits;
 use rustix::process::Signal;
 use std::collections::BTreeMap;
@@ -23,7 +22,7 @@ use wavecrew_run::checks::Verify;
 use wavecrew_run::event_loop::{Driver, Reporter, RunContext, Running};
 use wavecrew_run::session::OpenSession;
 use wavecrew_run::worktree::Isolation;
-use wavecrew_session::{Holder, SessionDir, SessionLock, SessionState, StoreError, atomic};
+use wavecrew_session::{Holder, SessionDir, SessionError, SessionLock, SessionState, atomic};
 
 /// A file of a job is refreshed so often, and in no more than a twentieth of the time.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -56,7 +55,7 @@ pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
     let dir = SessionDir::open(project, id).map_err(|error| error.to_string())?;
     let (spec, input) = read(&dir)?;
     // Held until the last file is written, which is after the session is let go.
-    let _held = SessionLock::acquire(&lock_file(&dir), &place.holder).map_err(|error| error.to_string())?;
+    let _held = SessionLock::acquire(&dir.job_lock(), &place.holder).map_err(|error| error.to_string())?;
     let (mut session, ledger) =
         OpenSession::resume(project, dir.clone(), &place.holder, None).map_err(|error| described(&error))?;
     session.info.state = SessionState::Running;
@@ -124,9 +123,9 @@ pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
 }
 
 fn read(dir: &SessionDir) -> Result<(JobSpec, InputTable), String> {
-    let bytes = fs::read(spec_file(dir)).map_err(|_| format!("there is no job {}", dir.id()))?;
+    let bytes = fs::read(dir.job_file()).map_err(|_| format!("there is no job {}", dir.id()))?;
     let spec: JobSpec = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
-    let bytes = fs::read(input_file(dir)).map_err(|error| error.to_string())?;
+    let bytes = fs::read(dir.job_input()).map_err(|error| error.to_string())?;
     let input = InputTable::read(&bytes, spec.id_column.as_deref())?;
     Ok((spec, input))
 }
@@ -159,7 +158,7 @@ impl Due {
     }
 
     /// Does `refresh` when it is time to.
-    fn attend(&mut self, refresh: impl FnOnce() -> Result<(), StoreError>) -> Result<(), StoreError> {
+    fn attend(&mut self, refresh: impl FnOnce() -> Result<(), SessionError>) -> Result<(), SessionError> {
         let from = Instant::now();
         if !self.changed || from < self.not_before {
             return Ok(());
@@ -172,7 +171,7 @@ impl Due {
 }
 
 impl Keeper {
-    fn publish(&mut self, ledger: &Ledger) -> Result<(), StoreError> {
+    fn publish(&mut self, ledger: &Ledger) -> Result<(), SessionError> {
         let (dir, spec, input) = (&self.dir, &self.spec, &self.input);
         let trees = self.trees.as_ref();
         let status = &mut self.status;
@@ -186,7 +185,7 @@ impl Keeper {
         })
     }
 
-    fn end(&mut self, ending: &Ending, ledger: &Ledger) -> Result<(), StoreError> {
+    fn end(&mut self, ending: &Ending, ledger: &Ledger) -> Result<(), SessionError> {
         let (state, error) = match ending {
             Ending::Completed | Ending::Failed => (JobState::Completed, None),
             Ending::Cancelled => (JobState::Cancelled, None),

@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 use wavecrew_core::id::TaskIx;
-use wavecrew_session::StoreError;
+use wavecrew_session::SessionError;
 
 /// The list of a saved attempt: `rounds/TASK.ATTEMPT/` contains these folders and files of the session.
 #[derive(Deserialize)]
@@ -20,9 +20,9 @@ impl Driver<'_> {
     pub(crate) fn restore_measured_files(&mut self, task: TaskIx, attempt: u32) -> Result<(), DriveError> {
         let session = self.session.dir.path();
         let id = self.engine.ledger().plan().id(task);
-        let saved = session.join("rounds").join(format!("{id}.{attempt}"));
-        let list = saved.with_extension(format!("{attempt}.json"));
-        let Ok(text) = fs::read(&list) else {
+        let round = self.session.dir.round(id, attempt);
+        let saved = round.root();
+        let Ok(text) = fs::read(self.session.dir.round_list(id, attempt)) else {
             return Ok(());
         };
         let Ok(SavedAttempt { folders, files }) = serde_json::from_slice(&text) else {
@@ -30,7 +30,7 @@ impl Driver<'_> {
         };
         let failed = |name: &str| {
             let path = session.join(name);
-            move |source| StoreError::Io {
+            move |source| SessionError::Io {
                 operation: "restore",
                 path,
                 source,

@@ -57,7 +57,7 @@ impl Driver<'_> {
         };
         let report: BTreeMap<&str, &str> = reported.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
         let report = serde_json::to_string(&report).expect("plain data");
-        let report_file = self.session.dir.run_folder().join(format!("examine-{id}.json"));
+        let report_file = self.session.dir.checked_report(&id);
         atomic::write_volatile(&report_file, report.as_bytes())?;
         let mut command_line = self.context.check_program.clone();
         for (flag, value) in [

@@ -38,12 +38,12 @@ impl Driver<'_> {
         let plan = self.engine.ledger().plan();
         let id = plan.id(task);
         let result = outputs.iter().find(|(name, _)| name == "result");
-        let run_folder = self.session.dir.run_folder();
+        let paths = &self.session.dir;
         let variable = |name: &str, value: &str| -> Result<(OsString, OsString), DriveError> {
             if value.len() <= MAX_VARIABLE_BYTES {
                 return Ok((name.into(), value.into()));
             }
-            let path = run_folder.join(format!("check-{id}.{name}.json"));
+            let path = paths.check_input(id, name);
             atomic::write_volatile(&path, value.as_bytes())?;
             Ok((format!("{name}_PATH").into(), path.into()))
         };

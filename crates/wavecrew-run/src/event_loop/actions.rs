@@ -10,7 +10,7 @@ use std::io;
 use wavecrew_core::engine::{Action, Input, Question};
 use wavecrew_core::event::Event;
 use wavecrew_core::id::TaskIx;
-use wavecrew_session::{StoreError, atomic};
+use wavecrew_session::{SessionError, atomic};
 
 impl Driver<'_> {
     pub(super) fn perform(&mut self, actions: Vec<Action>) -> Result<(), DriveError> {
@@ -99,7 +99,7 @@ impl Driver<'_> {
     fn clean_up_wave(&mut self, wave: u32) -> Result<(), DriveError> {
         self.remove_processed_reports()?;
         match fs::remove_file(self.session.dir.wave_csv(wave)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StoreError::Io {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(SessionError::Io {
                 operation: "remove",
                 path: self.session.dir.wave_csv(wave),
                 source: error,

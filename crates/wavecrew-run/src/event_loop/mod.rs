@@ -37,12 +37,12 @@ use wavecrew_core::engine::{Answer, Engine, Input, Ledger, MergeOutcome, Questio
 use wavecrew_core::event::Ending;
 use wavecrew_process::guardian::{Guardian, GuardianCommand};
 use wavecrew_process::{ProcessError, check_open_files_limit};
-use wavecrew_session::{Attempts, StoreError};
+use wavecrew_session::{Attempts, SessionError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Session(#[from] SessionError),
     #[error(transparent)]
     Process(#[from] ProcessError),
     #[error("the guardian process was killed; all workers were ended with it")]

@@ -5,7 +5,7 @@ use crate::table::render;
 use crate::worker::Worker;
 use std::fs;
 use wavecrew_core::engine::{Input, StopKind};
-use wavecrew_session::StoreError;
+use wavecrew_session::SessionError;
 
 impl Driver<'_> {
     pub(super) fn run_periodic_work(&mut self) -> Result<(), DriveError> {
@@ -37,7 +37,7 @@ impl Driver<'_> {
             return Ok(());
         }
         let path = self.session.dir.path().to_owned();
-        Err(StoreError::Gone { path }.into())
+        Err(SessionError::Gone { path }.into())
     }
 
     fn running(&self) -> Vec<Running> {
@@ -54,7 +54,7 @@ impl Driver<'_> {
 
     /// `wavecrew cancel`, `pause` and `resume` write a command into a file.
     fn read_control_file(&mut self) {
-        let path = self.session.dir.run_folder().join("control");
+        let path = self.session.dir.control_file();
         let Ok(command) = fs::read_to_string(&path) else {
             return;
         };

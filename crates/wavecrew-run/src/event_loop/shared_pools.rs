@@ -7,7 +7,7 @@ use wavecrew_agents::Pools;
 use wavecrew_core::engine::{Input, Notice};
 use wavecrew_core::pool::{Pool, PoolEvent};
 use wavecrew_core::time::Timestamp;
-use wavecrew_session::{PoolFile, SharedPool, StoreError};
+use wavecrew_session::{PoolFile, SessionError, SharedPool};
 
 /// How often a run with workers signs in; it counts as gone after three times as long.
 const SIGN_IN: Duration = Duration::from_secs(10);
@@ -71,7 +71,7 @@ impl PoolState {
         me: &str,
         workers: usize,
         now: Timestamp,
-    ) -> Result<Option<(Pool, usize)>, StoreError> {
+    ) -> Result<Option<(Pool, usize)>, SessionError> {
         let (signed, at) = self.signed;
         let expires = workers > 0 && now.since(at) >= SIGN_IN;
         if workers != signed || expires || !self.unshared.is_empty() {

@@ -5,7 +5,6 @@ use crate::event_loop::DriveError;
 use crate::event_loop::Driver;
 use crate::session::report;
 use crate::table::render;
-use crate::worker::files::scratch_folder;
 use crate::worktree::tasks::{remove_all_merged, session_worktrees};
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::Ending;
@@ -40,7 +39,7 @@ impl Driver<'_> {
         self.session.journal.sync()?;
         self.session.dir.attempts().sweep()?;
         // Only what could not be removed with its worker is left.
-        let _ = std::fs::remove_dir_all(scratch_folder(&self.session.dir));
+        let _ = std::fs::remove_dir_all(self.session.dir.scratch_folder());
         let ledger = self.engine.ledger();
         for notice in remove_all_merged(&session_worktrees(&self.session), ledger) {
             self.context.reporter.notice(&notice);

@@ -6,15 +6,12 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use wavecrew_session::paths::{self, SessionPaths, WORKFLOW_FOLDER, is_work_folder};
 
 /// Further files of a folder are ignored.
 const MAX_FILES: usize = 200_000;
 /// Folders without work: histories, sessions, installed packages.
-const SKIPPED: [&str; 3] = [".git", ".workflow", "node_modules"];
-/// Folders of a session that workers do not write to, or that are recorded in another way.
-const NOT_OF_WORKERS: [&str; 6] = ["wisdom", "interactive", "logs", "prompts", "builds", WORKTREES];
-/// The folder of a session with the worktrees of its workers.
-const WORKTREES: &str = "worktrees";
+const SKIPPED: [&str; 3] = [".git", WORKFLOW_FOLDER, "node_modules"];
 
 /// A file in one of the two folders.
 pub(super) type FileId = (Root, String);
@@ -87,7 +84,8 @@ impl Folders {
         }
         for (name, files) in self.worktrees() {
             for path in files {
-                add(Root::Session, format!("{WORKTREES}/{name}/{path}"));
+                let file = SessionPaths::relative().worktree(&name).join(path);
+                add(Root::Session, file.to_string_lossy().into_owned());
             }
         }
         for folder in self.team_folders() {
@@ -103,7 +101,7 @@ impl Folders {
 
     /// The worktrees of workers, with their files.
     fn worktrees(&self) -> Vec<(String, Vec<String>)> {
-        let Ok(entries) = fs::read_dir(self.session.join(WORKTREES)) else {
+        let Ok(entries) = fs::read_dir(SessionPaths::at(&self.session).worktrees_folder()) else {
             return Vec::new();
         };
         let worktree = |entry: fs::DirEntry| {
@@ -122,7 +120,7 @@ impl Folders {
         let folder = |entry: fs::DirEntry| {
             let name = entry.file_name().into_string().ok()?;
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            (is_folder && !name.starts_with('.') && !NOT_OF_WORKERS.contains(&name.as_str())).then_some(name)
+            (is_folder && is_work_folder(&name)).then_some(name)
         };
         entries.flatten().filter_map(folder).collect()
     }
@@ -130,8 +128,7 @@ impl Folders {
 
 /// The worktree that a file is in.
 pub(super) fn worktree_of((root, path): &FileId) -> Option<&str> {
-    let below = path.strip_prefix(WORKTREES).filter(|_| *root == Root::Session)?;
-    below.strip_prefix('/')?.split('/').next()
+    paths::worktree_of(path).filter(|_| *root == Root::Session)
 }
 
 fn version(path: &Path) -> Option<FileVersion> {

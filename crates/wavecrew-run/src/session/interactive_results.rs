@@ -5,15 +5,15 @@ use wavecrew_core::engine::{Ledger, Progress};
 use wavecrew_core::event::Status;
 use wavecrew_core::id::{ExecMode, TaskIx};
 use wavecrew_core::time::Timestamp;
-use wavecrew_session::{SessionDir, StoreError, atomic};
+use wavecrew_session::{SessionDir, SessionError, atomic};
 
-pub(crate) fn write(dir: &SessionDir, ledger: &Ledger, task: TaskIx) -> Result<(), StoreError> {
+pub(crate) fn write(dir: &SessionDir, ledger: &Ledger, task: TaskIx) -> Result<(), SessionError> {
     let path = dir.interactive_result(ledger.plan().id(task));
     atomic::write(&path, &content(ledger, task))
 }
 
 /// Writes results whose files are missing or old because a run was killed after it wrote the journal.
-pub(super) fn write_missing(dir: &SessionDir, ledger: &Ledger) -> Result<(), StoreError> {
+pub(super) fn write_missing(dir: &SessionDir, ledger: &Ledger) -> Result<(), SessionError> {
     let plan = ledger.plan();
     for task in plan.tasks() {
         let state = ledger.task(task);

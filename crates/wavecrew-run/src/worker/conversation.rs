@@ -8,7 +8,7 @@ use wavecrew_agents::launch::Conversation;
 use wavecrew_agents::stream::{Expects, FailKind};
 use wavecrew_core::engine::{Input, WorkerId};
 use wavecrew_process::Exit;
-use wavecrew_session::{StoreError, random_name};
+use wavecrew_session::{SessionError, random_name};
 
 /// The worker's conversation with its agent.
 pub struct WorkerConversation {
@@ -121,7 +121,7 @@ impl Driver<'_> {
 }
 
 /// A random id for a conversation, in the form of a UUID.
-pub fn conversation_id() -> Result<String, StoreError> {
+pub fn conversation_id() -> Result<String, SessionError> {
     let hex = random_name()?;
     Ok(format!(
         "{}-{}-4{}-a{}-{}",

@@ -12,7 +12,7 @@ use wavecrew_core::engine::Input;
 /// Folders with generated files.
 const SKIPPED: [&str; 6] = [
     ".git",
-    ".workflow",
+    wavecrew_session::WORKFLOW_FOLDER,
     "node_modules",
     "target",
     "__pycache__",

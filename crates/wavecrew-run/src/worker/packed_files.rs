@@ -2,7 +2,7 @@
 //! a row, their texts go into a pack, because creating and removing files would cost more than the workers themselves.
 //! While such a worker runs, it uses files that other workers use after it.
 
-use super::files::{create_private_folder, read_result_file, scratch_folder, write_prompt};
+use super::files::{create_private_folder, read_result_file, write_prompt};
 use rustix::fs::{Access, AtFlags, accessat};
 use rustix::io::Errno;
 use std::fs::{self, File};
@@ -10,7 +10,7 @@ use std::io::{self, Seek, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use wavecrew_session::{Pack, SessionDir, StoreError};
+use wavecrew_session::{Pack, SessionDir, SessionError};
 
 /// A worker that ends within this time is short.
 pub(super) const SHORT: Duration = Duration::from_millis(200);
@@ -67,7 +67,7 @@ impl PackedFiles {
         Self {
             prompts: Pack::in_folder(session.prompts_folder()),
             logs: Pack::in_folder(session.logs_folder()),
-            folder: scratch_folder(session),
+            folder: session.scratch_folder(),
             opened: None,
             in_a_row: 0,
             free: Vec::new(),
@@ -103,7 +103,7 @@ impl PackedFiles {
         files: &mut WorkerFiles,
         own: &Path,
         text: &str,
-    ) -> Result<OwnedFd, StoreError> {
+    ) -> Result<OwnedFd, SessionError> {
         let Some(shared) = &mut files.shared else {
             return write_prompt(&files.prompt, text);
         };
@@ -113,7 +113,7 @@ impl PackedFiles {
             create_private_folder(&self.folder)?;
             self.opened = File::open(&self.folder).ok();
         }
-        let failed = |source| StoreError::Io {
+        let failed = |source| SessionError::Io {
             operation: "write",
             path: files.prompt.clone(),
             source,
@@ -124,7 +124,7 @@ impl PackedFiles {
     }
 
     /// Reads and removes what the worker wrote to one of its files, if anything.
-    pub fn read(&self, files: &WorkerFiles, file: &Path) -> Result<Option<String>, StoreError> {
+    pub fn read(&self, files: &WorkerFiles, file: &Path) -> Result<Option<String>, SessionError> {
         // Most workers write nothing, and for shared files that is cheap to find out.
         if let (Some(_), Some(folder), Some(name)) = (&files.shared, &self.opened, file.file_name())
             && accessat(folder, name, Access::EXISTS, AtFlags::empty()) == Err(Errno::NOENT)
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(texts(session.prompts_folder()), all.collect());
         assert_eq!(count_files(session.prompts_folder(), "md"), IN_A_ROW + AT_ONCE);
         assert_eq!(
-            fs::read_dir(scratch_folder(&session)).unwrap().count(),
+            fs::read_dir(session.scratch_folder()).unwrap().count(),
             AT_ONCE + 1
         );
         let ended = (0..COUNT - AT_ONCE).map(|number| (format!("t{number}.1.log"), text(number)));

@@ -1,7 +1,7 @@
 //! Turns of a worker's conversation: sends messages, starts processes, interrupts the current turn for the next.
 
 use super::PendingMessage;
-use super::files::{scratch_folder, write_files, write_prompt};
+use super::files::{write_files, write_prompt};
 use super::streams::{ProcessState, open_streams};
 use crate::event_loop::DriveError;
 use crate::event_loop::Driver;
@@ -102,7 +102,7 @@ impl Driver<'_> {
         let offered = self.context.worker_tools.as_ref();
         let offered = offered.filter(|_| state.output.mode() == OutputMode::Streaming);
         let tools = offered.map(|command| tool_server(command, &env));
-        let scratch = scratch_folder(&self.session.dir).join(format!("{id}.{attempt}"));
+        let scratch = self.session.dir.scratch_of(id, attempt);
         let role = self.engine.ledger().team.role(&state.assignment.role);
         let settings = self.context.agent_settings.of(&state.assignment.agent);
         let launch = state.agent.launch(&Request {

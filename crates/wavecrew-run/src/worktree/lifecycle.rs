@@ -5,6 +5,7 @@ use super::git::Git;
 use super::submodules;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use wavecrew_session::WORKFLOW_FOLDER;
 
 /// A worktree, and the commit it was created from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -206,7 +207,7 @@ impl Worktree {
 /// The pathspec that excludes the folder of sessions. The project may lie below the root of its repository.
 pub(super) fn session_folder_excluded(project: &Git) -> Result<String, WorktreeError> {
     let below = project.run(&["rev-parse", "--show-prefix"])?;
-    Ok(format!(":(top,exclude,literal){below}.workflow"))
+    Ok(format!(":(top,exclude,literal){below}{WORKFLOW_FOLDER}"))
 }
 
 /// The commit that is checked out.

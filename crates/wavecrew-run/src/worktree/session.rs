@@ -7,7 +7,7 @@ use super::merge_task::{Merged, merge_worktree};
 use super::names::{session_branch, session_ref, task_branch};
 use std::path::{Path, PathBuf};
 use wavecrew_core::event::Tree;
-use wavecrew_session::SessionDir;
+use wavecrew_session::{SessionDir, SessionPaths};
 
 /// Names that are tried for a task that has old worktrees.
 const MOST_NAMES: u32 = 1000;
@@ -55,7 +55,8 @@ impl SessionWorktrees {
                 1 => task.to_owned(),
                 number => format!("{task}.{number}"),
             };
-            let folder = format!("worktrees/{name}");
+            let folder = SessionPaths::relative().worktree(&name);
+            let folder = folder.to_string_lossy().into_owned();
             let branch = task_branch(&git, &self.session, &name)?;
             let existing = Worktree::existing(&self.project, &self.dir.join(&folder), &branch, &from);
             let is_old = existing.exists() || git.commit(&existing.full_branch())?.is_some();
@@ -68,7 +69,7 @@ impl SessionWorktrees {
             return Ok((tree, Tree { branch, folder, base }));
         }
         Err(WorktreeError::InTheWay {
-            path: self.dir.join("worktrees").join(task),
+            path: SessionPaths::at(&self.dir).worktree(task),
         })
     }
 

@@ -4,7 +4,6 @@ use super::test_runs;
 use super::testing::{self, TestingFlags};
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
-use crate::session_view::SessionView;
 use crate::show;
 use std::borrow::Cow;
 use std::io;
@@ -13,6 +12,7 @@ use std::time::Duration;
 use wavecrew_core::view::count;
 use wavecrew_measure::run::Runner;
 use wavecrew_measure::{Outcome, Ratio, TestCase};
+use wavecrew_session::SessionView;
 use wavecrew_session::{SessionDir, atomic};
 use wavecrew_testing::apply::{Measured, Plan, plan};
 use wavecrew_testing::figures::{lines, percent, rate};
@@ -23,7 +23,7 @@ use wavecrew_testing::tree::Trees;
 /// A session that is over: its folders hold the tests that were kept, and the copies of the project go. An unfinished one
 /// keeps everything but what lies outside of it.
 pub fn settle(dir: &SessionDir, exit: Exit) {
-    if !dir.path().join("scope.json").exists() {
+    if !dir.scope_json().exists() {
         return;
     }
     let settled = if exit == Exit::Done {
@@ -39,7 +39,7 @@ pub fn settle(dir: &SessionDir, exit: Exit) {
 
 /// How the tests of a session that is over come into the project.
 pub fn tell_how(dir: &SessionDir, global: &Global) {
-    if dir.path().join("scope.json").exists() {
+    if dir.scope_json().exists() {
         let command = format!("wavecrew testing --continue {} --apply", dir.id());
         say(
             global,
