@@ -9,14 +9,16 @@ use super::usage::{Span, Usage};
 use super::{AgentEvent, State, items, millis, owned, status, text};
 
 /// Where the two differ.
-pub(super) struct Dialect {
-    kit: Kit,
-    version: &'static str,
-    structured: &'static str,
+pub(crate) struct Dialect {
+    pub kit: Kit,
+    /// The field of `init` with the version of the agent.
+    pub version: &'static str,
+    /// The field of `result` with an answer in the schema.
+    pub structured: &'static str,
 }
 
-/// What of a tool's input tells best what it does.
-const TELLING: [&str; 7] = [
+/// The arguments that say best what a call of a tool does.
+pub(crate) const TELLING: [&str; 7] = [
     "command",
     "file_path",
     "notebook_path",
@@ -26,33 +28,7 @@ const TELLING: [&str; 7] = [
     "description",
 ];
 
-pub(super) const CLAUDE: Dialect = Dialect {
-    kit: Kit {
-        telling: &TELLING,
-        writers: &[
-            ("Write", "file_path"),
-            ("Edit", "file_path"),
-            ("NotebookEdit", "notebook_path"),
-        ],
-    },
-    version: "claude_code_version",
-    structured: "structured_output",
-};
-
-pub(super) const QWEN: Dialect = Dialect {
-    kit: Kit {
-        telling: &TELLING,
-        writers: &[
-            ("write_file", "file_path"),
-            ("edit", "file_path"),
-            ("notebook_edit", "notebook_path"),
-        ],
-    },
-    version: "qwen_code_version",
-    structured: "structured_result",
-};
-
-pub(super) fn read(dialect: &Dialect, value: &Value, state: &mut State) {
+pub(crate) fn read(dialect: &Dialect, value: &Value, state: &mut State) {
     match text(value, "type") {
         "system" => system(dialect, value, state),
         "assistant" => assistant(dialect, value, state),

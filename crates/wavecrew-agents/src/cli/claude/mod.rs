@@ -1,16 +1,85 @@
-//! claude: `-p` with its event stream. One that is told once has its permissions settled by mode and lists, so that nothing
-//! is left to ask; one that is held open asks us.
+//! claude: `-p` with its event stream. For one-shot work a permission mode and lists decide everything, so that it never
+//! asks; an interactive worker asks us.
 
-use serde_json::json;
+mod interactive;
 
-use super::super::claude_talk::ClaudeTalk;
-use super::{Conversation, ExecMode, Launch, Request, Stdin, mcp_servers};
+use interactive::ClaudeTalk;
+use serde_json::{Value, json};
+use wavecrew_core::id::ExecMode;
+
+use super::{AcpCommand, AgentCli, Facts, Features, LoginFile};
+use crate::agent::Memory;
+use crate::launch::{Conversation, Launch, Request, Stdin, mcp_servers};
+use crate::stream::State;
+use crate::stream::stream_json::{self, Dialect, TELLING};
+use crate::stream::tools::Kit;
+
+#[derive(Debug)]
+pub struct Claude;
+
+static FACTS: Facts = Facts {
+    name: "claude",
+    how_to_install: "npm install -g @anthropic-ai/claude-code",
+    how_to_log_in: "run `claude` and type /login, or set ANTHROPIC_API_KEY",
+    tested_version: Some("2.1.325"),
+    features: Features {
+        resume: true,
+        mcp: true,
+        schema: true,
+        usage: true,
+        cost: true,
+        read_only: true,
+    },
+    memory: Memory::Named,
+    key_variables: &[
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "CLAUDE_CODE_OAUTH_TOKEN",
+        "CLAUDE_CODE_USE_BEDROCK",
+        "CLAUDE_CODE_USE_VERTEX",
+    ],
+    login_files: &[LoginFile {
+        variable: "CLAUDE_CONFIG_DIR",
+        home_folder: ".claude",
+        file: ".credentials.json",
+    }],
+    acp: AcpCommand::Program("claude-agent-acp"),
+    acp_variables: &[],
+    text_in_pieces: false,
+};
+
+static DIALECT: Dialect = Dialect {
+    kit: Kit {
+        telling: &TELLING,
+        writers: &[
+            ("Write", "file_path"),
+            ("Edit", "file_path"),
+            ("NotebookEdit", "notebook_path"),
+        ],
+    },
+    version: "claude_code_version",
+    structured: "structured_output",
+};
+
+impl AgentCli for Claude {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn prepare(&self, request: &Request<'_>, launch: &mut Launch) {
+        prepare(request, launch);
+    }
+
+    fn read(&self, event: &Value, state: &mut State) {
+        stream_json::read(&DIALECT, event, state);
+    }
+}
 
 /// Tools that start other agents, wait for a person's word, or leave something running behind.
 const NEVER: &str = "Task,EnterPlanMode,EnterWorktree,Workflow,CronCreate,ScheduleWakeup";
 const WRITERS: &str = "Edit,Write,NotebookEdit";
 
-pub(super) fn prepare(request: &Request, launch: &mut Launch) {
+fn prepare(request: &Request, launch: &mut Launch) {
     launch.args(["-p", "--output-format", "stream-json", "--verbose"]);
     let asks_us = request.mode == ExecMode::Interactive;
     if asks_us {

@@ -5,11 +5,11 @@
 use serde_json::{Map, Value, json};
 use wavecrew_core::engine::{Permission, Reply, WorkerRequest};
 
-use super::Cli;
-use super::dialogue::{Dialogue, Heard};
-use super::launch::Request;
-use super::policy::{Deed, Policy};
-use super::stream::{AgentEvent, Stream, items, text};
+use super::Claude;
+use crate::dialogue::{Dialogue, Heard};
+use crate::launch::Request;
+use crate::policy::{Deed, Policy};
+use crate::stream::{AgentEvent, Stream, items, text};
 
 /// The tool by which its model asks people.
 const ASK: &str = "AskUserQuestion";
@@ -36,7 +36,7 @@ struct Asked {
 impl ClaudeTalk {
     pub(super) fn new(request: &Request<'_>) -> Self {
         Self {
-            stream: Stream::new(Cli::Claude),
+            stream: Stream::new(&Claude),
             policy: Policy::new(request),
             interrupts: 0,
             asked: Vec::new(),
@@ -79,7 +79,7 @@ impl ClaudeTalk {
 impl Dialogue for ClaudeTalk {
     fn say(&mut self, message: &str) -> String {
         // What it remembers is of one turn.
-        self.stream = Stream::new(Cli::Claude);
+        self.stream = Stream::new(&Claude);
         self.asked.clear();
         let content = json!([{ "type": "text", "text": message }]);
         line(&json!({ "type": "user", "message": { "role": "user", "content": content } }))
@@ -192,8 +192,8 @@ fn line(message: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::launch::Conversation;
     use super::*;
+    use crate::launch::Conversation;
     use std::path::Path;
     use wavecrew_core::id::ExecMode;
     use wavecrew_core::team::Access;

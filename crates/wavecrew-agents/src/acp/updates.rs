@@ -2,14 +2,12 @@
 
 use serde_json::Value;
 
-use super::failure::{FailKind, Failure};
-use super::tools::brief;
-use super::usage::{Span, Usage};
-use super::{AgentEvent, State, items, text};
+use crate::stream::tools::brief;
+use crate::stream::{AgentEvent, FailKind, Failure, Span, State, Usage, items, text};
 
 /// What has to be remembered between updates.
 #[derive(Debug, Default)]
-pub(crate) struct SessionUpdates {
+pub(super) struct SessionUpdates {
     open: Vec<Tool>,
     /// Calls of this turn that are over; some agents speak of them again.
     over: Vec<String>,
@@ -29,13 +27,13 @@ struct Tool {
 }
 
 impl SessionUpdates {
-    pub(crate) fn turn_begins(&mut self) {
+    pub(super) fn turn_begins(&mut self) {
         self.over.clear();
         self.broken = false;
         self.paid = self.cost.unwrap_or(0.0);
     }
 
-    pub(crate) fn read(&mut self, update: &Value, state: &mut State) {
+    pub(super) fn read(&mut self, update: &Value, state: &mut State) {
         match text(update, "sessionUpdate") {
             "agent_message_chunk" => {
                 // qwen tells of each request in a message that is empty otherwise.
@@ -78,7 +76,7 @@ impl SessionUpdates {
     }
 
     /// A call of a tool, as far as it has got. Agents leave out what they said of it before.
-    pub(crate) fn tool(&mut self, call: &Value, state: &mut State) {
+    pub(super) fn tool(&mut self, call: &Value, state: &mut State) {
         let id = text(call, "toolCallId");
         if self.over.iter().any(|over| over == id) {
             return;
@@ -127,7 +125,7 @@ impl SessionUpdates {
     }
 
     /// The answer to a prompt.
-    pub(crate) fn turn_ended(&mut self, result: &Value, state: &mut State) {
+    pub(super) fn turn_ended(&mut self, result: &Value, state: &mut State) {
         self.open.clear();
         if let Some(usage) = self.usage(result) {
             state.push(AgentEvent::Usage(usage));
@@ -187,7 +185,7 @@ fn contents(call: &Value) -> String {
 }
 
 /// The files that a call names.
-pub(crate) fn paths_of(call: &Value) -> Vec<String> {
+pub(super) fn paths_of(call: &Value) -> Vec<String> {
     let named = items(call, "locations").iter().chain(items(call, "content"));
     named
         .filter_map(|place| place["path"].as_str())

@@ -2,14 +2,6 @@
 //! Pure: builds a [`Launch`] and starts, writes and reads nothing. Secrets never become words of a command line,
 //! which every user of the machine can read; they travel in the environment or in files of the private folder.
 
-mod claude;
-mod codex;
-mod gemini;
-mod goose;
-mod opencode;
-mod outer;
-mod qwen;
-
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -17,13 +9,10 @@ use serde_json::{Map, Value, json};
 use wavecrew_core::id::ExecMode;
 use wavecrew_core::team::Access;
 
-pub use outer::OUTER_MARKERS;
-
-use super::Cli;
 use super::dialogue::Dialogue;
 
 /// How long agents are to wait for a tool of ours: one of them asks people. Where nothing is set, they wait longer.
-const TOOL_PATIENCE: Duration = Duration::from_mins(4);
+pub(crate) const TOOL_PATIENCE: Duration = Duration::from_mins(4);
 
 /// Which conversation a turn belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +45,7 @@ pub struct Request<'a> {
     pub access: Access,
     pub model: Option<&'a str>,
     pub mcp: Option<&'a McpServer>,
-    /// The JSON Schema of the last message, for agents that take one ([`Cli::takes_schema`]).
+    /// The JSON Schema of the last message, for agents that take one ([`Features::schema`](crate::cli::Features::schema)).
     pub schema: Option<&'a Value>,
     pub conversation: Conversation<'a>,
     /// The working folder.
@@ -70,7 +59,7 @@ pub struct Request<'a> {
 }
 
 impl Request<'_> {
-    fn writes_project(&self) -> bool {
+    pub(crate) fn writes_project(&self) -> bool {
         match self.access {
             Access::ReadOnly => false,
             Access::Tests | Access::Docs | Access::Source => true,
@@ -78,7 +67,7 @@ impl Request<'_> {
     }
 
     /// Whether it needs tools that write at all. Most agents cannot fence them in to some folders.
-    fn writes(&self) -> bool {
+    pub(crate) fn writes(&self) -> bool {
         self.writes_project() || !self.folders.is_empty()
     }
 }
@@ -98,67 +87,25 @@ pub struct Launch {
     /// A path, or a name that is looked up on `PATH`.
     pub program: String,
     pub args: Vec<String>,
-    /// Added to the inherited environment, from which [`OUTER_MARKERS`] are taken.
+    /// Added to the inherited environment.
     pub env: Vec<(String, String)>,
     /// Written, readable by the user alone, before the start.
     pub files: Vec<(PathBuf, String)>,
     pub stdin: Stdin,
 }
 
-/// Builds the start of one turn.
-#[must_use]
-pub fn launch(cli: Cli, request: &Request) -> Launch {
-    let mut launch = Launch {
-        program: cli.name().to_owned(),
-        args: Vec::new(),
-        env: Vec::new(),
-        files: Vec::new(),
-        stdin: Stdin::Text(request.prompt.to_owned()),
-    };
-    match cli {
-        Cli::Codex => codex::prepare(request, &mut launch),
-        Cli::Claude => claude::prepare(request, &mut launch),
-        Cli::Gemini => gemini::prepare(request, &mut launch),
-        Cli::Qwen => qwen::prepare(request, &mut launch),
-        Cli::Opencode => opencode::prepare(request, &mut launch),
-        Cli::Goose => goose::prepare(request, &mut launch),
-    }
-    launch.args.extend_from_slice(request.extra);
-    launch
-}
-
-impl Cli {
-    /// Whether the agent can be made to answer in a schema.
-    pub const fn takes_schema(self) -> bool {
-        match self {
-            Self::Codex | Self::Claude | Self::Qwen => true,
-            Self::Gemini | Self::Opencode | Self::Goose => false,
-        }
-    }
-
-    /// The name under which the model sees a tool of an MCP server, for use in instructions.
-    pub fn mcp_tool(self, server: &str, tool: &str) -> String {
-        match self {
-            Self::Codex | Self::Claude | Self::Qwen => format!("mcp__{server}__{tool}"),
-            Self::Gemini => format!("mcp_{server}_{tool}"),
-            Self::Opencode => format!("{server}_{tool}"),
-            Self::Goose => format!("{server}__{tool}"),
-        }
-    }
-}
-
 impl Launch {
-    fn args<const N: usize>(&mut self, words: [&str; N]) {
+    pub(crate) fn args<const N: usize>(&mut self, words: [&str; N]) {
         self.args.extend(words.map(str::to_owned));
     }
 
-    fn env<const N: usize>(&mut self, variables: [(&str, &str); N]) {
+    pub(crate) fn env<const N: usize>(&mut self, variables: [(&str, &str); N]) {
         self.env
             .extend(variables.map(|(name, value)| (name.to_owned(), value.to_owned())));
     }
 
     /// Adds a file to the scratch folder and returns its path as a word.
-    fn file(&mut self, request: &Request, name: &str, content: String) -> String {
+    pub(crate) fn file(&mut self, request: &Request, name: &str, content: String) -> String {
         let path = request.scratch.join(name);
         let word = path.to_string_lossy().into_owned();
         self.files.push((path, content));
@@ -167,7 +114,7 @@ impl Launch {
 }
 
 /// The configuration of an MCP server in the form that most agents share.
-fn mcp_servers(server: &McpServer) -> Value {
+pub(crate) fn mcp_servers(server: &McpServer) -> Value {
     let mut entry = json!({ "command": server.command, "args": server.args });
     if !server.env.is_empty() {
         entry["env"] = environment(server);
@@ -175,7 +122,7 @@ fn mcp_servers(server: &McpServer) -> Value {
     json!({ &server.name: entry })
 }
 
-fn environment(server: &McpServer) -> Value {
+pub(crate) fn environment(server: &McpServer) -> Value {
     let pairs = server
         .env
         .iter()
@@ -186,10 +133,11 @@ fn environment(server: &McpServer) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::{self, AgentCli, Claude, Codex, Gemini, Goose, Opencode, Qwen};
 
     const PROMPT: &str = "do it";
 
-    fn with<'a>(cli: Cli, change: impl FnOnce(&mut Request<'a>)) -> Launch {
+    fn with<'a>(cli: &dyn AgentCli, change: impl FnOnce(&mut Request<'a>)) -> Launch {
         let mut request = Request {
             prompt: PROMPT,
             mode: ExecMode::CsvWave,
@@ -204,7 +152,7 @@ mod tests {
             extra: &[],
         };
         change(&mut request);
-        launch(cli, &request)
+        cli.launch(&request)
     }
 
     fn has(launch: &Launch, words: &[&str]) -> bool {
@@ -220,7 +168,7 @@ mod tests {
             env: vec![("WAVECREW_TOKEN".into(), "s3cret".into())],
         };
         let schema = json!({ "type": "object" });
-        for cli in Cli::ALL {
+        for cli in cli::ALL.iter().copied() {
             let launch = with(cli, |request| {
                 request.mcp = Some(&server);
                 request.schema = Some(&schema);
@@ -245,13 +193,13 @@ mod tests {
 
     #[test]
     fn conversations_are_named_or_resumed() {
-        let resumed: &[(Cli, &[&str])] = &[
-            (Cli::Codex, &["conversation-2", "-"]),
-            (Cli::Claude, &["--resume", "conversation-2"]),
-            (Cli::Gemini, &["--resume", "conversation-2"]),
-            (Cli::Qwen, &["--resume", "conversation-2"]),
-            (Cli::Opencode, &["--session", "conversation-2"]),
-            (Cli::Goose, &["--name", "conversation-2", "--resume"]),
+        let resumed: &[(&dyn AgentCli, &[&str])] = &[
+            (&Codex, &["conversation-2", "-"]),
+            (&Claude, &["--resume", "conversation-2"]),
+            (&Gemini, &["--resume", "conversation-2"]),
+            (&Qwen, &["--resume", "conversation-2"]),
+            (&Opencode, &["--session", "conversation-2"]),
+            (&Goose, &["--name", "conversation-2", "--resume"]),
         ];
         for (cli, words) in resumed {
             let launch = with(*cli, |request| {
@@ -260,12 +208,15 @@ mod tests {
             assert!(has(&launch, words), "{}: {:?}", cli.name(), launch.args);
         }
         let named = |cli| has(&with(cli, |_| {}), &["--session-id", "conversation-1"]);
-        assert_eq!(Cli::ALL.map(named), [false, true, true, true, false, false]);
+        assert_eq!(
+            cli::ALL.iter().copied().map(named).collect::<Vec<_>>(),
+            [false, true, true, true, false, false]
+        );
     }
 
     #[test]
     fn claude_is_held_open_for_interactive_work() {
-        let launch = with(Cli::Claude, |request| request.mode = ExecMode::Interactive);
+        let launch = with(&Claude, |request| request.mode = ExecMode::Interactive);
         let words = [
             "--input-format",
             "stream-json",
@@ -279,7 +230,7 @@ mod tests {
     #[test]
     fn the_user_has_the_last_word() {
         let extra = ["--flag".to_owned()];
-        for cli in Cli::ALL {
+        for cli in cli::ALL.iter().copied() {
             let launch = with(cli, |request| {
                 request.extra = &extra;
                 request.model = Some("model-1");
@@ -292,18 +243,18 @@ mod tests {
     #[test]
     fn access_becomes_the_permissions_of_the_agent() {
         let read_only = |cli| with(cli, |request| request.access = Access::ReadOnly);
-        assert!(has(&read_only(Cli::Codex), &["-c", "sandbox_mode=\"read-only\""]));
+        assert!(has(&read_only(&Codex), &["-c", "sandbox_mode=\"read-only\""]));
         assert!(has(
-            &with(Cli::Codex, |_| {}),
+            &with(&Codex, |_| {}),
             &["-c", "sandbox_mode=\"workspace-write\""]
         ));
-        assert!(has(&read_only(Cli::Claude), &["--permission-mode", "dontAsk"]));
-        assert!(has(&read_only(Cli::Qwen), &["--exclude-tools", "write_file"]));
-        assert!(read_only(Cli::Gemini).files[0].1.contains("write_file"));
-        assert!(read_only(Cli::Opencode).env[0].1.contains(r#""edit":"deny""#));
+        assert!(has(&read_only(&Claude), &["--permission-mode", "dontAsk"]));
+        assert!(has(&read_only(&Qwen), &["--exclude-tools", "write_file"]));
+        assert!(read_only(&Gemini).files[0].1.contains("write_file"));
+        assert!(read_only(&Opencode).env[0].1.contains(r#""edit":"deny""#));
 
         let folders = [PathBuf::from("/session")];
-        let launch = with(Cli::Claude, |request| {
+        let launch = with(&Claude, |request| {
             request.access = Access::ReadOnly;
             request.folders = &folders;
         });

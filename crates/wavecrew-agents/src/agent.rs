@@ -5,8 +5,7 @@ use std::rc::Rc;
 
 use wavecrew_core::event::StopReason;
 
-use super::Cli;
-use super::launch::{Launch, Request, Stdin, launch};
+use super::launch::{Launch, Request, Stdin};
 use super::listen::Listener;
 use super::stream::{FailKind, Usage};
 
@@ -96,48 +95,5 @@ impl Adapter for Command {
 
     fn memory(&self) -> Memory {
         Memory::None
-    }
-}
-
-impl Adapter for Cli {
-    fn launch(&self, request: &Request<'_>) -> Launch {
-        launch(*self, request)
-    }
-
-    fn listener(&self, before: Usage) -> Option<Listener> {
-        Some(Listener::new(*self, before))
-    }
-
-    fn memory(&self) -> Memory {
-        match self {
-            Self::Codex | Self::Opencode => Memory::Own,
-            Self::Claude | Self::Gemini | Self::Qwen | Self::Goose => Memory::Named,
-        }
-    }
-
-    fn advice(&self, failure: FailKind) -> Option<String> {
-        match failure {
-            FailKind::Auth => Some(format!(
-                "{}; `wavecrew agents` lists what else is installed",
-                self.how_to_log_in()
-            )),
-            FailKind::OtherVersion => Some(match self.tested_version() {
-                Some(version) => format!("wavecrew is tested with {version}: {}", self.how_to_install()),
-                None => self.how_to_install().to_owned(),
-            }),
-            FailKind::RateLimited
-            | FailKind::Overloaded
-            | FailKind::Quota
-            | FailKind::OwnLimit
-            | FailKind::BadRequest
-            | FailKind::Server
-            | FailKind::Unreachable
-            | FailKind::Cut
-            | FailKind::Declined
-            | FailKind::Schema
-            | FailKind::NoConversation
-            | FailKind::OutOfTime
-            | FailKind::Other => None,
-        }
     }
 }
