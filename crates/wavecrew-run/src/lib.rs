@@ -7,6 +7,7 @@
 pub mod agent_name;
 pub mod checks;
 pub mod event_loop;
+pub mod installed;
 pub mod questions;
 pub mod recording;
 pub mod session;
