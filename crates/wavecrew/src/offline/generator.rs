@@ -9,7 +9,7 @@ use std::time::Duration;
 use wavecrew_core::view::count;
 use wavecrew_measure::detect::Framework as Found;
 use wavecrew_testgen::{
-    Defect, Feedback, Framework, Imports, LeftOut, Module, Outcome, Progress, Request, generate,
+    Dropped, Feedback, Framework, Imports, Module, Outcome, Progress, Request, SuspectedDefect, generate,
 };
 use wavecrew_testing::layer::folder_of;
 use wavecrew_testing::scope::FrameworkInScope;
@@ -85,7 +85,7 @@ fn write(
         .tree
         .join(folder_of(framework, below.unwrap_or(Path::new(""))));
     let request = Request {
-        laid_in: laid.strip_prefix(&root).unwrap_or(&laid).to_owned(),
+        run_folder: laid.strip_prefix(&root).unwrap_or(&laid).to_owned(),
         root,
         files: files.map(|file| facts.tree.join(&file.path)).collect(),
         framework: kind,
@@ -96,7 +96,7 @@ fn write(
             folder.join(&framework.root)
         },
         imports: Imports::default(),
-        round: feedback(facts),
+        feedback: feedback(facts),
         commit: facts.scope.commit.clone(),
         seed: facts.scope.seed,
         budget_per_module: Duration::from_secs(facts.scope.offline_seconds.unwrap_or(BUDGET)),
@@ -146,7 +146,7 @@ fn tell(facts: &Facts, modules: &[Module]) {
     }
 }
 
-fn tell_defects(facts: &Facts, source: &str, defects: &[Defect]) {
+fn tell_defects(facts: &Facts, source: &str, defects: &[SuspectedDefect]) {
     for (line, pattern, description) in by_place(defects, &facts.session) {
         let fields = [
             ("file", json!(source)),
@@ -159,12 +159,12 @@ fn tell_defects(facts: &Facts, source: &str, defects: &[Defect]) {
 }
 
 /// Line, pattern and description, once for each line: the board takes a second entry for a line as a repetition.
-fn by_place(defects: &[Defect], session: &Path) -> Vec<(u32, String, String)> {
-    let mut places: BTreeMap<u32, Vec<&Defect>> = BTreeMap::new();
+fn by_place(defects: &[SuspectedDefect], session: &Path) -> Vec<(u32, String, String)> {
+    let mut places: BTreeMap<u32, Vec<&SuspectedDefect>> = BTreeMap::new();
     for defect in defects {
         places.entry(defect.line).or_default().push(defect);
     }
-    let entry = |(line, defects): (u32, Vec<&Defect>)| {
+    let entry = |(line, defects): (u32, Vec<&SuspectedDefect>)| {
         let mut shown: Vec<String> = defects
             .iter()
             .map(|d| format!("{}: {}", d.call, d.what))
@@ -209,14 +209,14 @@ fn left_out(facts: &Facts, modules: &[Module]) -> Vec<String> {
             .display()
             .to_string();
         let whole = module.file.display().to_string();
-        let line = move |left: &LeftOut| {
+        let line = move |left: &Dropped| {
             if left.what == whole || left.what == module.module {
                 (false, format!("{file}: {}", left.why))
             } else {
                 (true, format!("{} of {file}: {}", left.what, left.why))
             }
         };
-        module.left_out.iter().map(line).collect::<Vec<_>>()
+        module.dropped.iter().map(line).collect::<Vec<_>>()
     };
     let mut lines: Vec<(bool, String)> = modules.iter().flat_map(of).collect();
     lines.sort_by_key(|(part, _)| *part);
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn defects_of_one_line_share_an_entry() {
-        let defect = |kind: &str, call: &str, line| Defect {
+        let defect = |kind: &str, call: &str, line| SuspectedDefect {
             kind: kind.to_owned(),
             call: call.to_owned(),
             what: "odd".to_owned(),

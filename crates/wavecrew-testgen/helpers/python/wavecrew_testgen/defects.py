@@ -1,7 +1,9 @@
 """What looks like a defect rather than like behaviour to keep."""
 import ast
+import contextlib
 import doctest
 import inspect
+import io
 import math
 import re
 
@@ -128,21 +130,35 @@ class Finder:
             found = self.harvest.resolved(source, known)
             if found is None:
                 continue
-            outcome, shown = self._value(found)
-            if outcome != "returns" or "Traceback" in want or shown is None:
+            if "Traceback" in want:
                 continue
-            if not checker.check_output(want, shown + "\n", flags) and not _equal(self.search.runner, want, found):
-                target = self._target_in(found)
-                if target is not None:
-                    self.calls.add(found)
-                    case = Case(target, [])
-                    self._add(
-                        "example disagrees", case, "gives %s, its docstring says %s" % (shown, want.strip()),
-                        self._line_of(source), "    assert repr(%s) == %r" % (found, want.strip()), found)
+            shown, printed = self._shown(found)
+            if shown is None or checker.check_output(want, shown, flags):
+                continue
+            target = self._target_in(found)
+            if target is None or not printed and _equal(self.search.runner, want, found):
+                continue
+            self.calls.add(found)
+            what = "shows %s, but its docstring says %s" % (shown.strip(), want.strip())
+            self._add("example disagrees", Case(target, []), what, self._line_of(source), _example_test(found, want, printed), found)
 
     def _line_of(self, example):
         shown = ">>> " + example.split("\n")[0]
         return next((number for number, line in enumerate(self.source, 1) if shown in line), 0)
+
+    def _shown(self, source):
+        """What doctest would compare: the output of an expression and its value, if it has one. And whether it has output."""
+        output = io.StringIO()
+
+        def show():
+            with contextlib.redirect_stdout(output):
+                value = self.search.runner.evaluate_in_test(source)
+            return output.getvalue() + ("" if value is None else repr(value) + "\n")
+
+        try:
+            return self.search.runner.guard.call(show, self.search.runner.seconds), bool(output.getvalue())
+        except BaseException:
+            return None, False
 
     def _value(self, source):
         runner = self.search.runner
@@ -227,6 +243,15 @@ def _given(args, target):
 
 def one_argument(target):
     return bool(target.parameters) and sum(1 for p in target.parameters if p.required) == 1
+
+
+def _example_test(call, want, printed):
+    """The body of a test that fails until an example shows what it says."""
+    if not printed:
+        return "    assert repr(%s) == %r" % (call, want.strip())
+    # Blank lines and the amount of white space do not matter in examples either.
+    expected = " ".join(want.replace(doctest.BLANKLINE_MARKER, "").split())
+    return "    %s\n    assert \" \".join(capsys.readouterr().out.split()) == %r" % (call, expected)
 
 
 def _inverse_names(key):

@@ -129,7 +129,7 @@ class Module:
                 return ended.last("result")
             trouble = ended.last("failed")
             if ended.victim is None or trouble:
-                step = "search" if ended.last("found") else "import"
+                step = "search" if ended.last("loaded") else "import"
                 self.leave_out(self.name, trouble["why"] if trouble else "the %s %s" % (step, ended.why))
                 return None
             self.excluded.append(ended.victim)

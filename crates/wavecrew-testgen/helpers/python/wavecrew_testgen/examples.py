@@ -76,39 +76,41 @@ class Harvest:
                 tree = ast.parse(text)
             except (OSError, SyntaxError, ValueError):
                 continue
+            source = SourceText(text)
             known = {}
             for node in ast.walk(tree):
                 if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-                    segment = _segment(text, node.value)
+                    segment = source.segment(node.value)
                     if segment and len(segment) < 200:
                         known[node.targets[0].id] = segment
-            self._calls(text, tree, known)
+            self._calls(source, tree, known)
             if "test" in path.lower():
                 self.constants.extend(constants(tree)[:300])
-                self._parametrised(text, tree)
+                self._parametrised(source, tree)
 
-    def _source(self, source, known):
+    def _source(self, text, known):
         try:
-            tree = ast.parse(source)
+            tree = ast.parse(text)
         except SyntaxError:
             return
+        source = SourceText(text)
         self._calls(source, tree, known)
         for node in tree.body:
             if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-                value = self._resolve(_segment(source, node.value), known)
+                value = self._resolve(source.segment(node.value), known)
                 if value is not None:
                     known[node.targets[0].id] = value
                 elif isinstance(node.value, ast.Call):
-                    segment = self._local(_segment(source, node.value))
+                    segment = self._local(source.segment(node.value))
                     if segment is not None:
                         known[node.targets[0].id] = segment
 
-    def _calls(self, text, tree, known):
+    def _calls(self, source, tree, known):
         for node in ast.walk(tree):
             if isinstance(node, ast.Call):
-                self._call(text, node, known)
+                self._call(source, node, known)
 
-    def _call(self, text, node, known):
+    def _call(self, source, node, known):
         function = node.func
         name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", None)
         targets = self.by_name.get(name)
@@ -116,16 +118,16 @@ class Harvest:
             return
         args = []
         for arg in node.args:
-            args.append((None, self._resolve(_segment(text, arg), known)))
+            args.append((None, self._resolve(source.segment(arg), known)))
         for keyword in node.keywords:
             if keyword.arg is None:
                 return
-            args.append((keyword.arg, self._resolve(_segment(text, keyword.value), known)))
-        if any(source is None for _, source in args):
+            args.append((keyword.arg, self._resolve(source.segment(keyword.value), known)))
+        if any(value is None for _, value in args):
             return
         receiver = None
         if isinstance(function, ast.Attribute):
-            receiver = self._resolve(_segment(text, function.value), known)
+            receiver = self._resolve(source.segment(function.value), known)
         for target in targets:
             if target.how in ("function", "class", "static"):
                 self._keep(Case(target.key, args))
@@ -136,7 +138,7 @@ class Harvest:
         if case not in self.cases and sum(1 for other in self.cases if other.target == case.target) < MOST_CALLS:
             self.cases.append(case)
 
-    def _parametrised(self, text, tree):
+    def _parametrised(self, source, tree):
         """Rows of `pytest.mark.parametrize`, tried as arguments of the functions that the test calls."""
         for node in ast.walk(tree):
             if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -157,11 +159,11 @@ class Harvest:
                         cells = row.args
                     known = {}
                     for word, cell in zip(words, cells):
-                        segment = _segment(text, cell)
+                        segment = source.segment(cell)
                         if segment:
                             known[word] = segment
                     for statement in node.body:
-                        self._calls(text, statement, known)
+                        self._calls(source, statement, known)
 
     def resolved(self, source, known):
         """An example as one expression that stands for itself, or nothing."""
@@ -237,11 +239,21 @@ def _standard(match):
     return "datetime.%s(" % match.group(1)
 
 
-def _segment(text, node):
-    try:
-        return ast.get_source_segment(text, node)
-    except (ValueError, IndexError, TypeError):
-        return None
+class SourceText:
+    """The text of a file, to read the source of its nodes. `ast.get_source_segment` splits the whole text for each node."""
+
+    def __init__(self, text):
+        self.lines = [line.encode() for line in text.split("\n")]
+
+    def segment(self, node):
+        """The source of a node, or nothing where it has no position."""
+        try:
+            lines = self.lines[node.lineno - 1:node.end_lineno]
+            lines[-1] = lines[-1][:node.end_col_offset]
+            lines[0] = lines[0][node.col_offset:]
+            return b"\n".join(lines).decode()
+        except (AttributeError, IndexError, TypeError, UnicodeDecodeError):
+            return None
 
 
 def _put(segment, texts):

@@ -42,7 +42,7 @@ def write(folder, module, found, origin, note, fixtures=()):
             if defect["kind"] == ENDLESS:
                 lines = [ALARM % defect["what"], "signal.alarm(10)"] + lines + ["signal.alarm(0)"]
             body = "\n".join("    " + line for line in lines)
-        given = given_to(case, fixtures)
+        given = given_to(case, fixtures) + ["capsys"] * ("capsys." in body)
         bodies.append("def %s(%s):\n    # %s\n%s" % (name, ", ".join(given), " ".join(defect["what"].split())[:150], body))
     text = "\n\n\n".join(bodies)
     used = used_names(text)

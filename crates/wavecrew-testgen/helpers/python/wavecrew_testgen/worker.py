@@ -96,6 +96,7 @@ def load(request, guard, tracer, fixture_values, report):
     if guard.written:
         shown = ", ".join(sorted({os.path.basename(path) for path in guard.written})[:3])
         report.send("note", why="the import writes files, also when tests do it: %s" % shown)
+    report.send("loaded")
     return module, fixtures, features
 
 

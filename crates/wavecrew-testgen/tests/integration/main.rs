@@ -1,0 +1,8 @@
+//! Test generation with real interpreters and frameworks. `scripts/install-frameworks.sh` installs them;
+//! `WAVECREW_SKIP_FRAMEWORKS=1` skips these tests.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
+
+#[path = "../../../wavecrew-measure/tests/frameworks/installed.rs"]
+mod installed;
+mod javascript;
+mod python;
