@@ -127,3 +127,12 @@ def test_the_source_of_a_node(expression):
     text = "x = 'ä'; y = %s; z = 3\n" % expression
     node = ast.parse(text).body[1].value
     assert SourceText(text).segment(node) == ast.get_source_segment(text, node) == expression
+
+
+def test_an_example_that_depends_on_those_before_it_is_no_defect(generate):
+    outcome, _ = generate(
+        'class Tape:\n    """\n    >>> tape = Tape([1, 2])\n    >>> tape.pop()\n    1\n    >>> tape.pop()\n    2\n    >>> tape.pop()\n'
+        '    Traceback (most recent call last):\n    IndexError: empty\n    >>> tape.items\n    []\n    """\n'
+        "    def __init__(self, items: list):\n        self.items = items\n"
+        "    def pop(self):\n        if not self.items:\n            raise IndexError('empty')\n        return self.items.pop(0)\n")
+    assert [defect for defect in outcome["defects"] if defect["kind"] == "example disagrees"] == []

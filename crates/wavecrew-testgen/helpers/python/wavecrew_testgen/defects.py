@@ -23,6 +23,7 @@ INVERSE = (
     ("hexlify", "unhexlify"), ("flatten", "unflatten"),
 )
 MOST_PER_TARGET = 2
+EXAMPLE_SECONDS = 2.0  # for an example with those before it
 
 
 def plain_enough(entries):
@@ -51,6 +52,7 @@ class Finder:
         self.harvest = harvest
         self.names = names
         self.targets = {target.key: target for target in analysis.targets}
+        self.module = analysis.module
         self.source = analysis.source.decode("utf-8", "replace").splitlines()
         self.found = []
         self.errors = set()
@@ -126,7 +128,7 @@ class Finder:
         """Examples of docstrings whose result is another one."""
         checker = doctest.OutputChecker()
         flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-        for source, want, known in self.harvest.examples:
+        for source, want, known, preceding in self.harvest.examples:
             found = self.harvest.resolved(source, known)
             if found is None:
                 continue
@@ -137,6 +139,10 @@ class Finder:
                 continue
             target = self._target_in(found)
             if target is None or not printed and _equal(self.search.runner, want, found):
+                continue
+            # An example may depend on what those before it did to an object.
+            in_place = self._shown_after(preceding, source)
+            if in_place is None or checker.check_output(want, in_place, flags):
                 continue
             self.calls.add(found)
             what = "shows %s, but its docstring says %s" % (shown.strip(), want.strip())
@@ -159,6 +165,29 @@ class Finder:
             return self.search.runner.guard.call(show, self.search.runner.seconds), bool(output.getvalue())
         except BaseException:
             return None, False
+
+    def _shown_after(self, preceding, source):
+        """What an example shows when the examples before it in the docstring run first; nothing where it fails."""
+        namespace = dict(vars(self.module))
+
+        def show(statements):
+            output = io.StringIO()
+            with contextlib.redirect_stdout(output):
+                exec(compile(statements, "<example>", "single"), namespace)
+            return output.getvalue()
+
+        def run():
+            for statements in preceding:
+                try:
+                    show(statements)
+                except Exception:
+                    pass  # an example may show an error
+            return show(source)
+
+        try:
+            return self.search.runner.guard.call(run, EXAMPLE_SECONDS)
+        except BaseException:
+            return None
 
     def _value(self, source):
         runner = self.search.runner

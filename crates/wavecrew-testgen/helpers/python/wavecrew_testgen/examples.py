@@ -44,11 +44,12 @@ class Harvest:
             examples = doctest.DocTestParser().get_examples(text)
         except ValueError:
             return
-        known = {}
+        known, preceding = {}, []
         for example in examples:
             self._source(example.source, known)
             if example.want and not any(option for option in example.options.values()):
-                self.examples.append((example.source.strip(), example.want, dict(known)))
+                self.examples.append((example.source.strip(), example.want, dict(known), tuple(preceding)))
+            preceding.append(example.source)
 
     def files(self, root, own_path, late):
         """Looks through the project for uses of this module, tests first."""
