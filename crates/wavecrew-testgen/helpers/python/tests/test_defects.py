@@ -6,6 +6,7 @@ from test_end_to_end import fails
 from wavecrew_testgen import expected_errors
 from wavecrew_testgen.cases import Case
 from wavecrew_testgen.examples import SourceText
+from wavecrew_testgen.type_hints import source_fits
 
 WRONG = {
     "method": (
@@ -71,12 +72,12 @@ def test_what_only_takes_long_is_no_endless_loop(generate):
     ],
 )
 def test_values_of_the_documented_kind(source, kind, fit):
-    assert expected_errors.fits(source, kind) is fit
+    assert source_fits(source, kind) is fit
 
 
 def test_smaller_numbers_are_tried_where_there_are_large_ones():
-    assert expected_errors.smaller(Case("f", [(None, "5"), (None, "'ab'")]).data()) == []
-    tried = [args[0][1] for _, args, _, _ in expected_errors.smaller(Case("f", [(None, "100"), (None, "5")]).data())]
+    assert expected_errors.with_smaller_numbers(Case("f", [(None, "5"), (None, "'ab'")]).data()) == []
+    tried = [args[0][1] for _, args, _, _ in expected_errors.with_smaller_numbers(Case("f", [(None, "100"), (None, "5")]).data())]
     assert tried == ["50", "36", "33", "30", "27", "24", "22", "20"]
 
 
@@ -91,8 +92,8 @@ def test_an_object_of_another_class_is_not_what_people_pass():
     class Point:
         pass
 
-    assert expected_errors.fits("Point(1)", ("class", Point)) and not expected_errors.fits("Color.RED", ("class", Point))
-    assert not expected_errors.fits("types.SimpleNamespace()", ("class", pytest.Item))
+    assert source_fits("Point(1)", ("class", Point)) and not source_fits("Color.RED", ("class", Point))
+    assert not source_fits("types.SimpleNamespace()", ("class", pytest.Item))
 
 
 @pytest.mark.parametrize(

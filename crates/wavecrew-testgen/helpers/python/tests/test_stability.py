@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from wavecrew_testgen.stability import hashes
+from wavecrew_testgen.stability import uses_hashing
 
 FIRST = (
     "def first(graph: dict):\n    edges = {(node, other) for node, others in graph.items() for other in others}\n"
@@ -19,7 +19,7 @@ FIRST = (
      ("x = {1: 2}", False), ("def f(a):\n    return a.set(3)", False)],
 )
 def test_what_may_depend_on_the_order_of_sets(source, expected):
-    assert hashes(ast.parse(source)) is expected
+    assert uses_hashing(ast.parse(source)) is expected
 
 
 def test_cases_with_a_steady_result_take_the_place_of_others(generate):

@@ -54,7 +54,7 @@ def shift():
         setattr(datetime, name, kind)
 
 
-def mentioned(source):
+def reads_clock(source):
     """Whether some source looks at the clock."""
     return any(word in source for word in (
         ".now(", ".today(", "utcnow(", "time.time", "localtime(", "gmtime(", "time_ns", "monotonic", "perf_counter",

@@ -2,7 +2,7 @@
 import inspect
 import types
 
-MOST_CALLS = 3
+MAX_CALLS = 3
 FUNCTION_WORDS = ("f", "fn", "func", "function", "callback", "method", "wrapped")
 
 
@@ -38,7 +38,7 @@ def plain_calls(function):
 def facts(function, observe, evaluate, raised):
     """What a few calls, one after the other, come to."""
     found = []
-    for source in plain_calls(function)[:MOST_CALLS]:
+    for source in plain_calls(function)[:MAX_CALLS]:
         call = "{}(%s)" % source
         try:
             value = function(*evaluate("(%s,)" % source if source else "()"))
@@ -46,4 +46,4 @@ def facts(function, observe, evaluate, raised):
             found.append((call, "raises", raised(type(error))))
             continue
         found.extend(observe(value, call, 1))
-    return tuple(found[:2 * MOST_CALLS])
+    return tuple(found[:2 * MAX_CALLS])

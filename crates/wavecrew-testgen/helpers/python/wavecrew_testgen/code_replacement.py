@@ -7,7 +7,7 @@ import types
 from .tracing import code_objects
 
 
-class Swapper:
+class CodeReplacer:
     def __init__(self, path, tree):
         self.path = path
         self.owners = {}
@@ -22,7 +22,7 @@ class Swapper:
                 code = getattr(getattr(item, "__wrapped__", None), "__code__", None)
                 if code is not None and code.co_filename == path:
                     self.caches.append(item)
-        self.swapped = []
+        self.replaced = []
 
     def _classes(self, body, owners):
         for node in body:
@@ -54,7 +54,7 @@ class Swapper:
                 return each
         return None
 
-    def put(self, code):
+    def replace(self, code):
         """Puts code in place of the function with the same name and line; whether there was one that fits."""
         done = False
         for function, original in self.functions.get((code.co_name, code.co_firstlineno), ()):
@@ -62,15 +62,15 @@ class Swapper:
                 function.__code__ = code
             except ValueError:  # another number of free variables
                 continue
-            self.swapped.append((function, original))
+            self.replaced.append((function, original))
             done = True
         self.clear()
         return done
 
     def restore(self):
-        for function, original in self.swapped:
+        for function, original in self.replaced:
             function.__code__ = original
-        self.swapped = []
+        self.replaced = []
         self.clear()
 
     def clear(self):

@@ -6,18 +6,18 @@ import os
 import re
 
 from .cases import Case
-from .type_hints import ANY, of_value
+from .literals import literal
+from .type_hints import ANY, kind_of_value
 from .values import constants
-from .variation import literal
 
-MOST_FILES = 300
-MOST_BYTES = 400000
-MOST_CALLS = 60
-MOST_TEXT = 200
+MAX_FILES = 300
+MAX_BYTES = 400000
+MAX_CALLS = 60
+MAX_TEXT = 200
 SKIPPED = {"node_modules", "venv", ".venv", "site-packages", "__pycache__", "build", "dist", ".git", ".tox"}
 
 
-class Harvest:
+class Examples:
     """Cases found for the targets of a module, and constants of the files that use it."""
 
     def __init__(self, targets, names, module_name, fixtures=()):
@@ -28,10 +28,10 @@ class Harvest:
         self.fixtures = fixtures
         self.module_name = module_name
         self.cases = []
-        self.examples = []
+        self.doctests = []
         self.constants = []
 
-    def docstrings(self, module, targets):
+    def read_docstrings(self, module, targets):
         texts = [inspect.getdoc(module) or ""]
         for target in targets:
             texts.append(inspect.getdoc(target.function) or "" if target.function is not None else "")
@@ -46,12 +46,12 @@ class Harvest:
             return
         known, preceding = {}, []
         for example in examples:
-            self._source(example.source, known)
+            self._read_statements(example.source, known)
             if example.want and not any(option for option in example.options.values()):
-                self.examples.append((example.source.strip(), example.want, dict(known), tuple(preceding)))
+                self.doctests.append((example.source.strip(), example.want, dict(known), tuple(preceding)))
             preceding.append(example.source)
 
-    def files(self, root, own_path, late):
+    def read_project(self, root, own_path, is_late):
         """Looks through the project for uses of this module, tests first."""
         found = []
         for folder, folders, files in os.walk(root):
@@ -59,16 +59,16 @@ class Harvest:
             for name in sorted(files):
                 if name.endswith(".py"):
                     found.append(os.path.join(folder, name))
-            if len(found) > MOST_FILES * 4:
+            if len(found) > MAX_FILES * 4:
                 break
         found.sort(key=lambda path: ("test" not in path.lower(), path))
         last = self.module_name.split(".")[-1]
         called = re.compile(r"\b(?:%s)\(" % "|".join(re.escape(name) for name in self.by_name))
-        for path in found[:MOST_FILES]:
-            if path == own_path or late():
+        for path in found[:MAX_FILES]:
+            if path == own_path or is_late():
                 continue
             try:
-                if os.path.getsize(path) > MOST_BYTES:
+                if os.path.getsize(path) > MAX_BYTES:
                     continue
                 with open(path, encoding="utf-8") as file:
                     text = file.read()
@@ -89,7 +89,7 @@ class Harvest:
                 self.constants.extend(constants(tree)[:300])
                 self._parametrised(source, tree)
 
-    def _source(self, text, known):
+    def _read_statements(self, text, known):
         try:
             tree = ast.parse(text)
         except SyntaxError:
@@ -102,7 +102,7 @@ class Harvest:
                 if value is not None:
                     known[node.targets[0].id] = value
                 elif isinstance(node.value, ast.Call):
-                    segment = self._local(source.segment(node.value))
+                    segment = self._with_local_names(source.segment(node.value))
                     if segment is not None:
                         known[node.targets[0].id] = segment
 
@@ -131,12 +131,12 @@ class Harvest:
             receiver = self._resolve(source.segment(function.value), known)
         for target in targets:
             if target.how in ("function", "class", "static"):
-                self._keep(Case(target.key, args))
+                self._add_case(Case(target.key, args))
             elif target.how == "method" and receiver is not None:
-                self._keep(Case(target.key, args, receiver))
+                self._add_case(Case(target.key, args, receiver))
 
-    def _keep(self, case):
-        if case not in self.cases and sum(1 for other in self.cases if other.target == case.target) < MOST_CALLS:
+    def _add_case(self, case):
+        if case not in self.cases and sum(1 for other in self.cases if other.target == case.target) < MAX_CALLS:
             self.cases.append(case)
 
     def _parametrised(self, source, tree):
@@ -181,7 +181,7 @@ class Harvest:
         for _ in range(3):
             if segment is None:
                 return None
-            segment = self._local(segment)
+            segment = self._with_local_names(segment)
             try:
                 tree = ast.parse(segment, mode="eval")
             except (SyntaxError, ValueError):
@@ -190,24 +190,24 @@ class Harvest:
             unknown = [name for name in free if name not in self.names.namespace and not _is_builtin(name)
                        and (name in known or name not in self.fixtures)]
             if not unknown:
-                segment = self._own_copies(segment, free)
-                return " ".join(segment.split("\n")) if len(segment) <= MOST_TEXT else None
+                segment = self._with_copies(segment, free)
+                return " ".join(segment.split("\n")) if len(segment) <= MAX_TEXT else None
             if any(name not in known for name in unknown):
                 return None
-            segment = _put(segment, {name: known[name] for name in unknown})
+            segment = _substituted(segment, {name: known[name] for name in unknown})
         return None
 
-    def _own_copies(self, segment, free):
+    def _with_copies(self, segment, free):
         """Lists and the like of the module are handed over as copies: a call that changes one would change it for all."""
         copies = {}
         for name in free:
             value = self.names.namespace.get(name)
             if name in self.names.origin and isinstance(value, (list, dict, set, bytearray)):
                 text = repr(value)
-                copies[name] = text if len(text) <= MOST_TEXT // 2 and literal(text)[0] else "copy.deepcopy(%s)" % name
-        return _put(segment, copies) if copies else segment
+                copies[name] = text if len(text) <= MAX_TEXT // 2 and literal(text)[0] else "copy.deepcopy(%s)" % name
+        return _substituted(segment, copies) if copies else segment
 
-    def teach(self, targets, evaluate):
+    def teach_kinds(self, targets, evaluate):
         """Parameters learn what kinds of values people pass for them."""
         for case in self.cases:
             target = targets.get(case.target)
@@ -215,13 +215,13 @@ class Harvest:
             for position, (name, source) in enumerate(case.args):
                 found = [p for p in plain if p.name == name] if name else plain[position:position + 1]
                 try:
-                    kind = of_value(evaluate(source)) if found else ANY
+                    kind = kind_of_value(evaluate(source)) if found else ANY
                 except Exception:
                     continue
                 if kind not in (ANY, ("none",)):
-                    found[0].learn(kind)
+                    found[0].add_observed_kind(kind)
 
-    def _local(self, segment):
+    def _with_local_names(self, segment):
         """`package.Version(1)` becomes `Version(1)` where a test would import the name."""
         if segment is None:
             return None
@@ -233,10 +233,10 @@ class Harvest:
             return match.group(0)
 
         segment = re.sub(r"(?<![\w.'\"])((?:\w+\.)+)(\w+)", short, segment)
-        return re.sub(r"(?<![\w.'\"])(timedelta|date|datetime)\(", _standard, re.sub(r"\bdt\.", "datetime.", segment))
+        return re.sub(r"(?<![\w.'\"])(timedelta|date|datetime)\(", _standard_name, re.sub(r"\bdt\.", "datetime.", segment))
 
 
-def _standard(match):
+def _standard_name(match):
     return "datetime.%s(" % match.group(1)
 
 
@@ -257,7 +257,7 @@ class SourceText:
             return None
 
 
-def _put(segment, texts):
+def _substituted(segment, texts):
     """An expression with others in the place of some names."""
     places = []
     for node in ast.walk(ast.parse(segment, mode="eval")):

@@ -13,7 +13,7 @@ from .naming import snake
 # What pytest has by itself, and the search can stand in for.
 BUILT_IN = ("tmp_path", "tmp_path_factory", "monkeypatch", "request")
 # Those of them that live longer than a test, or as long as who asks.
-OF_ANY_SCOPE = ("tmp_path_factory", "request")
+ANY_SCOPE = ("tmp_path_factory", "request")
 SCOPES = ("session", "package", "module", "class", "function")
 ASYNC_PLUGIN = "pytest_asyncio"
 
@@ -41,26 +41,26 @@ class Fixture:
         self.autouse = False
         self.params = None
         self.depth = 0  # of its file
-        self.trouble = None
+        self.problem = None
         args = node.args
-        self.needs = [arg.arg for arg in args.args]
+        self.dependencies = [arg.arg for arg in args.args]
         self.asynchronous = isinstance(node, ast.AsyncFunctionDef)
         if args.vararg or args.kwarg or args.kwonlyargs or args.defaults:
-            self.trouble = "has parameters that are no fixtures"
+            self.problem = "has parameters that are no fixtures"
         if len(node.decorator_list) > 1:
-            self.trouble = "has another decorator"
+            self.problem = "has another decorator"
         if isinstance(decorator, ast.Call):
             self._options(decorator)
-        if self.asynchronous and not (_home(decorator) == ASYNC_PLUGIN and importlib.util.find_spec(ASYNC_PLUGIN)):
-            self.trouble = "is asynchronous, and not one of pytest-asyncio"
-        if self.needs.count(self.name):
-            self.trouble = "asks for one of the same name"
+        if self.asynchronous and not (_fixture_module(decorator) == ASYNC_PLUGIN and importlib.util.find_spec(ASYNC_PLUGIN)):
+            self.problem = "is asynchronous, and not one of pytest-asyncio"
+        if self.dependencies.count(self.name):
+            self.problem = "asks for one of the same name"
         if not self.name.isidentifier():
-            self.trouble = "has a name that no parameter can have"
+            self.problem = "has a name that no parameter can have"
 
     def _options(self, decorator):
         if decorator.args:
-            self.trouble = "has options without names"
+            self.problem = "has options without names"
         for keyword in decorator.keywords:
             value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
             if keyword.arg == "name" and isinstance(value, str):
@@ -72,7 +72,7 @@ class Fixture:
             elif keyword.arg == "params":
                 self.params = keyword.value
             elif keyword.arg not in ("ids", "loop_scope"):
-                self.trouble = "has the option %s, which is not written down" % keyword.arg
+                self.problem = "has the option %s, which is not written down" % keyword.arg
 
     @property
     def shared(self):
@@ -80,7 +80,7 @@ class Fixture:
         return self.scope != "function"
 
 
-class Read:
+class ConftestFile:
     """One file: its tree, and its fixtures by their names."""
 
     def __init__(self, path):
@@ -91,12 +91,12 @@ class Read:
         for node in self.tree.body:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 for decorator in node.decorator_list:
-                    if _home(decorator) is not None:
+                    if _fixture_module(decorator) is not None:
                         fixture = Fixture(decorator, node)
                         self.fixtures[fixture.name] = fixture
 
 
-def _home(decorator):
+def _fixture_module(decorator):
     """The module of pytest or its plugin that a decorator for fixtures comes from, or nothing."""
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
     if isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) and called.attr == "fixture":
@@ -106,63 +106,63 @@ def _home(decorator):
 
 def read(paths):
     """The files, and all fixtures by name as tests below the last file see them. Nothing where a file cannot be read."""
-    files, known, automatic = [], {}, set()
+    files, known, autouse = [], {}, set()
     for depth, path in enumerate(paths):
         try:
-            files.append(Read(path))
+            files.append(ConftestFile(path))
         except (OSError, SyntaxError, ValueError):
             return [], {}  # pytest would not start either
         for fixture in files[-1].fixtures.values():
             fixture.depth = depth
         known.update(files[-1].fixtures)
-        automatic.update(name for name, fixture in files[-1].fixtures.items() if fixture.autouse)
-    for name in automatic:
+        autouse.update(name for name, fixture in files[-1].fixtures.items() if fixture.autouse)
+    for name in autouse:
         known[name].autouse = True  # a nearer one of the same name takes its place
     changed = True
     while changed:
         changed = False
         for fixture in known.values():
-            trouble = fixture.trouble or _unmet(fixture, known)
-            changed = changed or trouble != fixture.trouble
-            fixture.trouble = trouble
+            trouble = fixture.problem or _unmet_dependency(fixture, known)
+            changed = changed or trouble != fixture.problem
+            fixture.problem = trouble
     return files, known
 
 
-def _unmet(fixture, known):
+def _unmet_dependency(fixture, known):
     """What one asks for and cannot get."""
-    for need in fixture.needs:
-        other = known.get(need)
-        if other is None and need not in BUILT_IN:
-            return "asks for %s" % need
-        if other is not None and other.trouble is not None:
-            return "asks for %s, which %s" % (need, other.trouble)
+    for dependency in fixture.dependencies:
+        other = known.get(dependency)
+        if other is None and dependency not in BUILT_IN:
+            return "asks for %s" % dependency
+        if other is not None and other.problem is not None:
+            return "asks for %s, which %s" % (dependency, other.problem)
         narrower = SCOPES.index(other.scope) > SCOPES.index(fixture.scope) if other is not None else (
-            fixture.shared and need not in OF_ANY_SCOPE)
+            fixture.shared and dependency not in ANY_SCOPE)
         if narrower:
-            return "asks for %s, which does not live as long" % need
+            return "asks for %s, which does not live as long" % dependency
     return None
 
 
 def usable(known):
-    return sorted(name for name, fixture in known.items() if fixture.trouble is None)
+    return sorted(name for name, fixture in known.items() if fixture.problem is None)
 
 
-def automatic(known):
+def autouse(known):
     """Those that every test gets, in the order that pytest makes them in."""
     found = [fixture for fixture in known.values() if fixture.autouse]
     return [one.name for one in sorted(found, key=lambda one: (SCOPES.index(one.scope), one.depth, one.name))]
 
 
-def behind(names, known):
+def with_dependencies(names, known):
     """Fixtures, and all those that they ask for, those first."""
     found = []
     for name in names:
         if name in known and name not in found:
-            found += [each for each in behind(known[name].needs, known) + [name] if each not in found]
+            found += [each for each in with_dependencies(known[name].dependencies, known) + [name] if each not in found]
     return found
 
 
-def fits(name, value, parameter):
+def fixture_fits(name, value, parameter):
     """Whether a fixture is what a parameter asks for: by its name, and by its kind where that is known."""
     if parameter.style not in ("plain", "keyword"):
         return False
@@ -173,11 +173,11 @@ def fits(name, value, parameter):
     return not parameter.documented or any(same_kind(kind, value) for kind, _ in parameter.kinds)
 
 
-def missed(troubles, targets):
+def wanted_but_unusable(problems, targets):
     """Of those that cannot be used, the ones that by their names would have been, with the reason."""
     wanted = {snake(target.owner.__name__) for target in targets if target.owner is not None}
     wanted.update(parameter.name for target in targets for parameter in target.parameters)
-    return {name: why for name, why in troubles.items() if name in wanted}
+    return {name: why for name, why in problems.items() if name in wanted}
 
 
 def same_kind(kind, value):
@@ -190,7 +190,7 @@ def same_kind(kind, value):
             return isinstance(value, dict)
     if kind[0] == "path":
         return isinstance(value, pathlib.PurePath)
-    return kind != type_hints.ANY and kind[0] == type_hints.of_value(value)[0]
+    return kind != type_hints.ANY and kind[0] == type_hints.kind_of_value(value)[0]
 
 
 # Loads the project's own files for the run of the written tests, which lie outside of its folders.

@@ -10,7 +10,7 @@ WIDTH = 88
 OPENING, CLOSING = "([{", ")]}"
 
 
-def tidy(text):
+def format_file(text):
     """The same program, laid out; as it was where that cannot be done safely."""
     try:
         made = _wrapped(_quoted(text))
@@ -50,11 +50,11 @@ def _wrapped(text):
     made = []
     for row, line in enumerate(text.split("\n"), 1):
         content = line.lstrip(" ")
-        made += [line] if row in inside or len(line) <= WIDTH else split(content, len(line) - len(content))
+        made += [line] if row in inside or len(line) <= WIDTH else split_line(content, len(line) - len(content))
     return "\n".join(made)
 
 
-def split(content, indent):
+def split_line(content, indent):
     """One line as several, each with its indentation."""
     if indent + len(content) <= WIDTH:
         return [" " * indent + content]
@@ -73,7 +73,7 @@ def split(content, indent):
         rows = []
         for part in parts:
             # A comma after a single part would make a tuple of it.
-            rows += split(part + ("," if len(parts) > 1 or called or head[-1] != "(" else ""), indent + 4)
+            rows += split_line(part + ("," if len(parts) > 1 or called or head[-1] != "(" else ""), indent + 4)
     return [" " * indent + head] + rows + [" " * indent + tail]
 
 
@@ -93,7 +93,7 @@ def _in_brackets(content, indent):
         at = _operator(claim)
         if at is None:
             return [" " * indent + content]
-        rows = split(claim[:at].rstrip(), inner) + split(claim[at:], inner)
+        rows = split_line(claim[:at].rstrip(), inner) + split_line(claim[at:], inner)
     return [" " * indent + "assert ("] + rows + [" " * indent + ")"]
 
 

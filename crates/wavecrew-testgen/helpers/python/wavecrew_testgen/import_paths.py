@@ -2,10 +2,18 @@
 import os
 import re
 
-from .names import place
-
 SETTINGS = ("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
 PATHS = re.compile(r"""^\s*pythonpath\s*=\s*(\[[^\]]*\]|"[^"]*"|'[^']*'|[^\n]*)""", re.MULTILINE)
+
+
+def module_name_and_folder(path):
+    """The dotted name of a file and the folder that has to be on the path for it."""
+    folder, name = os.path.split(path)
+    parts = [] if name == "__init__.py" else [name[:-3]]
+    while os.path.exists(os.path.join(folder, "__init__.py")) and os.path.basename(folder).isidentifier():
+        folder, package = os.path.split(folder)
+        parts.insert(0, package)
+    return ".".join(parts), folder
 
 
 def import_folders(root, sys_path):
@@ -23,12 +31,12 @@ def import_folders(root, sys_path):
     return found + [os.path.join(root, "src"), root]
 
 
-def places(path, root, sys_path):
+def import_candidates(path, root, sys_path):
     """Names of a module with the folders they are found in, the likeliest first.
 
     A folder without `__init__.py` is a package as well where it lies below one that modules are found in.
     """
-    name, folder = place(path)
+    name, folder = module_name_and_folder(path)
     known = import_folders(root, sys_path)
     if folder in known:
         return [(name, folder)]

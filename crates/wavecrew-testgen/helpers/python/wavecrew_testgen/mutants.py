@@ -33,12 +33,12 @@ class Mutant:
         self.code = None
 
 
-def mutants(functions):
+def find_mutants(functions):
     """All mutants of some function definitions, in a fixed order."""
     found = []
     for function in functions:
         skipped = docstrings(function) | annotations(function)
-        for node, parent, place in places(function):
+        for node, parent, place in nodes_with_parents(function):
             if id(node) in skipped:
                 continue
             for what, change in changes(node):
@@ -188,7 +188,7 @@ def _negate(node):
     node.test = ast.copy_location(ast.UnaryOp(ast.Not(), node.test), node.test)
 
 
-class Planted:
+class Applied:
     """A fault in the tree, for the length of a `with` block. No copy is made: trees of large functions are large."""
 
     def __init__(self, mutant):
@@ -221,7 +221,7 @@ def _put(parent, place, node):
         getattr(parent, field)[index] = node
 
 
-def places(tree):
+def nodes_with_parents(tree):
     """Every node below a tree with its parent and its place there."""
     for parent in ast.walk(tree):
         for field, value in ast.iter_fields(parent):

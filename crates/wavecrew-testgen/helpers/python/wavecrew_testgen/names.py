@@ -2,7 +2,6 @@
 import ast
 import builtins
 import importlib
-import os
 import sys
 import types
 
@@ -11,16 +10,6 @@ STANDARD = (
     "array", "asyncio", "collections", "copy", "datetime", "decimal", "enum", "fractions", "functools", "io", "itertools",
     "math", "operator", "pathlib", "random", "re", "string", "types", "uuid",
 )
-
-
-def place(path):
-    """The dotted name of a file and the folder that has to be on the path for it."""
-    folder, name = os.path.split(path)
-    parts = [] if name == "__init__.py" else [name[:-3]]
-    while os.path.exists(os.path.join(folder, "__init__.py")) and os.path.basename(folder).isidentifier():
-        folder, package = os.path.split(folder)
-        parts.insert(0, package)
-    return ".".join(parts), folder
 
 
 class Names:
@@ -58,7 +47,7 @@ class Names:
         except TypeError:
             pass  # not hashable: no name is looked up for it
 
-    def adopt(self, kind):
+    def make_importable(self, kind):
         """Makes a class of the project usable by its name; answers that name, or nothing."""
         name = self.name_of(kind)
         if name is not None:
@@ -99,7 +88,7 @@ class Names:
     def exception_name(self, kind):
         """The nearest class of an exception that a test can name."""
         for base in kind.__mro__:
-            name = self.adopt(base) if base.__module__ != "builtins" else self.name_of(base)
+            name = self.make_importable(base) if base.__module__ != "builtins" else self.name_of(base)
             if name is not None:
                 return name
         return "Exception"
@@ -116,7 +105,7 @@ def _is_at(home, name, value):
     return getattr(sys.modules.get(home), name, None) is value
 
 
-def given_to(case, fixtures):
+def fixtures_used(case, fixtures):
     """Names of the fixtures that a case is given, in the order of their use."""
     if not fixtures:
         return []

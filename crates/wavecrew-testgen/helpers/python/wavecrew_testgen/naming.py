@@ -3,7 +3,7 @@ import ast
 import re
 import unicodedata
 
-LONGEST = 200  # of a message that is told whole
+MAX_LENGTH = 200  # of a message that is told whole
 
 
 def slug(text, most=24):
@@ -69,7 +69,7 @@ def snake(name):
 
 def pattern(message):
     """A regular expression that matches exactly this message, or what begins like it where it is long, as source."""
-    text = "^" + re.sub(r"([\\.^$*+?{}\[\]|()])", r"\\\1", message) + ("$" if len(message) < LONGEST else "")
+    text = "^" + re.sub(r"([\\.^$*+?{}\[\]|()])", r"\\\1", message) + ("$" if len(message) < MAX_LENGTH else "")
     if '"' not in text and text.isprintable():
         return 'r"%s"' % text
     if "'" not in text and text.isprintable():

@@ -11,8 +11,8 @@ except ImportError:  # before 3.11
 
 LETTERS = "abcxyzABCXYZ"
 WORDS = LETTERS + "0123456789_"
-MOST_REPEATS = 3
-LONGEST = 60
+MAX_REPEATS = 3
+MAX_LENGTH = 60
 
 CATEGORIES = {
     constants.CATEGORY_DIGIT: "0123456789", constants.CATEGORY_NOT_DIGIT: "ab -_",
@@ -37,7 +37,7 @@ def matches(pattern, rng, count=8):
             text = generator.walk(tree)
         except (RecursionError, _TooLong):
             continue
-        if len(text) <= LONGEST * 2 and text not in found and compiled.search(text):
+        if len(text) <= MAX_LENGTH * 2 and text not in found and compiled.search(text):
             found.append(text)
             if len(found) >= count:
                 break
@@ -80,7 +80,7 @@ class _Generator:
             return text
         if op in REPEATS:
             low, high, tree = value
-            high = min(int(high), int(low) + MOST_REPEATS) if self.lengthen else min(int(high), int(low) + 1)
+            high = min(int(high), int(low) + MAX_REPEATS) if self.lengthen else min(int(high), int(low) + 1)
             return "".join(self.walk(tree) for _ in range(rng.randint(int(low), max(int(low), high))))
         if op is constants.GROUPREF:
             return self.groups.get(value, "")

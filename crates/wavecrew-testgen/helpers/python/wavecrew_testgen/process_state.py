@@ -9,14 +9,14 @@ import sys
 import time
 
 
-class World:
+class ProcessState:
     """The state before a call. Looked at around each of them, so that nothing here may take long."""
 
     def __init__(self):
         self.builtins = dict(vars(builtins))
         self.modules = {}
 
-    def look(self):
+    def save(self):
         if len(self.modules) != len(sys.modules):
             self.modules = dict(sys.modules)
         self.path = list(sys.path)
@@ -29,7 +29,7 @@ class World:
         """Puts everything back; says what of it tests must not change, or nothing."""
         what = None
         if vars(builtins) != self.builtins:
-            what = "builtins" if put_back(self.builtins) else None
+            what = "builtins" if restore_builtins(self.builtins) else None
             self.builtins = dict(vars(builtins))  # with names that are new
         if (sys.stdout, sys.stderr, sys.stdin) != self.streams:
             what = "the standard streams"
@@ -64,7 +64,7 @@ def _folder():
         return None
 
 
-def put_back(known):
+def restore_builtins(known):
     """Undoes changes of builtins; answers the names of those that were changed."""
     there = vars(builtins)
     changed = [name for name, value in known.items() if there.get(name) is not value and name != "_"]

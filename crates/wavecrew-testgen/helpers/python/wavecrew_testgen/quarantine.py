@@ -3,7 +3,7 @@ import os
 
 from . import naming
 from .cases import Case, arguments, method_call
-from .names import STANDARD, given_to, used_names
+from .names import STANDARD, fixtures_used, used_names
 
 ENDLESS = "does not end"
 ALARM = "signal.signal(signal.SIGALRM, lambda *_: pytest.fail(%r))"
@@ -12,7 +12,7 @@ ALARM = "signal.signal(signal.SIGALRM, lambda *_: pytest.fail(%r))"
 def shown(data, fixtures=()):
     """A case as a person would type it, and the fixtures that it is given."""
     case = Case.of(data)
-    text, given = "; ".join(_typed(case)), given_to(case, fixtures)
+    text, given = "; ".join(_typed(case)), fixtures_used(case, fixtures)
     return "%s, given the fixture %s" % (text, ", ".join(given)) if given else text
 
 
@@ -42,7 +42,7 @@ def write(folder, module, found, origin, note, fixtures=()):
             if defect["kind"] == ENDLESS:
                 lines = [ALARM % defect["what"], "signal.alarm(10)"] + lines + ["signal.alarm(0)"]
             body = "\n".join("    " + line for line in lines)
-        given = given_to(case, fixtures) + ["capsys"] * ("capsys." in body)
+        given = fixtures_used(case, fixtures) + ["capsys"] * ("capsys." in body)
         bodies.append("def %s(%s):\n    # %s\n%s" % (name, ", ".join(given), " ".join(defect["what"].split())[:150], body))
     text = "\n\n\n".join(bodies)
     used = used_names(text)

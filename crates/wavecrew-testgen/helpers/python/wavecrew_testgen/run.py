@@ -8,14 +8,14 @@ import types
 
 from . import argument_checks, closures, observe, sandbox, written_files
 from .cases import method_call
-from .naming import LONGEST
-from .process_state import World
+from .naming import MAX_LENGTH
+from .process_state import ProcessState
 
-MOST_ITEMS = 30
-MOST_OUTPUT = 4000
-MOST_CACHED = 30000
+MAX_ITEMS = 30
+MAX_OUTPUT = 4000
+MAX_CACHED = 30000
 LENGTH = "@len(subject)"
-STILL = (bool, int, float, str)
+SIMPLE = (bool, int, float, str)
 ITERATORS = (types.GeneratorType, map, filter, zip, enumerate, reversed, itertools.chain, itertools.islice,
              itertools.accumulate, itertools.zip_longest, itertools.starmap, itertools.groupby, itertools.product,
              itertools.permutations, itertools.combinations, itertools.takewhile, itertools.dropwhile)
@@ -40,7 +40,7 @@ class Outcome:
     def same(self, other):
         return self.how == other.how and self.facts == other.facts and self.wrap == other.wrap
 
-    def noticed(self, other):
+    def test_fails_on(self, other):
         """Whether a test of this outcome fails on another one: what it does not assert may differ."""
         if self.how != other.how or self.wrap != other.wrap:
             return True
@@ -57,7 +57,7 @@ class Outcome:
         return [self.how, [list(fact) for fact in self.facts], self.wrap, self.why, self.explicit, self.error]
 
 
-class Setup(Exception):
+class SetupFailed(Exception):
     """The setup of a case failed: its arguments or its object cannot be made."""
 
 
@@ -76,14 +76,14 @@ class Runner:
         self.calls = 0
         self.seconds = 0.3  # of processor time, for one call
         self.raises = {}
-        self.world = World()
-        self.leaving = set()  # targets that leave threads behind: they add up
+        self.process_state = ProcessState()
+        self.thread_leakers = set()  # targets that leave threads behind: they add up
         self.like = None
 
     def compiled(self, source):
         code = self.code.get(source)
         if code is None:
-            if len(self.code) > MOST_CACHED:
+            if len(self.code) > MAX_CACHED:
                 self.code.clear()
             code = self.code[source] = compile(source, "<case>", "eval")
         return code
@@ -93,13 +93,13 @@ class Runner:
 
     def evaluate_in_test(self, source):
         """The value of an expression with the fixtures that every test gets."""
-        given = self.fixtures.given()
+        given = self.fixtures.values_for_call()
         if given is None:
             return self.evaluate(source)
         try:
-            return eval(self.compiled(source), self.namespace, given.begin())
+            return eval(self.compiled(source), self.namespace, given.make_autouse())
         finally:
-            given.finish()
+            given.finalize()
 
     def run(self, case, traced=True, like=None):
         """The outcome of a case; never raises, whatever the code under test does. `like` is an earlier outcome: the same is
@@ -109,7 +109,7 @@ class Runner:
         try:
             self.like = like
             return self._guarded(case, traced)
-        except sandbox.TimeUp:  # a second signal, which hit the handling of the first
+        except sandbox.TimedOut:  # a second signal, which hit the handling of the first
             self.guard.disarm()
             sys.settrace(None)
             return Outcome("hangs", why="no end after %s s" % self.seconds)
@@ -119,25 +119,25 @@ class Runner:
 
     def _guarded(self, case, traced):
         self.calls += 1
-        if case.target in self.leaving:
-            return Outcome("refused", why=sandbox.THREAD_GOES_ON)
+        if case.target in self.thread_leakers:
+            return Outcome("refused", why=sandbox.THREAD_LEFT_RUNNING)
         target = self.targets[case.target]
         features = frozenset()
         out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="replace", write_through=True)
         sys.stdout = sys.stderr = out
-        sys.setrecursionlimit(_depth() + sandbox.RECURSION)
+        sys.setrecursionlimit(_stack_depth() + sandbox.MAX_RECURSION)
         if self.seeded:
             self.namespace["random"].seed(0)
         try:
             try:
                 self.tracer.features = set()
-                outcome = self.guard.call(lambda: self._run(case, target, out, traced), self.seconds)
+                outcome = self.guard.call(lambda: self._run_with_fixtures(case, target, out, traced), self.seconds)
             finally:
                 if traced:
                     features = self.tracer.stop()
-        except sandbox.TimeUp:
+        except sandbox.TimedOut:
             outcome = Outcome("hangs", why="no end after %s s" % self.seconds)
-        except Setup as error:
+        except SetupFailed as error:
             outcome = Outcome("refused", why="setup: %s" % error)
         except MemoryError:
             outcome = Outcome("refused", why="memory")
@@ -145,46 +145,46 @@ class Runner:
             outcome = Outcome("refused", why="%s while it was observed" % type(error).__name__)
         if self.guard.expired:
             outcome = Outcome("hangs", why="no end after %s s" % self.seconds)
-        elif self.guard.tried is not None:
-            outcome = Outcome("refused", why=self.guard.tried)
-            if self.guard.tried is sandbox.THREAD_GOES_ON:
-                self.leaving.add(case.target)
+        elif self.guard.refused is not None:
+            outcome = Outcome("refused", why=self.guard.refused)
+            if self.guard.refused is sandbox.THREAD_LEFT_RUNNING:
+                self.thread_leakers.add(case.target)
         outcome.features = features
         if self.guard.written:
             written_files.clear(self.guard.folder)
         return outcome
 
-    def _run(self, case, target, out, traced):
-        given = self.fixtures.given()
+    def _run_with_fixtures(self, case, target, out, traced):
+        given = self.fixtures.values_for_call()
         if given is None:
-            return self._in_world(case, target, out, traced, given)
-        disturbed = None
+            return self._run_restoring_state(case, target, out, traced, given)
+        changed_shared = None
         try:
             try:
-                given.begin()
+                given.make_autouse()
             except Exception as error:
-                raise Setup(type(error).__name__)
-            outcome = self._in_world(case, target, out, traced, given)
-            disturbed = given.disturbed()
-            if disturbed:
-                return Outcome("refused", why="changes what the fixture %s gives to other tests, too" % disturbed[0])
+                raise SetupFailed(type(error).__name__)
+            outcome = self._run_restoring_state(case, target, out, traced, given)
+            changed_shared = given.changed_shared()
+            if changed_shared:
+                return Outcome("refused", why="changes what the fixture %s gives to other tests, too" % changed_shared[0])
             return outcome
         finally:
-            given.finish()
-            if disturbed != [] and given.pictures:
-                self.fixtures.renew()
+            given.finalize()
+            if changed_shared != [] and given.snapshots:
+                self.fixtures.renew_shared()
 
-    def _in_world(self, case, target, out, traced, given):
+    def _run_restoring_state(self, case, target, out, traced, given):
         """What a call does to the whole process is undone before anything else goes on."""
-        self.world.look()
+        self.process_state.save()
         changed = None
         try:
-            outcome = self._given(case, target, out, traced, given)
+            outcome = self._run_case(case, target, out, traced, given)
         finally:
-            changed = self.world.restore()
+            changed = self.process_state.restore()
         return Outcome("refused", why=changed) if changed else outcome
 
-    def _given(self, case, target, out, traced, given):
+    def _run_case(self, case, target, out, traced, given):
         scope = {}
         words = []
         try:
@@ -196,8 +196,8 @@ class Runner:
                 for step, args in case.steps:
                     self._step(scope["subject"], step, args, given)
         except Exception as error:
-            raise Setup(type(error).__name__)
-        before = [self._try_source(scope[key]) if _changeable(scope[key]) else None for _, key in words]
+            raise SetupFailed(type(error).__name__)
+        before = [self._try_source(scope[key]) if _is_mutable(scope[key]) else None for _, key in words]
         state = self._snapshot(scope["subject"]) if case.receiver is not None and self.like is None else None
         wrap = ["{}"]
         try:
@@ -210,13 +210,13 @@ class Runner:
                 with result as value:
                     facts, kind = self.facts.of(value), type(value)
             else:
-                result = self._finish(result, wrap)
-                if target.sorts and type(result) is dict and len(result) > 1 and wrap[0] == "{}":
+                result = self._consume(result, wrap)
+                if target.returns_sorted and type(result) is dict and len(result) > 1 and wrap[0] == "{}":
                     wrap[0], result = "list({}.items())", list(result.items())
                 facts, kind = self._facts(result), type(result)
             outcome = Outcome("returns", facts, wrap[0])
             outcome.kind = kind
-        except (sandbox.TimeUp, MemoryError):
+        except (sandbox.TimedOut, MemoryError):
             raise
         except BaseException as error:
             if isinstance(error, RuntimeError) and str(error) == "can't start new thread":
@@ -230,14 +230,14 @@ class Runner:
                     extra.append(("@" + key, "==", new))
         if self.like is not None:
             extra.extend(self._state_at(scope.get("subject"), self.like.places()))
-        elif case.receiver is not None and not target.reads_only:
+        elif case.receiver is not None and not target.is_read_only:
             extra.extend(self._changed_state(scope["subject"], state, outcome.how == "returns" and outcome.kind is type(None)))
         if self.guard.written:
             extra.extend(written_files.facts(self.guard.written, [(key, scope[key]) for _, key in words]))
         if out.closed:
             return Outcome("refused", why="closes standard output")
         text = out.buffer.getvalue()
-        if text and len(text) < MOST_OUTPUT:
+        if text and len(text) < MAX_OUTPUT:
             try:
                 extra.append(("@out", "==", repr(text.decode("utf-8"))))
             except UnicodeDecodeError:
@@ -262,7 +262,7 @@ class Runner:
             facts += closures.facts(result, self.facts.of, self.evaluate, self.names.exception_name)
         return facts
 
-    def _finish(self, result, wrap):
+    def _consume(self, result, wrap):
         """Runs what the call only began: coroutines and generators."""
         if isinstance(result, types.CoroutineType):
             wrap[0] = "asyncio.run({})"
@@ -276,8 +276,8 @@ class Runner:
             return asyncio.run(collect(result))
         if isinstance(result, ITERATORS):
             wrap[0] = "list({})"
-            items = list(itertools.islice(result, MOST_ITEMS + 1))
-            if len(items) > MOST_ITEMS:
+            items = list(itertools.islice(result, MAX_ITEMS + 1))
+            if len(items) > MAX_ITEMS:
                 wrap[0] = "list(itertools.islice({}, 10))"
                 items = items[:10]
             return items
@@ -289,13 +289,13 @@ class Runner:
     def _raised(self, error, wrap):
         kind = type(error)
         name = self.names.exception_name(kind)
-        explicit, line = self._explicit(error)
+        explicit, line = self._is_explicit_raise(error)
         message = ""
         if explicit:
             try:
                 text = str(error)
                 if not any(part in text for part in (" at 0x", self.guard.folder[:-1])):
-                    message = text[:LONGEST]
+                    message = text[:MAX_LENGTH]
             except Exception:
                 pass
         outcome = Outcome("raises", (("raises", name, message),), wrap)
@@ -304,7 +304,7 @@ class Runner:
         outcome.kind = kind
         return outcome
 
-    def _explicit(self, error):
+    def _is_explicit_raise(self, error):
         """Whether the exception was raised by a `raise` of the project itself, and where it came from."""
         last = inside = None
         step = error.__traceback__
@@ -331,15 +331,15 @@ class Runner:
                     values[name] = getattr(subject, name)
         return {name: self._try_source(value) for name, value in list(values.items())[:30] if isinstance(name, str)}
 
-    def _changed_state(self, subject, before, says_nothing):
+    def _changed_state(self, subject, before, returns_none):
         """Facts about what can be seen of a change: public attributes and properties, and plain ones that stay as they are."""
         after = self._snapshot(subject)
-        if after == before and not says_nothing:
+        if after == before and not returns_none:
             return []
         facts, still = [], []
         for name, item in observe.public_attributes(subject)[:8]:
             same = name in after and after[name] == before.get(name)
-            if same and not isinstance(item, STILL):
+            if same and not isinstance(item, SIMPLE):
                 continue
             found = self.facts.of(item, "@subject." + name, 2)
             (still if same else facts).extend(fact for fact in found if fact[1] != "type" and not (same and len(fact[2]) > 40))
@@ -367,11 +367,11 @@ class Runner:
             return None
 
 
-def _changeable(value):
+def _is_mutable(value):
     return isinstance(value, (list, dict, set, bytearray))
 
 
-def _depth():
+def _stack_depth():
     frame, depth = sys._getframe(), 0
     while frame is not None:
         frame, depth = frame.f_back, depth + 1

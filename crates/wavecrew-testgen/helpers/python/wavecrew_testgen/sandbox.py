@@ -17,14 +17,14 @@ try:
 except ImportError:  # not on Windows
     resource = None
 
-MEMORY = 1536 * 1024 * 1024
-FILE_SIZE = 16 * 1024 * 1024
-OPEN_FILES = 128
-RECURSION = 400
-LONGEST_WAIT = 0.02
-LONGEST_CALL = 3.0
-OWN_FILES = "/proc/self/fd"
-THREAD_GOES_ON = "a thread that goes on after the call"
+MAX_MEMORY = 1536 * 1024 * 1024
+MAX_FILE_SIZE = 16 * 1024 * 1024
+MAX_OPEN_FILES = 128
+MAX_RECURSION = 400
+MAX_WAIT = 0.02
+MAX_CALL = 3.0
+OWN_DESCRIPTORS = "/proc/self/fd"
+THREAD_LEFT_RUNNING = "a thread that goes on after the call"
 
 # Audit events that are refused whatever their arguments are.
 FORBIDDEN = (
@@ -44,7 +44,7 @@ class Forbidden(PermissionError):
     """The code under test tried something that the sandbox refuses."""
 
 
-class TimeUp(BaseException):
+class TimedOut(BaseException):
     """A call took longer than it may. Not an `Exception`, so that `except Exception` does not swallow it."""
 
 
@@ -53,16 +53,16 @@ class Guard:
 
     def __init__(self, folder):
         self.folder = os.path.realpath(folder) + os.sep
-        self.tried = None
+        self.refused = None
         self.written = []  # paths inside of the folder, as they were given
         self.expired = False  # also when the code under test swallowed `TimeUp`
         self.armed = False
         self.owner = os.getpid()
-        self.known = frozenset(range(10)) if not os.path.isdir(OWN_FILES) else frozenset(map(int, os.listdir(OWN_FILES)))
+        self.own_descriptors = frozenset(range(10)) if not os.path.isdir(OWN_DESCRIPTORS) else frozenset(map(int, os.listdir(OWN_DESCRIPTORS)))
 
     def refuse(self, what):
-        if self.tried is None:
-            self.tried = what
+        if self.refused is None:
+            self.refused = what
         raise Forbidden("refused by the sandbox: " + what)
 
     def inside(self, path):
@@ -73,12 +73,12 @@ class Guard:
         full = os.path.realpath(os.fspath(path)) + os.sep
         return full.startswith(self.folder) or full == os.devnull + os.sep
 
-    def hook(self, event, args):
+    def audit(self, event, args):
         if not self.armed:
             return
         if event == "open":
             path, mode, flags = (tuple(args) + (None, None, None))[:3]
-            if isinstance(path, int) and path in self.known:
+            if isinstance(path, int) and path in self.own_descriptors:
                 self.refuse("a file of the process by its number")
             writes = isinstance(mode, str) and any(c in mode for c in "wax+")
             if isinstance(flags, int):
@@ -99,19 +99,19 @@ class Guard:
 
     def call(self, function, seconds):
         """Runs `function` with a limit on its processor time, and a much larger one on the clock."""
-        self.tried = None
+        self.refused = None
         self.written = []
         self.expired = False
         threads = threading.active_count()
         self.armed = True
         signal.setitimer(signal.ITIMER_PROF, seconds, 0.1)
-        signal.setitimer(signal.ITIMER_REAL, seconds * 8 + LONGEST_CALL, 1.0)
+        signal.setitimer(signal.ITIMER_REAL, seconds * 8 + MAX_CALL, 1.0)
         try:
             return function()
         finally:
             self.disarm()
-            if threading.active_count() > threads and self.tried is None:
-                self.tried = THREAD_GOES_ON
+            if threading.active_count() > threads and self.refused is None:
+                self.refused = THREAD_LEFT_RUNNING
 
     def disarm(self):
         """From here on nothing is refused and time is not limited."""
@@ -119,11 +119,11 @@ class Guard:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
 
-    def time_up(self, _signal, _frame):
+    def timed_out(self, _signal, _frame):
         # A signal that comes late finds the guard disarmed and must not hit whatever runs then.
         if self.armed:
             self.expired = True
-            raise TimeUp()
+            raise TimedOut()
 
 
 def _limit(what, amount):
@@ -139,9 +139,9 @@ def _limit(what, amount):
 def enter(folder, cpu_seconds):
     """Puts this process into the sandbox for good and returns its guard."""
     if resource is not None:
-        _limit(resource.RLIMIT_AS, MEMORY)
-        _limit(resource.RLIMIT_FSIZE, FILE_SIZE)
-        _limit(resource.RLIMIT_NOFILE, OPEN_FILES)
+        _limit(resource.RLIMIT_AS, MAX_MEMORY)
+        _limit(resource.RLIMIT_FSIZE, MAX_FILE_SIZE)
+        _limit(resource.RLIMIT_NOFILE, MAX_OPEN_FILES)
         _limit(resource.RLIMIT_CPU, int(cpu_seconds) + 2)
         _limit(resource.RLIMIT_CORE, 0)
     os.chdir(folder)
@@ -149,18 +149,18 @@ def enter(folder, cpu_seconds):
     sys.dont_write_bytecode = True
     guard = Guard(folder)
     for name in ("SIGALRM", "SIGPROF"):
-        signal.signal(getattr(signal, name), guard.time_up)
-    sys.addaudithook(guard.hook)
-    _no_waiting(guard)
-    _no_stdin(guard)
+        signal.signal(getattr(signal, name), guard.timed_out)
+    sys.addaudithook(guard.audit)
+    _block_sleep(guard)
+    _block_stdin(guard)
     return guard
 
 
-def _no_waiting(guard):
+def _block_sleep(guard):
     real = time.sleep
 
     def sleep(seconds):
-        if guard.armed and seconds > LONGEST_WAIT:
+        if guard.armed and seconds > MAX_WAIT:
             guard.refuse("waiting for %s seconds" % seconds)
         real(seconds)
 
@@ -168,20 +168,20 @@ def _no_waiting(guard):
     real_async = asyncio.sleep
 
     async def async_sleep(delay, *args, **kwargs):
-        if guard.armed and delay > LONGEST_WAIT:
+        if guard.armed and delay > MAX_WAIT:
             guard.refuse("waiting for %s seconds" % delay)
         return await real_async(delay, *args, **kwargs)
 
     asyncio.sleep = asyncio.tasks.sleep = async_sleep
 
 
-def _no_stdin(guard):
+def _block_stdin(guard):
     sys.stdin = NoInput(guard)
     real = builtins.input
 
-    def asked(prompt=""):
+    def blocked_input(prompt=""):
         if guard.armed:
             guard.refuse("reading standard input")
         return real(prompt)
 
-    builtins.input = asked
+    builtins.input = blocked_input

@@ -10,7 +10,7 @@ import sys
 import types
 import uuid
 
-MOST_PARTS = 3000
+MAX_PARTS = 3000
 PLAIN = (type(None), bool, int, float, complex, str, bytes)
 FIXED = (datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo, decimal.Decimal, fractions.Fraction, uuid.UUID,
          pathlib.PurePath, re.Pattern, enum.Enum, range, slice)
@@ -37,7 +37,7 @@ def _of(value, seen):
     if id(value) in seen:
         return "again", seen[id(value)]
     seen[id(value)] = len(seen)
-    if len(seen) > MOST_PARTS:
+    if len(seen) > MAX_PARTS:
         raise Opaque("too large")
     if isinstance(value, FIXED):
         return kind.__name__, repr(value)
@@ -53,10 +53,10 @@ def _of(value, seen):
         parts.append(bytes(value))
     else:
         held = False
-    slots = [name for base in kind.__mro__ for name in _slots(base) if hasattr(value, name)]
-    if not held and not (slots or hasattr(value, "__dict__")) or not all(map(_of_python, kind.__mro__)):
+    expressions = [name for base in kind.__mro__ for name in _slots(base) if hasattr(value, name)]
+    if not held and not (expressions or hasattr(value, "__dict__")) or not all(map(_of_python, kind.__mro__)):
         raise Opaque(kind.__name__)
-    parts.append([(name, _of(getattr(value, name), seen)) for name in slots])
+    parts.append([(name, _of(getattr(value, name), seen)) for name in expressions])
     parts.append([(name, _of(item, seen)) for name, item in getattr(value, "__dict__", {}).items()])
     return tuple(parts)
 
@@ -70,6 +70,6 @@ def _of_python(base):
 
 
 def _slots(base):
-    slots = vars(base).get("__slots__", ())
-    names = (slots,) if isinstance(slots, str) else tuple(slots)
+    expressions = vars(base).get("__slots__", ())
+    names = (expressions,) if isinstance(expressions, str) else tuple(expressions)
     return [name for name in names if name not in ("__dict__", "__weakref__")]

@@ -1,6 +1,5 @@
 """The targets of a module: its functions, classes, methods and properties, and what their parameters take."""
 import ast
-import contextlib
 import enum
 import inspect
 import types
@@ -18,11 +17,11 @@ DUNDERS.discard("__hash__")
 # Parameters of constructors that take objects of the same class: trees and linked lists.
 RELATIVES = {"left", "right", "next", "next_node", "prev", "previous", "parent", "child"}
 # What a value that someone passes says about a parameter, and how many of a kind count.
-LEARNT, MOST_LEARNT = 6, 3
+LEARNT, MAX_LEARNT = 6, 3
 
 
 class Parameter:
-    __slots__ = ("name", "style", "required", "kinds", "default", "checked", "documented", "given", "learnt")
+    __slots__ = ("name", "style", "required", "kinds", "default", "checked", "documented", "fixtures", "observed_kinds")
 
     def __init__(self, name, style, required, ranked, default, checked, documented=False):
         self.name = name
@@ -32,13 +31,13 @@ class Parameter:
         self.default = default
         self.checked = checked
         self.documented = documented  # an annotation or docstring says what it takes
-        self.given = []  # names of fixtures that fit
-        self.learnt = {}  # how often someone passed a value of a kind
+        self.fixtures = []  # names of fixtures that fit
+        self.observed_kinds = {}  # how often someone passed a value of a kind
 
-    def learn(self, kind):
+    def add_observed_kind(self, kind):
         """Someone passes a value of this kind."""
-        if self.learnt.get(kind, 0) < MOST_LEARNT:
-            self.learnt[kind] = self.learnt.get(kind, 0) + 1
+        if self.observed_kinds.get(kind, 0) < MAX_LEARNT:
+            self.observed_kinds[kind] = self.observed_kinds.get(kind, 0) + 1
             ranked = dict(self.kinds)
             ranked[kind] = ranked.get(kind, 0) + LEARNT
             self.kinds = sorted(ranked.items(), key=lambda item: (-item[1], repr(item[0])))
@@ -57,11 +56,11 @@ class Target:
         self.public = public
         self.lines = (0, 0)
         self.manages_context = False
-        self.reads_only = how == "property" or name in DUNDERS
-        self.sorts = False  # the order of what it makes is meant
-        self.gives = False  # it has something to return
+        self.is_read_only = how == "property" or name in DUNDERS
+        self.returns_sorted = False  # the order of what it makes is meant
+        self.returns_value = False  # it has something to return
         self.pool = None
-        self.path_name = ""
+        self.qualified_name = ""
 
     def expression(self, words, has_receiver):
         """The call with given argument words, on the variable `subject` where it is a method."""
@@ -71,7 +70,7 @@ class Target:
             return "setattr(subject, %r, %s)" % (self.name, words[0][1] if words else "None")
         if has_receiver:
             return method_call("subject", self.name, words)
-        return "%s(%s)" % (self.path_name, arguments(words))
+        return "%s(%s)" % (self.qualified_name, arguments(words))
 
 
 def hints_of(function, module):
@@ -165,7 +164,7 @@ class Analysis:
                     continue
                 self._add(key, attribute, kind, "method", item, key, public)
 
-    def _add(self, key, name, owner, how, function, path_name, public=True):
+    def _add(self, key, name, owner, how, function, qualified_name, public=True):
         node = self.functions.get(key)
         if how == "class":
             node = self.functions.get(key + ".__init__") or self.functions.get(key + ".__new__")
@@ -177,11 +176,11 @@ class Analysis:
         if parameters is None:
             return
         target = Target(key, name, owner, how, function, parameters, public)
-        target.path_name = path_name
+        target.qualified_name = qualified_name
         if node is not None:
             target.lines = (node.lineno, node.end_lineno or node.lineno)
-            target.sorts = any(isinstance(part, ast.Call) and _called(part) in ("sorted", "sort") for part in ast.walk(node))
-            target.gives = any(isinstance(part, ast.Return) and part.value is not None for part in ast.walk(node))
+            target.returns_sorted = any(isinstance(part, ast.Call) and _called(part) in ("sorted", "sort") for part in ast.walk(node))
+            target.returns_value = any(isinstance(part, ast.Return) and part.value is not None for part in ast.walk(node))
             target.manages_context = any("contextmanager" in ast.dump(d) for d in node.decorator_list)
         if owner is not None and hasattr(owner, "__enter__") and how == "class":
             target.manages_context = True
@@ -256,11 +255,11 @@ class Analysis:
             if kind != ANY:
                 ranked[kind] = ranked.get(kind, 0) + weight
 
-        add(type_hints.of_annotation(annotation), 40)
-        add(type_hints.of_docstring(doc, parameter.name), 10)
+        add(type_hints.kind_of_annotation(annotation), 40)
+        add(type_hints.kind_of_docstring(doc, parameter.name), 10)
         documented = bool(ranked)
         if not required and parameter.default is not parameter.empty and parameter.default is not None:
-            add(type_hints.of_value(parameter.default), 12)
+            add(type_hints.kind_of_value(parameter.default), 12)
         if use is not None:
             signs = usage.ranking(use)
             for kind, weight in signs[:4]:
@@ -270,7 +269,7 @@ class Analysis:
         if self.owner is not None and parameter.name in RELATIVES and parameter.default is None:
             add(("class", self.owner), 8)
         if not ranked or max(ranked.values()) < 8:
-            add(type_hints.of_name(parameter.name), 5)
+            add(type_hints.kind_of_name(parameter.name), 5)
         if not ranked:
             ranked[("plain",)] = 4
         if parameter.default is None:

@@ -247,7 +247,7 @@ class Maker:
         return self.make(self.rng.choice(kind[1:]), pool, depth)
 
     def _enum(self, kind, pool, _depth):
-        name = self.names.adopt(kind[1])
+        name = self.names.make_importable(kind[1])
         members = list(kind[1].__members__)
         if name is None or not members:
             return self._str(None, pool, 1)

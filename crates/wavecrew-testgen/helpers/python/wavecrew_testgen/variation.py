@@ -1,19 +1,13 @@
 """Small changes of expressions: of the values in them where they are literals, of their text nowhere else."""
 import ast
 
-LONGEST = 160
+from .literals import literal
+
+MAX_LENGTH = 160
 EXTRA = "abzAZ019 _-.,:;/!?#@+*=()[]{}<>'\"\\\n\té"
 
 
-def literal(source):
-    """The value of an expression that is a plain literal, as a pair (True, value)."""
-    try:
-        return True, ast.literal_eval(source)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return False, None
-
-
-class Vary:
+class Variation:
     def __init__(self, rng, pool):
         self.rng = rng
         self.pool = pool
@@ -25,7 +19,7 @@ class Vary:
             changed = repr(self.value(value))
         else:
             changed = self._inside(source)
-        return changed if len(changed) <= LONGEST and "inf" not in changed and "nan" not in changed else source
+        return changed if len(changed) <= MAX_LENGTH and "inf" not in changed and "nan" not in changed else source
 
     def _inside(self, source):
         """Changes one literal in a larger expression, in place."""
@@ -50,7 +44,6 @@ class Vary:
         return (whole[:node.col_offset] + changed + whole[node.end_col_offset:]).decode()
 
     def value(self, value, depth=0):
-        rng = self.rng
         if value is None:
             return None
         if isinstance(value, bool):

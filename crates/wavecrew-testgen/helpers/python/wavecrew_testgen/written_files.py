@@ -3,8 +3,8 @@ import os
 import pathlib
 import shutil
 
-MOST_FILES = 2
-MOST_TEXT = 300
+MAX_FILES = 2
+MAX_TEXT = 300
 SHARED = "shared"  # where fixtures that outlive a call have their files
 
 
@@ -21,7 +21,7 @@ def facts(written, args):
     relative = [path for path in dict.fromkeys(written) if not os.path.isabs(path)]
     if relative:
         found.append(("@cwd", "in", "tmp_path"))
-    for path in [path for path in relative if path not in shown][:MOST_FILES]:
+    for path in [path for path in relative if path not in shown][:MAX_FILES]:
         found.extend(_content("@pathlib.Path(%r).read_text()" % path, path))
     return found
 
@@ -29,10 +29,10 @@ def facts(written, args):
 def _content(place, path):
     try:
         with open(path, encoding="utf-8") as file:
-            text = file.read(MOST_TEXT + 1)
+            text = file.read(MAX_TEXT + 1)
     except (OSError, ValueError):
         return []
-    return [(place, "==", repr(text))] if len(text) <= MOST_TEXT else []
+    return [(place, "==", repr(text))] if len(text) <= MAX_TEXT else []
 
 
 def clear(folder):
