@@ -40,7 +40,7 @@ def test_what_every_test_gets_and_the_search_cannot_make_drops_what_it_changes(g
         "import pytest\nimport sample\n\n\n"
         "@pytest.fixture(autouse=True)\ndef rate(monkeypatch, capfd):\n    monkeypatch.setattr(sample, 'RATE', 7)\n"))
     outcome, text = generate(RATES, run_folder="tests")
-    assert whys(outcome)["fixture rate"] == "holds for every test but asks for capfd: tests that fail with it are dropped"
+    assert whys(outcome)["fixture rate"] == "applies to every test, but depends on capfd: tests that fail with it are dropped"
     assert "region(" in text and runs(outcome, tmp_path)
 
 
@@ -62,8 +62,8 @@ def test_asynchronous_fixtures_and_those_of_other_plugins_have_a_reason(generate
         "@pytest.fixture\ndef config(mocker):\n    return 1\n\n\n@pytest.fixture\ndef unrelated(mocker):\n    return 1\n"))
     outcome, _ = generate(CART, run_folder="tests")
     found = whys(outcome)
-    assert found["fixture cart"] == "is asynchronous, and not one of pytest-asyncio"
-    assert found["fixture config"] == "asks for mocker"
+    assert found["fixture cart"] == "is asynchronous without pytest-asyncio"
+    assert found["fixture config"] == "depends on mocker"
     assert "fixture unrelated" not in found
 
 

@@ -97,14 +97,14 @@ def test_fixtures_that_can_be_made(tmp_path, source, names):
 @pytest.mark.parametrize(
     ("source", "why"),
     [
-        ("@pytest.fixture\ndef a(capsys):\n    pass\n", "asks for capsys"),
-        ("@pytest.fixture\ndef a(b):\n    pass\n@x\n@pytest.fixture\ndef b():\n    pass\n", "asks for b, which has another decorator"),
-        ("@pytest.fixture(scope='session')\ndef a(tmp_path):\n    pass\n", "asks for tmp_path, which does not live as long"),
-        ("@pytest.fixture(scope='module')\ndef a(b):\n    pass\n@fixture\ndef b():\n    pass\n", "asks for b, which does not live as long"),
-        ("@pytest.fixture(scope=SCOPE)\ndef a():\n    pass\n", "has the option scope, which is not written down"),
-        ("@pytest.fixture\nasync def a():\n    pass\n", "is asynchronous, and not one of pytest-asyncio"),
-        ("@pytest.fixture\ndef a(a):\n    pass\n", "asks for one of the same name"),
-        ("@pytest.fixture\ndef a(b=1):\n    pass\n", "has parameters that are no fixtures"),
+        ("@pytest.fixture\ndef a(capsys):\n    pass\n", "depends on capsys"),
+        ("@pytest.fixture\ndef a(b):\n    pass\n@x\n@pytest.fixture\ndef b():\n    pass\n", "depends on b, which has another decorator"),
+        ("@pytest.fixture(scope='session')\ndef a(tmp_path):\n    pass\n", "depends on tmp_path, which has a narrower scope"),
+        ("@pytest.fixture(scope='module')\ndef a(b):\n    pass\n@fixture\ndef b():\n    pass\n", "depends on b, which has a narrower scope"),
+        ("@pytest.fixture(scope=SCOPE)\ndef a():\n    pass\n", "has the option scope, whose value is not a literal"),
+        ("@pytest.fixture\nasync def a():\n    pass\n", "is asynchronous without pytest-asyncio"),
+        ("@pytest.fixture\ndef a(a):\n    pass\n", "depends on a fixture of the same name"),
+        ("@pytest.fixture\ndef a(b=1):\n    pass\n", "has parameters that are not fixtures"),
     ],
 )
 def test_why_others_are_left_out(tmp_path, source, why):
@@ -120,7 +120,7 @@ def test_a_nearer_file_has_the_last_word(tmp_path):
     paths = fixtures.conftests(str(tmp_path), "tests/layer")
     assert [os.path.relpath(path, str(tmp_path)) for path in paths] == ["conftest.py", "tests/conftest.py"]
     nearer = fixtures.read(paths)[1]["a"]
-    assert nearer.autouse and nearer.problem == "asks for capsys"
+    assert nearer.autouse and nearer.problem == "depends on capsys"
     assert fixtures.usable(fixtures.read(paths[:1])[1]) == ["a"]
 
 

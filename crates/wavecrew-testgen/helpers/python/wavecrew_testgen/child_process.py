@@ -1,4 +1,4 @@
-"""Starts the sandboxed child, listens to it, and ends it when it hangs."""
+"""Starts the sandboxed child, reads its events, and kills it when it hangs."""
 import ast
 import json
 import mmap
@@ -11,14 +11,14 @@ import tempfile
 import time
 
 PROGRAM = os.path.dirname(os.path.abspath(__file__))
-MAX_SILENT_CPU_SECONDS = 4.0  # seconds of processor time without a new call after which a child counts as hanging
-MAX_BLOCKED_SECONDS = 25.0  # the same by the clock, for a child that waits for something
-EXTRA_IMPORT_SECONDS = 8.0  # more of both before the first call
+MAX_SILENT_CPU_SECONDS = 4.0  # processor time without a new call
+MAX_BLOCKED_SECONDS = 25.0  # wall time without a new call, for a child that waits for something
+EXTRA_IMPORT_SECONDS = 8.0  # added to both before the first call
 GRACE_SECONDS = 10.0
 
 
 class ChildResult:
-    """How a child ended: its events, and the case it died or hung at, if it did not end by itself."""
+    """The events of a child, and the case it crashed or hung on."""
 
     def __init__(self):
         self.events = []
@@ -34,14 +34,14 @@ class ChildResult:
 
 
 def environment(hash_seed, zone):
-    """A fixed environment: nothing of the caller's reaches the code under test but where programs are."""
+    """A fixed environment. Of the caller's, the code under test sees only the search paths for programs."""
     kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT") if name in os.environ}
     kept.update(PYTHONHASHSEED=str(hash_seed), TZ=zone, LANG="C.UTF-8", LC_ALL="C.UTF-8", PYTHONDONTWRITEBYTECODE="1")
     return kept
 
 
 def run(request, on_event, hash_seed=0, zone="UTC"):
-    """Runs one child to its end, which comes after `request["wall_seconds"]` and a little more at the latest."""
+    """Runs one child to its end, at most slightly longer than `request["wall_seconds"]`."""
     with tempfile.TemporaryDirectory(prefix="wavecrew-testgen-") as folder:
         heartbeat = os.path.join(folder, "heartbeat")
         with open(heartbeat, "wb") as file:
@@ -108,7 +108,7 @@ def _read_events(child, shared, seconds, on_event):
 
 
 def _processor_time(process):
-    """Seconds that a process used; where the system does not tell, the clock stands in."""
+    """Processor time of a process in seconds, or wall time where the system does not report it."""
     try:
         with open("/proc/%d/stat" % process) as file:
             fields = file.read().rpartition(")")[2].split()
@@ -118,7 +118,7 @@ def _processor_time(process):
 
 
 def _runnable(process):
-    """Whether a process would go on if it got the processor: others have it, then."""
+    """Whether a process is waiting for the processor."""
     try:
         with open("/proc/%d/stat" % process) as file:
             return file.read().rpartition(")")[2].split()[0] == "R"

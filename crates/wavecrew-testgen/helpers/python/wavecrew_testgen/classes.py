@@ -1,4 +1,4 @@
-"""How objects of a class are made: by its constructor, by class methods and functions that return it, or a stand-in."""
+"""How to construct objects of a class: by its constructor, by functions that return it, or as a substitute."""
 import dataclasses
 import enum
 import inspect
@@ -12,7 +12,7 @@ FIXTURE_SHARE = 0.4
 
 
 class Classes:
-    """Remembers expressions that made objects, so that later ones vary what works."""
+    """Remembers expressions that worked, so that later ones can vary them."""
 
     def __init__(self, names, analysis):
         self.names = names
@@ -20,7 +20,7 @@ class Classes:
         self.makers = {}
         self.known = {}
         self.fixtures = {}  # names of fixtures
-        self.fixture_share = FIXTURE_SHARE  # of objects and arguments that fixtures give, where they can
+        self.fixture_share = FIXTURE_SHARE  # share of objects and arguments that come from fixtures
         for target in analysis.targets:
             if target.how in ("function", "static") and target.public:
                 result = self._result(target)
@@ -51,7 +51,7 @@ class Classes:
                 known.pop(len(known) // 2)
 
     def expression(self, kind, maker, pool, depth):
-        """An expression that should make an object, or nothing."""
+        """An expression that should construct an object, or None."""
         rng = maker.rng
         given = self.fixtures.get(kind)
         if given and rng.random() < self.fixture_share:
@@ -96,7 +96,7 @@ class Classes:
         return target
 
     def arguments(self, target, maker, pool, depth=0):
-        """Arguments for a target: all that are required, some of the others."""
+        """Arguments for a target: all required ones and some of the others."""
         rng = maker.rng
         args = []
         skipped = False
@@ -151,7 +151,7 @@ class Classes:
         return "{" + ", ".join(pairs) + "}"
 
     def _stand_in(self, kind, maker, pool, depth):
-        """A concrete subclass from the module, or an object with the attributes that a protocol asks for."""
+        """A concrete subclass from the module, or an object with the attributes of a protocol."""
         subclasses = [s for s in kind.__subclasses__() if not inspect.isabstract(s) and self.names.name_of(s)]
         if subclasses:
             return self.expression(maker.rng.choice(subclasses), maker, pool, depth + 1)

@@ -1,4 +1,4 @@
-"""Functions that functions return: a test that names them says little, so they are called with a few plain values."""
+"""Functions that functions return: called with a few simple values, because their names say little."""
 import inspect
 import types
 
@@ -7,7 +7,7 @@ FUNCTION_WORDS = ("f", "fn", "func", "function", "callback", "method", "wrapped"
 
 
 def is_own(value, paths):
-    """Whether a value is a function that the project's code made."""
+    """Whether a value is a function of the project."""
     return isinstance(value, types.FunctionType) and value.__code__.co_filename in paths
 
 
@@ -18,7 +18,7 @@ def decorates(function):
 
 
 def plain_calls(function):
-    """Arguments to try, as sources of what stands between the brackets."""
+    """Argument lists to try, as source text."""
     try:
         parameters = list(inspect.signature(function, follow_wrapped=False).parameters.values())
     except (TypeError, ValueError):
@@ -36,7 +36,7 @@ def plain_calls(function):
 
 
 def facts(function, observe, evaluate, raised):
-    """What a few calls, one after the other, come to."""
+    """Facts about a few calls in sequence."""
     found = []
     for source in plain_calls(function)[:MAX_CALLS]:
         call = "{}(%s)" % source

@@ -1,4 +1,4 @@
-"""Other code for the functions of a loaded module, and back: for probes and for planted faults."""
+"""Replaces the code of functions in a loaded module, for probes and mutants."""
 import ast
 import functools
 import gc
@@ -37,7 +37,7 @@ class CodeReplacer:
                     self._classes(handler.body, owners)
 
     def compile(self, function):
-        """The code object of a function definition, or nothing where it does not compile."""
+        """The code object of a function definition, or None when it does not compile."""
         body = [function]
         for name in reversed(self.owners.get(_place(function), ())):
             body = [ast.ClassDef(
@@ -55,7 +55,7 @@ class CodeReplacer:
         return None
 
     def replace(self, code):
-        """Puts code in place of the function with the same name and line; whether there was one that fits."""
+        """Replaces the code of the function with the same name and line. Returns whether there is one that fits."""
         done = False
         for function, original in self.functions.get((code.co_name, code.co_firstlineno), ()):
             try:

@@ -1,4 +1,4 @@
-"""New inputs from what a run compared: where a compared value stands in the input, the other side is put in its place."""
+"""New cases from what a run compared: a compared value in the input becomes the value on the other side."""
 import enum
 import re
 
@@ -36,7 +36,7 @@ class Expressions:
 
 
 def with_step(steps, index, source):
-    """Steps with another expression for one of their arguments, counted through all of them."""
+    """Steps with another expression for one argument. `index` counts the arguments of all steps."""
     changed = []
     for name, args in steps:
         if 0 <= index < len(args):
@@ -47,7 +47,7 @@ def with_step(steps, index, source):
 
 
 def suggestions(probe, rng):
-    """Pairs of a value that was seen and values that would have gone another way."""
+    """Pairs of an observed value and values that would take another path."""
     found = []
     for operator, left, right in probe.pairs:
         if operator == "Item":
@@ -76,7 +76,7 @@ def suggestions(probe, rng):
 
 
 def _with(container, item):
-    """Copies of a container that hold an item, which it was asked for."""
+    """Copies of a container with an item that was looked up in it."""
     if not isinstance(item, SIMPLE) or len(container) > MAX_ITEMS:
         return []
     if isinstance(container, dict):
@@ -122,13 +122,12 @@ def _of_method(name, owner, args, rng):
 
 
 def _found_in(name, subject, texts):
-    """Texts that a pattern finds, also after what was there where it may stand anywhere."""
+    """Strings that a pattern matches, also appended to the subject when it may match anywhere."""
     return texts if name in ("match", "fullmatch") else texts + [subject + text for text in texts[:2]]
 
 
 def cases_from_comparisons(case, probe, rng, defaults=(), most=160):
-    """Cases that differ from `case` where the probe saw a decision. `defaults` are names and values of parameters that were
-    left out."""
+    """Variants of a case by the comparisons that the probe saw. `defaults` are names and values of omitted parameters."""
     expressions = Expressions(case)
     found = {}
     for seen, wanted in suggestions(probe, rng):
@@ -150,7 +149,7 @@ def cases_from_comparisons(case, probe, rng, defaults=(), most=160):
 
 
 def cases_of_checked_types(case, probe, maker, pool, values):
-    """Cases with arguments of the types that the code asked for."""
+    """Cases with arguments of the types that the code checks for."""
     expressions = Expressions(case)
     for value, kind in probe.checks:
         for index, known in enumerate(values):
@@ -182,7 +181,7 @@ def _substitutes(source, seen, wanted):
 
 
 def _inside(value, seen, new, depth=0):
-    """A copy of a value with `new` where `seen` stood, or nothing."""
+    """A copy of a value with `new` in place of `seen`, or None."""
     if type(value) is type(seen) and value == seen:
         return new
     if depth > 3:
@@ -202,7 +201,7 @@ def _inside(value, seen, new, depth=0):
 
 def _leaf(value, seen, wanted):
     if type(value) is type(seen) and value == seen:
-        # A key that is looked up, or what it is compared with, may be of another type.
+        # A looked-up key, or the value it is compared with, may have another type.
         for new in wanted:
             if type(new) is not type(value) and isinstance(new, SIMPLE) and not isinstance(new, bool):
                 yield new
@@ -232,12 +231,12 @@ def _leaf(value, seen, wanted):
                 continue
             try:
                 yield from _moved(value, seen, new)
-            except (OverflowError, ValueError):  # infinite, or too large to be counted with
+            except (OverflowError, ValueError):  # infinite, or too large for arithmetic
                 continue
 
 
 def _moved(value, seen, new):
-    """What the value may have to be for `new` to be seen: as far away, and in proportion."""
+    """Candidates for the value that makes `new` appear: by difference and by proportion."""
     moved = value + (new - seen)
     yield int(moved) if isinstance(value, int) else moved
     if seen and value and new:
@@ -247,7 +246,7 @@ def _moved(value, seen, new):
 
 
 def cases_with_nearby_numbers(case):
-    """Cases with another whole number in the place of one, nearest first."""
+    """Cases with one integer replaced by nearby ones, nearest first."""
     expressions = Expressions(case)
     for index, source in enumerate(expressions.sources):
         whole = source.encode()

@@ -1,4 +1,4 @@
-"""What looks like a defect rather than like behaviour to keep."""
+"""Suspected defects: behaviour that a test should not record."""
 import ast
 import contextlib
 import doctest
@@ -12,10 +12,10 @@ from .cases import Case, arguments
 from .literals import literal
 from .type_hints import ANY, source_fits
 
-# Errors that say that the code lost its way, not that the caller was told off.
+# Errors that code rarely raises to reject its arguments.
 INTERNAL_ERRORS = ("IndexError", "AttributeError", "UnboundLocalError", "RecursionError", "NameError", "KeyError",
             "ZeroDivisionError", "AssertionError", "RuntimeError", "UnicodeDecodeError")
-# Pairs of words of which the second promises to undo the first. Not the other way: there are many ways to write one thing.
+# Pairs of words: the second undoes the first. The first need not undo the second, as `parse` accepts many spellings.
 INVERSE_WORDS = (
     ("format", "parse"), ("encode", "decode"), ("dumps", "loads"), ("dump", "load"), ("serialize", "deserialize"),
     ("serialise", "deserialise"), ("escape", "unescape"), ("quote", "unquote"), ("pack", "unpack"), ("to", "from"),
@@ -23,11 +23,11 @@ INVERSE_WORDS = (
     ("hexlify", "unhexlify"), ("flatten", "unflatten"),
 )
 MAX_PER_TARGET = 2
-EXAMPLE_SECONDS = 2.0  # for an example with those before it
+EXAMPLE_SECONDS = 2.0  # for an example and those before it
 
 
 def assertable(entries):
-    """Entries without those that a test could not assert or that say nothing new."""
+    """The entries that a test can assert, without repeated errors."""
     seen = set()
     kept = []
     for entry in entries:
@@ -35,7 +35,7 @@ def assertable(entries):
             continue  # nothing to assert
         if entry.how == "raises" and not entry.explicit:
             if entry.facts[0][1] == "RecursionError":
-                continue  # how deep is deep enough depends on who calls
+                continue  # the depth depends on the caller
             key = (entry.case.target, entry.facts[0], tuple(entry.error or ())[-1:])
             if key in seen:
                 continue
@@ -45,7 +45,7 @@ def assertable(entries):
 
 
 class DefectFinder:
-    """Looks for suspicious behaviour at the end of a search, in the child."""
+    """Finds suspected defects after a search, in the child."""
 
     def __init__(self, search, examples, names, analysis):
         self.search = search
@@ -59,7 +59,7 @@ class DefectFinder:
         self.calls = set()
 
     def run(self):
-        """All findings. What shows one is taken out of the pool, so that no test records it as it is."""
+        """All findings. Removes the cases that show one from the pool, so that no test records them."""
         for look in (self._internal_errors, self._examples, self._round_trips):
             look()
         pool = self.search.pool
@@ -69,10 +69,11 @@ class DefectFinder:
         return self.found
 
     def shows_defect(self, case, outcome):
-        """Whether the case shows something that was found here."""
+        """Whether a case shows one of the findings."""
         if outcome.how == "raises" and outcome.error and (case.target, outcome.error[0], outcome.error[2]) in self.errors:
             return True
-        return case.receiver is None and "%s(%s)" % (self.targets[case.target].qualified_name, arguments(case.args)) in self.calls
+        call = "%s(%s)" % (self.targets[case.target].qualified_name, arguments(case.args))
+        return case.receiver is None and call in self.calls
 
     def _add_defect(self, kind, case, what, line=0, test=None, call=None):
         line = line or self.targets[case.target].lines[0]
@@ -82,7 +83,7 @@ class DefectFinder:
                 {"kind": kind, "case": case.data(), "what": what, "line": line, "test": test, "call": call})
 
     def _internal_errors(self):
-        """Inputs of the documented kind that end in an error nobody raised on purpose."""
+        """Inputs of the documented kind with an error that no `raise` of the project explains."""
         pool = sorted(self.search.pool.items(), key=lambda item: item[0].size())
         for case, outcome in pool:
             if outcome.how != "raises" or outcome.explicit or outcome.error is None:
@@ -93,7 +94,7 @@ class DefectFinder:
                 self._add_defect("internal error", case, "%s: %s" % (name, message), line)
 
     def _has_documented_types(self, case):
-        """Whether all arguments are of the likeliest kind of their parameter, by annotation or docstring."""
+        """Whether all arguments have the documented kind of their parameter."""
         target = self.targets[case.target]
         made = self._construction(case.receiver)
         if not target.public or made is None or not (case.args or made[1]):
@@ -103,9 +104,9 @@ class DefectFinder:
         return all(self._args_fit(one, args) for one, args in called)
 
     def _construction(self, receiver):
-        """The class and the arguments that an object is made with; nothing where it is made in another way."""
+        """The class and arguments that construct an object; None for other expressions."""
         if receiver is None or receiver.isidentifier() and receiver not in self.targets:
-            return None, ()  # no object, or one that a fixture gives
+            return None, ()  # no object, or one from a fixture
         call = ast.parse(receiver, mode="eval").body
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in self.targets:
             return None
@@ -125,7 +126,7 @@ class DefectFinder:
             for parameter, source in _with_parameters(args, target))
 
     def _examples(self):
-        """Examples of docstrings whose result is another one."""
+        """Examples in docstrings that show something else."""
         checker = doctest.OutputChecker()
         flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
         for source, want, known, preceding in self.examples.doctests:
@@ -140,7 +141,7 @@ class DefectFinder:
             target = self._target_in(found)
             if target is None or not printed and _equal(self.search.runner, want, found):
                 continue
-            # An example may depend on what those before it did to an object.
+            # An example may depend on the effects of earlier ones.
             in_place = self._shown_after(preceding, source)
             if in_place is None or checker.check_output(want, in_place, flags):
                 continue
@@ -153,7 +154,7 @@ class DefectFinder:
         return next((number for number, line in enumerate(self.source, 1) if shown in line), 0)
 
     def _shown(self, source):
-        """What doctest would compare: the output of an expression and its value, if it has one. And whether it has output."""
+        """The text that doctest compares, which is the output of an expression and its value. And whether there is output."""
         output = io.StringIO()
 
         def show():
@@ -167,7 +168,7 @@ class DefectFinder:
             return None, False
 
     def _shown_after(self, preceding, source):
-        """What an example shows when the examples before it in the docstring run first; nothing where it fails."""
+        """What an example shows after the preceding ones of its docstring, or None when it fails."""
         namespace = dict(vars(self.module))
 
         def show(statements):
@@ -181,7 +182,7 @@ class DefectFinder:
                 try:
                     show(statements)
                 except Exception:
-                    pass  # an example may show an error
+                    pass  # examples may show errors
             return show(source)
 
         try:
@@ -204,7 +205,7 @@ class DefectFinder:
         return None
 
     def _round_trips(self):
-        """Pairs of functions whose names promise to undo each other."""
+        """Pairs of functions whose names say that they undo each other."""
         functions = {key: t for key, t in self.targets.items() if t.public and self._callable_text(t)}
         for key, target in functions.items():
             for there, back in _inverse_names(key):
@@ -213,7 +214,7 @@ class DefectFinder:
                     self._round_trip(target, other)
 
     def _callable_text(self, target):
-        """What to call: a function, or the method of a new object that needs nothing to be made."""
+        """What to call: a function, or a method of an object without constructor arguments."""
         if target.how in ("function", "static"):
             return target.qualified_name
         made = self.targets.get(target.owner.__name__) if target.how == "method" else None
@@ -222,7 +223,7 @@ class DefectFinder:
         return "%s().%s" % (made.qualified_name, target.name)
 
     def _round_trip(self, target, other):
-        """`other(target(x)) == x`, for the inputs that the search found for `target`."""
+        """`other(target(x)) == x` for the inputs that the search found for `target`."""
         failures, successes = [], 0
         known = list(self.search.by_target.get(target.key, ()))[:40]
         for case in known + [self.search.new_case(target) for _ in range(60)]:
@@ -239,10 +240,10 @@ class DefectFinder:
                 successes += 1
             else:
                 failures.append((case, call, shown if how == "returns" else "an error"))
-        # Where hardly anything comes back, the names were a coincidence.
+        # When hardly anything comes back, the names are a coincidence.
         if failures and successes >= max(3, len(failures) // 10):
             case, call, shown = min(failures, key=lambda item: (item[2] == "an error", len(item[1])))
-            self._add_defect("round trip", case, "%s gives %s" % (call, shown), test="    assert %s == %s" % (call, case.args[0][1]))
+            self._add_defect("round trip", case, "%s returns %s" % (call, shown), test="    assert %s == %s" % (call, case.args[0][1]))
 
     def _fits_likeliest_kind(self, case):
         target = self.targets[case.target]
@@ -250,7 +251,7 @@ class DefectFinder:
 
 
 def plausible(case, target):
-    """Whether the arguments are of kinds that someone passes, or that the code seems to be made for."""
+    """Whether the arguments are of kinds that somebody passes, or that the code seems to expect."""
     for parameter, source in _with_parameters(case.args, target):
         if parameter is None:
             return False
@@ -261,7 +262,7 @@ def plausible(case, target):
 
 
 def _with_parameters(args, target):
-    """The parameters that arguments are for, and those."""
+    """Pairs of a parameter and its argument."""
     plain = [parameter for parameter in target.parameters if parameter.style == "plain"]
     for position, (name, source) in enumerate(args):
         if name is None:
@@ -275,10 +276,10 @@ def one_argument(target):
 
 
 def _example_test(call, want, printed):
-    """The body of a test that fails until an example shows what it says."""
+    """The body of a test that fails until the example is right."""
     if not printed:
         return "    assert repr(%s) == %r" % (call, want.strip())
-    # Blank lines and the amount of white space do not matter in examples either.
+    # As in doctest, the amount of white space does not matter.
     expected = " ".join(want.replace(doctest.BLANKLINE_MARKER, "").split())
     return "    %s\n    assert \" \".join(capsys.readouterr().out.split()) == %r" % (call, expected)
 
@@ -292,7 +293,7 @@ def _inverse_names(key):
 
 
 def _is_rounded(was, written, came):
-    """Whether a number was told with fewer digits than it has, as `1s` for 1001: it is not meant to come back."""
+    """Whether a number was written with fewer digits, as `1s` for 1001: then it is not meant to come back."""
     numbers = [literal(text)[1] for text in (was, came)]
     if was == came or not all(isinstance(number, (int, float)) for number in numbers):
         return False
@@ -300,7 +301,7 @@ def _is_rounded(was, written, came):
 
 
 def _equal(runner, want, source):
-    """Whether two expressions have equal values, though written differently."""
+    """Whether two expressions have equal values."""
     try:
         one, other = runner.guard.call(
             lambda: runner.evaluate_in_test("((%s), (%s))" % (want.strip(), source)), runner.seconds)

@@ -1,4 +1,4 @@
-"""Writes the tests of one module: search in a child, check in fresh ones, write, run with pytest, tell."""
+"""Generates the tests of one module: searches in a child, checks in new ones, writes, and runs the result with pytest."""
 import ast
 import json
 import keyword
@@ -14,18 +14,18 @@ from .render import Writer
 
 RESTARTS = 8
 CRASHES_PER_TARGET = 2
-# Budgets are processor time; on a busy machine they may take this much of the clock.
+# Budgets are processor time; on a busy machine they may take this much wall time.
 BUSY_FACTOR = 15
 BUSY_SECONDS = 60
-MAX_HANGS = 3  # that are looked at again
-SHORT_CALL = 0.003  # seconds after which a call with smaller numbers has shown that it ends in its time
-CONFIRM_SECONDS = 3.0  # seconds that a call may take before it counts as one that does not end
+MAX_HANGS = 3  # that are confirmed
+SHORT_CALL = 0.003  # seconds; a call with smaller numbers that takes longer shows that time grows with them
+CONFIRM_SECONDS = 3.0  # before a call counts as endless
 SKIPPED_FOLDERS = ("node_modules", "site-packages", "venv", "build", "dist", "__pycache__")
-MISSING = "import fails: ModuleNotFoundError"
+MISSING = "the import fails: ModuleNotFoundError"
 
 
 class Module:
-    """The work on one module; `outcome` is what comes of it."""
+    """The work on one module. `outcome` is its result."""
 
     def __init__(self, request):
         self.request = request
@@ -37,18 +37,18 @@ class Module:
             "file": request["file"], "module": self.name, "written": [], "defects": [], "left_out": [],
             "lines": None, "mutants": None, "tests": 0, "seed": request["seed"],
         }
-        self.uses_hashing = True  # what it does may depend on the order of sets
+        self.uses_hashing = True  # results may depend on the order of sets
         self.excluded = []
         self.corpus = []
         self.hangs = []
-        self.refused = {}  # by target: why calls of it are left out, of all processes
+        self.refused = {}  # by target: why its calls are dropped, from all processes
         self.abandoned = []
-        self.conftest_paths = []  # files with fixtures that hold for the tests
-        self.conftests = []  # the same, where the child can load them
+        self.conftest_paths = []  # conftest files that apply to the tests
+        self.conftests = []  # the same, if the child can load them
         self.fixtures = {}
         self.autouse = []
         self.unusable_fixtures = {}
-        self.parametrised = {}  # by fixture: those behind it that have several values, with the one to take
+        self.parametrised = {}  # by fixture: its parametrised dependencies, with the value to use
 
     def report_progress(self, what):
         print(json.dumps({"progress": what, "module": self.name}), flush=True)
@@ -78,7 +78,7 @@ class Module:
         return request
 
     def _example_root(self):
-        """The project, or the package alone where the project is a folder of installed packages."""
+        """The folder to search for examples: the project, or only the package in a folder of installed packages."""
         root = os.path.abspath(self.request["root"])
         if os.path.basename(root) in ("site-packages", "dist-packages"):
             return os.path.join(root, self.name.split(".")[0])
@@ -86,7 +86,7 @@ class Module:
 
     def _search(self):
         if not self.path.endswith(".py"):
-            self.drop(self.name, "is no Python source: compiled modules are tested through those that use them")
+            self.drop(self.name, "is not Python source: compiled modules are tested through the modules that use them")
             return None
         odd = [part for part in self.name.split(".") if not part.isidentifier() or keyword.iskeyword(part)]
         if odd or "." in os.path.basename(self.path)[:-3]:
@@ -103,7 +103,7 @@ class Module:
             self.drop(self.name, "cannot be read: %s" % error)
             return None
         if self.name.split(".")[-1] == "__main__" and b"__name__" not in source:
-            self.drop(self.name, "is a program: to import it is to run it")
+            self.drop(self.name, "is a program: importing it runs it")
             return None
         self._find_fixtures()
         left = self.request["budget"]
@@ -127,10 +127,10 @@ class Module:
                 return None
             if ended.last_event("result"):
                 return ended.last_event("result")
-            trouble = ended.last_event("failed")
-            if ended.last_case is None or trouble:
+            failure = ended.last_event("failed")
+            if ended.last_case is None or failure:
                 step = "search" if ended.last_event("loaded") else "import"
-                self.drop(self.name, trouble["why"] if trouble else "the %s %s" % (step, ended.why))
+                self.drop(self.name, failure["why"] if failure else "the %s %s" % (step, ended.why))
                 return None
             self.excluded.append(ended.last_case)
             if [data[0] for data in self.excluded].count(ended.last_case[0]) >= CRASHES_PER_TARGET:
@@ -143,7 +143,7 @@ class Module:
         return None
 
     def _find_fixtures(self):
-        """Fixtures that tests of this project are given, with what they give in a process of another kind."""
+        """Finds the fixtures of the project, with their values in another process."""
         paths = fixtures.conftests(self.request["root"], self.request.get("run_folder"))
         files, known = fixtures.read(paths)
         if not files:
@@ -152,20 +152,20 @@ class Module:
         ended = child_process.run(
             self.child_request(mode="fixtures", seconds=10.0, shift_clock=True, conftests=paths), lambda event: None,
             4242, stability.ZONES[1])
-        told = ended.last_event("done")
-        if told is None or told["failure"]:
+        done = ended.last_event("done")
+        if done is None or done["failure"]:
             if not ended.last_event("dropped"):
-                why = told["failure"] if told else "the process %s" % (ended.why or "fails")
+                why = done["failure"] if done else "the process %s" % (ended.why or "fails")
                 self.drop("fixtures of %s" % paths[-1], "cannot be used by the search: %s" % why)
             return
-        self.conftests, self.fixtures, self.autouse = paths, told["fixtures"], told["autouse"]
-        self.unusable_fixtures = told["unusable_fixtures"]
+        self.conftests, self.fixtures, self.autouse = paths, done["fixtures"], done["autouse"]
+        self.unusable_fixtures = done["unusable_fixtures"]
         self.parametrised = {
-            name: [(one, told["params"][one]) for one in fixtures.with_dependencies([name], known) if one in told["params"]]
+            name: [(one, done["params"][one]) for one in fixtures.with_dependencies([name], known) if one in done["params"]]
             for name in self.fixtures}
-        for name, why in sorted(told["problems"].items()):
+        for name, why in sorted(done["problems"].items()):
             self.drop(
-                "fixture %s" % name, "holds for every test but %s: tests that fail with it are dropped" % why)
+                "fixture %s" % name, "applies to every test, but %s: tests that fail with it are dropped" % why)
 
     def on_event(self, event):
         if event["event"] == "found":
@@ -199,8 +199,8 @@ class Module:
             feedback = self.request.get("feedback") or {}
             asked = feedback.get("uncovered") or feedback.get("survivors")
             self.drop(
-                self.name, "nothing more was found for what is open" if asked
-                else "no call had a result that could be asserted")
+                self.name, "nothing new was found for the open lines" if asked
+                else "no call had a result that a test can assert")
             return
         note = self._file_docstring()
         writer = Writer(self.name, result["targets"], result["origin"], note, result["seeded"], self.parametrised)
@@ -214,22 +214,22 @@ class Module:
             "covers": list(dict.fromkeys(entry.case.target for entry in entries))})
 
     def _without_failed_before(self, writer, entries):
-        """Without those whose tests an earlier round wrote and saw fail: they would fail again."""
+        """The entries without tests that failed in an earlier round: they would fail again."""
         failing = set((self.request.get("feedback") or {}).get("failing") or ())
         if not failing:
             return entries
-        writer.text(entries)  # gives each its name
+        writer.text(entries)  # names each test
         kept = [entry for entry in entries if entry.test not in failing]
         if len(kept) < len(entries):
             self.drop(self.name, "%d tests failed in an earlier round" % (len(entries) - len(kept)))
         return kept
 
     def _report_defects(self, result):
-        """Suspected defects, with a test for each in a file of its own."""
+        """Reports suspected defects, with a test for each in a separate file."""
         found = list(result["defects"])
         for data in self.hangs[:MAX_HANGS]:
             if self._hangs_again(data) and not self._time_grows_with_numbers(data):
-                what = "no end within %g s of processor time" % CONFIRM_SECONDS
+                what = "no result within %g s of processor time" % CONFIRM_SECONDS
                 found.append({"kind": quarantine.ENDLESS, "case": data, "what": what, "line": result["begins"].get(data[0], 0)})
             else:
                 self.drop(quarantine.shown(data), "takes too long")
@@ -243,12 +243,12 @@ class Module:
                 "what": defect["what"], "line": defect["line"], "quarantine": path})
 
     def _quarantine(self, found, result):
-        note = "Suspected defects of %s, found without knowing what was meant: to be judged by a person.\n" % self.name
+        note = "Suspected defects in %s. The generator does not know the intended behaviour: review each one.\n" % self.name
         os.makedirs(self.request["out"], exist_ok=True)
         return quarantine.write(self.request["out"], self.name, found, result["origin"], note, self.fixtures)
 
     def _confirmed(self, found, result):
-        """Those that show in a process where nothing else was called before. What does not end was seen in one already."""
+        """The defects that also show in a new process. Endless calls were confirmed in one already."""
         quick = [defect for defect in found if defect["kind"] != quarantine.ENDLESS]
         if not quick:
             return found
@@ -261,7 +261,7 @@ class Module:
         return [defect for defect in found if defect not in calm]
 
     def _hangs_again(self, data):
-        """Whether a call of the kind that people make does not end with much more time than the search gave it, either."""
+        """Whether a plausible call does not end with much more time either."""
         ended = child_process.run(
             self.child_request(mode="check", cases=[[0, data]], seconds=20.0, call_seconds=CONFIRM_SECONDS), lambda event: None)
         seen, tried = ended.last_event("outcome"), ended.last_event("tries")
@@ -270,7 +270,7 @@ class Module:
         return ended.why == "hangs" or seen is not None and seen["outcome"][0] == "hangs"
 
     def _time_grows_with_numbers(self, data):
-        """Whether a call takes long because its numbers are large: with smaller ones it ends, and has something to do."""
+        """Whether a call takes long because its numbers are large: with smaller ones it ends after some time."""
         cases = [[number, case] for number, case in enumerate(expected_errors.with_smaller_numbers(data))]
         if not cases:
             return False
@@ -282,7 +282,7 @@ class Module:
         commit = self.request.get("commit")
         when = " as of commit %s" % commit if commit else ""
         return ("Records how %s behaves%s (wavecrew offline, seed %d).\n\n"
-                "A failure here says that behaviour changed, not that the change is wrong.\n" % (
+                "A failure means that behaviour changed, not that the change is wrong.\n" % (
                     self.name, when, self.request["seed"]))
 
     def _new_test_path(self):
@@ -298,7 +298,7 @@ class Module:
         return path
 
     def _uses_test_suffix(self):
-        """Whether the project calls most of its tests `x_test.py`."""
+        """Whether the project names most of its test files `x_test.py`."""
         front = back = 0
         for folder, folders, files in os.walk(os.path.abspath(self.request["root"])):
             folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in SKIPPED_FOLDERS)[:200]
@@ -312,7 +312,7 @@ class Module:
         return pytest_run.failing_tests(path, self.request.get("sys_path", []) + [self.import_root], self.conftest_paths)
 
     def _passing(self, path, writer, entries):
-        """Writes the file; runs it, and writes it again without what fails."""
+        """Writes the file, runs it, and writes it again without failing tests."""
         for _ in range(4):
             if not entries:
                 break
@@ -325,14 +325,14 @@ class Module:
                 self.drop(self.name, "pytest cannot run a file that imports it")
                 os.remove(path)
                 return []
-            self.drop(self.name, "%d tests failed when they were run" % len(failing))
+            self.drop(self.name, "%d generated tests failed" % len(failing))
             entries = [entry for entry in entries if not pytest_run.is_one_of(entry.test, failing)]
-        os.remove(path)  # none is left, or they go on failing
+        os.remove(path)  # no test remains, or some keep failing
         return []
 
 
 def main(request_path):
-    # Ended from outside, this still ends its children.
+    # Still kill the children when this process is terminated.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with open(request_path, encoding="utf-8") as file:
         request = json.load(file)

@@ -1,4 +1,4 @@
-"""Calls that people wrote already: examples in docstrings, existing tests, and call sites in the project."""
+"""Calls that people wrote: examples in docstrings, existing tests, and call sites in the project."""
 import ast
 import doctest
 import inspect
@@ -18,7 +18,7 @@ SKIPPED = {"node_modules", "venv", ".venv", "site-packages", "__pycache__", "bui
 
 
 class Examples:
-    """Cases found for the targets of a module, and constants of the files that use it."""
+    """Cases for the targets of a module, and constants of the files that use it."""
 
     def __init__(self, targets, names, module_name, fixtures=()):
         self.by_name = {}
@@ -52,7 +52,7 @@ class Examples:
             preceding.append(example.source)
 
     def read_project(self, root, own_path, is_late):
-        """Looks through the project for uses of this module, tests first."""
+        """Reads files of the project that use this module, tests first."""
         found = []
         for folder, folders, files in os.walk(root):
             folders[:] = sorted(f for f in folders if f not in SKIPPED and not f.startswith("."))
@@ -140,7 +140,7 @@ class Examples:
             self.cases.append(case)
 
     def _parametrised(self, source, tree):
-        """Rows of `pytest.mark.parametrize`, tried as arguments of the functions that the test calls."""
+        """Uses rows of `pytest.mark.parametrize` as arguments of the functions that the test calls."""
         for node in ast.walk(tree):
             if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 continue
@@ -167,7 +167,7 @@ class Examples:
                         self._calls(source, statement, known)
 
     def resolved(self, source, known):
-        """An example as one expression that stands for itself, or nothing."""
+        """An example as one self-contained expression, or None."""
         try:
             tree = ast.parse(source)
         except SyntaxError:
@@ -177,7 +177,7 @@ class Examples:
         return self._resolve(source, known)
 
     def _resolve(self, segment, known):
-        """The segment as an expression that stands for itself, or nothing."""
+        """A piece of source as a self-contained expression, or None."""
         for _ in range(3):
             if segment is None:
                 return None
@@ -198,7 +198,7 @@ class Examples:
         return None
 
     def _with_copies(self, segment, free):
-        """Lists and the like of the module are handed over as copies: a call that changes one would change it for all."""
+        """Replaces mutable objects of the module by copies: a call that changes one would affect other calls."""
         copies = {}
         for name in free:
             value = self.names.namespace.get(name)
@@ -208,7 +208,7 @@ class Examples:
         return _substituted(segment, copies) if copies else segment
 
     def teach_kinds(self, targets, evaluate):
-        """Parameters learn what kinds of values people pass for them."""
+        """Tells parameters which kinds of values people pass."""
         for case in self.cases:
             target = targets.get(case.target)
             plain = [p for p in target.parameters if p.style == "plain"] if target is not None else []
@@ -222,7 +222,7 @@ class Examples:
                     found[0].add_observed_kind(kind)
 
     def _with_local_names(self, segment):
-        """`package.Version(1)` becomes `Version(1)` where a test would import the name."""
+        """`package.Version(1)` becomes `Version(1)` when a test imports the name."""
         if segment is None:
             return None
 
@@ -241,13 +241,13 @@ def _standard_name(match):
 
 
 class SourceText:
-    """The text of a file, to read the source of its nodes. `ast.get_source_segment` splits the whole text for each node."""
+    """The text of a file, split once. `ast.get_source_segment` splits the whole text for each node."""
 
     def __init__(self, text):
         self.lines = [line.encode() for line in text.split("\n")]
 
     def segment(self, node):
-        """The source of a node, or nothing where it has no position."""
+        """The source of a node, or None when it has no position."""
         try:
             lines = self.lines[node.lineno - 1:node.end_lineno]
             lines[-1] = lines[-1][:node.end_col_offset]
@@ -258,7 +258,7 @@ class SourceText:
 
 
 def _substituted(segment, texts):
-    """An expression with others in the place of some names."""
+    """An expression with some names replaced by other expressions."""
     places = []
     for node in ast.walk(ast.parse(segment, mode="eval")):
         if isinstance(node, ast.Name) and node.id in texts and node.lineno == node.end_lineno:

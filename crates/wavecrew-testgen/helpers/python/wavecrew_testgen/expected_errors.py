@@ -1,16 +1,16 @@
-"""Whose fault an error is: of code that lost its way on input of the documented kind, or of a caller who asked for it."""
+"""Whether an error is what the arguments ask for, rather than a defect."""
 import ast
 import re
 
 from .literals import is_number, values_in
 
-# What large numbers are cut down to: near to each other where time may double with each step.
+# Replacements for large numbers, close together where time may double with each step.
 SHRUNK = (10 ** 7, 10 ** 6, 10 ** 5, 10 ** 4, 1000, 300, 100, 50, 36, 33, 30, 27, 24, 22, 20)
-SMALL = 50  # a recursion that is too deep for numbers or texts of this size does not end
+SMALL = 50  # a recursion that fails for values of this size is endless
 
 
 def is_expected_error(case, error, documentation):
-    """Whether the caller got what the arguments ask for: a key that is not there, an index beyond the end, a division by zero."""
+    """Whether the arguments explain an error: a missing key, an index out of range, a division by zero."""
     name, message, _ = error
     if re.search(r"\b%s\b" % name, documentation or ""):
         return True
@@ -28,13 +28,13 @@ def is_expected_error(case, error, documentation):
 
 
 def sources(case):
-    """The arguments of a case, those of the calls before it and the making of its object included."""
+    """All arguments of a case, including those of its steps and of the construction of its object."""
     found = [source for _, source in case.args] + [source for _, args in case.steps for _, source in args]
     return found + made_with(case.receiver)
 
 
 def made_with(receiver):
-    """The arguments in the expression that makes an object."""
+    """The arguments in the expression that constructs an object."""
     try:
         call = ast.parse(receiver or "", mode="eval").body
     except SyntaxError:
@@ -51,7 +51,7 @@ def size(value):
 
 
 def with_smaller_numbers(data):
-    """A case with its large numbers made smaller step by step, as data: where time grows with them, some of these end."""
+    """Copies of a case with smaller numbers, as data. When time grows with the numbers, some of these end."""
     target, args, receiver, steps = data
     found = []
     for most in SHRUNK:

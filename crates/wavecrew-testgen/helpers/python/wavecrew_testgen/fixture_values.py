@@ -1,4 +1,4 @@
-"""Fixtures of the project in the child: loaded, made for each call as pytest would, and finished after it."""
+"""Values of the project's fixtures in the child: created for each call as pytest would, and finalized after it."""
 import ast
 import asyncio
 import builtins
@@ -12,14 +12,14 @@ from .import_paths import module_name_and_folder
 from .names import STANDARD
 from .written_files import SHARED
 
-# Names that generated tests use for something else.
+# Names that generated tests use otherwise.
 RESERVED = ("request", "capsys", "monkeypatch", "pytest", "expected", "message", "result", "value", "subject", "collect")
 LOAD_SECONDS = 8
 MAKE_SECONDS = 1
 
 
 class Fixtures:
-    """The fixtures as functions. Nothing is there when a file does not load; `failure` says why, then."""
+    """The fixtures as functions. Empty when a file does not load; `failure` says why."""
 
     def __init__(self, paths, guard):
         self.guard = guard
@@ -60,20 +60,20 @@ class Fixtures:
                     self.params[fixture.name] = _first(eval(compile(tree, file.path, "eval"), vars(module)))
 
     def set_autouse(self, autouse):
-        """From here on every call has these."""
+        """From now on, every call gets these."""
         self.autouse = [name for name in autouse if name in self.functions]
 
     def values_for_call(self):
-        """For one call: an object is made when it is first asked for, and is the same to the end of the call."""
+        """Values for one call: each is created on first use and stays until the end of the call."""
         return FixtureValues(self, self.shared) if self.functions else None
 
     def renew_shared(self):
-        """Shared objects are made again when they are next asked for."""
+        """Shared objects are created again on their next use."""
         self.shared.finalize()
         self.shared = FixtureValues(self, None)
 
     def try_autouse(self):
-        """Of those that every test gets: the ones that can be made here, and why others cannot."""
+        """The autouse fixtures that can be created here, and why others cannot."""
         found, problems = [], {}
         for name in fixtures.autouse(self.known):
             why = self.known[name].problem or self._tried([*found, name])
@@ -89,62 +89,62 @@ class Fixtures:
         try:
             self.guard.call(given.make_autouse, MAKE_SECONDS)
         except BaseException as error:
-            return "cannot be made: %s: %s" % (type(error).__name__, str(error)[:100])
+            return "cannot be created: %s: %s" % (type(error).__name__, str(error)[:100])
         finally:
             given.finalize()
             self.renew_shared()
-        return self.guard.refused and "cannot be made: %s" % self.guard.refused
+        return self.guard.refused and "cannot be created: %s" % self.guard.refused
 
     def usable_names(self, names):
-        """Names of fixtures that mean nothing else in a test."""
+        """Names of fixtures that have no other meaning in a test."""
         return [name for name in sorted(self.functions)
                 if not (name in names.namespace or name in RESERVED or name in STANDARD or hasattr(builtins, name))]
 
     def values(self, wanted, facts):
-        """Those that give the same when they are made again, with a value and what can be said about it."""
+        """The fixtures that give the same value twice, with the value and facts about it."""
         found = {}
         self.problems = {name: fixture.problem for name, fixture in self.known.items() if fixture.problem}
         for name in wanted:
             try:
-                value, told = self._made(name, facts)
-                if self._made(name, facts)[1] == told:
-                    found[name] = value, told
+                value, value_facts = self._made(name, facts)
+                if self._made(name, facts)[1] == value_facts:
+                    found[name] = value, value_facts
                 else:
-                    self.problems[name] = "gives another object each time"
+                    self.problems[name] = "has another value each time"
             except snapshot.Opaque as error:
-                self.problems[name] = "is shared by tests, and whether they change it cannot be seen: %s" % error
+                self.problems[name] = "is shared by tests, and changes of it cannot be detected: %s" % error
             except BaseException as error:
-                self.problems[name] = "cannot be made: %s: %s" % (type(error).__name__, str(error)[:100])
+                self.problems[name] = "cannot be created: %s: %s" % (type(error).__name__, str(error)[:100])
         return found
 
     def _made(self, name, facts):
         given = self.values_for_call()
         try:
             value = self.guard.call(lambda: given.make_autouse()[name], MAKE_SECONDS)
-            told = [[place, how, text.replace(self.guard.folder, "")] for place, how, text in facts(value)]
+            value_facts = [[place, how, text.replace(self.guard.folder, "")] for place, how, text in facts(value)]
         finally:
             given.finalize()
             self.renew_shared()
         if self.guard.refused is not None:
             raise PermissionError(self.guard.refused)
-        return value, told
+        return value, value_facts
 
     def param_sources(self, source):
-        """The first value of each fixture that has several, as it can be written down; others cannot be used."""
+        """The first parameter of each parametrised fixture as source text. Drops fixtures without one."""
         found = {}
         for name, value in list(self.params.items()):
             try:
                 found[name] = source(value)
             except Exception:
-                self.drop(name, "has values that cannot be written down")
+                self.drop(name, "has parameters without a literal form")
         return found
 
     def drop(self, name, why):
-        """Does without one fixture, and without those that ask for it."""
+        """Drops a fixture and those that depend on it."""
         self.known[name].problem = why
         for other in self.known:
             if name in fixtures.with_dependencies([other], self.known):
-                self.known[other].problem = self.known[other].problem or "asks for %s, which %s" % (name, why)
+                self.known[other].problem = self.known[other].problem or "depends on %s, which %s" % (name, why)
                 self.functions.pop(other, None)
 
 
@@ -154,7 +154,7 @@ def _first(params):
 
 
 class FixtureValues(dict):
-    """Fixtures by name, as the names of an expression are looked up. `shared` holds those that outlive a call."""
+    """Fixture values by name, as the namespace of an expression. `shared` holds those that outlive a call."""
 
     def __init__(self, all_fixtures, shared):
         super().__init__()
@@ -164,7 +164,7 @@ class FixtureValues(dict):
         self.snapshots = {}
 
     def make_autouse(self):
-        """Makes what every test gets."""
+        """Creates the autouse fixtures."""
         for name in self.fixtures.autouse:
             (self.shared if self.fixtures.known[name].shared else self)[name]
         return self
@@ -183,7 +183,7 @@ class FixtureValues(dict):
         return value
 
     def _started(self, value):
-        """The object that a function of any kind gives."""
+        """The value of a fixture function of any kind."""
         if isinstance(value, types.GeneratorType):
             self.finalizers.append(lambda: next(value, None))
             return next(value)
@@ -209,7 +209,7 @@ class FixtureValues(dict):
             return patch
         if name == "request" and asking is not None:
             return Request(self, asking)
-        raise KeyError(name)  # and the name is looked up elsewhere
+        raise KeyError(name)  # then the name is looked up elsewhere
 
     def _folder(self, name):
         folder = pathlib.Path(self.fixtures.guard.folder) / name
@@ -218,11 +218,11 @@ class FixtureValues(dict):
         return folder
 
     def changed_shared(self):
-        """Shared objects that are not what they were when they were asked for."""
+        """Shared objects that have changed since their first use."""
         return [name for name, before in self.snapshots.items() if _snapshot_or_none(self[name]) != before]
 
     def finalize(self):
-        """Runs what follows the `yield` of each, the last one first."""
+        """Runs the code after each `yield`, last fixture first."""
         while self.finalizers:
             try:
                 self.finalizers.pop()()
@@ -238,7 +238,7 @@ def _snapshot_or_none(value):
 
 
 class Folders:
-    """Stands in for the maker of temporary folders."""
+    """Replaces `tmp_path_factory`."""
 
     def __init__(self, base):
         self.base = base
@@ -255,7 +255,7 @@ class Folders:
 
 
 class Request:
-    """Stands in for what pytest tells a fixture about who asks. What is about tests is not there: there are none yet."""
+    """Replaces `request`, without what is about tests: there are none yet."""
 
     def __init__(self, given, name):
         self._given = given

@@ -3,7 +3,7 @@ import ast
 
 
 def literal(source):
-    """The value of an expression that is a plain literal, as a pair (True, value)."""
+    """The pair (True, value) for a literal, otherwise (False, None)."""
     try:
         return True, ast.literal_eval(source)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
@@ -11,7 +11,7 @@ def literal(source):
 
 
 def constants_in(source):
-    """Constants in an expression: start, end and value of each, positions in bytes."""
+    """The constants in an expression: start, end and value of each. Positions are in bytes."""
     try:
         tree = ast.parse(source, mode="eval")
     except SyntaxError:
@@ -28,7 +28,7 @@ def constants_in(source):
 
 
 def values_in(source):
-    """The value of a literal, and all that it holds."""
+    """The value of a literal and all values inside it."""
     try:
         return list(_parts(ast.literal_eval(source)))
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):

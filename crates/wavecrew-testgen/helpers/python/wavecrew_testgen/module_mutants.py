@@ -1,4 +1,4 @@
-"""Faults outside of function bodies, and in functions that run while the module loads: they need the module loaded anew."""
+"""Mutants outside of function bodies, and in functions that run during import: they need a new copy of the module."""
 import ast
 import builtins
 import types
@@ -12,7 +12,7 @@ LOAD_SECONDS = 2
 
 
 def find_module_mutants(tree, functions, import_lines):
-    """Mutants of module and class level, of defaults, and of functions that the import runs."""
+    """Mutants of module and class level, of defaults, and of functions that run during import."""
     found = []
     skipped = docstrings(tree) | annotations(tree, decorators=False)
     inside = {}
@@ -32,7 +32,7 @@ def find_module_mutants(tree, functions, import_lines):
 
 
 def _is_irrelevant(node):
-    """Code that says what is exported or who starts it."""
+    """Imports, `__all__` and the like, and code for running as a program."""
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         return True
     if isinstance(node, ast.If) and any(word in ast.dump(node.test) for word in ("'__name__'", "'TYPE_CHECKING'")):
@@ -43,7 +43,7 @@ def _is_irrelevant(node):
 
 
 class ModuleCopies:
-    """Runs cases on a copy of the module made from another syntax tree."""
+    """Copies of the module, made from changed syntax trees."""
 
     def __init__(self, module, runner, packages):
         self.module = module
@@ -52,7 +52,7 @@ class ModuleCopies:
         self.builtins = dict(vars(builtins))
 
     def load_copy(self, tree):
-        """A runner for the copy, or nothing where it does not load."""
+        """A runner for a copy, or None when it does not load."""
         copied = types.ModuleType(self.module.__name__)
         for name in ("__file__", "__package__", "__spec__", "__path__", "__loader__"):
             if hasattr(self.module, name):
@@ -74,12 +74,12 @@ class ModuleCopies:
 
 
 def run_module_mutants(selection, copies, found, cases):
-    """Adds to what is kept the cases that notice these faults; stops when time is up."""
+    """Runs module mutants and keeps the cases that kill them, until time is up."""
     pool = selection.search.pool
     control = copies.load_copy(found[0].function) if found else None
     if control is None:
         return
-    # A case that a mere copy of the module answers differently says nothing about faults.
+    # A case with another outcome on an unchanged copy says nothing about mutants.
     fitting = [case for case in cases if control.run(case, traced=False).same(pool[case])]
     for mutant in found:
         if selection.report.is_late():

@@ -1,11 +1,11 @@
-"""The names that cases and tests may use, what they mean, and how a test file imports them."""
+"""The names that cases and tests can use, and how a test file imports them."""
 import ast
 import builtins
 import importlib
 import sys
 import types
 
-# Modules of the standard library that expressions may name.
+# Modules of the standard library that expressions can use.
 STANDARD = (
     "array", "asyncio", "collections", "copy", "datetime", "decimal", "enum", "fractions", "functools", "io", "itertools",
     "math", "operator", "pathlib", "random", "re", "string", "types", "uuid",
@@ -45,10 +45,10 @@ class Names:
         try:
             self.of_object.setdefault(value, name)
         except TypeError:
-            pass  # not hashable: no name is looked up for it
+            pass  # not hashable, so nothing looks up its name
 
     def make_importable(self, kind):
-        """Makes a class of the project usable by its name; answers that name, or nothing."""
+        """Adds a class to the namespace. Returns its name, or None when a test cannot import it."""
         name = self.name_of(kind)
         if name is not None:
             return name
@@ -62,7 +62,7 @@ class Names:
         return name
 
     def name_of(self, value):
-        """The expression that gives a class or function, or nothing."""
+        """The expression for a class or function, or None."""
         try:
             if value in self.of_object:
                 return self.of_object[value]
@@ -106,7 +106,7 @@ def _is_at(home, name, value):
 
 
 def fixtures_used(case, fixtures):
-    """Names of the fixtures that a case is given, in the order of their use."""
+    """Names of the fixtures that a case uses, in order."""
     if not fixtures:
         return []
     sources = [case.receiver] if case.receiver is not None else []
@@ -116,7 +116,7 @@ def fixtures_used(case, fixtures):
 
 
 def used_names(source):
-    """Names that a piece of source reads from outside."""
+    """Free names of a piece of source."""
     bound = set()
     used = set()
     for node in ast.walk(ast.parse(source)):

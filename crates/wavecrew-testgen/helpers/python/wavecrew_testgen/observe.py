@@ -1,7 +1,7 @@
 """What a call did, as facts that a test can assert.
 
-A fact is a tuple of an expression with `{}` for the value, an operator and the source of what is expected. Only what has
-a stable source is expected; other objects are described by their public attributes.
+A fact is a tuple of an expression with `{}` for the value, an operator and the source of the expected value. Objects without
+a stable source are described by their public attributes.
 """
 import collections
 import datetime
@@ -35,20 +35,19 @@ STANDARD.update(clock.ORIGINALS)
 
 
 class Unstable(Exception):
-    """The value has no source that would be the same tomorrow."""
+    """The value has no stable source."""
 
 
 class Facts:
     """Turns values into facts, with the names that a test of this module can use."""
 
     def __init__(self, names, rounds=False):
-        """`names` finds the source name of a class or function, or nothing: a function of the object. Where the code
-        `rounds`, its short decimals are meant exactly."""
+        """`names` returns the name of a class or function, or None. When the code `rounds`, short decimals are asserted exactly."""
         self.name_of = names
         self.rounds = rounds
 
     def source(self, value, depth=0):
-        """An expression that is equal to the value, or `Unstable`."""
+        """An expression that equals the value. Raises `Unstable` when there is none."""
         kind = type(value)
         if value is None or kind in (bool, int, str, bytes):
             return self._plain(value)

@@ -1,4 +1,4 @@
-"""Strings that have the shape some code looks for: matches of regular expressions, dates of formats, numbers."""
+"""Strings that match a regular expression or a date format."""
 import datetime
 import re
 
@@ -22,7 +22,7 @@ CATEGORIES = {
 
 
 def matches(pattern, rng, count=8):
-    """Strings that the pattern finds, as different from each other as the dice allow."""
+    """Different strings that the pattern matches."""
     try:
         compiled = pattern if isinstance(pattern, re.Pattern) else re.compile(pattern)
         if isinstance(compiled.pattern, bytes):
@@ -91,7 +91,7 @@ class _Generator:
             return rng.choice(CATEGORIES.get(value, WORDS))
         if op is getattr(constants, "ATOMIC_GROUP", None):
             return self.walk(value)
-        return ""  # anchors and look-arounds take no room
+        return ""  # anchors and look-arounds match no text
 
     def among(self, items):
         rng = self.rng
@@ -129,7 +129,7 @@ MOMENTS = (
 
 
 def dates(form):
-    """Moments written in a `strftime` format."""
+    """Dates in a `strftime` format."""
     found = []
     for moment in MOMENTS:
         try:
@@ -144,7 +144,7 @@ def dates(form):
 
 
 def joined(separator, rng, words):
-    """A few words with a separator between them, as code that splits at it expects."""
+    """A few words joined by a separator, for code that splits at it."""
     count = rng.choice((2, 2, 3, 3, 4))
     return separator.join(rng.choice(words) for _ in range(count))
 

@@ -1,7 +1,6 @@
-"""Watches what a function compares, looks up, matches and converts while it runs.
+"""Records what a function compares, looks up, matches and converts.
 
-The code of the functions is rewritten so that operands pass through a `Probe`, which remembers them. Only runs that are
-worth a closer look use it.
+The functions are rewritten so that operands pass through a `Probe`. Only interesting cases run with probes.
 """
 import ast
 import builtins
@@ -134,7 +133,7 @@ class Probes:
                 self.codes.append(code)
 
     def watch(self, run):
-        """Calls `run` with probes and returns what they saw."""
+        """Calls `run` with probes and returns what they recorded."""
         self.probe.clear()
         for code in self.codes:
             self.replacer.replace(code)

@@ -1,4 +1,4 @@
-"""A run of a written file with pytest, away from the project, to see which of its tests fail."""
+"""Runs a written file with pytest, outside of the project, to find failing tests."""
 import os
 import subprocess
 import sys
@@ -12,9 +12,9 @@ PYTEST_SECONDS = 400
 
 
 def failing_tests(path, sys_path, conftests):
-    """Names of tests that do not pass, None when pytest is not there, True when the file is none that it can run.
+    """Names of tests that do not pass; None without pytest, True when pytest cannot run the file.
 
-    Files with fixtures hold as they will in the project; where pytest does not start with them, it is run without.
+    The conftest files apply as in the project. When pytest does not start with them, it runs without.
     """
     found = _run(path, sys_path, conftests)
     return _run(path, sys_path, []) if found is None and conftests else found
@@ -47,12 +47,12 @@ def _run(path, sys_path, conftests):
                 return True
             if any(one is not None for one in found):
                 names.add(test.get("name"))
-        # All tests pass, and yet pytest fails: what they import broke it.
+        # All tests pass but pytest fails: their imports broke it.
         return True if ran.returncode and not names else names
 
 
 def is_one_of(test, names):
-    """Whether a test is one of some that were run; fixtures with several values add to the ids of all tests."""
+    """Whether a test is among `names`. Parametrised autouse fixtures add to the ids of all tests."""
     base, _, own = test.partition("[")
     for name in names:
         run, _, values = name.partition("[")

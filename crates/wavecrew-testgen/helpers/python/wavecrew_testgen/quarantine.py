@@ -1,4 +1,4 @@
-"""Suspected defects, shown as calls and as tests that pytest does not collect by itself."""
+"""Suspected defects as calls, and as failing tests in a file that pytest does not collect."""
 import os
 
 from . import naming
@@ -10,10 +10,10 @@ ALARM = "signal.signal(signal.SIGALRM, lambda *_: pytest.fail(%r))"
 
 
 def shown(data, fixtures=()):
-    """A case as a person would type it, and the fixtures that it is given."""
+    """A case as source text, with the fixtures that it uses."""
     case = Case.of(data)
     text, given = "; ".join(_typed(case)), fixtures_used(case, fixtures)
-    return "%s, given the fixture %s" % (text, ", ".join(given)) if given else text
+    return "%s, with the fixture %s" % (text, ", ".join(given)) if given else text
 
 
 def _typed(case):
@@ -28,9 +28,9 @@ def _typed(case):
 
 
 def write(folder, module, found, origin, note, fixtures=()):
-    """Writes one file with a failing test per suspected defect; its name keeps pytest from collecting it.
+    """Writes a file with a failing test per suspected defect. Its name keeps pytest from collecting it.
 
-    Answers where it is and how the tests are called."""
+    Returns its path and the names of the tests."""
     taken, names, bodies = set(), [], []
     for defect in found:
         case = Case.of(defect["case"])

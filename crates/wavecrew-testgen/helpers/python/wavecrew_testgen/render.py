@@ -1,4 +1,4 @@
-"""Test files as a person would write them: tables of inputs where they are plain, single tests elsewhere."""
+"""Renders test files: parametrised tables for simple inputs, single tests for others."""
 import ast
 import re
 
@@ -7,12 +7,12 @@ from .cases import arguments, method_call, subject_name
 from .names import STANDARD, fixtures_used, used_names
 
 WIDTH = 88
-MEMBER = re.compile(r"[A-Z]\w*\.[A-Z][A-Z0-9_]*$")  # of an enumeration: there is nothing to be made for it
+MEMBER = re.compile(r"[A-Z]\w*\.[A-Z][A-Z0-9_]*$")  # a member of an enumeration, which needs no construction
 RESERVED = {"request", "capsys", "tmp_path", "monkeypatch", "pytest", "expected", "message", "result"}
 
 
 class Entry:
-    """A case with its outcome, and the test that shows it."""
+    """A case with its outcome, and the id of its test."""
 
     def __init__(self, number, case, outcome, target):
         self.number = number
@@ -30,12 +30,12 @@ class Writer:
         self.origin = origin
         self.docstring = docstring
         self.seeded = seeded
-        self.parametrised = dict(fixtures)  # by fixture: those behind it that have several values, with the one to take
+        self.parametrised = dict(fixtures)  # by fixture: its parametrised dependencies, with the value to use
         self.fixtures = frozenset(fixtures)
         self.taken = set()
 
     def text(self, entries):
-        """The whole file; sets `test` of each entry to the id of its test."""
+        """The whole file. Sets `test` of each entry to the id of its test."""
         self.taken = set(self.origin)
         bodies = []
         order = []
@@ -59,7 +59,7 @@ class Writer:
     def _group(self, entry):
         case = entry.case
         names = tuple(name for name, _ in case.args)
-        # What stands in a `with` is no expression that a row could be compared with.
+        # A `with` statement cannot be part of a table.
         plain = case.receiver is None and entry.wrap != "with {}" and not any(fact[0].startswith("@") for fact in entry.facts)
         sources = [source for _, source in case.args] + [fact[2] for fact in entry.facts if fact[0] != "raises"]
         named = self.fixtures.union(self.origin)
@@ -106,7 +106,7 @@ class Writer:
             listed, "\n".join(rows), name, ", ".join(columns), body)
 
     def _columns(self, entry):
-        """Names for the arguments: those of the parameters."""
+        """Column names: the names of the parameters."""
         parameters = entry.target["parameters"]
         plain = [name for name, style in parameters if style == "plain"]
         many = [name for name, style in parameters if style == "many"]
@@ -131,7 +131,7 @@ class Writer:
     # -- single tests ------------------------------------------------------------------------------------------------
 
     def _subject(self, case, target):
-        """What the object is called: as the fixture that gives it, where one does."""
+        """The variable for the object: the name of its fixture, if it has one."""
         if case.receiver in self.fixtures:
             return case.receiver
         name = subject_name(target["owner"] or "")
@@ -224,7 +224,7 @@ class Writer:
             return rest
         call = entry.wrap.format(call)
         if own == [("{}", "is", "None")] and (rest and not entry.target["returns_value"] or not _is_expression(call)):
-            lines.append(call)  # what it changes is shown instead
+            lines.append(call)  # its effects are asserted instead
         elif len(own) == 1:
             lines.append(self._assertion(own[0][0].format(_bracket(call)), own[0][1], own[0][2]))
         else:
@@ -242,7 +242,7 @@ class Writer:
         return "assert %s %s %s" % (place, operator, expected)
 
     def _name(self, entry, how):
-        """`test_slugify_with_separator`, `test_parse_raises_value_error`: what the test shows."""
+        """The name of a test, such as `test_slugify_with_separator` or `test_parse_raises_value_error`."""
         target = entry.target
         base = naming.snake(target["qualified_name"].replace("__", ""))
         if target["how"] == "class":
@@ -302,6 +302,6 @@ def _is_expression(call):
 
 
 def _bracket(call):
-    """Operators get brackets, so that the assertion does not become a chain of them."""
+    """Adds brackets around operators, so that the assertion is not a chained comparison."""
     tree = ast.parse(call, mode="eval").body
     return "(%s)" % call if isinstance(tree, (ast.Compare, ast.BinOp, ast.UnaryOp, ast.BoolOp)) else call

@@ -1,4 +1,4 @@
-"""Runs one case in this process and says what came of it."""
+"""Runs one case in this process and returns its outcome."""
 import asyncio
 import io
 import itertools
@@ -41,7 +41,7 @@ class Outcome:
         return self.how == other.how and self.facts == other.facts and self.wrap == other.wrap
 
     def test_fails_on(self, other):
-        """Whether a test of this outcome fails on another one: what it does not assert may differ."""
+        """Whether a test of this outcome fails on another one. Facts that it does not assert may differ."""
         if self.how != other.how or self.wrap != other.wrap:
             return True
         if self.how == "raises" and (self.facts[0][1] != other.facts[0][1] or self.facts[0][2] not in ("", other.facts[0][2])):
@@ -50,7 +50,7 @@ class Outcome:
         return any(fact not in found for fact in self.facts if fact[0] != "raises")
 
     def places(self):
-        """What is shown of the state of the object."""
+        """The facts about the state of the object."""
         return frozenset(fact[0] for fact in self.facts if fact[0].startswith(("@subject.", LENGTH)))
 
     def data(self):
@@ -58,7 +58,7 @@ class Outcome:
 
 
 class SetupFailed(Exception):
-    """The setup of a case failed: its arguments or its object cannot be made."""
+    """The arguments or the object of a case could not be created."""
 
 
 class Runner:
@@ -77,7 +77,7 @@ class Runner:
         self.seconds = 0.3  # of processor time, for one call
         self.raises = {}
         self.process_state = ProcessState()
-        self.thread_leakers = set()  # targets that leave threads behind: they add up
+        self.thread_leakers = set()  # targets that leave threads running, which would add up
         self.like = None
 
     def compiled(self, source):
@@ -92,7 +92,7 @@ class Runner:
         return eval(self.compiled(source), self.namespace)
 
     def evaluate_in_test(self, source):
-        """The value of an expression with the fixtures that every test gets."""
+        """The value of an expression under the autouse fixtures."""
         given = self.fixtures.values_for_call()
         if given is None:
             return self.evaluate(source)
@@ -102,17 +102,18 @@ class Runner:
             given.finalize()
 
     def run(self, case, traced=True, like=None):
-        """The outcome of a case; never raises, whatever the code under test does. `like` is an earlier outcome: the same is
-        shown of the state of the object, changed or not."""
+        """The outcome of a case. Never raises, whatever the code under test does.
+
+        `like` is an earlier outcome: the same facts about the state of the object are recorded, changed or not."""
         held = sys.stdout, sys.stderr
         limit = sys.getrecursionlimit()
         try:
             self.like = like
             return self._guarded(case, traced)
-        except sandbox.TimedOut:  # a second signal, which hit the handling of the first
+        except sandbox.TimedOut:  # a second signal, during the handling of the first
             self.guard.disarm()
             sys.settrace(None)
-            return Outcome("hangs", why="no end after %s s" % self.seconds)
+            return Outcome("hangs", why="no result after %s s" % self.seconds)
         finally:
             sys.setrecursionlimit(limit)
             sys.stdout, sys.stderr = held
@@ -136,15 +137,15 @@ class Runner:
                 if traced:
                     features = self.tracer.stop()
         except sandbox.TimedOut:
-            outcome = Outcome("hangs", why="no end after %s s" % self.seconds)
+            outcome = Outcome("hangs", why="no result after %s s" % self.seconds)
         except SetupFailed as error:
             outcome = Outcome("refused", why="setup: %s" % error)
         except MemoryError:
-            outcome = Outcome("refused", why="memory")
+            outcome = Outcome("refused", why="runs out of memory")
         except BaseException as error:
-            outcome = Outcome("refused", why="%s while it was observed" % type(error).__name__)
+            outcome = Outcome("refused", why="%s while its result was observed" % type(error).__name__)
         if self.guard.expired:
-            outcome = Outcome("hangs", why="no end after %s s" % self.seconds)
+            outcome = Outcome("hangs", why="no result after %s s" % self.seconds)
         elif self.guard.refused is not None:
             outcome = Outcome("refused", why=self.guard.refused)
             if self.guard.refused is sandbox.THREAD_LEFT_RUNNING:
@@ -167,7 +168,7 @@ class Runner:
             outcome = self._run_restoring_state(case, target, out, traced, given)
             changed_shared = given.changed_shared()
             if changed_shared:
-                return Outcome("refused", why="changes what the fixture %s gives to other tests, too" % changed_shared[0])
+                return Outcome("refused", why="changes the shared fixture %s, which other tests use" % changed_shared[0])
             return outcome
         finally:
             given.finalize()
@@ -175,7 +176,7 @@ class Runner:
                 self.fixtures.renew_shared()
 
     def _run_restoring_state(self, case, target, out, traced, given):
-        """What a call does to the whole process is undone before anything else goes on."""
+        """Runs a case and restores the state of the process."""
         self.process_state.save()
         changed = None
         try:
@@ -202,7 +203,7 @@ class Runner:
         wrap = ["{}"]
         try:
             call = self.compiled(target.expression(words, case.receiver is not None))
-            if traced:  # what the setup reaches is nothing that the test shows
+            if traced:  # the test does not assert what the setup reaches
                 self.tracer.start()
             result = eval(call, self.namespace, scope)
             if target.manages_context and hasattr(type(result), "__enter__"):
@@ -241,12 +242,12 @@ class Runner:
             try:
                 extra.append(("@out", "==", repr(text.decode("utf-8"))))
             except UnicodeDecodeError:
-                return Outcome("refused", why="prints bytes that are no text")
+                return Outcome("refused", why="prints bytes that are not text")
         facts = tuple(outcome.facts) + tuple(extra)
-        # Where the temporary folder is differs from run to run.
+        # The path of the temporary folder differs from run to run.
         outcome.facts = tuple(fact for fact in facts if self.guard.folder[:-1] not in fact[2])
         if not outcome.facts:
-            return Outcome("refused", why="a result that changes from call to call")
+            return Outcome("refused", why="its result changes from call to call")
         return outcome
 
     def _step(self, subject, step, args, given):
@@ -263,7 +264,7 @@ class Runner:
         return facts
 
     def _consume(self, result, wrap):
-        """Runs what the call only began: coroutines and generators."""
+        """Runs what the call only started: coroutines and generators."""
         if isinstance(result, types.CoroutineType):
             wrap[0] = "asyncio.run({})"
             return asyncio.run(result)
@@ -305,7 +306,7 @@ class Runner:
         return outcome
 
     def _is_explicit_raise(self, error):
-        """Whether the exception was raised by a `raise` of the project itself, and where it came from."""
+        """Whether a `raise` of the project raised the exception, and its line."""
         last = inside = None
         step = error.__traceback__
         while step is not None:
@@ -323,7 +324,7 @@ class Runner:
         return last[1] in lines, last[1]
 
     def _snapshot(self, subject):
-        """The attributes of an object as sources, the private ones included."""
+        """The attributes of an object as source text, including private ones."""
         values = dict(getattr(subject, "__dict__", ()))
         for base in type(subject).__mro__:
             for name in observe.slots_of(base):
@@ -332,7 +333,7 @@ class Runner:
         return {name: self._try_source(value) for name, value in list(values.items())[:30] if isinstance(name, str)}
 
     def _changed_state(self, subject, before, returns_none):
-        """Facts about what can be seen of a change: public attributes and properties, and plain ones that stay as they are."""
+        """Facts about a change: public attributes and properties, and some simple ones that stay the same."""
         after = self._snapshot(subject)
         if after == before and not returns_none:
             return []

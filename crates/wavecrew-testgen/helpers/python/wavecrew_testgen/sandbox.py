@@ -1,6 +1,6 @@
-"""What the code under test may do: no network, no processes, no writes outside one folder, bounded time and memory.
+"""Limits the code under test: no network, no processes, no writes outside one folder, bounded time and memory.
 
-The limits hold for the whole child; `Guard` adds a time limit per call and remembers what was tried.
+The limits apply to the whole child. `Guard` adds a time limit per call and remembers what it refused.
 """
 import asyncio
 import builtins
@@ -24,16 +24,16 @@ MAX_RECURSION = 400
 MAX_WAIT = 0.02
 MAX_CALL = 3.0
 OWN_DESCRIPTORS = "/proc/self/fd"
-THREAD_LEFT_RUNNING = "a thread that goes on after the call"
+THREAD_LEFT_RUNNING = "leaves a thread running"
 
-# Audit events that are refused whatever their arguments are.
+# Audit events that are always refused.
 FORBIDDEN = (
     "socket.connect", "socket.bind", "socket.getaddrinfo", "socket.gethostby", "socket.getnameinfo", "socket.send",
     "subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.forkpty", "os.kill",
     "os.killpg", "os.startfile", "pty.spawn", "webbrowser.open", "ftplib.", "smtplib.", "http.client.", "urllib.",
     "imaplib.", "poplib.", "nntplib.", "telnetlib.", "builtins.input", "ctypes.dlopen", "signal.pthread_kill",
 )
-# Audit events whose first argument is a path that is changed.
+# Audit events that change the path in their first argument.
 WRITES = (
     "os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.chmod", "os.chown", "os.link", "os.symlink", "os.truncate",
     "os.utime", "os.setxattr", "os.removexattr", "os.chdir", "os.mkfifo", "shutil.rmtree", "shutil.move",
@@ -41,21 +41,21 @@ WRITES = (
 
 
 class Forbidden(PermissionError):
-    """The code under test tried something that the sandbox refuses."""
+    """The sandbox refused something."""
 
 
 class TimedOut(BaseException):
-    """A call took longer than it may. Not an `Exception`, so that `except Exception` does not swallow it."""
+    """A call exceeded its time limit. Not an `Exception`, so that `except Exception` does not catch it."""
 
 
 class Guard:
-    """Refuses what is forbidden and remembers the first thing that was tried during a call."""
+    """Refuses what is forbidden, and remembers the first refusal during a call."""
 
     def __init__(self, folder):
         self.folder = os.path.realpath(folder) + os.sep
         self.refused = None
-        self.written = []  # paths inside of the folder, as they were given
-        self.expired = False  # also when the code under test swallowed `TimeUp`
+        self.written = []  # paths inside the folder, as the code spelled them
+        self.expired = False  # also when the code under test caught `TimedOut`
         self.armed = False
         self.owner = os.getpid()
         self.own_descriptors = frozenset(range(10)) if not os.path.isdir(OWN_DESCRIPTORS) else frozenset(map(int, os.listdir(OWN_DESCRIPTORS)))
@@ -69,7 +69,7 @@ class Guard:
         if isinstance(path, bytes):
             path = os.fsdecode(path)
         if not isinstance(path, (str, os.PathLike)):
-            return True  # a descriptor that is open already
+            return True  # an open descriptor
         full = os.path.realpath(os.fspath(path)) + os.sep
         return full.startswith(self.folder) or full == os.devnull + os.sep
 
@@ -79,7 +79,7 @@ class Guard:
         if event == "open":
             path, mode, flags = (tuple(args) + (None, None, None))[:3]
             if isinstance(path, int) and path in self.own_descriptors:
-                self.refuse("a file of the process by its number")
+                self.refuse("opening a descriptor of the process")
             writes = isinstance(mode, str) and any(c in mode for c in "wax+")
             if isinstance(flags, int):
                 writes = writes or bool(flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC))
@@ -98,7 +98,7 @@ class Guard:
             self.written.append(os.fspath(path))
 
     def call(self, function, seconds):
-        """Runs `function` with a limit on its processor time, and a much larger one on the clock."""
+        """Runs `function` with a limit on its processor time, and a much larger one on wall time."""
         self.refused = None
         self.written = []
         self.expired = False
@@ -114,13 +114,13 @@ class Guard:
                 self.refused = THREAD_LEFT_RUNNING
 
     def disarm(self):
-        """From here on nothing is refused and time is not limited."""
+        """Stops refusing and limiting time."""
         self.armed = False
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
 
     def timed_out(self, _signal, _frame):
-        # A signal that comes late finds the guard disarmed and must not hit whatever runs then.
+        # A late signal must not interrupt whatever runs by then.
         if self.armed:
             self.expired = True
             raise TimedOut()
@@ -133,11 +133,11 @@ def _limit(what, amount):
             amount = min(amount, hard)
         resource.setrlimit(what, (amount, hard))
     except (ValueError, OSError):
-        pass  # a stricter limit is in force already
+        pass  # a stricter limit applies already
 
 
 def enter(folder, cpu_seconds):
-    """Puts this process into the sandbox for good and returns its guard."""
+    """Puts this process into the sandbox permanently. Returns its guard."""
     if resource is not None:
         _limit(resource.RLIMIT_AS, MAX_MEMORY)
         _limit(resource.RLIMIT_FSIZE, MAX_FILE_SIZE)

@@ -1,4 +1,4 @@
-"""Looks for cases that reach new code, guided by coverage, and keeps some more on every path."""
+"""Searches for cases that reach new code, guided by coverage, and keeps several on every path."""
 
 from . import comparisons
 from .cases import Case
@@ -6,7 +6,7 @@ from .classes import FIXTURE_SHARE
 from .simplify import shorter_cases
 
 PER_PATH = 5
-ERRORS_PER_PATH = 3  # of errors that nobody meant: one input of each
+ERRORS_PER_PATH = 3  # unintended errors, one input of each
 MAX_POOL = 1500
 STALE_LIMIT_DONE = 500
 STALE_LIMIT_OPEN = 2500
@@ -31,7 +31,7 @@ class Search:
         self.rng = rng
         self.probes = probes
         self.report = report
-        self.pool = {}  # case: outcome, in the order they were found
+        self.pool = {}  # case: outcome, in the order of discovery
         self.by_target = {}
         self.paths = {}
         self.features = set()
@@ -41,9 +41,9 @@ class Search:
         self.hangs = {}
         self.refused = {}
         self.queue = []
-        self.type_checked = set()  # cases of a type that the code asks for: what it does with them is looked at in any case
+        self.type_checked = set()  # cases with arguments of a type that the code checks for, which always run with probes
         self.owners = {}
-        self.working_args = {}  # arguments of methods that were called with success
+        self.working_args = {}  # by method: arguments that worked
         for target in targets:
             if target.how == "method" and target.owner is not None:
                 self.owners.setdefault(target.owner, []).append(target)
@@ -51,7 +51,7 @@ class Search:
     # -- trying one case ---------------------------------------------------------------------------------------------
 
     def attempt(self, case):
-        """Runs a case that was not tried before; whether it was worth keeping."""
+        """Runs a case that was not tried before. Returns whether it was kept."""
         key = case.key()
         if key in self.tried or key in self.excluded:
             return False
@@ -68,7 +68,7 @@ class Search:
         if outcome.how == "refused":
             if not outcome.why.startswith("setup"):
                 if outcome.why not in self.refused.setdefault(case.target, {}):
-                    self.report.send("refused", target=case.target, why=outcome.why)  # this process may not live to its end
+                    self.report.send("refused", target=case.target, why=outcome.why)  # now, because this process may crash later
                 self.refused[case.target][outcome.why] = case
             return False
         if outcome.how == "returns":
@@ -87,7 +87,7 @@ class Search:
         return self._another_on_path(case, outcome)
 
     def _remember_step(self, case):
-        """Arguments that a method took, for calls before others."""
+        """Remembers arguments that a method accepted, for steps."""
         target = self.targets[case.target]
         if target.how == "method" and case.args and not target.is_read_only and case.size() < MAX_STEP:
             worked = self.working_args.setdefault(target.key, [])
@@ -99,12 +99,12 @@ class Search:
     def _stable(self, case, outcome):
         again = self.runner.run(case)
         if not again.same(outcome):
-            self.refused.setdefault(case.target, {})["a result that changes from call to call"] = case
+            self.refused.setdefault(case.target, {})["its result changes from call to call"] = case
             return False
         return True
 
     def _simpler(self, case, outcome, new):
-        """The case without steps and options that do not matter for what is new."""
+        """The case without steps and options that are not needed to reach `new`."""
         changed = True
         while changed:
             changed = False
@@ -140,7 +140,7 @@ class Search:
                 self.classes.remember(outcome.kind, "%s(%s)" % (target.qualified_name, _arguments(case)))
 
     def _follow_probes(self, case, most=160):
-        """Runs a case with probes and queues what they suggest."""
+        """Runs a case with probes and queues the cases that they suggest."""
         target = self.targets[case.target]
         values = []
 
@@ -189,7 +189,7 @@ class Search:
             return ()
         steps = []
         if self.rng.random() < 0.15:
-            # The same again and again, for what counts.
+            # Repeat one step, for code that counts.
             step = self._one_step(others, target)
             return (step,) * self.rng.choice((2, 3, 4, 5, 6, 8))
         for _ in range(self.rng.choice((1, 1, 2, 3))):
@@ -229,7 +229,7 @@ class Search:
                 index = rng.randrange(len(args))
                 name, source = args[index]
                 if len(args) > 1 and rng.random() < 0.12:
-                    # Arguments that are alike: what compares them has nothing to tell apart otherwise.
+                    # Similar arguments, for code that compares them.
                     alike = rng.choice(args)[1]
                     args[index] = (name, self.vary.expression(alike) if rng.random() < 0.5 else alike)
                 elif rng.random() < 0.75:
@@ -263,7 +263,7 @@ class Search:
         return args + [(parameter.name, self.classes.value(parameter, self.maker, target.pool))]
 
     def add_targets(self, targets):
-        """More targets for a search under way."""
+        """Adds targets to a running search."""
         for target in targets:
             self.targets[target.key] = target
             self.stale[target.key] = 0
@@ -271,7 +271,7 @@ class Search:
     # -- the loop ----------------------------------------------------------------------------------------------------
 
     def try_cases(self, cases, examples=False):
-        """Tries given cases first. Those that are examples are kept even if they reach nothing new."""
+        """Tries given cases. Examples are kept even if they reach nothing new."""
         for case in cases:
             if case.target not in self.targets:
                 continue
@@ -285,7 +285,7 @@ class Search:
             self._run_queue()
 
     def try_fixtures_first(self):
-        """Calls with what the project's own tests are given come first, so that later ones have to add something."""
+        """Tries cases with the project's fixtures first, so that others are kept only if they add something."""
         self.classes.fixture_share = 1.0
         for target in self.targets.values():
             owned = target.how in ("method", "property", "setter") and target.owner in self.classes.fixtures
@@ -299,7 +299,7 @@ class Search:
         self.classes.fixture_share = FIXTURE_SHARE
 
     def _run_queue(self, most=400):
-        """Tries what probes suggested, newest first."""
+        """Tries the cases that probes suggested, newest first."""
         count = 0
         while self.queue and count < most and not self.report.is_late():
             case = self.queue.pop()
@@ -309,7 +309,7 @@ class Search:
             del self.queue[:2000]
 
     def step(self, target, missing):
-        """A batch of attempts on one target, which has lines that were not reached yet or has none."""
+        """A batch of attempts on one target. `missing` is the number of its unreached lines."""
         found = False
         for _ in range(BATCH):
             if self.report.is_late():
@@ -331,11 +331,11 @@ class Search:
         often = PROBE_OPEN_EVERY if missing else PROBE_DONE_EVERY
         safe = case.key() not in self.excluded and target.key not in self.hangs
         if not found and safe and self.rng.randrange(often) == 0:
-            self._follow_probes(case, 30)  # conditions on one line hide from coverage
+            self._follow_probes(case, 30)  # coverage does not distinguish conditions on one line
         self._run_queue()
 
     def sweep(self, target):
-        """Numbers one after the other around those of calls that went well: some conditions hold for few of them."""
+        """Tries all numbers near those of successful calls, for conditions that few numbers meet."""
         well = [case for case in self.by_target.get(target.key, ()) if self.pool[case].how == "returns"]
         well.sort(key=lambda case: not self.pool[case].example)
         for case in well[:SWEPT_CASES]:
@@ -346,7 +346,7 @@ class Search:
         self._run_queue()
 
     def explore(self, open_lines):
-        """Until nothing new is found for long, or time is up. `open_lines` counts lines of a target not yet reached."""
+        """Searches until nothing new is found for long, or time is up. `open_lines` counts unreached lines of a target."""
         while not self.report.is_late():
             active = []
             for target in self.targets.values():
@@ -365,7 +365,7 @@ class Search:
             try:
                 self.step(target, missing)
             except (ArithmeticError, TypeError, ValueError):
-                # A value of a kind that nobody thought of must not cost what was found with others.
+                # An unexpected value must not lose what was found before.
                 self.stale[target.key] += 1
 
 

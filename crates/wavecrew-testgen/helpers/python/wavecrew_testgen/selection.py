@@ -1,4 +1,4 @@
-"""Chooses the cases worth a test: those that reach something no other does, and those that notice a planted fault."""
+"""Selects the cases worth a test: those that reach something no other does, and those that kill a mutant."""
 import heapq
 import itertools
 
@@ -15,7 +15,7 @@ SIMPLE_WEIGHT = 25
 
 
 def covering_cases(pool, lines=None):
-    """A small set of cases that reaches all that the pool reaches, or all of some lines; plain ones are preferred."""
+    """A small set of cases that reaches all that the pool reaches, or all of `lines`. Prefers simple cases."""
     missing = set()
     for outcome in pool.values():
         missing |= outcome.features
@@ -29,7 +29,7 @@ def covering_cases(pool, lines=None):
 
 
 def _without_redundant(pool, kept, wanted):
-    """The chosen cases without those that later ones made superfluous, the hardest to read first."""
+    """The kept cases without those that others make redundant, removing the hardest to read first."""
     reached = {}
     for case in kept:
         for feature in pool[case].features & wanted:
@@ -45,7 +45,7 @@ def _without_redundant(pool, kept, wanted):
 
 
 def _rank(case, outcome):
-    """Public behaviour first, then private functions, then failures that nobody meant."""
+    """Public behaviour first, then private functions, then unintended errors."""
     return 2 if is_unintended_error(outcome) else 1 if is_private(case) else 0
 
 
@@ -54,15 +54,15 @@ def is_private(case):
 
 
 def is_unintended_error(outcome):
-    """A failure that nobody wrote a `raise` for."""
+    """An error that no `raise` of the project explains."""
     return outcome.how == "raises" and not outcome.explicit
 
 
 def _cover_greedily(pool, left, missing, kept):
-    """Takes cases greedily until none adds anything; updates `missing` and `kept`."""
+    """Adds cases greedily until none adds anything. Updates `missing` and `kept`."""
     weighted = sorted(((weight(case, pool[case]), repr(case.key()), case) for case in left), key=lambda item: item[:2])
     efforts = [_effort(case, pool[case]) for _, _, case in weighted]
-    # What a case adds only shrinks: the best one by what it added when last looked at is looked at again, no others.
+    # What a case adds only shrinks, so only the best one by its last score needs a new score.
     queue = [(-len(pool[case].features & missing) / efforts[index], index) for index, (_, _, case) in enumerate(weighted)]
     heapq.heapify(queue)
     while missing and queue:
@@ -78,17 +78,17 @@ def _cover_greedily(pool, left, missing, kept):
 
 
 def _effort(case, outcome):
-    """Of reading one more test: two plain ones are better than one that shows all at once."""
+    """The cost of one more test: two simple tests are better than one that shows everything."""
     return max(10, 40 + weight(case, outcome))
 
 
 def weight(case, outcome):
-    """How little a person would like to read this case."""
+    """How hard a case is to read."""
     heavy = case.size() + 15 * len(case.steps) + 10 * sum(1 for name, _ in case.args if name is not None)
     for _, source in case.args:
         heavy += 2 * sum(1 for char in source if not (char.isalnum() or char in " '\"_,.-[]()"))
     if outcome.example:
-        heavy -= 60  # somebody wrote it as an example of how things are meant
+        heavy -= 60  # somebody wrote it as an example
     if is_unintended_error(outcome):
         heavy += 300
     if is_private(case):
@@ -100,7 +100,7 @@ def weight(case, outcome):
 
 class Selection:
     def __init__(self, search, replacer, functions, path, lines=None):
-        """`lines` are the only ones that matter, where they are given."""
+        """`lines` are the only ones that matter, if given."""
         self.lines = lines
         self.search = search
         self.runner = search.runner
@@ -114,7 +114,7 @@ class Selection:
         self.cases_by_line = {}
 
     def run(self, more=None):
-        """The cases worth keeping. `more` are a `Reloaded` and mutants for it."""
+        """The cases worth keeping. `more` is a pair of `ModuleCopies` and module mutants."""
         search = self.search
         pool = search.pool
         self.kept = covering_cases(pool, self.lines)
@@ -139,7 +139,7 @@ class Selection:
         return self.kept
 
     def _simplify_kept(self):
-        """Leaves out of the chosen cases, and makes smaller, what does not matter for what each of them alone reaches."""
+        """Simplifies the kept cases, as long as each still reaches what only it reaches."""
         pool = self.search.pool
         reached = {}
         for case in self.kept:
@@ -157,7 +157,7 @@ class Selection:
             self.kept[position] = lean
 
     def _simplified(self, case, enough):
-        """The case without what does not matter, and with smaller values, as long as that is `enough`."""
+        """The simplest variant of a case that is still `enough`."""
         pool = self.search.pool
         tries, changed = 0, True
         while changed and weight(case, pool[case]) > SIMPLE_WEIGHT:
@@ -185,7 +185,7 @@ class Selection:
         return self.lines is None or mutant.line in self.lines
 
     def _run_module_mutants(self, more):
-        """A share of the time left for faults that need the module loaded anew."""
+        """Runs mutants that need the module to be loaded again, in a part of the remaining time."""
         if more is None or not more[1] or self.report.is_late():
             return
         copies, found = more
@@ -217,7 +217,7 @@ class Selection:
             self._keep_killer(mutant, killer)
 
     def _keep_killer(self, mutant, killer):
-        """Keeps a case that notices a fault, without what it does not need for that."""
+        """Keeps a case that kills a mutant, simplified as long as it does."""
 
         def kills(smaller, outcome):
             try:
@@ -233,7 +233,7 @@ class Selection:
             self.kept.append(lean)
 
     def _first_killer(self, mutant, cases):
-        """The first case whose outcome the fault changes."""
+        """The first case that kills a mutant, or None."""
         if not self.replacer.replace(mutant.code):
             self.replacer.restore()
             return None
@@ -248,7 +248,7 @@ class Selection:
         return None
 
     def _search_killers(self):
-        """Varies the cases that reach a surviving fault until one notices it."""
+        """Varies the cases that reach surviving mutants until one kills them."""
         for _ in range(ROUNDS):
             if not self.survivors or self.report.is_late():
                 return

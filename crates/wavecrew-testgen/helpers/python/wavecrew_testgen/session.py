@@ -1,4 +1,4 @@
-"""One session of the child: what is to be tested is understood, searched and judged, or checked again."""
+"""One session of the child: analyses a module and searches it, or runs given cases once more."""
 import ast
 import random
 import sys
@@ -27,7 +27,7 @@ EXTENDED_SHARE = 0.7
 EXAMPLE_SHARE = 0.08
 CALL_SHARE = 0.04
 SETUP_SHARE = 0.15
-MANY_TARGETS = 100  # each is called now and then, before any is looked at closer
+MANY_TARGETS = 100  # with more targets, each is called a few times first
 
 
 def report_failure(report, why):
@@ -56,7 +56,7 @@ class Session:
         self.runner = Runner(
             self.names, guard, tracer, {t.key: t for t in targets}, paths + [self.path], seeded, self.fixtures,
             b"round(" in self.source)
-        # Now, as a large file takes longer to read than a call may.
+        # Read now, because a large file takes longer than a call may.
         self.runner.raises[self.path] = argument_checks.lines_in(self.analysis.tree)
         self.runner.seconds = min(0.3, max(0.05, request["seconds"] * CALL_SHARE))
 
@@ -82,7 +82,7 @@ class Session:
     # -- checking ----------------------------------------------------------------------------------------------------
 
     def _check(self):
-        """Runs given cases once, in the order given."""
+        """Runs given cases once, in order."""
         patient = "call_seconds" in self.request
         if patient:
             self.runner.seconds = self.request["call_seconds"]
@@ -117,7 +117,7 @@ class Session:
         started = time.process_time()
         targets = self._public_targets()
         if not targets:
-            self.report.send("dropped", why="has nothing public to call")
+            self.report.send("dropped", why="has no function or class to call")
             return
         given = self._usable_fixtures()
         examples = Examples(targets, self.names, request["module"], given)
@@ -137,7 +137,7 @@ class Session:
         search = Search(
             self.runner, targets, classes, maker, Variation(rng, targets[0].pool), rng, probes, self.report)
         if self.report.used_share() > SETUP_SHARE:
-            self.report.restart()  # a large module took long to read, and has to be searched all the same
+            self.report.restart()  # a large module took long to analyse, and still needs its search time
         search.features |= self.import_features
         search.excluded = {Case.of(data).key() for data in request["excluded"]}
         self.report.set_limit(SEARCH_SHARE)
@@ -166,11 +166,11 @@ class Session:
         self._finish(search, selection, kept, executable, found, started)
 
     def _usable_fixtures(self):
-        """Those that give here what they gave in another process, by name; parameters learn which of them fit."""
+        """The fixtures with the same value as in another process, by name. Tells parameters which of them fit."""
         known = self.request["fixtures"]
         made = self.fixtures.values([name for name in sorted(known) if name in self.fixtures.functions], self.runner.facts.of)
         given = {name: value for name, (value, facts) in made.items() if known.get(name) == facts}
-        problems = {name: "gives something else in another process" for name in made if name not in given}
+        problems = {name: "has another value in another process" for name in made if name not in given}
         self.wanted_fixtures = wanted_but_unusable(dict(self.request["unusable_fixtures"], **problems), self.analysis.targets)
         for target in self.analysis.targets:
             for parameter in target.parameters:
@@ -178,13 +178,13 @@ class Session:
         return given
 
     def _public_targets(self):
-        """Public targets, or all of them in a module that is private as a whole."""
-        abandoned = self.request["abandoned"]  # calls of these ended the process more than once
+        """Public targets, or all targets of a private module."""
+        abandoned = self.request["abandoned"]  # targets that crashed the process repeatedly
         targets = [target for target in self.analysis.targets if target.key not in abandoned]
         return [target for target in targets if target.public] or targets
 
     def _search_private_targets(self, search, executable, open_lines):
-        """Private functions are called directly only where nothing public reached parts of them."""
+        """Calls private functions directly when no public call reaches parts of them."""
         missing = [
             target for target in self.analysis.targets
             if target.key not in search.targets and target.key not in self.request["abandoned"] and open_lines(target)
@@ -196,7 +196,7 @@ class Session:
         search.explore(open_lines)
 
     def _extend_search(self, search, open_lines):
-        """More time where lines are open: what is not reached cannot be judged either."""
+        """Searches longer for unreached lines, because their mutants cannot be killed."""
         missing = [target for target in search.targets.values() if open_lines(target)]
         if missing:
             for target in missing:
@@ -207,7 +207,7 @@ class Session:
             search.explore(open_lines)
 
     def _feedback_lines(self):
-        """The lines that the round before left open, or nothing where there was none."""
+        """The lines that the previous round left open, or None in the first round."""
         feedback = self.request.get("feedback") or {}
         lines = set(feedback.get("survivors") or ())
         for first, last in feedback.get("uncovered") or ():
@@ -230,7 +230,7 @@ class Session:
             target.pool.separators = apart or around_apart
 
     def _body_lines(self):
-        """Lines inside of functions."""
+        """Lines inside functions."""
         lines = tracing.executable_lines(compile(self.source, self.path, "exec", dont_inherit=True))
         inside = set()
         for node in ast.walk(self.analysis.tree):

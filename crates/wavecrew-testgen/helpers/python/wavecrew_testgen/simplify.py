@@ -14,7 +14,7 @@ def shorter_cases(case):
 
 
 def simpler_cases(case):
-    """Cases with fewer items, smaller numbers and shorter texts, which read better."""
+    """Cases with fewer items, smaller numbers and shorter strings."""
     expressions = Expressions(case)
     for other in _renamed(case):
         yield other
@@ -39,7 +39,7 @@ def _fewer(source):
 
 
 def _renamed(case):
-    """Cases with a plain word for a text that reads badly, wherever it stands: keys have to go on fitting."""
+    """Cases with a simple word for an odd string, in all places, so that keys still match."""
     texts = [value for _, source in case.args for _, _, value in constants_in(source) if isinstance(value, str)]
     odd = [text for text in dict.fromkeys(texts) if len(text) > 8 or not all(c.isalnum() or c in " ._-" for c in text)]
     for text in odd[:3]:

@@ -1,4 +1,4 @@
-"""What can be seen of an object, to tell whether a call changed it."""
+"""Snapshots of objects, to find out whether a call changed them."""
 import collections
 import datetime
 import decimal
@@ -15,16 +15,16 @@ PLAIN = (type(None), bool, int, float, complex, str, bytes)
 FIXED = (datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo, decimal.Decimal, fractions.Fraction, uuid.UUID,
          pathlib.PurePath, re.Pattern, enum.Enum, range, slice)
 HOLDERS = (dict, list, tuple, set, frozenset, bytearray, collections.deque, collections.OrderedDict, collections.defaultdict)
-MADE_BY_PYTHON = 1 << 9  # the flag of classes that a class statement makes, and of few others
+MADE_BY_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE: set for classes from a class statement, and for few others
 NAMED = (type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, types.MethodType)
 
 
 class Opaque(Exception):
-    """The object holds something that cannot be looked into."""
+    """The object contains something that cannot be inspected."""
 
 
 def of(value):
-    """Something that is equal as long as nothing in the object changes, or `Opaque`."""
+    """A value that stays equal while nothing in the object changes. Raises `Opaque`."""
     return _of(value, {})
 
 
@@ -62,7 +62,7 @@ def _of(value, seen):
 
 
 def _of_python(base):
-    """Whether a class keeps nothing where Python cannot see it."""
+    """Whether Python code can see all state of a class."""
     if base is object or base in HOLDERS:
         return True
     home = getattr(sys.modules.get(base.__module__), "__file__", None) or ""

@@ -1,4 +1,4 @@
-"""Keeps what comes out the same in fresh processes with other hash seeds, time zones, orders and dates."""
+"""Keeps the cases with the same outcome in new processes with other hash seeds, time zones, orders and dates."""
 import ast
 import random
 
@@ -14,7 +14,7 @@ HASHING = ("set", "frozenset", "hash", "id")
 
 
 def uses_hashing(tree):
-    """Whether what a module does may depend on the order of sets."""
+    """Whether results of a module may depend on the order of sets."""
     for node in ast.walk(tree):
         if isinstance(node, (ast.Set, ast.SetComp)):
             return True
@@ -24,7 +24,7 @@ def uses_hashing(tree):
 
 
 def stable_entries(module, result):
-    """The chosen cases that come out the same everywhere; others are looked for in the place of those that do not."""
+    """The stable ones of the kept cases, and replacements for the others."""
     kept = _stable_in_all(module, _entries_of(result), result)
     if len(kept) == len(result["kept"]) or result["clock"]:
         return kept
@@ -39,7 +39,7 @@ def _entries_of(result, first=0):
 
 def _stable_in_all(module, found, result):
     runs = [(1, ZONES[0], False), (4242, ZONES[1], bool(result["clock"]))]
-    if module.uses_hashing:  # two of a set stand in the same order in every second process
+    if module.uses_hashing:  # two items of a set have the same order in every second process
         runs += [(hash_seed, ZONES[0], False) for hash_seed in HASH_SEEDS]
     before = len(found)
     for hash_seed, zone, shifted in runs:
@@ -59,7 +59,7 @@ def _same(entry, again):
 
 
 def _outcomes(module, cases, result, hash_seed, zone, shifted=False):
-    """What comes of numbered cases in a fresh process, by number."""
+    """The outcomes of numbered cases in a new process, by number."""
     ended = child_process.run(
         module.child_request(
             mode="check", cases=cases, seconds=max(20.0, module.request["budget"]), shift_clock=shifted,
@@ -69,7 +69,7 @@ def _outcomes(module, cases, result, hash_seed, zone, shifted=False):
 
 
 def _replacements(module, kept, result):
-    """What a shorter search finds for the targets that lost cases, without all that are known to come out differently."""
+    """What a shorter search finds for targets that lost cases, without the cases that are known to be unstable."""
     cases = list(enumerate(module.corpus[-MAX_CORPUS:]))
     one, other = (_outcomes(module, cases, result, *where) for where in ((1, ZONES[0]), (4242, ZONES[1])))
     unstable = [case for number, case in cases if one.get(number) != other.get(number)]

@@ -1,4 +1,4 @@
-"""The targets of a module: its functions, classes, methods and properties, and what their parameters take."""
+"""The targets of a module: functions, classes, methods and properties, and the kinds of values that their parameters take."""
 import ast
 import enum
 import inspect
@@ -14,9 +14,9 @@ DUNDERS = set(OPERATORS) | set(REFLECTED) | set(UNARY) | {"__getitem__", "__cont
 DUNDERS.discard("__hash__")
 
 
-# Parameters of constructors that take objects of the same class: trees and linked lists.
+# Constructor parameters that take objects of the same class: trees and linked lists.
 RELATIVES = {"left", "right", "next", "next_node", "prev", "previous", "parent", "child"}
-# What a value that someone passes says about a parameter, and how many of a kind count.
+# The weight of an observed kind, and how many observations of it count.
 LEARNT, MAX_LEARNT = 6, 3
 
 
@@ -30,12 +30,12 @@ class Parameter:
         self.kinds = ranked  # pairs of a kind and a weight
         self.default = default
         self.checked = checked
-        self.documented = documented  # an annotation or docstring says what it takes
+        self.documented = documented  # by an annotation or a docstring
         self.fixtures = []  # names of fixtures that fit
-        self.observed_kinds = {}  # how often someone passed a value of a kind
+        self.observed_kinds = {}  # kind: how often somebody passes a value of it
 
     def add_observed_kind(self, kind):
-        """Someone passes a value of this kind."""
+        """Somebody passes a value of this kind."""
         if self.observed_kinds.get(kind, 0) < MAX_LEARNT:
             self.observed_kinds[kind] = self.observed_kinds.get(kind, 0) + 1
             ranked = dict(self.kinds)
@@ -44,7 +44,7 @@ class Parameter:
 
 
 class Target:
-    """Something that can be called, or read."""
+    """Something that can be called or read."""
 
     def __init__(self, key, name, owner, how, function, parameters, public):
         self.key = key
@@ -57,13 +57,13 @@ class Target:
         self.lines = (0, 0)
         self.manages_context = False
         self.is_read_only = how == "property" or name in DUNDERS
-        self.returns_sorted = False  # the order of what it makes is meant
-        self.returns_value = False  # it has something to return
+        self.returns_sorted = False  # it sorts, so the order of its result matters
+        self.returns_value = False  # it has a `return` with a value
         self.pool = None
         self.qualified_name = ""
 
     def expression(self, words, has_receiver):
-        """The call with given argument words, on the variable `subject` where it is a method."""
+        """The call as source text. A method is called on the variable `subject`."""
         if self.how == "property":
             return "subject." + self.name
         if self.how == "setter":
@@ -117,7 +117,7 @@ class Analysis:
         self._discover()
 
     def _index(self, body, owner=""):
-        """Function definitions by their dotted name, also those under `if` and `try`."""
+        """Indexes function definitions by qualified name, including those under `if` and `try`."""
         for node in body:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 self.functions[owner + node.name] = node
@@ -138,7 +138,7 @@ class Analysis:
                 continue
             if name not in self.names.namespace or name.startswith("test") or id(value) in seen:
                 continue
-            seen.add(id(value))  # another name of the same thing is no other target
+            seen.add(id(value))  # an alias is not another target
             if isinstance(value, type):
                 self._class(name, value)
             elif callable(value) and (name in self.functions or isinstance(value, types.FunctionType)):
@@ -214,7 +214,7 @@ class Analysis:
         return [self._parameter(p, hints.get(p.name, p.annotation), doc, signs.get(p.name)) for p in found]
 
     def _classes_with(self, attributes):
-        """Classes of the module that have all of some attributes."""
+        """Classes of the module that have all of these attributes."""
         found = []
         if attributes:
             for name, has in self.attributes.items():
@@ -224,7 +224,7 @@ class Analysis:
         return found[:2]
 
     def _calls(self, called, call):
-        """Signs for the variables that are passed to another function of this module."""
+        """Kinds of the variables that are passed to another function of this module."""
         node = self.functions.get(called)
         if node is None or called in self._passing:
             return []
@@ -290,7 +290,7 @@ def _called(call):
 
 
 def _attributes(node):
-    """Names that objects of a class have, by what its body defines and its methods assign."""
+    """Attributes of a class: what its body defines and its methods assign."""
     found = set()
     for part in ast.walk(node):
         if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef)) and not part.name.startswith("__"):

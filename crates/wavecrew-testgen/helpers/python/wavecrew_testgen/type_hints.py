@@ -1,4 +1,4 @@
-"""What kind of value a parameter takes: from its annotation, default, docstring, name, and what the body does with it.
+"""The kind of value that a parameter takes, from annotations, defaults, docstrings and names.
 
 A kind is a tuple: a word, then its parts. `("list", ("int",))` is a list of integers.
 """
@@ -122,7 +122,7 @@ WORDS = {
 
 
 def _of_name(text):
-    """A kind from written words, such as those of docstrings."""
+    """The kind that a text names, such as a docstring."""
     text = text.strip().lower()
     options = [part for part in re.split(r"\bor\b|\||,(?![^\[]*\])", text) if part.strip()]
     if len(options) > 1:
@@ -145,7 +145,7 @@ def _of_name(text):
 
 
 def kind_of_docstring(doc, name):
-    """What a docstring says about a parameter, in the three usual styles."""
+    """The kind that a docstring gives for a parameter, in the usual styles."""
     if not doc:
         return ANY
     escaped = re.escape(name)
@@ -184,7 +184,7 @@ NAMED = (
 
 
 def kind_of_name(name):
-    """What the name of a parameter suggests."""
+    """The kind that the name of a parameter suggests."""
     lowered = name.strip("_").lower()
     for pattern, kind in NAMED:
         if re.fullmatch(pattern, lowered):
@@ -193,7 +193,7 @@ def kind_of_name(name):
 
 
 def kind_of_value(value, depth=0):
-    """The kind of a value at hand, such as a default."""
+    """The kind of a value, such as a default."""
     kind = type(value)
     if kind in PLAIN:
         return (PLAIN[kind],)
@@ -222,14 +222,14 @@ CONSTRUCTED = ("class", "enum", "datetime", "date", "timedelta", "callable", "de
 
 
 def source_fits(source, kind):
-    """Whether an expression is of a kind, with all that it holds."""
+    """Whether the value of an expression is of a kind, including its items."""
     plain, value = literal(source)
     if plain:
         return _is_of(value, kind)
     if kind[0] in ("date", "datetime") and source.startswith("datetime."):
         return source.startswith("datetime.%s(" % kind[0])
     if kind[0] == "class":
-        # What the library makes without more ado is not what people pass, nor is an object of another class.
+        # Objects of the standard library or of another class are not what people pass.
         foreign = kind[1].__module__.split(".")[0] in getattr(sys, "stdlib_module_names", ())
         return not foreign and re.match(r"%s\b" % re.escape(kind[1].__name__), source) is not None
     return kind[0] in CONSTRUCTED

@@ -2,7 +2,7 @@
 
 
 class Uncovered:
-    """Lines of each target that nothing reached yet. Asked before every call, of all targets: known until one is reached."""
+    """Counts the unreached lines of each target. Caches the counts until something new is reached."""
 
     def __init__(self, search, targets, counted):
         self.search = search

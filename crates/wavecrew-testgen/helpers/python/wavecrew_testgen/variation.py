@@ -1,4 +1,4 @@
-"""Small changes of expressions: of the values in them where they are literals, of their text nowhere else."""
+"""Small changes of the literals in expressions."""
 import ast
 
 from .literals import literal
@@ -13,7 +13,7 @@ class Variation:
         self.pool = pool
 
     def expression(self, source):
-        """A changed expression; the same one when nothing in it can be changed."""
+        """A changed expression, or the same one when it contains no literal."""
         plain, value = literal(source)
         if plain:
             changed = repr(self.value(value))
@@ -22,7 +22,7 @@ class Variation:
         return changed if len(changed) <= MAX_LENGTH and "inf" not in changed and "nan" not in changed else source
 
     def _inside(self, source):
-        """Changes one literal in a larger expression, in place."""
+        """Changes one literal in a larger expression."""
         try:
             tree = ast.parse(source, mode="eval")
         except SyntaxError:
@@ -139,7 +139,7 @@ class Variation:
         return value + " " + value if value else rng.choice(("a", " ", "0"))
 
     def parts(self, value):
-        """A text with one of its parts changed, as the code takes it apart."""
+        """A string with one of its parts changed, split as the code does."""
         rng = self.rng
         between = rng.choice(self.pool.separators)
         parts = value.split(between)
@@ -187,7 +187,7 @@ class Variation:
             return {rng.choice(self.pool.strings or ["a"]): self.pool.any_value(rng)}
         key = rng.choice(list(mapping))
         if choice == 5 and depth < 3:
-            # Things of this kind are often nested.
+            # Dictionaries are often nested.
             mapping[key] = rng.choice(({}, {rng.choice(self.pool.strings or ["a"]): mapping[key]}, [mapping[key]]))
             return mapping
         if choice <= 1:

@@ -1,7 +1,7 @@
-"""The sandboxed child: loads the module under test and searches, or runs given cases once more.
+"""The sandboxed child: loads the module under test and runs a session.
 
-It speaks JSON lines on a descriptor of its own; what the code under test prints goes nowhere. Before each call the case is
-written into a shared file, so that the driver knows what a child died of.
+It writes JSON lines to its own descriptor; output of the code under test is discarded. Before each call it writes the case
+to a shared file, so that the driver knows what crashed a child.
 """
 import builtins
 import importlib
@@ -19,7 +19,7 @@ IMPORT_SECONDS = 8
 
 
 class Reporter:
-    """The way to the driver."""
+    """Sends events to the driver, and tracks the time limits."""
 
     def __init__(self, descriptor, beat_path, seconds, wall_seconds):
         self.descriptor = descriptor
@@ -37,8 +37,8 @@ class Reporter:
             line = line[os.write(self.descriptor, line):]
 
     def restart(self):
-        """All of the time is left, from here on."""
-        # Processor time, so that the same search is done on a busy machine; the clock has the last word.
+        """Starts the time limits from now."""
+        # Processor time, so that a busy machine runs the same search; wall time is a last resort.
         self.started = time.process_time(), time.monotonic()
         self.set_limit(1.0)
 
@@ -46,18 +46,18 @@ class Reporter:
         return time.process_time() > self.deadline or time.monotonic() > self.wall_deadline
 
     def set_limit(self, share):
-        """It is late when this share of the whole time is used."""
+        """`is_late` is true when this share of the time is used."""
         self.share = share
         self.deadline = self.started[0] + self.seconds * share
         self.wall_deadline = self.started[1] + self.wall_seconds * share
 
     def used_share(self):
-        """The share of the whole time that is used."""
+        """The share of the time that is used."""
         return max(
             (time.process_time() - self.started[0]) / self.seconds, (time.monotonic() - self.started[1]) / self.wall_seconds)
 
     def remaining_seconds(self):
-        """Seconds until it is late."""
+        """Seconds until `is_late`."""
         return max(0.0, min(self.deadline - time.process_time(), self.wall_deadline - time.monotonic()))
 
     def record_call(self, case):
@@ -74,9 +74,9 @@ class Reporter:
 
 
 def load(request, guard, tracer, fixture_values, report):
-    """Imports the module under test, after the files with fixtures, and undoes what they did to builtins.
+    """Imports the conftest files and the module under test, and restores builtins.
 
-    Answers the module, the fixtures, and what the import reaches.
+    Returns the module, the fixtures, and what the import reaches.
     """
     sys.path[:0] = request["sys_path"]
     known = dict(vars(builtins))
@@ -95,7 +95,7 @@ def load(request, guard, tracer, fixture_values, report):
         report.send("note", why="the import replaces builtins: %s" % ", ".join(sorted(changed)))
     if guard.written:
         shown = ", ".join(sorted({os.path.basename(path) for path in guard.written})[:3])
-        report.send("note", why="the import writes files, also when tests do it: %s" % shown)
+        report.send("note", why="the import writes files: %s" % shown)
     report.send("loaded")
     return module, fixtures, features
 
@@ -112,8 +112,8 @@ def main(request_path):
     report = Reporter(descriptor, request["heartbeat"], request["seconds"], request["wall_seconds"])
     if request.get("shift_clock"):
         clock.shift()
-    warnings.simplefilter("ignore", SyntaxWarning)  # faults make odd code
-    # After the date is set, and before the project stands in the path with files that may be called like the library's.
+    warnings.simplefilter("ignore", SyntaxWarning)  # mutants make odd code
+    # After the clock is shifted, and before the project is in `sys.path`, where its files could shadow the library.
     from . import fixture_values, session
 
     guard = sandbox.enter(request["folder"], request["seconds"] * 2 + 20)
@@ -122,27 +122,27 @@ def main(request_path):
         tracer = tracing.tracer([request["path"], os.path.realpath(request["path"])])
         module, fixtures, features = load(request, guard, tracer, fixture_values, report)
         if not isinstance(module, types.ModuleType):
-            why = "is no module after import"
+            why = "is not a module after import"
         elif os.path.realpath(getattr(module, "__file__", None) or "") != os.path.realpath(request["path"]):
             why = "imports as another file: %s" % getattr(module, "__file__", None)
     except sandbox.TimedOut:
-        why = "import takes longer than %d s" % IMPORT_SECONDS
+        why = "the import takes longer than %d s" % IMPORT_SECONDS
     except BaseException as error:
-        why = "import fails: %s: %s" % (type(error).__name__, str(error)[:200])
+        why = "the import fails: %s: %s" % (type(error).__name__, str(error)[:200])
         if guard.refused is not None:
-            why = "import tries what the sandbox refuses: %s" % guard.refused
+            why = "the sandbox refuses what the import does: %s" % guard.refused
     if why is not None:
         report.send("dropped", why=why)
         os._exit(0)
     try:
         session.Session(request, module, guard, report, tracer, features, fixtures).run()
     except sandbox.TimedOut:
-        session.report_failure(report, "time was up at an unexpected place")
+        session.report_failure(report, "ran out of time at an unexpected place")
     except MemoryError:
-        session.report_failure(report, "memory")
+        session.report_failure(report, "ran out of memory")
     except BaseException as error:
         import traceback
 
         session.report_failure(report, "%s: %s" % (type(error).__name__, traceback.format_exc()[-1500:]))
-    # Threads and exit handlers of the code under test have no say in how this ends.
+    # Skip threads and exit handlers of the code under test.
     os._exit(0)

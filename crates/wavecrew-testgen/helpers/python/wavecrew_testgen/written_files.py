@@ -1,17 +1,17 @@
-"""What a call wrote: shown by the tests, and cleared away before the next call."""
+"""Files that a call wrote: asserted by tests, and removed before the next call."""
 import os
 import pathlib
 import shutil
 
 MAX_FILES = 2
 MAX_TEXT = 300
-SHARED = "shared"  # where fixtures that outlive a call have their files
+SHARED = "shared"  # for files of fixtures that outlive a call
 
 
 def facts(written, args):
-    """Facts about files. `written` are paths as they were opened, `args` are keys and values of arguments.
+    """Facts about written files. `written` are paths as they were opened, `args` are keys and values of arguments.
 
-    `@cwd` says that the call writes where it is run, so that its test has to run in a folder of its own.
+    `@cwd` means that the call writes to the current folder, so its test needs a temporary one.
     """
     found, shown = [], set()
     for key, value in args:
@@ -36,7 +36,7 @@ def _content(place, path):
 
 
 def clear(folder):
-    """Empties the folder that calls are run in, and goes back to it."""
+    """Empties the folder that calls run in, and changes back to it."""
     os.chdir(folder)
     for name in os.listdir(folder):
         if name == SHARED:
