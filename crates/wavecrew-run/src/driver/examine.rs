@@ -15,7 +15,7 @@ use wavecrew_core::event::{Rework, Verdict};
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::view::loop_state;
 use wavecrew_process::Exit;
-use wavecrew_session::{StoreError, atomic};
+use wavecrew_session::{SessionError, atomic};
 
 /// Examinations have clocks of their own; this one is for those that hang all the same.
 const LIMIT: Duration = Duration::from_hours(2);
@@ -103,7 +103,7 @@ impl Driver<'_> {
         };
         let report: BTreeMap<&str, &str> = reported.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
         let report = serde_json::to_string(&report).expect("plain data");
-        let file = self.session.dir.run_folder().join(format!("examine-{id}.json"));
+        let file = self.session.dir.checked_report(&id);
         atomic::write_volatile(&file, report.as_bytes())?;
         for (flag, value) in [
             ("--session", session.as_str()),
@@ -133,23 +133,23 @@ impl Driver<'_> {
     pub(super) fn restore(&mut self, task: TaskIx, attempt: u32) -> Result<(), DriveError> {
         let session = self.session.dir.path();
         let id = self.engine.ledger().plan().id(task);
-        let kept = session.join("rounds").join(format!("{id}.{attempt}"));
-        let list = kept.with_extension(format!("{attempt}.json"));
-        let Ok(text) = fs::read(&list) else {
+        let round = self.session.dir.round(id, attempt);
+        let kept = round.root();
+        let Ok(text) = fs::read(self.session.dir.round_list(id, attempt)) else {
             return Ok(());
         };
         let Ok(Kept { folders, files }) = serde_json::from_slice(&text) else {
             return Ok(());
         };
         for folder in folders {
-            put_back(&kept.join(&folder), &session.join(&folder)).map_err(|source| StoreError::Io {
+            put_back(&kept.join(&folder), &session.join(&folder)).map_err(|source| SessionError::Io {
                 operation: "put back",
                 path: session.join(&folder),
                 source,
             })?;
         }
         for file in files {
-            fs::copy(kept.join(&file), session.join(&file)).map_err(|source| StoreError::Io {
+            fs::copy(kept.join(&file), session.join(&file)).map_err(|source| SessionError::Io {
                 operation: "put back",
                 path: session.join(&file),
                 source,

@@ -2,7 +2,7 @@
 //! their own, as all others do; after many in a row, the text of each goes into a pack, because making and removing files
 //! would cost more than the workers. While such a worker runs, its files have names that workers take in turns.
 
-use super::files::{make_private, read_result_file, scratch_folder, write_prompt};
+use super::files::{make_private, read_result_file, write_prompt};
 use rustix::fs::{Access, AtFlags, accessat};
 use rustix::io::Errno;
 use std::fs::{self, File};
@@ -10,7 +10,7 @@ use std::io::{self, Seek, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use wavecrew_session::{Pack, SessionDir, StoreError};
+use wavecrew_session::{Pack, SessionDir, SessionError};
 
 /// A worker that is gone by then was short.
 pub(super) const SHORT: Duration = Duration::from_millis(200);
@@ -67,7 +67,7 @@ impl Shorts {
         Self {
             prompts: Pack::in_folder(session.prompts_folder()),
             logs: Pack::in_folder(session.logs_folder()),
-            folder: scratch_folder(session),
+            folder: session.scratch_folder(),
             opened: None,
             in_a_row: 0,
             free: Vec::new(),
@@ -98,7 +98,12 @@ impl Shorts {
     }
 
     /// The prompt as a file that is also the worker's stdin; for good it is kept under the name `own`.
-    pub fn write_prompt(&mut self, place: &mut Place, own: &Path, text: &str) -> Result<OwnedFd, StoreError> {
+    pub fn write_prompt(
+        &mut self,
+        place: &mut Place,
+        own: &Path,
+        text: &str,
+    ) -> Result<OwnedFd, SessionError> {
         let Some(shared) = &mut place.shared else {
             return write_prompt(&place.prompt, text);
         };
@@ -108,7 +113,7 @@ impl Shorts {
             make_private(&self.folder)?;
             self.opened = File::open(&self.folder).ok();
         }
-        let failed = |source| StoreError::Io {
+        let failed = |source| SessionError::Io {
             operation: "write",
             path: place.prompt.clone(),
             source,
@@ -119,7 +124,7 @@ impl Shorts {
     }
 
     /// What the worker left in one of its files, if anything.
-    pub fn read(&self, place: &Place, file: &Path) -> Result<Option<String>, StoreError> {
+    pub fn read(&self, place: &Place, file: &Path) -> Result<Option<String>, SessionError> {
         // Most leave nothing, and where the files are shared it is cheap to see that.
         if let (Some(_), Some(folder), Some(name)) = (&place.shared, &self.opened, file.file_name())
             && accessat(folder, name, Access::EXISTS, AtFlags::empty()) == Err(Errno::NOENT)
@@ -246,7 +251,7 @@ mod tests {
         assert_eq!(texts(session.prompts_folder()), all.collect());
         assert_eq!(files(session.prompts_folder(), "md"), IN_A_ROW + AT_ONCE);
         assert_eq!(
-            fs::read_dir(scratch_folder(&session)).unwrap().count(),
+            fs::read_dir(session.scratch_folder()).unwrap().count(),
             AT_ONCE + 1
         );
         let ended = (0..COUNT - AT_ONCE).map(|number| (format!("t{number}.1.log"), text(number)));

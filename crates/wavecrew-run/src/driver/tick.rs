@@ -3,9 +3,8 @@
 use super::worker::Worker;
 use super::{DriveError, Driver, Running, session};
 use std::fs;
-use std::path::PathBuf;
 use wavecrew_core::engine::{Input, StopKind};
-use wavecrew_session::StoreError;
+use wavecrew_session::SessionError;
 
 impl Driver<'_> {
     pub(super) fn tick(&mut self) -> Result<(), DriveError> {
@@ -37,7 +36,7 @@ impl Driver<'_> {
             return Ok(());
         }
         let path = self.session.dir.path().to_owned();
-        Err(StoreError::Gone { path }.into())
+        Err(SessionError::Gone { path }.into())
     }
 
     fn running(&self) -> Vec<Running> {
@@ -54,7 +53,7 @@ impl Driver<'_> {
 
     /// `wavecrew cancel` and its kin leave a word in a file.
     fn look_for_words(&mut self) {
-        let path: PathBuf = self.session.dir.run_folder().join("control");
+        let path = self.session.dir.control_file();
         let Ok(word) = fs::read_to_string(&path) else {
             return;
         };

@@ -225,7 +225,7 @@ fn an_attempt_opened_again_after_a_crash_has_a_new_token() {
         Submitted::Accepted
     );
     let error = fixture.attempts().open_attempt("A-1", 1).unwrap_err();
-    assert!(matches!(error, StoreError::UnclaimedReport { .. }), "{error}");
+    assert!(matches!(error, SessionError::UnclaimedReport { .. }), "{error}");
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn closing_does_not_wait_for_a_stopped_reporter_and_keeps_it_out() {
     let closed = fixture.attempts().close_attempt("A-1", 1).unwrap();
     assert_eq!(closed.report, None);
     // Its last step fails, because the name stays taken.
-    let report = fixture.attempts().report_path("A-1", 1);
+    let report = fixture.session.report_file("A-1", 1);
     assert_eq!(taken(&report).unwrap(), Some(Refusal::NotOpen));
     fixture.attempts().forget("A-1", 1, &closed).unwrap();
     assert!(report.exists());
@@ -255,7 +255,7 @@ fn a_reported_name_stays_taken_while_a_second_reporter_is_stopped() {
     assert!(closed.report.is_some());
     fixture.attempts().forget("A-1", 1, &closed).unwrap();
     assert_eq!(
-        taken(&fixture.attempts().report_path("A-1", 1)).unwrap(),
+        taken(&fixture.session.report_file("A-1", 1)).unwrap(),
         Some(Refusal::NotOpen)
     );
 }
@@ -272,10 +272,10 @@ fn after_a_crash_reports_are_found_and_the_rest_is_refused() {
     let _ = attempts.close_attempt("B.2", 3).unwrap();
     // From here on by another coordinator.
     let mut attempts = fixture.attempts();
-    let found = |task: &str, attempt, report: &str| Found {
+    let found = |task: &str, attempt, report: &str| RecoveredReport {
         task: task.into(),
         attempt,
-        report: report.into(),
+        body: report.to_owned(),
     };
     let expected = [found("A-1", 1, "one"), found("B.2", 3, "two")];
     assert_eq!(attempts.recover().unwrap(), expected);

@@ -102,7 +102,7 @@ fn a_taken_id_gets_a_number_even_in_a_race() {
 fn a_removed_gitignore_stays_removed() {
     let root = project();
     SessionDir::create(root.path(), "a", &[]).unwrap();
-    let ignore = sessions_folder(root.path()).join(".gitignore");
+    let ignore = ProjectPaths::at(root.path()).sessions_folder().join(".gitignore");
     fs::remove_file(&ignore).unwrap();
     SessionDir::create(root.path(), "b", &[]).unwrap();
     assert!(!ignore.exists());
@@ -113,20 +113,23 @@ fn ids_that_leave_the_folder_are_refused() {
     let root = project();
     for id in ["", "..", ".hidden", "a/b", "../x", "-rf", "a\0b"] {
         assert!(
-            matches!(SessionDir::open(root.path(), id), Err(StoreError::BadName { .. })),
+            matches!(
+                SessionDir::open(root.path(), id),
+                Err(SessionError::BadName { .. })
+            ),
             "{id:?}"
         );
         assert!(
             matches!(
                 SessionDir::create(root.path(), id, &[]),
-                Err(StoreError::BadName { .. })
+                Err(SessionError::BadName { .. })
             ),
             "{id:?}"
         );
     }
     assert!(matches!(
         SessionDir::open(root.path(), "none"),
-        Err(StoreError::NoSuchSession { .. })
+        Err(SessionError::NoSuchSession { .. })
     ));
 }
 
@@ -134,18 +137,18 @@ fn ids_that_leave_the_folder_are_refused() {
 fn a_link_out_of_the_project_is_refused_and_one_inside_is_not() {
     let (root, outside) = (project(), project());
     let session = SessionDir::create(root.path(), "real", &[]).unwrap();
-    let folder = sessions_folder(root.path());
+    let folder = ProjectPaths::at(root.path()).sessions_folder();
     symlink(outside.path(), folder.join("out")).unwrap();
     symlink(session.path(), folder.join("in")).unwrap();
     let error = SessionDir::open(root.path(), "out").unwrap_err();
-    assert!(matches!(error, StoreError::OutsideProject { .. }), "{error}");
+    assert!(matches!(error, SessionError::OutsideProject { .. }), "{error}");
     SessionDir::open(root.path(), "in").unwrap();
 
     let linked = project();
     symlink(outside.path(), linked.path().join(".workflow")).unwrap();
     assert!(matches!(
         SessionDir::create(linked.path(), "a", &[]),
-        Err(StoreError::OutsideProject { .. })
+        Err(SessionError::OutsideProject { .. })
     ));
 }
 
@@ -170,7 +173,7 @@ fn a_newer_session_is_refused_whatever_its_fields() {
     .unwrap();
     assert!(matches!(
         session.read_info(),
-        Err(StoreError::NewerFormat { found: 2, .. })
+        Err(SessionError::NewerFormat { found: 2, .. })
     ));
 }
 
@@ -187,7 +190,7 @@ fn sessions_are_listed_newest_first_and_broken_ones_last() {
         session.write_info(&info(id, at)).unwrap();
     }
     SessionDir::create(root.path(), "half", &[]).unwrap();
-    symlink("/", sessions_folder(root.path()).join("link")).unwrap();
+    symlink("/", ProjectPaths::at(root.path()).sessions_folder().join("link")).unwrap();
     assert_eq!(
         ids(root.path()),
         ["new", "mid", "old", "broken link", "broken half"]
@@ -217,14 +220,14 @@ fn one_writer_at_a_time_and_its_leftovers_are_swept() {
     let session = SessionDir::create(root.path(), "a", &[]).unwrap();
     let me = Holder::this_process("now", "wavecrew run");
     let _lock = session.lock(&me).unwrap();
-    assert!(matches!(session.lock(&me), Err(StoreError::Locked { .. })));
+    assert!(matches!(session.lock(&me), Err(SessionError::Locked { .. })));
     fs::write(session.run_folder().join(".tmp-x"), "").unwrap();
     fs::write(session.path().join(".tmp-y"), "").unwrap();
     fs::write(session.wave_csv(12), "").unwrap();
     fs::write(session.path().join("wave-mine.csv"), "").unwrap();
     assert_eq!(session.sweep().unwrap(), 3);
     assert_eq!(session.sweep().unwrap(), 0);
-    assert!(session.meta_file().exists());
+    assert!(session.shared_state_file().exists());
     assert!(session.path().join("wave-mine.csv").exists());
 }
 

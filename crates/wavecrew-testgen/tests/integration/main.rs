@@ -2,7 +2,5 @@
 //! `WAVECREW_SKIP_FRAMEWORKS=1` skips these tests.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
-#[path = "../../../wavecrew-measure/tests/frameworks/installed.rs"]
-mod installed;
 mod javascript;
 mod python;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::installed::installed;
+use wavecrew_test_support::frameworks::installed;
 use wavecrew_testgen::{Feedback, Framework, GenerateError, Imports, Outcome, Progress, Request, generate};
 
 fn python() -> Option<PathBuf> {

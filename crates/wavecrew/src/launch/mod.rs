@@ -4,7 +4,7 @@ pub mod agents;
 pub mod apply;
 pub mod asking;
 pub mod base;
-pub mod before;
+
 pub mod budget;
 mod builds;
 mod completion;
@@ -12,10 +12,11 @@ pub mod confirm;
 pub mod isolation;
 pub mod issues;
 pub mod record;
-pub mod test_runs;
 pub mod testing;
+pub mod testing_setup;
 
 use crate::cli::Global;
+use crate::cmd::check;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
 use crate::report;
@@ -28,7 +29,7 @@ use wavecrew_agents::Pools;
 use wavecrew_core::engine::{AgentChoice, AskMode, Engine, Ledger, Options, Question};
 use wavecrew_process::end_with_stdin;
 use wavecrew_process::guardian::GuardianCommand;
-use wavecrew_run::driver::{Asker, DriveError, Driver, OpenSession, SessionError, Surface};
+use wavecrew_run::driver::{Asker, DriveError, Driver, OpenSession, Surface};
 use wavecrew_run::questions;
 use wavecrew_run::recording::PREFIX;
 use wavecrew_session::Holder;
@@ -187,7 +188,7 @@ pub fn drive(
     issues::close_merged(&project, &ledger)?;
     builds::note_commits(&dir, &ledger)?;
     let exit = Exit::from(&ending);
-    apply::settle(&dir, exit);
+    apply::finish_session(&dir, exit);
     screen.end(&ending, &ledger, &dir, &info, exit);
     // The screen is the person's again.
     drop(screen);
@@ -219,7 +220,7 @@ pub fn own_commands() -> Result<(GuardianCommand, Vec<String>), Failure> {
 /// The words of the command that examines claims. The settings are those of the beginning: workers may write into the file.
 fn examiner(config: &Config) -> Result<Vec<String>, Failure> {
     let program = std::env::current_exe().map_err(Failure::Output)?;
-    let mut words = vec![program.to_string_lossy().into_owned(), "__examine".to_owned()];
+    let mut words = vec![program.to_string_lossy().into_owned(), check::NAME.to_owned()];
     words.extend(config.verify.words());
     Ok(words)
 }
@@ -232,30 +233,10 @@ fn path_with(program: &Path) -> Option<OsString> {
     std::env::join_paths(folders.chain([folder])).ok()
 }
 
-pub fn session_failure(error: SessionError) -> Failure {
-    match error {
-        SessionError::Store(error) => error.into(),
-        SessionError::Plan { path, problems } => {
-            let lines: Vec<String> = problems
-                .iter()
-                .map(|p| format!("{}:{}: {}", path.display(), p.line, p.message))
-                .collect();
-            Failure::with_help(lines.join("\n"), "mend the table by hand, then continue")
-        }
-        SessionError::Team { problems, .. } => {
-            let lines: Vec<String> = problems
-                .iter()
-                .map(|p| format!("{}:{}: {}", p.file, p.line, p.message))
-                .collect();
-            Failure::with_help(lines.join("\n"), "mend the team file, then continue")
-        }
-    }
-}
-
 pub fn drive_failure(error: &DriveError, session: &str) -> Failure {
     let go_on = format!("continue with `wavecrew run --continue {session}`");
     match error {
-        DriveError::Store(error) => Failure::Disk {
+        DriveError::Session(error) => Failure::Disk {
             message: error.to_string(),
             help: format!("{}; then {go_on}", error.help()),
         },

@@ -1,5 +1,6 @@
 //! Modules that misbehave: each is reported, and the rest gets tests.
 
+use wavecrew_test_support::depth;
 use wavecrew_testgen::{Framework, Module};
 
 use super::project::{TestProject, text};
@@ -170,7 +171,11 @@ fn raw_file_access_and_engine_internals_are_refused() {
     let Some(project) = TestProject::new(&[("package.json", "{}"), ("src/raw.js", &source)]) else {
         return;
     };
-    for framework in [Framework::Vitest, Framework::Jest] {
+    for framework in depth::sample(
+        "frameworks of raw access",
+        [Framework::Vitest, Framework::Jest],
+        1,
+    ) {
         let module = project.generate(framework, "src/raw.js");
         for (name, reason) in [
             ("raw", "access engine internals"),

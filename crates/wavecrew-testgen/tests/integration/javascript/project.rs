@@ -1,11 +1,11 @@
 //! A project in a temporary folder with real vitest and jest.
 
-use crate::installed::installed;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
+use wavecrew_test_support::frameworks::installed;
 
 use wavecrew_testgen::{Feedback, Framework, Imports, Module, Request, generate};
 

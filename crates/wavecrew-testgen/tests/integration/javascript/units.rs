@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::installed::installed;
+use wavecrew_test_support::frameworks::installed;
 
 #[test]
 fn units_of_the_helper() {
