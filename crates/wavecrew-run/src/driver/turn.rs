@@ -137,7 +137,7 @@ impl Driver<'_> {
         let streams = match opened {
             Ok(streams) => streams,
             Err(error) => {
-                let error = SpawnError::Shortage(error.to_string());
+                let error = SpawnError::Temporary(error.to_string());
                 self.inputs.push_back(Input::SpawnFailed { worker, error });
                 self.closed_if_gone(worker);
                 return Ok(());

@@ -7,7 +7,7 @@ use crate::launch::{self, RunFlags, agents, base, isolation};
 use crate::target::{Target, Words};
 use crate::{find_team, session_view};
 use std::path::{Path, PathBuf};
-use wavecrew_core::engine::{Engine, Input, Ledger, ResumeBasis, Stale};
+use wavecrew_core::engine::{Engine, Input, Ledger, ResumeBasis, StaleResult};
 use wavecrew_core::event::Status;
 use wavecrew_core::plan::did_you_mean;
 use wavecrew_core::time::Timestamp;
@@ -363,7 +363,7 @@ pub fn resume(
 fn preview_edit(engine: &mut Engine, now: Timestamp, bytes: &[u8]) {
     match read_edit(engine.ledger(), bytes, Moment::Between) {
         Edit::Nothing => {}
-        Edit::Change { patch, plan } => drop(engine.step(now, Input::Edited { patch, plan })),
+        Edit::Change { patch, plan } => drop(engine.step(now, Input::TableEdited { patch, plan })),
         Edit::Refused(problems) => {
             for problem in problems {
                 anstream::eprintln!("The edit of tasks.csv would be set aside: {problem}");
@@ -373,7 +373,7 @@ fn preview_edit(engine: &mut Engine, now: Timestamp, bytes: &[u8]) {
 }
 
 /// The named tasks, or all that failed, with what was skipped because of them.
-fn add_retries(ledger: &Ledger, names: &[String], stale: &mut Vec<Stale>) -> Result<(), Failure> {
+fn add_retries(ledger: &Ledger, names: &[String], stale: &mut Vec<StaleResult>) -> Result<(), Failure> {
     let plan = ledger.plan();
     let mut tasks = Vec::new();
     for name in names {
@@ -398,7 +398,7 @@ fn add_retries(ledger: &Ledger, names: &[String], stale: &mut Vec<Stale>) -> Res
     }
     for task in ledger.to_retry(&tasks) {
         if !stale.iter().any(|found| found.task == task) {
-            stale.push(Stale {
+            stale.push(StaleResult {
                 task,
                 why: "retry".to_owned(),
             });

@@ -50,7 +50,7 @@ pub(super) fn ask(question: &Question) -> Answer {
                 .chain([OTHER, LEAVE_IT])
                 .collect();
             match choice(&question.text, &items, 0) {
-                Some(at) if at < options.len() => Some(Answer::Words(options[at].clone())),
+                Some(at) if at < options.len() => Some(Answer::Text(options[at].clone())),
                 Some(at) if items[at] == OTHER => words("Your answer"),
                 Some(_) | None => None,
             }
@@ -142,5 +142,5 @@ fn words(prompt: &str) -> Option<Answer> {
     let input = dialoguer::Input::<String>::new().with_prompt(prompt);
     let said = input.allow_empty(true).interact_text().ok()?;
     let said = said.trim();
-    (!said.is_empty()).then(|| Answer::Words(said.to_owned()))
+    (!said.is_empty()).then(|| Answer::Text(said.to_owned()))
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use std::fs;
-use wavecrew_core::claim::debts;
+use wavecrew_core::claim::owed_paths;
 use wavecrew_core::engine::{Ledger, WorktreeState};
 use wavecrew_session::{SessionDir, StoreError, atomic};
 
@@ -18,7 +18,7 @@ pub fn note_commits(dir: &SessionDir, ledger: &Ledger) -> Result<(), StoreError>
                 continue;
             }
         };
-        for debt in debts(&ledger.team, plan, task).of_engine {
+        for debt in owed_paths(&ledger.team, plan, task).by_engine {
             let file = dir.path().join(debt.pattern.as_str());
             let record = fs::read(&file)
                 .ok()

@@ -7,7 +7,7 @@ use crate::show;
 use std::io;
 use std::path::Path;
 
-use wavecrew_core::team::{Changes, CheckKind, Pipeline, Team};
+use wavecrew_core::team::{ChangeSize, CheckKind, Pipeline, Team};
 use wavecrew_measure::detect::Certainty;
 use wavecrew_testing::bench::{Bench, Trouble};
 use wavecrew_testing::scope::{self, Found, GitError, LayerInScope, Mutation, Scope, Wish};
@@ -113,12 +113,12 @@ pub struct Prepared {
     pub found: Found,
     pub scope: Scope,
     /// `None` when there is nothing to count.
-    pub size: Option<Changes>,
+    pub size: Option<ChangeSize>,
 }
 
 /// Whether claims in this team are examined by running tests of the session.
 pub fn is_testing(team: &Team) -> bool {
-    team.roles.iter().any(|role| match role.examined {
+    team.roles.iter().any(|role| match role.check {
         Some(CheckKind::GeneratedTests | CheckKind::TestRun | CheckKind::TestReport) => true,
         Some(CheckKind::CodeWork | CheckKind::CodeTests) | None => false,
     })
@@ -140,7 +140,7 @@ pub fn prepare(
         .map_err(|error: GitError| Failure::with_help(error.to_string(), error.help()))?;
     let (frameworks, files) = scope::frameworks(project, &found.files);
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    let size = (!files.is_empty()).then(|| Changes {
+    let size = (!files.is_empty()).then(|| ChangeSize {
         files: count(files.len()),
         modules: count(found.modules(project).len()),
     });

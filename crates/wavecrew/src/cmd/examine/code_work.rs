@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use wavecrew_core::claim::debts;
+use wavecrew_core::claim::owed_paths;
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::Verdict as Checked;
 use wavecrew_core::id::TaskIx;
@@ -141,7 +141,7 @@ struct Seen {
 
 /// Builds and tests the work, unless it is not where it belongs.
 fn look(case: &Case<'_>) -> Result<Result<Seen, Verdict>, Failure> {
-    let tree = case.ledger.task(case.task).open_tree();
+    let tree = case.ledger.task(case.task).open_worktree();
     let base = tree.map(|tree| tree.base.as_str()).or(case.base);
     let changes = base.and_then(|base| changes::since(case.folder, base));
     if let (Some(tree), Some(changes)) = (tree, &changes)
@@ -324,7 +324,7 @@ impl Seen {
             "compared": self.comparison,
         });
         let text = serde_json::to_vec_pretty(&record).expect("plain data");
-        for debt in debts(&case.ledger.team, plan, case.task).of_engine {
+        for debt in owed_paths(&case.ledger.team, plan, case.task).by_engine {
             if debt.pattern.is_literal() {
                 // A record that cannot be written changes nothing of what was found.
                 let _ = atomic::write_volatile(&case.session.path().join(debt.pattern.as_str()), &text);

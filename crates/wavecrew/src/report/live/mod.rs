@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::time::{Duration, Instant};
 use wavecrew_core::engine::{Ledger, Notice};
-use wavecrew_core::event::{Ending, Event};
+use wavecrew_core::event::{Event, RunOutcome};
 use wavecrew_core::time::{Timestamp, human};
 use wavecrew_core::view::{usage_line, wait_line};
 use wavecrew_run::driver::{Reporter, Running};
@@ -86,9 +86,9 @@ impl Reporter for Live {
         match event {
             Event::Asked { .. } => {
                 self.draw(&[]);
-                self.asking += 1;
+                self.ask_mode += 1;
             }
-            Event::Answered { .. } => self.asking = self.asking.saturating_sub(1),
+            Event::Answered { .. } => self.ask_mode = self.ask_mode.saturating_sub(1),
             _ => {}
         }
     }
@@ -98,7 +98,7 @@ impl Reporter for Live {
     }
 
     fn tick(&mut self, running: &[Running], ledger: &Ledger) {
-        if self.asking > 0 || self.last.is_some_and(|last| last.elapsed() < PAUSE) {
+        if self.ask_mode > 0 || self.last.is_some_and(|last| last.elapsed() < PAUSE) {
             return;
         }
         self.last = Some(Instant::now());
@@ -113,7 +113,7 @@ impl Reporter for Live {
 }
 
 impl Screen for Live {
-    fn end(&mut self, _: &Ending, ledger: &Ledger, dir: &SessionDir, info: &SessionInfo, _: Exit) {
+    fn end(&mut self, _: &RunOutcome, ledger: &Ledger, dir: &SessionDir, info: &SessionInfo, _: Exit) {
         self.draw(&[]);
         last_words(&mut std::io::stdout(), ledger, dir, info);
     }
