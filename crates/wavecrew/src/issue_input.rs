@@ -9,8 +9,8 @@ use crate::show::safe;
 use std::path::{Path, PathBuf};
 use wavecrew_agents::Cli;
 use wavecrew_agents::machine::installed;
-use wavecrew_core::issue::{IssueId, IssueStatus, PipelineIssue};
-use wavecrew_core::team::PipelineIssue as IssueRow;
+use wavecrew_core::issue::{Issue, IssueId, IssueStatus};
+use wavecrew_core::team::PipelineIssue;
 use wavecrew_session::{IssueFile, IssueStore};
 
 /// Flags of teams that work on issues.
@@ -44,7 +44,7 @@ impl IssueFlags {
 
 /// Issues to work on.
 pub struct Input {
-    pub rows: Vec<IssueRow>,
+    pub rows: Vec<PipelineIssue>,
     pub new: NewIssues,
 }
 
@@ -54,9 +54,9 @@ pub enum NewIssues {
     #[default]
     None,
     /// They have ids of their own.
-    Given(Vec<PipelineIssue>),
+    Given(Vec<Issue>),
     /// Their ids are those they would get now.
-    Promised(Vec<PipelineIssue>),
+    Promised(Vec<Issue>),
 }
 
 /// Up to so many issues, a quick agent is the better choice.
@@ -94,7 +94,7 @@ pub fn read(flags: &IssueFlags, words: &[String], quiet: bool) -> Result<Input, 
     }
     let rows = issues
         .iter()
-        .map(|issue| IssueRow {
+        .map(|issue| PipelineIssue {
             id: issue.id.clone(),
             title: issue.title.clone(),
             text: issue.description.clone(),
@@ -115,8 +115,8 @@ pub fn read(flags: &IssueFlags, words: &[String], quiet: bool) -> Result<Input, 
 }
 
 /// What is to be done with issues that were found.
-type Kind = fn(Vec<PipelineIssue>) -> NewIssues;
-type Found = (Vec<PipelineIssue>, &'static str, Kind);
+type Kind = fn(Vec<Issue>) -> NewIssues;
+type Found = (Vec<Issue>, &'static str, Kind);
 
 fn from_words(known: &IssueFile, words: &[String], store: &IssueStore) -> Result<Found, Failure> {
     if words.is_empty() {
@@ -140,7 +140,7 @@ fn from_words(known: &IssueFile, words: &[String], store: &IssueStore) -> Result
         let issues = with_ids(store, vec![from_text(&words.join(" "))?])?;
         return Ok((issues, "text", NewIssues::Promised));
     }
-    let mut issues: Vec<PipelineIssue> = Vec::new();
+    let mut issues: Vec<Issue> = Vec::new();
     for word in words {
         let issue = issues::find(known, word)?;
         if issue.status == IssueStatus::Closed {
@@ -156,7 +156,7 @@ fn from_words(known: &IssueFile, words: &[String], store: &IssueStore) -> Result
     Ok((issues, "issues", |_| NewIssues::None))
 }
 
-fn from_file(path: &Path) -> Result<Vec<PipelineIssue>, Failure> {
+fn from_file(path: &Path) -> Result<Vec<Issue>, Failure> {
     if !path.is_file() {
         return Err(Failure::with_help(
             format!("there is no file {}", path.display()),
@@ -175,7 +175,7 @@ fn from_file(path: &Path) -> Result<Vec<PipelineIssue>, Failure> {
             "each line is a JSON object with at least `id` and `title`",
         ));
     }
-    let mut open: Vec<PipelineIssue> = file.issues;
+    let mut open: Vec<Issue> = file.issues;
     open.retain(|issue| issue.status == IssueStatus::Open);
     if open.is_empty() {
         return Err(Failure::with_help(
@@ -186,7 +186,7 @@ fn from_file(path: &Path) -> Result<Vec<PipelineIssue>, Failure> {
     Ok(open)
 }
 
-fn from_text(text: &str) -> Result<(PipelineIssue, Vec<usize>), Failure> {
+fn from_text(text: &str) -> Result<(Issue, Vec<usize>), Failure> {
     /// Longer first lines are cut: the title becomes part of a commit message.
     const TITLE: usize = 72;
     let text = text.trim();
@@ -198,23 +198,20 @@ fn from_text(text: &str) -> Result<(PipelineIssue, Vec<usize>), Failure> {
         Some((end, _)) => format!("{}…", first[..end].trim_end()),
         None => first.to_owned(),
     };
-    let issue = PipelineIssue {
+    let issue = Issue {
         title,
         description: text.to_owned(),
         source: "text".to_owned(),
-        ..PipelineIssue::default()
+        ..Issue::default()
     };
     Ok((issue, Vec::new()))
 }
 
 /// New issues with the ids they will be filed under.
-fn with_ids(
-    store: &IssueStore,
-    new: Vec<(PipelineIssue, Vec<usize>)>,
-) -> Result<Vec<PipelineIssue>, Failure> {
+fn with_ids(store: &IssueStore, new: Vec<(Issue, Vec<usize>)>) -> Result<Vec<Issue>, Failure> {
     let now = clock::moment();
     let ids = store.ids_for(new.len(), &now)?;
-    let issue = |((mut issue, before), id): ((PipelineIssue, Vec<usize>), &String)| {
+    let issue = |((mut issue, before), id): ((Issue, Vec<usize>), &String)| {
         issue.id.clone_from(id);
         issue.created_at.clone_from(&now.at);
         issue
@@ -226,7 +223,7 @@ fn with_ids(
 }
 
 /// Which issues of the run come first: those it names, else those of the wave before its own.
-fn before(issue: &PipelineIssue, all: &[PipelineIssue]) -> Vec<String> {
+fn before(issue: &Issue, all: &[Issue]) -> Vec<String> {
     if !issue.depends_on_issues.is_empty() {
         return issue.depends_on_issues.clone();
     }
@@ -235,14 +232,14 @@ fn before(issue: &PipelineIssue, all: &[PipelineIssue]) -> Vec<String> {
     };
     let earlier = all
         .iter()
-        .filter_map(PipelineIssue::wave)
+        .filter_map(Issue::wave)
         .filter(|other| *other < wave)
         .max();
-    let of_wave = |other: &&PipelineIssue| earlier.is_some() && other.wave() == earlier;
+    let of_wave = |other: &&Issue| earlier.is_some() && other.wave() == earlier;
     all.iter().filter(of_wave).map(|other| other.id.clone()).collect()
 }
 
-fn warn_of_open(known: &IssueFile, issues: &[PipelineIssue]) {
+fn warn_of_open(known: &IssueFile, issues: &[Issue]) {
     for issue in issues {
         for id in &issue.depends_on_issues {
             let here = issues.iter().any(|other| other.id == *id);

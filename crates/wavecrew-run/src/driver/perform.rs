@@ -191,7 +191,7 @@ impl Driver<'_> {
         )
         .taped(self.session.recorder.as_ref().map(|_| Tape::default()));
         let files = Place::own(&self.session.dir, id, attempt);
-        let files = match output.voice() {
+        let files = match output.output_mode() {
             OutputMode::Silent => self.shorts.place(files),
             OutputMode::Streaming => files,
         };

@@ -78,7 +78,7 @@ impl Driver<'_> {
                 reports,
                 now,
             );
-            if state.output.voice() == OutputMode::Silent
+            if state.output.output_mode() == OutputMode::Silent
                 && let Some(told) = self.shorts.read(&state.files, &state.files.usage)?
             {
                 usage::complete(&mut end, &told);
@@ -183,7 +183,7 @@ pub fn last_message(agent: &dyn Adapter, output: &Output, exit: ProcessExit) -> 
     match failed {
         None => Ok(output.message().unwrap_or_default()),
         // An agent that tells what went wrong need not tell how it ended.
-        Some(words) if output.voice() == OutputMode::Streaming && !words.is_empty() => Err(words),
+        Some(words) if output.output_mode() == OutputMode::Streaming && !words.is_empty() => Err(words),
         Some(words) => {
             let how = match exit {
                 ProcessExit::Code(code) => format!("The agent exited with code {code}"),

@@ -186,7 +186,7 @@ fn task_json(view: &SessionView, task: TaskIx) -> Value {
     row.insert("attempts".into(), state.attempts.into());
     row.insert("stop_reason".into(), state.stop.map(StopReason::as_str).into());
     if state.result.status == Status::Completed || state.result.status == Status::Failed {
-        row.insert("checked".into(), state.result.checked.as_str().into());
+        row.insert("checked".into(), state.result.verdict.as_str().into());
     }
     if !state.spent.is_nothing() {
         row.insert("tokens".into(), state.spent.tokens().into());

@@ -23,15 +23,15 @@ pub(super) fn ask(question: &Question) -> Answer {
     static ASKING: Mutex<()> = Mutex::new(());
     let since = Instant::now();
     let _asking = ASKING.lock();
-    if since.elapsed() >= question.within {
-        return question.about.unanswered();
+    if since.elapsed() >= question.timeout {
+        return question.kind.unanswered();
     }
-    let answer = match &question.about {
-        about @ (QuestionKind::FailedWave
+    let answer = match &question.kind {
+        kind @ (QuestionKind::FailedWave
         | QuestionKind::Permission
         | QuestionKind::PolicyDecision { .. }
         | QuestionKind::Approval) => {
-            let mut choices = about.choices();
+            let mut choices = kind.choices();
             let labels: Vec<&str> = choices.iter().map(|choice| choice.label).collect();
             // What there is to know comes before; a prompt of several lines is not drawn well.
             let (known, asked) = question.text.rsplit_once('\n').unwrap_or(("", &question.text));
@@ -56,7 +56,7 @@ pub(super) fn ask(question: &Question) -> Answer {
             }
         }
     };
-    answer.unwrap_or_else(|| question.about.unanswered())
+    answer.unwrap_or_else(|| question.kind.unanswered())
 }
 
 /// Which of these a person wants; `None` for whoever leaves with Escape, or goes away.

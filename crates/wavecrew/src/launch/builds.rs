@@ -11,7 +11,12 @@ use wavecrew_session::{SessionDir, StoreError, atomic};
 pub fn note_commits(dir: &SessionDir, ledger: &Ledger) -> Result<(), StoreError> {
     let plan = ledger.plan();
     for task in plan.tasks() {
-        let merged = match ledger.task(task).tree.as_deref().map(|tree| &tree.state) {
+        let merged = match ledger
+            .task(task)
+            .worktree
+            .as_deref()
+            .map(|worktree| &worktree.state)
+        {
             Some(WorktreeState::Merged { commit: Some(commit) }) => commit,
             Some(WorktreeState::Merged { commit: None } | WorktreeState::Open | WorktreeState::Refused)
             | None => {

@@ -32,9 +32,9 @@ fn wave_done(ledger: &Ledger, wave: u32) -> String {
 /// What became of work in a worktree.
 fn in_tree(event: &Event) -> Option<(Weight, String)> {
     Some(match event {
-        Event::WorktreeMade { task, tree } => (
+        Event::WorktreeMade { task, worktree } => (
             Weight::Detail,
-            format!("{task} works on branch {}", one_line(&tree.branch)),
+            format!("{task} works on branch {}", one_line(&worktree.branch)),
         ),
         Event::WorktreeMerged { task, commit: None } => (Weight::Detail, format!("{task} changed nothing")),
         Event::WorktreeMerged {
@@ -130,7 +130,7 @@ pub fn event(event: &Event, ledger: &Ledger) -> Option<(Weight, String)> {
         Event::EditedAfterReport { task, .. } => edited_late(task, ledger)?,
         Event::Interrupted { task, .. } => (Weight::Detail, format!("{task} was cut off and will run again")),
         Event::Reset { task, why } => (Weight::Milestone, format!("{task} runs again: {}", one_line(why))),
-        Event::PolicyDecided { judgement, .. } => judged(judgement),
+        Event::PolicyDecided { decision, .. } => judged(decision),
         Event::Reworked { task, rework } => (
             Weight::Milestone,
             format!(

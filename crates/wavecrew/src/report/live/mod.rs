@@ -86,9 +86,9 @@ impl Reporter for Live {
         match event {
             Event::Asked { .. } => {
                 self.draw(&[]);
-                self.ask_mode += 1;
+                self.asking += 1;
             }
-            Event::Answered { .. } => self.ask_mode = self.ask_mode.saturating_sub(1),
+            Event::Answered { .. } => self.asking = self.asking.saturating_sub(1),
             _ => {}
         }
     }
@@ -98,7 +98,7 @@ impl Reporter for Live {
     }
 
     fn tick(&mut self, running: &[Running], ledger: &Ledger) {
-        if self.ask_mode > 0 || self.last.is_some_and(|last| last.elapsed() < PAUSE) {
+        if self.asking > 0 || self.last.is_some_and(|last| last.elapsed() < PAUSE) {
             return;
         }
         self.last = Some(Instant::now());

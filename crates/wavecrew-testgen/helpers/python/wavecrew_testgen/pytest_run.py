@@ -1,0 +1,63 @@
+"""A run of a written file with pytest, away from the project, to see which of its tests fail."""
+import os
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree
+
+from . import child_process, fixtures
+from .names import place
+
+PYTEST_SECONDS = 400
+
+
+def failing(path, sys_path, conftests):
+    """Names of tests that do not pass, None when pytest is not there, True when the file is none that it can run.
+
+    Files with fixtures hold as they will in the project; where pytest does not start with them, it is run without.
+    """
+    found = _run(path, sys_path, conftests)
+    return _run(path, sys_path, []) if found is None and conftests else found
+
+
+def _run(path, sys_path, conftests):
+    with tempfile.TemporaryDirectory(prefix="wavecrew-testgen-") as folder:
+        report = os.path.join(folder, "junit.xml")
+        env = child_process.environment(7, "Asia/Tokyo")
+        env["HOME"] = folder
+        places = [(place(conftest)[0], conftest) for conftest in conftests]
+        command = [sys.executable, "-s", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml", report, "-o",
+                   "junit_family=xunit1", "--rootdir", folder, "-c", os.devnull, "--noconftest", path]
+        if places:
+            with open(os.path.join(folder, "project_fixtures.py"), "w", encoding="utf-8") as file:
+                file.write(fixtures.PLUGIN % places)
+            sys_path = sys_path + [folder] + [place(conftest)[1] for conftest in conftests]
+            command += ["-p", "project_fixtures"]
+        env["PYTHONPATH"] = os.pathsep.join(sys_path)
+        try:
+            ran = subprocess.run(command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL, timeout=PYTEST_SECONDS)
+            tree = xml.etree.ElementTree.parse(report)
+        except (OSError, subprocess.TimeoutExpired, xml.etree.ElementTree.ParseError):
+            return None
+        names = set()
+        for test in tree.iter("testcase"):
+            found = [test.find(kind) for kind in ("failure", "error", "skipped")]
+            if any(one is not None and one.get("message") == "collection failure" for one in found):
+                return True
+            if any(one is not None for one in found):
+                names.add(test.get("name"))
+        # All tests pass, and yet pytest fails: what they import broke it.
+        return True if ran.returncode and not names else names
+
+
+def is_among(test, names):
+    """Whether a test is one of some that were run; fixtures with several values add to the ids of all tests."""
+    base, _, own = test.partition("[")
+    for name in names:
+        run, _, values = name.partition("[")
+        if name == test or run == base and own[:-1] in values[:-1].split("-"):
+            return True
+        if run == base and not own and values:
+            return True
+    return False
