@@ -7,7 +7,7 @@ use crate::session_view::find;
 use serde_json::json;
 use std::io::{Write, stdout};
 use std::path::Path;
-use wavecrew_session::{Holder, SessionDir, SessionState, StoreError};
+use wavecrew_session::{Holder, SessionDir, SessionError, SessionState};
 
 /// Mark a session as archived; it is no longer offered for --continue
 #[derive(clap::Args, Debug)]
@@ -47,9 +47,9 @@ pub enum StateFailure {
 /// Sets the state of a session that nobody runs.
 pub fn set_state(dir: &SessionDir, state: SessionState) -> Result<(), StateFailure> {
     let me = Holder::this_process(&clock::now().to_string(), "wavecrew");
-    let other = |error: StoreError| StateFailure::Other(error.into());
+    let other = |error: SessionError| StateFailure::Other(error.into());
     let _lock = dir.lock(&me).map_err(|error| match error {
-        StoreError::Locked { holder, .. } => {
+        SessionError::Locked { holder, .. } => {
             StateFailure::Runs(holder.map(|holder| format!(" by {holder}")).unwrap_or_default())
         }
         error => other(error),

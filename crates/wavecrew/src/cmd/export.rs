@@ -2,13 +2,14 @@
 
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
-use crate::session_view::{SessionView, find};
+use crate::session_view::find;
 use serde_json::json;
 use std::fs;
 use std::io::{ErrorKind, Write, stdout};
 use std::path::{Path, PathBuf};
 use wavecrew_core::engine::Ledger;
 use wavecrew_run::driver::documents::deliverables;
+use wavecrew_session::SessionView;
 use wavecrew_session::{SessionDir, SessionPaths};
 
 /// Copy the documents and the report of a session into a folder

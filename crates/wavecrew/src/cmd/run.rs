@@ -156,7 +156,7 @@ impl Args {
                 extra: serde_json::Map::new(),
             }
         };
-        let (mut session, ledger) = new.create(info).map_err(launch::session_failure)?;
+        let (mut session, ledger) = new.create(info)?;
         scoped.map_err(|error| launch::testing::disk(&error))?;
         session.log_bytes = config.limits.log_bytes;
         isolation::keep(&mut session.info, self.how.flags.isolation);
@@ -267,8 +267,7 @@ pub fn resume(
 ) -> Result<Exit, Failure> {
     let info = dir.read_info()?;
     let team = find_team::own(&info.team)?;
-    let (mut session, ledger) =
-        OpenSession::take_up(project, dir, &launch::holder(), team).map_err(launch::session_failure)?;
+    let (mut session, ledger) = OpenSession::take_up(project, dir, &launch::holder(), team)?;
     session.log_bytes = config.limits.log_bytes;
     if !changes.dry_run {
         launch::before::ready(&mut session, &ledger, global.quiet || global.json)?;

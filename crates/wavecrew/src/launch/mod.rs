@@ -28,7 +28,7 @@ use wavecrew_agents::Pools;
 use wavecrew_core::engine::{AgentChoice, AskMode, Engine, Ledger, Options, Question};
 use wavecrew_process::end_with_stdin;
 use wavecrew_process::guardian::GuardianCommand;
-use wavecrew_run::driver::{Asker, DriveError, Driver, OpenSession, SessionError, Surface};
+use wavecrew_run::driver::{Asker, DriveError, Driver, OpenSession, Surface};
 use wavecrew_run::questions;
 use wavecrew_run::recording::PREFIX;
 use wavecrew_session::Holder;
@@ -232,30 +232,10 @@ fn path_with(program: &Path) -> Option<OsString> {
     std::env::join_paths(folders.chain([folder])).ok()
 }
 
-pub fn session_failure(error: SessionError) -> Failure {
-    match error {
-        SessionError::Store(error) => error.into(),
-        SessionError::Plan { path, problems } => {
-            let lines: Vec<String> = problems
-                .iter()
-                .map(|p| format!("{}:{}: {}", path.display(), p.line, p.message))
-                .collect();
-            Failure::with_help(lines.join("\n"), "mend the table by hand, then continue")
-        }
-        SessionError::Team { problems, .. } => {
-            let lines: Vec<String> = problems
-                .iter()
-                .map(|p| format!("{}:{}: {}", p.file, p.line, p.message))
-                .collect();
-            Failure::with_help(lines.join("\n"), "mend the team file, then continue")
-        }
-    }
-}
-
 pub fn drive_failure(error: &DriveError, session: &str) -> Failure {
     let go_on = format!("continue with `wavecrew run --continue {session}`");
     match error {
-        DriveError::Store(error) => Failure::Disk {
+        DriveError::Session(error) => Failure::Disk {
             message: error.to_string(),
             help: format!("{}; then {go_on}", error.help()),
         },
