@@ -7,10 +7,9 @@ use crate::exit::Failure;
 use crate::launch::agents;
 use crate::show::safe;
 use std::path::{Path, PathBuf};
-use wavecrew_agents::Cli;
-use wavecrew_agents::machine::installed;
 use wavecrew_core::issue::{Issue, IssueId, IssueStatus};
 use wavecrew_core::team::PipelineIssue;
+use wavecrew_run::installed::installed;
 use wavecrew_session::{IssueFile, IssueStore};
 
 /// Flags of teams that work on issues.
@@ -264,7 +263,7 @@ fn method(name: &str, issues: usize) -> Result<String, Failure> {
         agents::check(name, &path)?;
         return Ok(name.to_owned());
     }
-    let here: Vec<&str> = installed(&path).into_iter().map(Cli::name).collect();
+    let here: Vec<&str> = installed(&path).iter().map(|cli| cli.name()).collect();
     let wanted = if issues <= FEW {
         ["gemini", "claude", "codex", "qwen"]
     } else {

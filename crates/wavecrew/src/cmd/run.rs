@@ -70,7 +70,7 @@ impl Args {
             Some(name) => {
                 let dir = self.find(&project, name.as_deref())?;
                 if !self.how.dry_run {
-                    launch::apply::deepen(&dir, &self.words.testing)?;
+                    launch::apply::raise_targets(&dir, &self.words.testing)?;
                 }
                 let changes = Changes {
                     keep: self.how.keep,
@@ -90,7 +90,7 @@ impl Args {
     fn start(&self, project: &Path, global: &Global, config: &Config) -> Result<Exit, Failure> {
         let target = self.words.read(global.quiet)?;
         if let Some(prepared) = &target.testing {
-            prepared.check(global.quiet || global.json)?;
+            launch::testing::check_scope(prepared, global.quiet || global.json)?;
         }
         let request = self.words.request();
         let chosen = agents::choose(
@@ -165,7 +165,7 @@ impl Args {
             launch::record::begin(file, &mut session)?;
         }
         launch::introduce(&ledger, &session, &agent, why, global);
-        launch::before::ready(&mut session, &ledger, global.quiet || global.json)?;
+        launch::testing_setup::set_up(&mut session, &ledger, global.quiet || global.json)?;
         let dir = session.dir.clone();
         let exit = launch::drive(
             session,
@@ -184,7 +184,7 @@ impl Args {
             launch::apply::apply(project, dir, yes, global)?;
         } else if exit == Exit::Done && yes {
             // Whoever was asked knows.
-            launch::apply::tell_how(dir, global);
+            launch::apply::print_apply_hint(dir, global);
         }
         Ok(exit)
     }
@@ -270,7 +270,7 @@ pub fn resume(
     let (mut session, ledger) = OpenSession::take_up(project, dir, &launch::holder(), team)?;
     session.log_bytes = config.limits.log_bytes;
     if !changes.dry_run {
-        launch::before::ready(&mut session, &ledger, global.quiet || global.json)?;
+        launch::testing_setup::set_up(&mut session, &ledger, global.quiet || global.json)?;
     }
     let agent = flags
         .agent

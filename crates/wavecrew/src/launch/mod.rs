@@ -4,7 +4,7 @@ pub mod agents;
 pub mod apply;
 pub mod asking;
 pub mod base;
-pub mod before;
+
 pub mod budget;
 mod builds;
 mod completion;
@@ -12,10 +12,11 @@ pub mod confirm;
 pub mod isolation;
 pub mod issues;
 pub mod record;
-pub mod test_runs;
 pub mod testing;
+pub mod testing_setup;
 
 use crate::cli::Global;
+use crate::cmd::check;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
 use crate::report;
@@ -187,7 +188,7 @@ pub fn drive(
     issues::close_merged(&project, &ledger)?;
     builds::note_commits(&dir, &ledger)?;
     let exit = Exit::from(&ending);
-    apply::settle(&dir, exit);
+    apply::finish_session(&dir, exit);
     screen.end(&ending, &ledger, &dir, &info, exit);
     // The screen is the person's again.
     drop(screen);
@@ -219,7 +220,7 @@ pub fn own_commands() -> Result<(GuardianCommand, Vec<String>), Failure> {
 /// The words of the command that examines claims. The settings are those of the beginning: workers may write into the file.
 fn examiner(config: &Config) -> Result<Vec<String>, Failure> {
     let program = std::env::current_exe().map_err(Failure::Output)?;
-    let mut words = vec![program.to_string_lossy().into_owned(), "__examine".to_owned()];
+    let mut words = vec![program.to_string_lossy().into_owned(), check::NAME.to_owned()];
     words.extend(config.verify.words());
     Ok(words)
 }

@@ -46,7 +46,7 @@ fn without_a_person_leave_is_denied_and_the_worker_decides() {
     asks(&mut rig, "q", advice());
     let said = rig.said();
     assert!(
-        said.starts_with("reply q Words(\"Nobody is here to answer. Decide it yourself"),
+        said.starts_with("reply q Text(\"Nobody is here to answer. Decide it yourself"),
         "{said}"
     );
     assert!(
@@ -66,7 +66,7 @@ fn a_person_may_answer_until_the_clock_runs_out() {
     answered(&mut rig, 2, Answer::Text("the other".to_owned()));
     assert_eq!(
         rig.said(),
-        "ask 0, ask 1, ask 2, reply first Permission(Granted), reply third Words(\"the other\")"
+        "ask 0, ask 1, ask 2, reply first Permission(Granted), reply third Text(\"the other\")"
     );
     rig.pass(119);
     assert_eq!(rig.said(), "");
@@ -82,7 +82,7 @@ fn whoever_is_not_told_in_time_decides() {
     asks(&mut rig, "q", advice());
     rig.pass(120);
     let said = rig.said();
-    assert!(said.starts_with("ask 0, reply q Words(\"Nobody"), "{said}");
+    assert!(said.starts_with("ask 0, reply q Text(\"Nobody"), "{said}");
     let last = rig.events.last();
     assert!(matches!(last, Some(Event::Answered { answer, .. }) if answer.is_empty()));
 }
