@@ -3,10 +3,10 @@
 
 use crate::cmd::baseline;
 use crate::exit::{Exit, Failure};
-use crate::launch::asking;
 use crate::launch::test_runs::stop_on_signals;
 use crate::launch::testing::disk;
 use crate::show;
+use crate::terminal;
 use std::collections::HashSet;
 use std::io;
 use std::path::Path;
@@ -52,7 +52,7 @@ pub fn ready(session: &mut OpenSession, ledger: &Ledger, quiet: bool) -> Result<
 
 /// Runs the project's own tests in a process that ends them when this one is gone, however it goes.
 fn measure(session: &Path, id: &str) -> Result<(), Failure> {
-    asking::leave_interrupts();
+    terminal::hand_over_interrupts();
     let stop = stop_on_signals().map_err(Failure::Output)?;
     let program = std::env::current_exe().map_err(Failure::Output)?;
     let mut child = Command::new(program)
