@@ -1,5 +1,6 @@
-//! What tests share: [`fake_agent`], a scripted worker, and [`fake_model`], a scripted model service for real agents.
-//! Nothing here is part of the product.
+//! What tests share: [`depth`], how much they run, [`fake_agent`], a scripted worker, and [`fake_model`], a scripted
+//! model service for real agents. Nothing here is part of the product.
 
+pub mod depth;
 pub mod fake_agent;
 pub mod fake_model;

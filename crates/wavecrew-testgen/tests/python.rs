@@ -37,12 +37,12 @@ fn values_and_kinds_of_the_helper() {
 
 #[test]
 fn format_of_test_files() {
-    helper_tests("test_tidy.py", "test");
+    helper_tests("test_formatting.py", "test");
 }
 
 #[test]
 fn faults_of_the_helper() {
-    helper_tests("test_faults.py", "test");
+    helper_tests("test_mutants.py", "test");
 }
 
 #[test]
@@ -52,17 +52,17 @@ fn fixtures_and_files_of_the_helper() {
 
 #[test]
 fn shared_and_automatic_fixtures_of_the_helper() {
-    helper_tests("test_given.py", "test");
+    helper_tests("test_fixture_values.py", "test");
 }
 
 #[test]
 fn steadiness_of_the_helper() {
-    helper_tests("test_steady.py", "test");
+    helper_tests("test_stability.py", "test");
 }
 
 #[test]
 fn suspected_defects_of_the_helper() {
-    helper_tests("test_suspects.py", "test");
+    helper_tests("test_suspected_defects.py", "test");
 }
 
 #[test]

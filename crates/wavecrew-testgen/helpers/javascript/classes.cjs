@@ -1,7 +1,7 @@
 // What a class offers: how its objects are made, their methods, properties and iteration.
 'use strict';
 
-const { parameters, signature } = require('./params.cjs');
+const { parameters, signature } = require('./parameters.cjs');
 
 const plain = /^[A-Za-z_$][\w$]*$/;
 

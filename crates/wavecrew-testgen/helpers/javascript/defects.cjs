@@ -2,10 +2,10 @@
 // input that ends in an error of the engine, calls that do not end.
 'use strict';
 
-const { shown } = require('./calls.cjs');
-const { literal } = require('./literal.cjs');
+const { shown } = require('./cases.cjs');
+const { literal } = require('./literals.cjs');
 const { endless, once, ENDLESS_MS } = require('./run.cjs');
-const { isOf } = require('./types.cjs');
+const { isOf } = require('./type_hints.cjs');
 
 // Pairs of words that promise to undo each other.
 const INVERSE = [

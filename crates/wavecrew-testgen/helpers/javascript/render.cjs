@@ -1,8 +1,8 @@
 // Writes what was found as a test file that a person would keep.
 'use strict';
 
-const { madeText, shown, stepText } = require('./calls.cjs');
-const { quote } = require('./literal.cjs');
+const { madeText, shown, stepText } = require('./cases.cjs');
+const { quote } = require('./literals.cjs');
 
 const TITLE = 90;
 

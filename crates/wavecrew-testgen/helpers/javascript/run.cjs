@@ -2,8 +2,8 @@
 'use strict';
 
 const vm = require('node:vm');
-const { Forbidden } = require('./guard.cjs');
-const { literal, isPlain } = require('./literal.cjs');
+const { Forbidden } = require('./sandbox.cjs');
+const { literal, isPlain } = require('./literals.cjs');
 
 const CALL_MS = 100;
 const PROMISE_MS = 300;

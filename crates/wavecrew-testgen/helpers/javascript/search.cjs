@@ -3,25 +3,25 @@
 'use strict';
 
 const fs = require('node:fs');
-const { aimed } = require('./aim.cjs');
-const { Calls, shown } = require('./calls.cjs');
-const { choose } = require('./choose.cjs');
-const { Cover } = require('./cover.cjs');
+const { aimed } = require('./comparisons.cjs');
+const { Calls, shown } = require('./cases.cjs');
+const { choose } = require('./selection.cjs');
+const { Cover } = require('./tracing.cjs');
 const { noteLost, suspects } = require('./defects.cjs');
 const examples = require('./examples.cjs');
-const { Faults } = require('./faults.cjs');
-const { Focus } = require('./focus.cjs');
-const { keep } = require('./builtins.cjs');
-const { guard, hush } = require('./guard.cjs');
-const { ofVitest, passes, recorded } = require('./known.cjs');
-const { dropLate } = require('./late.cjs');
-const { lots } = require('./lots.cjs');
+const { Faults } = require('./mutants.cjs');
+const { Focus } = require('./uncovered.cjs');
+const { keep } = require('./process_state.cjs');
+const { guard, hush } = require('./sandbox.cjs');
+const { ofVitest, passes, recorded } = require('./existing_tests.cjs');
+const { dropLate } = require('./async_errors.cjs');
+const { lots } = require('./random.cjs');
 const { watch } = require('./probes.cjs');
 const { Reach } = require('./reach.cjs');
 const { bare, render } = require('./render.cjs');
 const { Evaluator, again, direct, many, once, timed, used } = require('./run.cjs');
-const { stable } = require('./stable.cjs');
-const { subjects } = require('./subjects.cjs');
+const { stable } = require('./stability.cjs');
+const { subjects } = require('./targets.cjs');
 const { Values } = require('./values.cjs');
 
 const MOST_CASES = 40;

@@ -1,8 +1,8 @@
 // Makes inputs as source text: from types, names, the constants of the code, and what worked before.
 'use strict';
 
-const { literal, quote } = require('./literal.cjs');
-const { matching } = require('./matching.cjs');
+const { literal, quote } = require('./literals.cjs');
+const { matching } = require('./patterns.cjs');
 
 const NUMBERS = [0, 1, -1, 2, 3, 10, 0.5, 7, 100, -5, 1000, 12.75, 255, 1e6, 1234567, -1500, 1e9];
 const STRINGS = ['', 'a', 'hello', 'Hello World', 'foo bar', 'abc123', '42', ' padded ', 'a-b_c.d', 'ÄÖ é', 'x,y,z',

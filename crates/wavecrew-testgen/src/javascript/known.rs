@@ -56,7 +56,7 @@ pub fn known(request: &Request, project: &Project, source: &Source, helper: &Pat
         .tests_of(&source.named)
         .filter(|(path, text)| !ours(path) && !APART.iter().any(|word| text.contains(word)))
         .map(|(path, text)| (path.to_owned(), true, text));
-    let words = helper::home(helper).join("words.cjs");
+    let words = helper::home(helper).join("jest_globals.cjs");
     let one = |(number, (path, there, text)): (usize, (PathBuf, bool, String))| {
         let own_words = with_own_words(&text, path.parent().unwrap_or(Path::new("")), &words);
         if there && own_words.is_none() {
@@ -114,9 +114,9 @@ mod tests {
     fn words_of_jest_that_are_imported_are_ours_in_a_copy() {
         let text = "import { it } from '@jest/globals';\nimport { ms } from './index';\nconst x = require(\"../y\");\nit('./z');\n";
         assert_eq!(
-            with_own_words(text, Path::new("/p/src"), Path::new("/h/words.cjs")).as_deref(),
+            with_own_words(text, Path::new("/p/src"), Path::new("/h/jest_globals.cjs")).as_deref(),
             Some(
-                "// @ts-nocheck\nimport { it } from \"/h/words.cjs\";\nimport { ms } from '/p/src/./index';\n\
+                "// @ts-nocheck\nimport { it } from \"/h/jest_globals.cjs\";\nimport { ms } from '/p/src/./index';\n\
                  const x = require(\"/p/src/../y\");\nit('./z');\n"
             )
         );

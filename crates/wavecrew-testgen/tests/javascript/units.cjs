@@ -8,14 +8,14 @@ const vm = require('node:vm');
 
 const part = (name) => require(path.join(__dirname, '../../helpers/javascript', `${name}.cjs`));
 const { tokenise } = part('tokens');
-const { NAME, planted, sites } = part('sites');
-const { aimed } = part('aim');
-const { simpler } = part('simpler');
+const { NAME, planted, sites } = part('mutation_sites');
+const { aimed } = part('comparisons');
+const { simpler } = part('simplify');
 const { words } = part('examples');
-const { compiling, lines, runtime } = part('faults');
-const { matching } = part('matching');
-const { recorded, passes } = part('known');
-const { lots } = part('lots');
+const { compiling, lines, runtime } = part('mutants');
+const { matching } = part('patterns');
+const { recorded, passes } = part('existing_tests');
+const { lots } = part('random');
 
 const evaluate = (list) => list.map((source) => new Function(`return (${source});`)());
 

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 from test_end_to_end import passes
-from wavecrew_testgen import layout
-from wavecrew_testgen.world import World
+from wavecrew_testgen import import_paths
+from wavecrew_testgen.process_state import World
 
 GOOD = "\n\ndef good(n: int) -> int:\n    return n * 3\n"
 
@@ -57,14 +57,14 @@ def test_folders_without_init_are_packages_below_those_that_modules_are_found_in
     deep.mkdir(parents=True)
     path, root = str(deep / "mod.py"), str(tmp_path)
     src = os.path.join(root, "src")
-    assert layout.places(path, root, []) == [("space.deep.mod", src), ("mod", str(deep))]
-    assert layout.places(path, root, [str(deep)]) == [("mod", str(deep))]
+    assert import_paths.places(path, root, []) == [("space.deep.mod", src), ("mod", str(deep))]
+    assert import_paths.places(path, root, [str(deep)]) == [("mod", str(deep))]
     (tmp_path / "pytest.ini").write_text("[pytest]\npythonpath = src/space lib\n")
-    assert layout.places(path, root, [])[0] == ("deep.mod", os.path.join(src, "space"))
+    assert import_paths.places(path, root, [])[0] == ("deep.mod", os.path.join(src, "space"))
     (tmp_path / "pytest.ini").write_text("")
     (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\npythonpath = [\n    "src/space/deep",\n]\n')
-    assert layout.places(path, root, []) == [("mod", str(deep))]
-    assert layout.places(str(tmp_path / "two-words" / "mod.py"), root, []) == [("mod", str(tmp_path / "two-words"))]
+    assert import_paths.places(path, root, []) == [("mod", str(deep))]
+    assert import_paths.places(str(tmp_path / "two-words" / "mod.py"), root, []) == [("mod", str(tmp_path / "two-words"))]
 
 
 def test_the_world_is_put_back(monkeypatch, tmp_path):

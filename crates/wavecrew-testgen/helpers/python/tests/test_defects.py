@@ -1,7 +1,7 @@
 """What is told as a suspected defect, and what is not: correct code that refuses odd input is left in peace."""
 import pytest
 from test_end_to_end import fails
-from wavecrew_testgen import blame
+from wavecrew_testgen import expected_errors
 from wavecrew_testgen.cases import Case
 
 WRONG = {
@@ -68,12 +68,12 @@ def test_what_only_takes_long_is_no_endless_loop(generate):
     ],
 )
 def test_values_of_the_documented_kind(source, kind, fit):
-    assert blame.fits(source, kind) is fit
+    assert expected_errors.fits(source, kind) is fit
 
 
 def test_smaller_numbers_are_tried_where_there_are_large_ones():
-    assert blame.smaller(Case("f", [(None, "5"), (None, "'ab'")]).data()) == []
-    tried = [args[0][1] for _, args, _, _ in blame.smaller(Case("f", [(None, "100"), (None, "5")]).data())]
+    assert expected_errors.smaller(Case("f", [(None, "5"), (None, "'ab'")]).data()) == []
+    tried = [args[0][1] for _, args, _, _ in expected_errors.smaller(Case("f", [(None, "100"), (None, "5")]).data())]
     assert tried == ["50", "36", "33", "30", "27", "24", "22", "20"]
 
 
@@ -88,5 +88,5 @@ def test_an_object_of_another_class_is_not_what_people_pass():
     class Point:
         pass
 
-    assert blame.fits("Point(1)", ("class", Point)) and not blame.fits("Color.RED", ("class", Point))
-    assert not blame.fits("types.SimpleNamespace()", ("class", pytest.Item))
+    assert expected_errors.fits("Point(1)", ("class", Point)) and not expected_errors.fits("Color.RED", ("class", Point))
+    assert not expected_errors.fits("types.SimpleNamespace()", ("class", pytest.Item))

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from wavecrew_testgen import files, fixtures
+from wavecrew_testgen import fixtures, written_files
 
 CART = (
     "class Cart:\n    def __init__(self, owner: str, limit: int):\n        self.owner, self.limit, self.items = owner, limit, {}\n"
@@ -137,11 +137,11 @@ def test_every_test_gets_wider_and_outer_fixtures_first(tmp_path):
 def test_what_is_written_where_tests_run_is_shown_and_cleared(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "notes.txt").write_text("one")
-    found = files.facts(["notes.txt"], [("a0", "notes.txt")])
+    found = written_files.facts(["notes.txt"], [("a0", "notes.txt")])
     assert found == [("@cwd", "in", "tmp_path"), ("@pathlib.Path('notes.txt').read_text()", "==", "'one'")]
     path = tmp_path / "notes.txt"
-    assert files.facts([str(path)], [("a0", path)]) == [("@a0.read_text()", "==", "'one'")]
-    files.clear(str(tmp_path))
+    assert written_files.facts([str(path)], [("a0", path)]) == [("@a0.read_text()", "==", "'one'")]
+    written_files.clear(str(tmp_path))
     assert list(tmp_path.iterdir()) == []
 
 

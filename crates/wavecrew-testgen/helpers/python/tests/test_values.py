@@ -9,10 +9,10 @@ import typing
 
 import pytest
 
-from wavecrew_testgen import aim, kinds, observe, shapes, usage, words
+from wavecrew_testgen import comparisons, naming, observe, patterns, type_hints, usage
 from wavecrew_testgen.cases import Case, method_call, subject_name
 from wavecrew_testgen.values import Maker, Pool, constants, separators
-from wavecrew_testgen.vary import Vary
+from wavecrew_testgen.variation import Vary
 
 
 class Colour(enum.Enum):
@@ -36,7 +36,7 @@ class Colour(enum.Enum):
     ],
 )
 def test_kind_of_annotation(annotation, kind):
-    assert kinds.of_annotation(annotation) == kind
+    assert type_hints.of_annotation(annotation) == kind
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_kind_of_annotation(annotation, kind):
     ],
 )
 def test_kind_of_docstring(doc, kind):
-    assert kinds.of_docstring(doc, "x") == kind
+    assert type_hints.of_docstring(doc, "x") == kind
 
 
 @pytest.mark.parametrize(
@@ -75,13 +75,13 @@ def test_kind_of_use(body, kind):
     [r"^\d{4}-\d\d$", r"(?P<a>[a-z]+)@(?P=a)\.com", r"(foo|bar)+?x*", r"[^abc]{2,}", r"P(?!\b)(\d+Y)?(\d+M)?$", r"(?i)hello\s+w"],
 )
 def test_strings_of_a_pattern_match_it(pattern):
-    found = shapes.matches(pattern, random.Random(1))
+    found = patterns.matches(pattern, random.Random(1))
     assert found
     assert all(re.search(pattern, text) for text in found)
 
 
 def test_dates_of_a_format_can_be_read_back():
-    found = shapes.dates("%d.%m.%Y")
+    found = patterns.dates("%d.%m.%Y")
     assert found
     assert all(datetime.datetime.strptime(text, "%d.%m.%Y") for text in found)
 
@@ -107,7 +107,7 @@ def test_what_was_compared_takes_its_place_in_the_input():
         pairs = [("Eq", "abc", "magic")]
         methods, checks, conversions = [], [], []
 
-    cases = aim.aimed(Case("f", [(None, "'abc'"), (None, "3")]), Seen, random.Random(1))
+    cases = comparisons.aimed(Case("f", [(None, "'abc'"), (None, "3")]), Seen, random.Random(1))
     assert Case("f", [(None, "'magic'"), (None, "3")]) in cases
 
 
@@ -116,14 +116,14 @@ def test_numbers_that_cannot_be_counted_with_are_no_trouble():
         pairs = [("Lt", float("inf"), 3), ("Lt", float("nan"), 2), ("Lt", 10 ** 400, 0.5), ("Lt", 4, 9)]
         methods, checks, conversions = [], [], []
 
-    sources = {case.args[0][1] for case in aim.aimed(Case("f", [(None, "3")]), Seen, random.Random(1))}
+    sources = {case.args[0][1] for case in comparisons.aimed(Case("f", [(None, "3")]), Seen, random.Random(1))}
     assert "8" in sources
 
 
 def test_what_reads_better_has_fewer_items_and_smaller_values():
-    found = {case.args[0][1] for case in aim.calmer(Case("f", [(None, "[1, 5000, 3]")]))}
+    found = {case.args[0][1] for case in comparisons.calmer(Case("f", [(None, "[1, 5000, 3]")]))}
     assert {"[1]", "[5000, 3]", "[1, 5000]", "[1, 1, 3]", "[1, 100, 3]"} <= found
-    found = {case.args[0][1] for case in aim.calmer(Case("f", [(None, "{'a': 1, 'b': 2}")]))}
+    found = {case.args[0][1] for case in comparisons.calmer(Case("f", [(None, "{'a': 1, 'b': 2}")]))}
     assert {"{'a': 1}", "{'b': 2}"} <= found
 
 
@@ -137,7 +137,7 @@ def test_a_key_of_another_type_takes_the_place_of_what_was_looked_up():
         pairs = [("Item", {"cola": 1, 7: 2}, 3)]
         methods, checks, conversions = [], [], []
 
-    sources = {case.args[0][1] for case in aim.aimed(Case("f", [(None, "3")]), Seen, random.Random(1))}
+    sources = {case.args[0][1] for case in comparisons.aimed(Case("f", [(None, "3")]), Seen, random.Random(1))}
     assert {"'cola'", "7"} <= sources
 
 
@@ -147,7 +147,7 @@ def test_what_was_compared_takes_its_place_in_calls_before():
         methods, checks, conversions = [], [], []
 
     case = Case("Box.take", [(None, "'a'")], "Box()", [("open", ()), ("put", ((None, "'b'"), ("cents", "100")))])
-    steps = {found.steps for found in aim.aimed(case, Seen, random.Random(1))}
+    steps = {found.steps for found in comparisons.aimed(case, Seen, random.Random(1))}
     assert (("open", ()), ("put", ((None, "'b'"), ("cents", "150")))) in steps
 
 
@@ -171,7 +171,7 @@ def test_a_length_that_was_compared_resizes_the_input():
         pairs = [("Gt", 2, 4)]
         methods, checks, conversions = [], [], []
 
-    sources = {case.args[0][1] for case in aim.aimed(Case("f", [(None, "[1, 2]")]), Seen, random.Random(1))}
+    sources = {case.args[0][1] for case in comparisons.aimed(Case("f", [(None, "[1, 2]")]), Seen, random.Random(1))}
     assert "[1, 2, 1, 2, 1]" in sources
 
 
@@ -239,16 +239,16 @@ def test_names_of_objects():
      ("'!?'", "symbols"), ("[]", "empty_list")],
 )
 def test_words_for_values(source, word):
-    assert words.describe(source) == word
+    assert naming.describe(source) == word
 
 
 def test_a_message_is_matched_as_it_is():
-    pattern = ast.literal_eval(words.pattern("not a (number): 1.5"))
+    pattern = ast.literal_eval(naming.pattern("not a (number): 1.5"))
     assert re.match(pattern, "not a (number): 1.5")
     assert not re.match(pattern, "not a (number): 1x5")
-    lines = ast.literal_eval(words.pattern("unknown unit\nknown are: m, km"))
+    lines = ast.literal_eval(naming.pattern("unknown unit\nknown are: m, km"))
     assert re.match(lines, "unknown unit\nknown are: m, km") and not re.match(lines, "unknown unit\nknown are: m, km, Mm")
-    assert re.match(ast.literal_eval(words.pattern("x" * words.LONGEST)), "x" * 500)
+    assert re.match(ast.literal_eval(naming.pattern("x" * naming.LONGEST)), "x" * 500)
 
 
 def test_constants_leave_docstrings_out():

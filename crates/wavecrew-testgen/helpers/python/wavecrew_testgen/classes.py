@@ -5,7 +5,7 @@ import inspect
 import typing
 
 from .cases import arguments
-from .kinds import ANY
+from .type_hints import ANY
 
 MOST_KNOWN = 30
 GIVEN_SHARE = 0.4
@@ -28,7 +28,7 @@ class Classes:
                     self.makers.setdefault(result, []).append(target)
 
     def _result(self, target):
-        from .analyse import hints_of
+        from .targets import hints_of
 
         result = hints_of(target.function, self.analysis.module).get("return")
         if isinstance(result, typing.TypeVar):
@@ -83,7 +83,7 @@ class Classes:
         name = self.names.adopt(kind)
         if name is None or kind.__module__ == "builtins":
             return None
-        from .analyse import Target
+        from .targets import Target
 
         try:
             parameters = self.analysis._parameters(kind, None, "class")
@@ -137,7 +137,7 @@ class Classes:
         return maker.make(kind, pool, depth)
 
     def _typed_dict(self, kind, maker, pool, depth):
-        from .kinds import of_annotation
+        from .type_hints import of_annotation
 
         try:
             hints = typing.get_type_hints(kind)
@@ -155,7 +155,7 @@ class Classes:
         subclasses = [s for s in kind.__subclasses__() if not inspect.isabstract(s) and self.names.name_of(s)]
         if subclasses:
             return self.expression(maker.rng.choice(subclasses), maker, pool, depth + 1)
-        from .kinds import of_annotation
+        from .type_hints import of_annotation
 
         parts = []
         try:

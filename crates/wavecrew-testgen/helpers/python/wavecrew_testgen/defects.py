@@ -5,10 +5,10 @@ import inspect
 import math
 import re
 
-from . import blame
+from . import expected_errors
 from .cases import Case, arguments
-from .kinds import ANY
-from .vary import literal
+from .type_hints import ANY
+from .variation import literal
 
 # Errors that say that the code lost its way, not that the caller was told off.
 INTERNAL = ("IndexError", "AttributeError", "UnboundLocalError", "RecursionError", "NameError", "KeyError",
@@ -106,18 +106,18 @@ class Finder:
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in self.targets:
             return None
         names = [None] * len(call.args) + [word.arg for word in call.keywords]
-        return self.targets[call.func.id], list(zip(names, blame.made_with(receiver)))
+        return self.targets[call.func.id], list(zip(names, expected_errors.made_with(receiver)))
 
     def _asked_for(self, case, error):
         target = self.targets[case.target]
         about = [inspect.getdoc(thing) or "" for thing in (target.function, target.owner) if thing is not None]
-        return blame.asked_for(case, error, "\n".join(about))
+        return expected_errors.asked_for(case, error, "\n".join(about))
 
     def _fit(self, target, args):
         if target is None:
             return False
         return all(
-            parameter is not None and parameter.documented and blame.fits(source, parameter.kinds[0][0])
+            parameter is not None and parameter.documented and expected_errors.fits(source, parameter.kinds[0][0])
             for parameter, source in _given(args, target))
 
     def _examples(self):
@@ -201,7 +201,7 @@ class Finder:
 
     def _plain_or_untyped(self, case):
         target = self.targets[case.target]
-        return blame.fits(case.args[0][1], target.parameters[0].kinds[0][0])
+        return expected_errors.fits(case.args[0][1], target.parameters[0].kinds[0][0])
 
 
 def plausible(case, target):
@@ -210,7 +210,7 @@ def plausible(case, target):
         if parameter is None:
             return False
         likely = list(parameter.learnt) or [kind for kind, _ in parameter.kinds[:2] if kind != ANY]
-        if ("plain",) not in likely and not any(blame.fits(source, kind) for kind in likely):
+        if ("plain",) not in likely and not any(expected_errors.fits(source, kind) for kind in likely):
             return False
     return True
 

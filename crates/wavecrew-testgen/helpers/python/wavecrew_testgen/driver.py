@@ -7,10 +7,10 @@ import signal
 import sys
 import time
 
-from . import blame, children, defects, fixtures, quarantine, steady, trial
-from .layout import places
+from . import child_process, defects, expected_errors, fixtures, pytest_run, quarantine, stability
+from .import_paths import places
 from .render import Writer
-from .tidy import tidy
+from .formatting import tidy
 
 RESTARTS = 8
 DEATHS_PER_TARGET = 2
@@ -59,7 +59,7 @@ class Module:
     def run(self):
         result = self._search()
         if result is not None:
-            self._write(steady.entries(self, result), result)
+            self._write(stability.entries(self, result), result)
         self.outcome["seconds"] = round(time.monotonic() - self.started, 2)
         return self.outcome
 
@@ -95,7 +95,7 @@ class Module:
         try:
             with open(self.path, "rb") as file:
                 source = file.read()
-            self.hashes = steady.hashes(ast.parse(source))
+            self.hashes = stability.hashes(ast.parse(source))
         except (SyntaxError, ValueError) as error:
             self.leave_out(self.name, "does not parse: %s" % error)
             return None
@@ -109,9 +109,9 @@ class Module:
         left = self.request["budget"]
         for attempt in range(RESTARTS):
             began = time.monotonic()
-            ended = children.run(
+            ended = child_process.run(
                 self.child_request(
-                    seconds=max(left, 1.0), seed=self.request["seed"] + attempt, corpus=self.corpus[-steady.MOST_CORPUS:],
+                    seconds=max(left, 1.0), seed=self.request["seed"] + attempt, corpus=self.corpus[-stability.MOST_CORPUS:],
                     excluded=self.excluded, given_up=self.given_up),
                 self.heard)
             left -= time.monotonic() - began
@@ -149,9 +149,9 @@ class Module:
         if not files:
             return
         self.beside = paths
-        ended = children.run(
+        ended = child_process.run(
             self.child_request(mode="fixtures", seconds=10.0, shift_clock=True, conftests=paths), lambda event: None,
-            4242, steady.ZONES[1])
+            4242, stability.ZONES[1])
         told = ended.last("done")
         if told is None or told["failure"]:
             if not ended.last("left_out"):
@@ -262,7 +262,7 @@ class Module:
 
     def _hangs(self, data):
         """Whether a call of the kind that people make does not end with much more time than the search gave it, either."""
-        ended = children.run(
+        ended = child_process.run(
             self.child_request(mode="check", cases=[[0, data]], seconds=20.0, call_seconds=PATIENCE), lambda event: None)
         seen, tried = ended.last("outcome"), ended.last("tries")
         if tried is None or not tried["plausible"]:
@@ -271,10 +271,10 @@ class Module:
 
     def _grows(self, data):
         """Whether a call takes long because its numbers are large: with smaller ones it ends, and has something to do."""
-        cases = [[number, case] for number, case in enumerate(blame.smaller(data))]
+        cases = [[number, case] for number, case in enumerate(expected_errors.smaller(data))]
         if not cases:
             return False
-        ended = children.run(
+        ended = child_process.run(
             self.child_request(mode="check", cases=cases, seconds=20.0, call_seconds=0.3), lambda event: None)
         return any(event["outcome"][0] != "hangs" and event["seconds"] > GROWING for event in ended.all("outcome"))
 
@@ -309,7 +309,7 @@ class Module:
         return back > front
 
     def _trial(self, path):
-        return trial.failing(path, self.request.get("sys_path", []) + [self.import_root], self.beside)
+        return pytest_run.failing(path, self.request.get("sys_path", []) + [self.import_root], self.beside)
 
     def _passing(self, path, writer, entries):
         """Writes the file; runs it, and writes it again without what fails."""
@@ -326,7 +326,7 @@ class Module:
                 os.remove(path)
                 return []
             self.leave_out(self.name, "%d tests failed when they were run" % len(failing))
-            entries = [entry for entry in entries if not trial.is_among(entry.test, failing)]
+            entries = [entry for entry in entries if not pytest_run.is_among(entry.test, failing)]
         os.remove(path)  # none is left, or they go on failing
         return []
 

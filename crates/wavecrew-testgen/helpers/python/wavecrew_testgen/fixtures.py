@@ -7,8 +7,8 @@ import importlib.util
 import os
 import pathlib
 
-from . import kinds
-from .words import snake
+from . import type_hints
+from .naming import snake
 
 # What pytest has by itself, and the search can stand in for.
 BUILT_IN = ("tmp_path", "tmp_path_factory", "monkeypatch", "request")
@@ -190,7 +190,7 @@ def same_kind(kind, value):
             return isinstance(value, dict)
     if kind[0] == "path":
         return isinstance(value, pathlib.PurePath)
-    return kind != kinds.ANY and kind[0] == kinds.of_value(value)[0]
+    return kind != type_hints.ANY and kind[0] == type_hints.of_value(value)[0]
 
 
 # Loads the project's own files for the run of the written tests, which lie outside of its folders.

@@ -1,7 +1,7 @@
 """Suspected defects, shown as calls and as tests that pytest does not collect by itself."""
 import os
 
-from . import words
+from . import naming
 from .cases import Case, arguments, method_call
 from .names import STANDARD, given_to, used_names
 
@@ -34,7 +34,7 @@ def write(folder, module, found, origin, note, fixtures=()):
     taken, names, bodies = set(), [], []
     for defect in found:
         case = Case.of(defect["case"])
-        name = words.unique("test_%s_%s" % (words.snake(case.target), words.snake(defect["kind"])), taken)
+        name = naming.unique("test_%s_%s" % (naming.snake(case.target), naming.snake(defect["kind"])), taken)
         names.append(name)
         body = defect.get("test")
         if not body:

@@ -2,7 +2,7 @@
 import ast
 import re
 
-from . import words
+from . import naming
 from .cases import arguments, method_call, subject_name
 from .names import STANDARD, given_to, used_names
 
@@ -80,15 +80,15 @@ class Writer:
         columns = self._columns(first)
         call = first.wrap.format("%s(%s)" % (
             first.target["path_name"], arguments([(n, c) for (n, _), c in zip(first.case.args, columns)])))
-        name = words.unique(self._name(first, how), self.taken)
+        name = naming.unique(self._name(first, how), self.taken)
         rows, ids = [], set()
         for entry in group:
             cells = [source for _, source in entry.case.args]
             if how == "returns":
                 cells.append(entry.facts[0][2])
             elif first.facts[0][2]:
-                cells.append(words.pattern(entry.facts[0][2]))
-            word = words.unique("_".join(words.describe(s) for _, s in entry.case.args)[:60] or "case", ids)
+                cells.append(naming.pattern(entry.facts[0][2]))
+            word = naming.unique("_".join(naming.describe(s) for _, s in entry.case.args)[:60] or "case", ids)
             entry.test = "%s[%s]" % (name, word)
             rows.append('        pytest.param(%s, id="%s"),' % (", ".join(cells), word))
         if how == "returns":
@@ -154,12 +154,12 @@ class Writer:
         subject = self._subject(case, target) if case.receiver is not None else ""
         name = self._name(entry, "single")
         if name in self.taken and case.receiver is not None:
-            made = words.slug(case.receiver.partition("(")[2] or case.receiver, 24)
+            made = naming.slug(case.receiver.partition("(")[2] or case.receiver, 24)
             name = "%s_on_%s" % (name, made) if made else name
-        name = words.unique(name, self.taken)
+        name = naming.unique(name, self.taken)
         if entry.how == "raises":
             fact = entry.facts[0]
-            match = ", match=%s" % words.pattern(fact[2]) if fact[2] else ""
+            match = ", match=%s" % naming.pattern(fact[2]) if fact[2] else ""
             lines.append("with pytest.raises(%s%s):" % (fact[1], match))
             if entry.wrap == "with {}":
                 lines.append("    with %s:" % call)
@@ -186,7 +186,7 @@ class Writer:
                 place = columns[int(argument.group(1))] + place[argument.end():]
             lines.append(self._assertion(place, operator, expected))
         values = dict(pair for fixture in fixtures for pair in self.several.get(fixture, ()))
-        ids = [words.describe(source) for source in values.values()]
+        ids = [naming.describe(source) for source in values.values()]
         entry.test = "%s[%s]" % (name, "-".join(reversed(ids))) if ids else name
         marks = "".join(
             '@pytest.mark.parametrize("%s", [pytest.param(%s, id="%s")], indirect=True)\n' % (fixture, source, word)
@@ -244,25 +244,25 @@ class Writer:
     def _name(self, entry, how):
         """`test_slugify_with_separator`, `test_parse_raises_value_error`: what the test shows."""
         target = entry.target
-        base = words.snake(target["path_name"].replace("__", ""))
+        base = naming.snake(target["path_name"].replace("__", ""))
         if target["how"] == "class":
-            base = words.snake(target["name"]) + "_object"
+            base = naming.snake(target["name"]) + "_object"
         parts = ["test", base]
         given = [name for name, _ in entry.case.args if name is not None]
         if given and len(given) <= 3:
-            parts.append("with_" + "_and_".join(words.snake(name) for name in given))
+            parts.append("with_" + "_and_".join(naming.snake(name) for name in given))
         elif given:
             parts.append("with_%d_options" % len(given))
         if entry.case.steps:
-            before = dict.fromkeys(words.snake(name.strip("_")) for name, _ in entry.case.steps)
+            before = dict.fromkeys(naming.snake(name.strip("_")) for name, _ in entry.case.steps)
             parts.append("after_" + "_and_".join(list(before)[:2]))
         if entry.how == "raises":
-            parts.append("raises_" + words.snake(entry.facts[0][1].split(".")[-1]))
+            parts.append("raises_" + naming.snake(entry.facts[0][1].split(".")[-1]))
         if how == "single":
             sources = [source for _, source in entry.case.args]
-            described = "_".join(words.describe(source) for source in sources[:2])
+            described = "_".join(naming.describe(source) for source in sources[:2])
             if described:
-                parts.append("for_" + words.slug(described, 30))
+                parts.append("for_" + naming.slug(described, 30))
         return re.sub(r"_+", "_", "_".join(parts))[:90].rstrip("_")
 
     # -- the top of the file -----------------------------------------------------------------------------------------

@@ -6,10 +6,10 @@ import re
 import sys
 import types
 
-from . import closures, files, observe, refusals, sandbox
+from . import argument_checks, closures, observe, sandbox, written_files
 from .cases import method_call
-from .words import LONGEST
-from .world import World
+from .naming import LONGEST
+from .process_state import World
 
 MOST_ITEMS = 30
 MOST_OUTPUT = 4000
@@ -151,7 +151,7 @@ class Runner:
                 self.leaving.add(case.target)
         outcome.features = features
         if self.guard.written:
-            files.clear(self.guard.folder)
+            written_files.clear(self.guard.folder)
         return outcome
 
     def _run(self, case, target, out, traced):
@@ -233,7 +233,7 @@ class Runner:
         elif case.receiver is not None and not target.reads_only:
             extra.extend(self._changed_state(scope["subject"], state, outcome.how == "returns" and outcome.kind is type(None)))
         if self.guard.written:
-            extra.extend(files.facts(self.guard.written, [(key, scope[key]) for _, key in words]))
+            extra.extend(written_files.facts(self.guard.written, [(key, scope[key]) for _, key in words]))
         if out.closed:
             return Outcome("refused", why="closes standard output")
         text = out.buffer.getvalue()
@@ -319,7 +319,7 @@ class Runner:
             return False, inside[1]
         lines = self.raises.get(last[0])
         if lines is None:
-            lines = self.raises[last[0]] = refusals.lines_at(last[0])
+            lines = self.raises[last[0]] = argument_checks.lines_at(last[0])
         return last[1] in lines, last[1]
 
     def _snapshot(self, subject):

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 
-from .world import NoInput
+from .process_state import NoInput
 
 try:
     import resource

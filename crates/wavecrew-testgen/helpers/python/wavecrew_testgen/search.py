@@ -1,10 +1,10 @@
 """Looks for cases that reach new code, guided by coverage, and keeps some more on every path."""
 import time
 
-from . import aim
+from . import comparisons
 from .cases import Case
 from .classes import GIVEN_SHARE
-from .vary import literal
+from .variation import literal
 
 PER_PATH = 5
 KINDS_OF_FAILURE = 3  # of errors that nobody meant: one input of each
@@ -160,10 +160,10 @@ class Search:
         plain = sum(1 for name, _ in case.args if name is None)
         defaults = [
             (p.name, p.default) for p in target.parameters[plain:]
-            if p.name not in given and not p.required and p.style in ("plain", "keyword") and isinstance(p.default, aim.SIMPLE)]
-        self.queue.extend(aim.aimed(case, probe, self.rng, defaults, most))
+            if p.name not in given and not p.required and p.style in ("plain", "keyword") and isinstance(p.default, comparisons.SIMPLE)]
+        self.queue.extend(comparisons.aimed(case, probe, self.rng, defaults, most))
         if len(self.curious) < MOST_CURIOUS:
-            typed = list(aim.typed(case, probe, self.maker, target.pool, values))
+            typed = list(comparisons.typed(case, probe, self.maker, target.pool, values))
             self.curious.update(one.key() for one in typed)
             self.queue.extend(typed)
 
@@ -219,7 +219,7 @@ class Search:
                     given = [source for _, args in steps for _, source in args]
                     if given and rng.random() < 0.5:
                         index = rng.randrange(len(given))
-                        steps = aim.with_step(steps, index, self.vary.expression(given[index]))
+                        steps = comparisons.with_step(steps, index, self.vary.expression(given[index]))
                     else:
                         steps = self._steps(target)
                 else:
@@ -340,7 +340,7 @@ class Search:
         well = [case for case in self.by_target.get(target.key, ()) if self.pool[case].how == "returns"]
         well.sort(key=lambda case: not self.pool[case].example)
         for case in well[:SWEPT_CASES]:
-            for other in aim.around(case):
+            for other in comparisons.around(case):
                 if self.report.late():
                     return
                 self.attempt(other)

@@ -4,18 +4,20 @@ import random
 import sys
 import time
 
-from . import analyse, clock, defects, kill, outside, refusals, tracing
+from . import argument_checks, clock, defects, module_mutants, tracing
 from .cases import Case
 from .classes import Classes
 from .fixtures import fits, missed
-from .harvest import Harvest
+from .examples import Harvest
 from .names import Names
 from .probes import Probes
 from .run import Runner
 from .search import Search
-from .swap import Swapper
+from .selection import Killing
+from .code_replacement import Swapper
+from .targets import Analysis
 from .values import Maker, Pool, constants, patterns_of, separators
-from .vary import Vary
+from .variation import Vary
 
 SEARCH_SHARE = 0.45
 KILL_SHARE = 0.95
@@ -40,7 +42,7 @@ class Session:
         with open(self.path, "rb") as file:
             self.source = file.read()
         self.names = Names(module, request["packages"])
-        self.analysis = analyse.Analysis(module, self.names, self.source, self.path)
+        self.analysis = Analysis(module, self.names, self.source, self.path)
         self.import_features = import_features
         targets = self.analysis.targets
         seeded = "random" in vars(module) or b"from random import" in self.source or b"import random" in self.source
@@ -54,7 +56,7 @@ class Session:
             self.names, guard, tracer, {t.key: t for t in targets}, paths + [self.path], seeded, self.fixtures,
             b"round(" in self.source)
         # Now, as a large file takes longer to read than a call may.
-        self.runner.raises[self.path] = refusals.lines_in(self.analysis.tree)
+        self.runner.raises[self.path] = argument_checks.lines_in(self.analysis.tree)
         self.runner.seconds = min(0.3, max(0.05, request["seconds"] * CALL_SHARE))
 
     def run(self):
@@ -155,10 +157,10 @@ class Session:
         self.report.until(KILL_SHARE)
         finder = defects.Finder(search, harvest, self.names, self.analysis)
         found = finder.run()
-        killing = kill.Killing(search, swapper, functions, self.path, wanted)
+        killing = Killing(search, swapper, functions, self.path, wanted)
         reached = tracing.lines_of(self.import_features, self.path)
-        loading = outside.wanted(self.analysis.tree, functions, reached)
-        kept = killing.run((outside.Reloaded(self.module, self.runner, request["packages"]), loading))
+        loading = module_mutants.wanted(self.analysis.tree, functions, reached)
+        kept = killing.run((module_mutants.Reloaded(self.module, self.runner, request["packages"]), loading))
         kept = [case for case in kept if not finder.suspicious(case, search.pool[case])]
         self._finish(search, killing, kept, executable, found, started)
 

@@ -5,7 +5,7 @@ import datetime
 import decimal
 import pathlib
 
-from .kinds import ANY
+from .type_hints import ANY
 
 METHODS_OF = [
     (str, ("str",)), (list, ("list", ANY)), (dict, ("dict", ("str",), ANY)), (set, ("set", ("int",))),

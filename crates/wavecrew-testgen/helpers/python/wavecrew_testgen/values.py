@@ -3,8 +3,8 @@ import ast
 import enum
 import re
 
-from . import shapes
-from .kinds import ANY
+from . import patterns
+from .type_hints import ANY
 
 TEXTS = ("", "a", "abc", "hello world", "Hello World", "A", "foo_bar", "FooBar", "a b c", "123", "-5", "3.14", "0", " ",
          "  padded  ", "x,y,z", "a-b", "aa", "abcabc", "racecar", "UPPER", "MixedCase123", "é", "naïve café", "one two three",
@@ -160,17 +160,17 @@ class Maker:
         choice = rng.random()
         if choice < 0.25 and pool.strings:
             text = rng.choice(pool.strings)
-            if shapes.looks_like_format(text) and rng.random() < 0.6:
-                return rng.choice(shapes.dates(text) or [text])
-            if shapes.looks_like_regex(text) and rng.random() < 0.6:
-                return rng.choice(shapes.matches(text, rng, 3) or [text])
+            if patterns.looks_like_format(text) and rng.random() < 0.6:
+                return rng.choice(patterns.dates(text) or [text])
+            if patterns.looks_like_regex(text) and rng.random() < 0.6:
+                return rng.choice(patterns.matches(text, rng, 3) or [text])
             return rng.choice((text, text, text.upper(), text.title(), text + rng.choice(TEXTS), rng.choice(TEXTS) + text))
         if choice < 0.4 and pool.patterns:
-            return rng.choice(shapes.matches(rng.choice(pool.patterns), rng, 3) or [""])
+            return rng.choice(patterns.matches(rng.choice(pool.patterns), rng, 3) or [""])
         if choice < 0.5 and pool.strings:
             short = [text for text in pool.strings if 0 < len(text) <= 3] or pool.strings
             words = [text for text in pool.strings if 1 <= len(text) <= 12] + ["a", "bc", "1", "22", "x"]
-            return shapes.joined(rng.choice(short), rng, words)
+            return patterns.joined(rng.choice(short), rng, words)
         if choice < 0.85 or depth > 1:
             return TEXTS[min(int(rng.expovariate(0.1)), len(TEXTS) - 1)]
         letters = pool.characters if pool.characters and rng.random() < 0.6 else "abcdeABC019 _-."
@@ -298,13 +298,13 @@ class Maker:
         return "pathlib.Path(%r)" % text.replace("\0", "")
 
     def _pattern(self, _kind, pool, _depth):
-        texts = [text for text in pool.strings if shapes.looks_like_regex(text)] or [r"\d+", "[a-z]+", r"(\w+) (\w+)"]
+        texts = [text for text in pool.strings if patterns.looks_like_regex(text)] or [r"\d+", "[a-z]+", r"(\w+) (\w+)"]
         return "re.compile(%r)" % self.rng.choice(texts)
 
     def _match(self, _kind, pool, _depth):
         if pool.patterns and self.rng.random() < 0.7:
             pattern = self.rng.choice(pool.patterns).pattern
-            text = self.rng.choice(shapes.matches(pattern, self.rng, 2) or ["1"])
+            text = self.rng.choice(patterns.matches(pattern, self.rng, 2) or ["1"])
             return "re.search(%r, %r)" % (pattern, text)
         return self.rng.choice((r"re.search('(\\d+)', 'a 12 b')", r"re.match('(\\w+)-(\\w+)', 'ab-cd')"))
 
@@ -363,7 +363,7 @@ def patterns_of(namespace):
             found.append(value)
         elif depth < 2 and isinstance(value, (list, tuple)) and len(value) < 200:
             todo.extend((item, depth + 1) for item in value)
-            if value and isinstance(value[0], str) and shapes.looks_like_regex(value[0]):
+            if value and isinstance(value[0], str) and patterns.looks_like_regex(value[0]):
                 try:
                     found.append(re.compile(value[0]))
                 except re.error:

@@ -13,7 +13,7 @@ import time
 import types
 import warnings
 
-from . import clock, sandbox, tracing, world
+from . import clock, process_state, sandbox, tracing
 
 IMPORT_SECONDS = 8
 
@@ -73,7 +73,7 @@ class Report:
         self.send("hang", case=case.data(), why=outcome.why)
 
 
-def load(request, guard, tracer, given, report):
+def load(request, guard, tracer, fixture_values, report):
     """Imports the module under test, after the files with fixtures, and undoes what they did to builtins.
 
     Answers the module, the fixtures, and what the import reaches.
@@ -83,14 +83,14 @@ def load(request, guard, tracer, given, report):
     sys.argv = [request["module"]]
     limit = sys.getrecursionlimit()
     tracer.start()
-    fixtures = given.Fixtures(request["conftests"], guard)
+    fixtures = fixture_values.Fixtures(request["conftests"], guard)
     try:
         module = guard.call(lambda: importlib.import_module(request["module"]), IMPORT_SECONDS)
     finally:
         features = tracer.stop()
     module = sys.modules.get(request["module"], module)
     sys.setrecursionlimit(limit)
-    changed = world.put_back(known)
+    changed = process_state.put_back(known)
     if changed:
         report.send("note", why="the import replaces builtins: %s" % ", ".join(sorted(changed)))
     if guard.written:
@@ -113,13 +113,13 @@ def main(request_path):
         clock.shift()
     warnings.simplefilter("ignore", SyntaxWarning)  # faults make odd code
     # After the date is set, and before the project stands in the path with files that may be called like the library's.
-    from . import given, session
+    from . import fixture_values, session
 
     guard = sandbox.enter(request["folder"], request["seconds"] * 2 + 20)
     why = None
     try:
         tracer = tracing.tracer([request["path"], os.path.realpath(request["path"])])
-        module, fixtures, features = load(request, guard, tracer, given, report)
+        module, fixtures, features = load(request, guard, tracer, fixture_values, report)
         if not isinstance(module, types.ModuleType):
             why = "is no module after import"
         elif os.path.realpath(getattr(module, "__file__", None) or "") != os.path.realpath(request["path"]):

@@ -1,10 +1,10 @@
 """What counts as a suspected defect and what does not."""
 import pytest
 
-from wavecrew_testgen.analyse import Parameter, Target
+from wavecrew_testgen.targets import Parameter, Target
 from wavecrew_testgen.cases import Case
 from wavecrew_testgen.defects import plausible
-from wavecrew_testgen.refusals import lines_at
+from wavecrew_testgen.argument_checks import lines_at
 
 
 @pytest.mark.parametrize(

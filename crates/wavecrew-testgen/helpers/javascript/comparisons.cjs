@@ -1,7 +1,7 @@
 // Calls that differ where a decision was seen: a value of the input that was compared becomes the other side of it.
 'use strict';
 
-const { literal } = require('./literal.cjs');
+const { literal } = require('./literals.cjs');
 
 const MOST = 60;
 const LONGEST = 200;

@@ -7,8 +7,8 @@ import shutil
 import sys
 import types
 
-from . import fixtures, picture
-from .files import SHARED
+from . import fixtures, snapshot
+from .written_files import SHARED
 from .names import STANDARD, place
 
 # Names that generated tests use for something else.
@@ -110,7 +110,7 @@ class Fixtures:
                     found[name] = value, told
                 else:
                     self.troubles[name] = "gives another object each time"
-            except picture.Opaque as error:
+            except snapshot.Opaque as error:
                 self.troubles[name] = "is shared by tests, and whether they change it cannot be seen: %s" % error
             except BaseException as error:
                 self.troubles[name] = "cannot be made: %s: %s" % (type(error).__name__, str(error)[:100])
@@ -174,7 +174,7 @@ class Given(dict):
             value = self._built_in(name, None)
         elif fixture.shared and self.shared is not None:
             value = self.shared[name]
-            self.pictures[name] = picture.of(value)
+            self.pictures[name] = snapshot.of(value)
         else:
             asked = {need: self._built_in(need, name) if need == "request" else self[need] for need in fixture.needs}
             value = self._begun(self.fixtures.functions[name](**asked))
@@ -231,8 +231,8 @@ class Given(dict):
 
 def _picture(value):
     try:
-        return picture.of(value)
-    except picture.Opaque:
+        return snapshot.of(value)
+    except snapshot.Opaque:
         return None
 
 

@@ -1,7 +1,7 @@
 // Values that read better than one: shorter texts, round numbers, fewer items. The plainest come first.
 'use strict';
 
-const { literal } = require('./literal.cjs');
+const { literal } = require('./literals.cjs');
 const { tokenise } = require('./tokens.cjs');
 
 const ROUND = [0, 1, 2, 3, 5, 10, 100, 1000, 10000, 100000, 1000000, 1000000000];

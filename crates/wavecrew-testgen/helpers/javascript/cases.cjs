@@ -1,7 +1,7 @@
 // Makes calls: new ones, changed copies of those that led somewhere, and plainer ones that take the same way.
 'use strict';
 
-const { simpler } = require('./simpler.cjs');
+const { simpler } = require('./simplify.cjs');
 
 const MOST_STEPS = 6;
 

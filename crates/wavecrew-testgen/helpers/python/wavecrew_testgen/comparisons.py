@@ -3,10 +3,10 @@ import ast
 import enum
 import re
 
-from . import shapes
+from . import patterns
 from .cases import Case
-from .kinds import of_annotation
-from .vary import literal
+from .type_hints import of_annotation
+from .variation import literal
 
 MOST_ITEMS = 40
 SWEPT, SWEPT_LEAVES = 120, 2
@@ -124,16 +124,16 @@ def _of_method(name, owner, args, rng):
                 middle = len(owner) // 2
                 yield owner, [owner + option + "1", owner[:middle] + option + owner[middle:], option + owner + option]
     elif name == "strptime" and len(args) == 2 and all(isinstance(arg, str) for arg in args):
-        yield args[0], shapes.dates(args[1])
+        yield args[0], patterns.dates(args[1])
     elif isinstance(owner, re.Pattern) and args:
         subject = args[1] if name.startswith("sub") and len(args) > 1 else args[0]
         if isinstance(subject, str):
-            yield subject, _found_in(name, subject, shapes.matches(owner, rng, 6))
+            yield subject, _found_in(name, subject, patterns.matches(owner, rng, 6))
     elif owner is re and len(args) > 1:
         subject = args[2] if name.startswith("sub") and len(args) > 2 else args[1]
         pattern = args[0]
         if isinstance(subject, str) and isinstance(pattern, (str, re.Pattern)):
-            yield subject, _found_in(name, subject, shapes.matches(pattern, rng, 6))
+            yield subject, _found_in(name, subject, patterns.matches(pattern, rng, 6))
     elif isinstance(owner, dict) and name == "get" and isinstance(text, SIMPLE):
         yield text, [key for key in list(owner)[:MOST_ITEMS] if isinstance(key, SIMPLE)]
         yield owner, _with(owner, text)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from wavecrew_testgen.steady import hashes
+from wavecrew_testgen.stability import hashes
 
 FIRST = (
     "def first(graph: dict):\n    edges = {(node, other) for node, others in graph.items() for other in others}\n"

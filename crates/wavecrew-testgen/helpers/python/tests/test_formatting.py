@@ -1,6 +1,6 @@
 """The format of test files."""
 import pytest
-from wavecrew_testgen.tidy import split, tidy
+from wavecrew_testgen.formatting import split, tidy
 
 LONG = "a" * 30
 

@@ -6,9 +6,9 @@ import inspect
 import types
 import typing
 
-from . import kinds, usage
+from . import type_hints, usage
 from .cases import OPERATORS, REFLECTED, UNARY, arguments, method_call
-from .kinds import ANY
+from .type_hints import ANY
 
 DUNDERS = set(OPERATORS) | set(REFLECTED) | set(UNARY) | {"__getitem__", "__contains__", "__call__", "__setitem__",
                                                          "__delitem__", "__enter__", "__format__"}
@@ -256,11 +256,11 @@ class Analysis:
             if kind != ANY:
                 ranked[kind] = ranked.get(kind, 0) + weight
 
-        add(kinds.of_annotation(annotation), 40)
-        add(kinds.of_docstring(doc, parameter.name), 10)
+        add(type_hints.of_annotation(annotation), 40)
+        add(type_hints.of_docstring(doc, parameter.name), 10)
         documented = bool(ranked)
         if not required and parameter.default is not parameter.empty and parameter.default is not None:
-            add(kinds.of_value(parameter.default), 12)
+            add(type_hints.of_value(parameter.default), 12)
         if use is not None:
             signs = usage.ranking(use)
             for kind, weight in signs[:4]:
@@ -270,7 +270,7 @@ class Analysis:
         if self.owner is not None and parameter.name in RELATIVES and parameter.default is None:
             add(("class", self.owner), 8)
         if not ranked or max(ranked.values()) < 8:
-            add(kinds.of_name(parameter.name), 5)
+            add(type_hints.of_name(parameter.name), 5)
         if not ranked:
             ranked[("plain",)] = 4
         if parameter.default is None:

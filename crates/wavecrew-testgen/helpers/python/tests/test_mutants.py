@@ -7,7 +7,7 @@ import pytest
 
 from wavecrew_testgen import mutants
 from wavecrew_testgen.run import Outcome
-from wavecrew_testgen.swap import Swapper
+from wavecrew_testgen.code_replacement import Swapper
 
 
 def functions(source):

@@ -6,9 +6,9 @@ import os
 import re
 
 from .cases import Case
-from .kinds import ANY, of_value
+from .type_hints import ANY, of_value
 from .values import constants
-from .vary import literal
+from .variation import literal
 
 MOST_FILES = 300
 MOST_BYTES = 400000

@@ -2,7 +2,7 @@
 import ast
 import random
 
-from . import children
+from . import child_process
 from .cases import Case
 from .render import Entry
 
@@ -60,7 +60,7 @@ def _same(entry, again):
 
 def _seen(module, cases, result, hash_seed, zone, shifted=False):
     """What comes of numbered cases in a fresh process, by number."""
-    ended = children.run(
+    ended = child_process.run(
         module.child_request(
             mode="check", cases=cases, seconds=max(20.0, module.request["budget"]), shift_clock=shifted,
             adopted=[[home, name] for name, home in result["origin"].items()]),
@@ -73,7 +73,7 @@ def _others(module, kept, result):
     cases = list(enumerate(module.corpus[-MOST_CORPUS:]))
     one, other = (_seen(module, cases, result, *where) for where in ((1, ZONES[0]), (4242, ZONES[1])))
     unsteady = [case for number, case in cases if one.get(number) != other.get(number)]
-    again = children.run(
+    again = child_process.run(
         module.child_request(
             seconds=max(1.0, module.request["budget"] * AGAIN_SHARE), seed=module.request["seed"] + 1,
             corpus=[case for _, case in cases if case not in unsteady], excluded=module.excluded + unsteady,

@@ -2,7 +2,7 @@
 'use strict';
 
 const { classOf, isClass, makers, own } = require('./classes.cjs');
-const { signature } = require('./params.cjs');
+const { signature } = require('./parameters.cjs');
 
 const plain = /^[A-Za-z_$][\w$]*$/;
 

@@ -2,9 +2,9 @@
 import heapq
 import itertools
 
-from . import aim
+from . import comparisons
 from . import mutants as planting
-from . import outside
+from . import module_mutants
 from .search import smaller_cases
 
 CALL_SECONDS = 0.05
@@ -163,7 +163,7 @@ class Killing:
         tries, changed = 0, True
         while changed and weight(case, pool[case]) > PLAIN:
             changed = False
-            for smaller in itertools.chain(smaller_cases(case), aim.calmer(case)):
+            for smaller in itertools.chain(smaller_cases(case), comparisons.calmer(case)):
                 tries += 1
                 if tries > MOST_LEANER or self.report.late():
                     return case
@@ -197,7 +197,7 @@ class Killing:
         share = self.report.share
         self.report.until((self.report.used() + share) / 2)
         self.search.rng.shuffle(found)
-        outside.judge(self, reloaded, found, self.kept + others[:150])
+        module_mutants.judge(self, reloaded, found, self.kept + others[:150])
         self.report.until(share)
 
     def _judge(self, mutant):

@@ -5,7 +5,7 @@ import sys
 import tempfile
 import xml.etree.ElementTree
 
-from . import children, fixtures
+from . import child_process, fixtures
 from .names import place
 
 PYTEST_SECONDS = 400
@@ -23,7 +23,7 @@ def failing(path, sys_path, conftests):
 def _run(path, sys_path, conftests):
     with tempfile.TemporaryDirectory(prefix="wavecrew-testgen-") as folder:
         report = os.path.join(folder, "junit.xml")
-        env = children.environment(7, "Asia/Tokyo")
+        env = child_process.environment(7, "Asia/Tokyo")
         env["HOME"] = folder
         places = [(place(conftest)[0], conftest) for conftest in conftests]
         command = [sys.executable, "-s", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml", report, "-o",

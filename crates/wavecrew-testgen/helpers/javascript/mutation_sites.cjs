@@ -3,7 +3,7 @@
 // bracket at the start of a line would go on with the line before it.
 'use strict';
 
-const { anchored, existing, isForeign } = require('./anchors.cjs');
+const { anchored, existing, isForeign } = require('./live_edit.cjs');
 const { ASSIGNS, CLOSERS, KEYWORDS, endsValue, expressionEnd, functions, isMember, startsValue, tokenise } = require('./tokens.cjs');
 
 // As few letters as possible: there are many of it.

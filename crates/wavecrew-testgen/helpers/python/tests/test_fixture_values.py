@@ -1,7 +1,7 @@
 """What fixtures of the project do to the tests that are written: shared ones, automatic ones, and those that are asked back."""
 import pytest
 from test_fixtures import CART, project, runs
-from wavecrew_testgen import picture, trial
+from wavecrew_testgen import pytest_run, snapshot
 
 RATES = (
     "import os\n\nRATE = 10\n\n\n"
@@ -100,17 +100,17 @@ class Node:
 )
 def test_a_picture_shows_every_change(make, change):
     value = make()
-    before = picture.of(value)
-    assert picture.of(value) == before
+    before = snapshot.of(value)
+    assert snapshot.of(value) == before
     change(value)
-    assert picture.of(value) != before
+    assert snapshot.of(value) != before
 
 
 def test_what_cannot_be_looked_into_is_said(tmp_path):
     with open(str(tmp_path / "a"), "w") as file:
         for value in ([object()], (each for each in "abc"), {"file": file}):
-            with pytest.raises(picture.Opaque):
-                picture.of(value)
+            with pytest.raises(snapshot.Opaque):
+                snapshot.of(value)
 
 
 @pytest.mark.parametrize(
@@ -121,4 +121,4 @@ def test_what_cannot_be_looked_into_is_said(tmp_path):
     ],
 )
 def test_ids_that_fixtures_add_to(test, names, among):
-    assert trial.is_among(test, names) is among
+    assert pytest_run.is_among(test, names) is among

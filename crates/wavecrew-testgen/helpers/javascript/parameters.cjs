@@ -1,7 +1,7 @@
 // What a function takes: from the syntax tree, from its own text, and from what its body does with it.
 'use strict';
 
-const { parse } = require('./types.cjs');
+const { parse } = require('./type_hints.cjs');
 const { byUse, guess } = require('./values.cjs');
 
 // Names of parameters from the text of a function, for what the syntax tree did not tell.

@@ -6,7 +6,7 @@ import types
 from . import mutants as planting
 from .names import Names
 from .run import Runner
-from .world import put_back
+from .process_state import put_back
 
 LOAD_SECONDS = 2
 

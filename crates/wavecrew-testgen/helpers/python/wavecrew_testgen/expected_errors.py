@@ -3,8 +3,8 @@ import ast
 import re
 import sys
 
-from .kinds import ANY
-from .vary import literal
+from .type_hints import ANY
+from .variation import literal
 
 KINDS = {"int": int, "str": str, "float": (int, float), "bool": bool, "bytes": bytes, "list": (list, tuple), "dict": dict,
          "set": (set, frozenset), "tuple": tuple, "none": type(None)}

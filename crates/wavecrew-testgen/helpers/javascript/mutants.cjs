@@ -3,8 +3,8 @@
 'use strict';
 
 const { SourceMap } = require('node:module');
-const { lineOf, lineStarts } = require('./anchors.cjs');
-const { NAME, planted, sites } = require('./sites.cjs');
+const { lineOf, lineStarts } = require('./live_edit.cjs');
+const { NAME, planted, sites } = require('./mutation_sites.cjs');
 const { WRAPPED } = require('./tokens.cjs');
 
 const MOST_SITES = 4000;

@@ -2,10 +2,10 @@
 // that nobody notices are aimed at; what is kept is made plainer as long as it shows the same.
 'use strict';
 
-const { aimed } = require('./aim.cjs');
-const { shown } = require('./calls.cjs');
+const { aimed } = require('./comparisons.cjs');
+const { shown } = require('./cases.cjs');
 const { isDeclared } = require('./defects.cjs');
-const { passes } = require('./known.cjs');
+const { passes } = require('./existing_tests.cjs');
 const { body } = require('./render.cjs');
 const { again, direct, many, once, timed } = require('./run.cjs');
 
