@@ -1,7 +1,7 @@
 #!/bin/sh
 # The table of docs/agents.md, from what the tests of the `agents` binary saw:
 #
-#   cargo nextest run -p wavecrew -E 'binary(agents)' && scripts/agents-table.sh --write
+#   cargo nextest run -p wavecrew -E 'test(/^agents::/)' && scripts/agents-table.sh --write
 #
 #   scripts/agents-table.sh          print it
 #   scripts/agents-table.sh --write  put it into docs/agents.md
@@ -17,7 +17,7 @@ agents='codex claude gemini qwen opencode acp_gemini acp_qwen acp_opencode'
 
 [ -d "$seen" ] || {
     echo "agents-table: nothing was seen yet in $seen" >&2
-    echo "help: run the tests first: cargo nextest run -p wavecrew -E 'binary(agents)'" >&2
+    echo "help: run the tests first: cargo nextest run -p wavecrew -E 'test(/^agents::/)'" >&2
     exit 1
 }
 

@@ -3,7 +3,6 @@
 
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use wavecrew_core::engine::{Answer, Question, QuestionKind};
@@ -79,7 +78,7 @@ pub fn ask(dir: &SessionDir, question: &Question) -> Answer {
     let text = serde_json::to_vec(&asked).expect("plain data");
     let mut put = false;
     while since.elapsed() < question.within {
-        if !put && atomic::write_volatile(&question_file(dir), &text).is_err() {
+        if !put && atomic::write_volatile(&dir.question_file(), &text).is_err() {
             // A question that nobody can see is not answered.
             break;
         }
@@ -96,14 +95,14 @@ pub fn ask(dir: &SessionDir, question: &Question) -> Answer {
 
 /// The question that is open, if there is one.
 pub fn open(dir: &SessionDir) -> Option<Asked> {
-    let asked: Asked = serde_json::from_slice(&fs::read(question_file(dir)).ok()?).ok()?;
+    let asked: Asked = serde_json::from_slice(&fs::read(dir.question_file()).ok()?).ok()?;
     let answered = answer_to(dir, asked.id).is_some_and(|word| asked.takes(&word));
     (!answered).then_some(asked)
 }
 
 /// Forgets what was asked by a run that is gone.
 pub fn forget(dir: &SessionDir) {
-    for file in [question_file(dir), answer_file(dir)] {
+    for file in [dir.question_file(), dir.answer_file()] {
         let _ = fs::remove_file(file);
     }
 }
@@ -115,20 +114,12 @@ pub fn answer(dir: &SessionDir, asked: &Asked, answer: &str) -> Result<(), Store
         answer: answer.to_owned(),
     };
     let text = serde_json::to_vec(&answered).expect("plain data");
-    atomic::write_volatile(&answer_file(dir), &text)
+    atomic::write_volatile(&dir.answer_file(), &text)
 }
 
 fn answer_to(dir: &SessionDir, id: u32) -> Option<String> {
-    let found: Answered = serde_json::from_slice(&fs::read(answer_file(dir)).ok()?).ok()?;
+    let found: Answered = serde_json::from_slice(&fs::read(dir.answer_file()).ok()?).ok()?;
     (found.id == id).then_some(found.answer)
-}
-
-fn question_file(dir: &SessionDir) -> PathBuf {
-    dir.run_folder().join("question.json")
-}
-
-fn answer_file(dir: &SessionDir) -> PathBuf {
-    dir.run_folder().join("answer.json")
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 use crate::atomic;
 use crate::error::{At, StoreError};
 use crate::lock::try_for;
+use crate::paths::ProjectPaths;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -19,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The issues of a project.
 #[derive(Debug, Clone)]
 pub struct IssueStore {
-    folder: PathBuf,
+    paths: ProjectPaths,
 }
 
 /// What a file of issues holds.
@@ -93,12 +94,12 @@ fn parse_line(text: &str) -> Result<Issue, String> {
 impl IssueStore {
     pub fn new(project: &Path) -> Self {
         Self {
-            folder: project.join(".workflow/issues"),
+            paths: ProjectPaths::at(project),
         }
     }
 
     pub fn path(&self) -> PathBuf {
-        self.folder.join("issues.jsonl")
+        self.paths.issues_file()
     }
 
     pub fn read(&self) -> Result<IssueFile, StoreError> {
@@ -232,8 +233,9 @@ impl IssueStore {
 
     /// Held as long as the file lives.
     fn lock(&self) -> Result<File, StoreError> {
-        fs::create_dir_all(&self.folder).at("create", &self.folder)?;
-        let path = self.folder.join(".lock");
+        let folder = self.paths.issues_folder();
+        fs::create_dir_all(&folder).at("create", &folder)?;
+        let path = self.paths.issues_lock();
         let file = File::options()
             .create(true)
             .truncate(false)

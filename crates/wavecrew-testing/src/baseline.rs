@@ -12,6 +12,7 @@ use wavecrew_measure::{FileCoverage, Measurement, Outcome, TestId};
 use crate::bench::{Bench, Trouble};
 use crate::rounds::whole;
 use crate::scope::FrameworkInScope;
+use wavecrew_session::SessionPaths;
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Baseline {
@@ -63,7 +64,7 @@ impl Baseline {
     }
 
     fn file(session: &Path) -> PathBuf {
-        session.join("results/baseline.json")
+        SessionPaths::at(session).baseline()
     }
 
     pub fn read(session: &Path) -> io::Result<Self> {

@@ -11,33 +11,34 @@ use serde::Deserialize;
 use crate::layer;
 use crate::result::RunResult;
 use crate::scope::Scope;
+use wavecrew_session::SessionPaths;
 
 /// The layer's tests as they were when they were last examined and found honest.
 pub fn kept(session: &Path, layer: &str) -> PathBuf {
-    session.join("results/kept").join(layer)
+    SessionPaths::at(session).checked_tests(layer)
 }
 
 /// The layer's tests without what is not worth keeping.
 pub fn accepted(session: &Path, layer: &str) -> PathBuf {
-    session.join("results/accepted").join(layer)
+    SessionPaths::at(session).kept_tests(layer)
 }
 
 /// Tests that were set aside because they may show a defect of the code.
 pub fn quarantine(session: &Path, layer: &str) -> PathBuf {
-    session.join("results/quarantine").join(layer)
+    SessionPaths::at(session).quarantined_tests(layer)
 }
 
 /// What a run of a critic's row was measured on; a worse round after it is undone by putting this back.
-pub fn round(session: &Path, task: &str, attempt: u32) -> PathBuf {
-    session.join("rounds").join(format!("{task}.{attempt}"))
+pub fn round(session: &Path, task: &str, attempt: u32) -> SessionPaths {
+    SessionPaths::at(session).round(task, attempt)
 }
 
 pub fn run_file(session: &Path, layer: &str) -> PathBuf {
-    session.join("results").join(format!("run-{layer}.json"))
+    SessionPaths::at(session).run_result(layer)
 }
 
 pub fn feedback_file(session: &Path, layer: &str) -> PathBuf {
-    session.join("results").join(format!("feedback-{layer}.md"))
+    SessionPaths::at(session).feedback(layer)
 }
 
 /// Writes a file that is there whole or not at all: whoever writes it may be killed at any moment.
@@ -87,21 +88,18 @@ pub fn empty(folder: &Path) -> io::Result<()> {
 
 /// Keeps a round: tests, accepted suite and result, and beside it the list of what is to be put back.
 pub fn keep(session: &Path, layer: &str, task: &str, attempt: u32, scope: &Scope) -> io::Result<()> {
-    let to = round(session, task, attempt);
+    let round = round(session, task, attempt);
+    let (to, relative) = (round.root(), SessionPaths::relative());
     let tests = scope.folder(layer).map(Path::to_owned).unwrap_or_default();
-    let folders = [
-        tests,
-        PathBuf::from("results/accepted").join(layer),
-        PathBuf::from("results/kept").join(layer),
-    ];
+    let folders = [tests, relative.kept_tests(layer), relative.checked_tests(layer)];
     for folder in &folders {
         mirror(&session.join(folder), &to.join(folder))?;
     }
-    let run = PathBuf::from("results").join(format!("run-{layer}.json"));
+    let run = relative.run_result(layer);
     fs::copy(session.join(&run), to.join(&run))?;
     let list = serde_json::json!({ "folders": folders, "files": [run] });
     fs::write(
-        session.join("rounds").join(format!("{task}.{attempt}.json")),
+        SessionPaths::at(session).round_list(task, attempt),
         list.to_string(),
     )
 }
@@ -109,11 +107,7 @@ pub fn keep(session: &Path, layer: &str, task: &str, attempt: u32, scope: &Scope
 /// The results of a critic's earlier runs that came to a judgement, oldest first. One that was cut off between its
 /// measurement and its end has left a result too; it was measured again.
 pub fn history(session: &Path, layer: &str, task: &str, before: u32) -> Vec<RunResult> {
-    let file = |attempt| {
-        round(session, task, attempt)
-            .join("results")
-            .join(format!("run-{layer}.json"))
-    };
+    let file = |attempt| round(session, task, attempt).run_result(layer);
     let judged = judged(session, task);
     (1..before)
         .filter(|attempt| judged.as_ref().is_none_or(|judged| judged.contains(attempt)))
@@ -132,7 +126,7 @@ fn judged(session: &Path, task: &str) -> Option<BTreeSet<u32>> {
         task: String,
         attempt: u32,
     }
-    let state: State = serde_json::from_slice(&fs::read(session.join("gc-state.json")).ok()?).ok()?;
+    let state: State = serde_json::from_slice(&fs::read(SessionPaths::at(session).gc_state()).ok()?).ok()?;
     let of_task = state.coverage_history.into_iter().filter(|run| run.task == task);
     Some(of_task.map(|run| run.attempt).collect())
 }

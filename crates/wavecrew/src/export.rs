@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 use wavecrew_core::engine::Ledger;
 use wavecrew_run::driver::documents::deliverables;
-use wavecrew_session::SessionDir;
+use wavecrew_session::{SessionDir, SessionPaths};
 
 /// Copies the deliverables; returns the paths of the copied files.
 pub fn export(dir: &SessionDir, ledger: &Ledger, folder: &Path) -> Result<Vec<String>, Failure> {
@@ -14,8 +14,10 @@ pub fn export(dir: &SessionDir, ledger: &Ledger, folder: &Path) -> Result<Vec<St
         .into_iter()
         .map(|found| found.path)
         .collect();
-    let reports = ["context.md", "results.csv"].into_iter().map(str::to_owned);
-    files.extend(reports.filter(|name| dir.path().join(name).is_file()));
+    let relative = SessionPaths::relative();
+    let reports = [relative.context_md(), relative.results_csv()];
+    let reports = reports.iter().filter(|name| dir.path().join(name).is_file());
+    files.extend(reports.map(|name| name.to_string_lossy().into_owned()));
     if files.is_empty() {
         return Err(Failure::with_help(
             format!("the session `{}` has no deliverables yet", dir.id()),

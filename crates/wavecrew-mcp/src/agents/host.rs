@@ -20,6 +20,7 @@ use wavecrew_process::{Exit, Notice};
 use wavecrew_run::agent_name::by_name;
 use wavecrew_run::driver::talk::{Life, Output, ProcessNews, Talk, conversation_id};
 use wavecrew_run::worktree::{Isolation, Worktree};
+use wavecrew_session::ProjectPaths;
 
 /// Kept of what an agent prints, on disk.
 const LOG_BYTES: u64 = 64 << 20;
@@ -384,9 +385,10 @@ impl Host {
 
 /// Where agents have their folders; kept out of the user's commits.
 fn home(project: &Path) -> io::Result<PathBuf> {
+    let paths = ProjectPaths::at(project);
     let mut folder = project.to_owned();
-    for name in [".workflow", ".agents"] {
-        folder.push(name);
+    for path in [paths.workflow_folder(), paths.agents_folder()] {
+        folder.push(path.file_name().unwrap_or_default());
         fs::create_dir_all(&folder)?;
         folder = folder.canonicalize()?;
         if !folder.starts_with(project) {

@@ -3,7 +3,6 @@
 use super::spec::{JobSpec, SpawnOnCsv, default_output, team};
 use super::status::JobStatus;
 use super::table::InputTable;
-use super::{input_file, spec_file};
 use crate::paths::Root;
 use std::fs;
 use wavecrew_core::plan::{Plan, Problem, seal};
@@ -104,8 +103,8 @@ pub fn create(
     };
     let text = serde_json::to_vec_pretty(&spec).expect("plain data");
     let store = |error: wavecrew_session::StoreError| error.to_string();
-    atomic::write(&input_file(&dir), &bytes).map_err(store)?;
-    atomic::write(&spec_file(&dir), &text).map_err(store)?;
+    atomic::write(&dir.job_input(), &bytes).map_err(store)?;
+    atomic::write(&dir.job_file(), &text).map_err(store)?;
     JobStatus::starting(dir.id(), &spec.output_csv, input.items.len())
         .write(&dir)
         .map_err(store)?;

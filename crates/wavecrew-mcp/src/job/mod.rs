@@ -13,27 +13,7 @@ pub use run::{Place, run};
 pub use spec::SpawnOnCsv;
 pub use status::{JobState, JobStatus, held};
 
-use std::path::PathBuf;
 use wavecrew_session::SessionDir;
-
-fn spec_file(dir: &SessionDir) -> PathBuf {
-    dir.run_folder().join("job.json")
-}
-
-/// The caller's table as it was when the job began.
-fn input_file(dir: &SessionDir) -> PathBuf {
-    dir.run_folder().join("job-input.csv")
-}
-
-/// Locked by the process of the job as long as it lives.
-fn lock_file(dir: &SessionDir) -> PathBuf {
-    dir.run_folder().join("job.lock")
-}
-
-/// Where the process of the job leaves its complaints.
-pub fn complaints_file(dir: &SessionDir) -> PathBuf {
-    dir.run_folder().join("job-stderr.txt")
-}
 
 /// What a program complained about, as one text for the model; `None` if it did not.
 pub fn complained(stderr: &[u8]) -> Option<String> {
@@ -46,10 +26,10 @@ pub fn complained(stderr: &[u8]) -> Option<String> {
 
 /// What the process of the job complained about, if it did.
 fn complaint(dir: &SessionDir) -> Option<String> {
-    complained(&std::fs::read(complaints_file(dir)).ok()?)
+    complained(&std::fs::read(dir.job_stderr()).ok()?)
 }
 
 /// Whether a session was made for a job.
 pub fn is_job(dir: &SessionDir) -> bool {
-    spec_file(dir).exists()
+    dir.job_file().exists()
 }

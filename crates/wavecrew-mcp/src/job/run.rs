@@ -6,7 +6,6 @@ use super::spec::JobSpec;
 use super::status::{JobState, JobStatus};
 use super::table::InputTable;
 use super::trees::Trees;
-use super::{input_file, lock_file, spec_file};
 use crate::limits;
 use rustix::process::Signal;
 use std::collections::BTreeMap;
@@ -54,7 +53,7 @@ pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
     let dir = SessionDir::open(project, id).map_err(|error| error.to_string())?;
     let (spec, input) = read(&dir)?;
     // Held until the last file is written, which is after the session is let go.
-    let _held = SessionLock::acquire(&lock_file(&dir), &place.holder).map_err(|error| error.to_string())?;
+    let _held = SessionLock::acquire(&dir.job_lock(), &place.holder).map_err(|error| error.to_string())?;
     let (mut session, ledger) =
         OpenSession::take_up(project, dir.clone(), &place.holder, None).map_err(|error| described(&error))?;
     session.info.state = SessionState::Running;
@@ -122,9 +121,9 @@ pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
 }
 
 fn read(dir: &SessionDir) -> Result<(JobSpec, InputTable), String> {
-    let bytes = fs::read(spec_file(dir)).map_err(|_| format!("there is no job {}", dir.id()))?;
+    let bytes = fs::read(dir.job_file()).map_err(|_| format!("there is no job {}", dir.id()))?;
     let spec: JobSpec = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
-    let bytes = fs::read(input_file(dir)).map_err(|error| error.to_string())?;
+    let bytes = fs::read(dir.job_input()).map_err(|error| error.to_string())?;
     let input = InputTable::read(&bytes, spec.id_column.as_deref())?;
     Ok((spec, input))
 }

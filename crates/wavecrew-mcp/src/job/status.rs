@@ -119,23 +119,23 @@ impl JobStatus {
 
     pub fn write(&self, dir: &SessionDir) -> Result<(), StoreError> {
         let text = serde_json::to_vec(self).expect("plain data");
-        atomic::write_volatile(&file(dir), &text)
+        atomic::write_volatile(&dir.job_status(), &text)
     }
 
     /// How the job stands now; one that says it runs though nobody runs it was stopped.
     pub fn read(dir: &SessionDir) -> Result<Self, String> {
         let none = |_| format!("there is no job {}", dir.id());
-        let bytes = fs::read(file(dir)).map_err(none)?;
+        let bytes = fs::read(dir.job_status()).map_err(none)?;
         let mut found: Self = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
         if found.status.is_over() || held(dir)? {
             return Ok(found);
         }
         // It may have come to its end between the two looks.
-        let again = fs::read(file(dir)).map_err(|error| error.to_string())?;
+        let again = fs::read(dir.job_status()).map_err(|error| error.to_string())?;
         if again != bytes {
             return serde_json::from_slice(&again).map_err(|error| error.to_string());
         }
-        if found.status == JobState::Starting && age(&file(dir)) < START {
+        if found.status == JobState::Starting && age(&dir.job_status()) < START {
             return Ok(found);
         }
         found.status = JobState::Stopped;
@@ -148,12 +148,8 @@ impl JobStatus {
 
 /// Whether a process works on the job.
 pub fn held(dir: &SessionDir) -> Result<bool, String> {
-    let holder = lock::holder(&super::lock_file(dir)).map_err(|error| error.to_string())?;
+    let holder = lock::holder(&dir.job_lock()).map_err(|error| error.to_string())?;
     Ok(holder.is_some())
-}
-
-fn file(dir: &SessionDir) -> PathBuf {
-    dir.run_folder().join("job-status.json")
 }
 
 fn age(path: &Path) -> Duration {

@@ -20,7 +20,7 @@ impl Trees {
     pub fn new(project: &Path, dir: &SessionDir) -> Self {
         Self {
             project: project.to_owned(),
-            folder: dir.path().join("worktrees"),
+            folder: dir.worktrees_folder(),
             session: dir.id().to_owned(),
             settled: HashSet::new(),
             kept: HashMap::new(),

@@ -29,7 +29,7 @@ impl JobProcess {
         let failed = |error: std::io::Error| format!("the job could not be started: {error}");
         let mut options = File::options();
         options.read(true).write(true).create(true).truncate(true);
-        let complaints = options.open(job::complaints_file(dir)).map_err(failed)?;
+        let complaints = options.open(dir.job_stderr()).map_err(failed)?;
         command
             .stdout(Stdio::null())
             .stderr(complaints.try_clone().map_err(failed)?);

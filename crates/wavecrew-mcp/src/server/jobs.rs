@@ -11,7 +11,6 @@ use rmcp::service::RequestContext;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fs;
-use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -77,7 +76,7 @@ impl Jobs {
             return Err(format!("job {id} is running; ask with wait_agent_job"));
         }
         // A word that came too late for the process before is not meant for this one.
-        drop(fs::remove_file(control_file(&dir)));
+        drop(fs::remove_file(dir.control_file()));
         let mut status = JobStatus::read(&dir)?;
         status.status = JobState::Starting;
         status.job_error = None;
@@ -144,16 +143,11 @@ impl Jobs {
                 && job::held(&dir)?
             {
                 asked = true;
-                atomic::write_volatile(&control_file(&dir), b"cancel").map_err(|error| error.to_string())?;
+                atomic::write_volatile(&dir.control_file(), b"cancel").map_err(|error| error.to_string())?;
             }
             sleep(POLL).await;
         }
     }
-}
-
-/// Where a run finds words for it.
-fn control_file(dir: &SessionDir) -> PathBuf {
-    dir.run_folder().join("control")
 }
 
 /// Stays with a job until it ends; the job ends when the call is taken back.

@@ -62,7 +62,7 @@ pub(super) fn message(dir: &SessionDir, call: TeamMessage) -> Result<Value, Stri
 
 /// What makes two entries of a type the same, as the team had it when the session began.
 fn keys(dir: &SessionDir) -> HashMap<String, Vec<String>> {
-    let path = dir.run_folder().join("team.toml");
+    let path = dir.team_file();
     let text = fs::read_to_string(&path).unwrap_or_default();
     let Ok(team) = Team::parse(&path.to_string_lossy(), &text) else {
         return HashMap::new();

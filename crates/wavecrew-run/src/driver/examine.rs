@@ -103,7 +103,7 @@ impl Driver<'_> {
         };
         let report: BTreeMap<&str, &str> = reported.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
         let report = serde_json::to_string(&report).expect("plain data");
-        let file = self.session.dir.run_folder().join(format!("examine-{id}.json"));
+        let file = self.session.dir.checked_report(&id);
         atomic::write_volatile(&file, report.as_bytes())?;
         for (flag, value) in [
             ("--session", session.as_str()),
@@ -133,9 +133,9 @@ impl Driver<'_> {
     pub(super) fn restore(&mut self, task: TaskIx, attempt: u32) -> Result<(), DriveError> {
         let session = self.session.dir.path();
         let id = self.engine.ledger().plan().id(task);
-        let kept = session.join("rounds").join(format!("{id}.{attempt}"));
-        let list = kept.with_extension(format!("{attempt}.json"));
-        let Ok(text) = fs::read(&list) else {
+        let round = self.session.dir.round(id, attempt);
+        let kept = round.root();
+        let Ok(text) = fs::read(self.session.dir.round_list(id, attempt)) else {
             return Ok(());
         };
         let Ok(Kept { folders, files }) = serde_json::from_slice(&text) else {

@@ -10,16 +10,10 @@ use std::path::{Path, PathBuf};
 use wavecrew_core::engine::MAX_REPORT_BYTES;
 use wavecrew_session::{SessionDir, StoreError};
 
-/// Where workers' private files lie; removed with the worker.
-pub(super) fn scratch_folder(session: &SessionDir) -> PathBuf {
-    session.run_folder().join("scratch")
-}
-
 /// Removes a worker's private files.
 pub(super) fn remove_scratch(session: &SessionDir, id: &str, attempt: u32) {
-    let folder = scratch_folder(session).join(format!("{id}.{attempt}"));
     // Most agents have none; what cannot be removed now is swept with the whole folder.
-    let _ = fs::remove_dir_all(folder);
+    let _ = fs::remove_dir_all(session.scratch_of(id, attempt));
 }
 
 /// Files that only the user may read: some hold the worker's token.

@@ -1,7 +1,7 @@
 //! The end of a run: nothing is left running, everything is on disk.
 
 use super::lookout::TICK;
-use super::{DriveError, Driver, documents, files, session, trees};
+use super::{DriveError, Driver, documents, session, trees};
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::Ending;
 use wavecrew_core::view::report_markdown;
@@ -35,7 +35,7 @@ impl Driver<'_> {
         self.session.journal.sync()?;
         self.session.dir.attempts().sweep()?;
         // Gone with their workers already, but for what could not be removed.
-        let _ = std::fs::remove_dir_all(files::scratch_folder(&self.session.dir));
+        let _ = std::fs::remove_dir_all(self.session.dir.scratch_folder());
         let ledger = self.engine.ledger();
         for notice in trees::sweep_all(&trees::of(&self.session), ledger) {
             self.surface.reporter.notice(&notice);

@@ -12,7 +12,7 @@ use wavecrew_core::engine::Input;
 /// Folders whose files nobody writes by hand.
 const PASSED_OVER: [&str; 6] = [
     ".git",
-    ".workflow",
+    wavecrew_session::WORKFLOW_FOLDER,
     "node_modules",
     "target",
     "__pycache__",

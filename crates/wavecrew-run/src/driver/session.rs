@@ -89,13 +89,13 @@ impl NewSession<'_> {
         self.plan
             .render(&mut bytes, |_, _| None)
             .expect("writing to memory");
-        atomic::write(&plan_file(&dir), &bytes)?;
-        atomic::write(&team_file(&dir), self.team_text.as_bytes())?;
+        atomic::write(&dir.plan_file(), &bytes)?;
+        atomic::write(&dir.team_file(), self.team_text.as_bytes())?;
         let journal = Journal::create(&dir.journal_file())?;
         let mut table = TableFile::open(&dir, SETTLE)?;
         let ledger = Ledger::new(
             Arc::new(self.team.clone()),
-            read_plan(&plan_file(&dir), self.team)?,
+            read_plan(&dir.plan_file(), self.team)?,
         );
         // Nobody knows the new folder: there is nothing to be found but our own version.
         let _: Publish = table.publish(&render(&ledger))?;
@@ -141,7 +141,7 @@ impl OpenSession {
                 path: table.clone(),
                 source,
             };
-            atomic::write(&plan_file(&dir), &fs::read(&table).map_err(unreadable)?)?;
+            atomic::write(&dir.plan_file(), &fs::read(&table).map_err(unreadable)?)?;
             // Attempts are counted anew, and must not meet reports of the old ones.
             dir.attempts().sweep()?;
             (Journal::create(&dir.journal_file())?, Vec::new())
@@ -149,7 +149,7 @@ impl OpenSession {
         let guardian = read_guardian(&dir);
         let _ = end_leftovers(guardian.as_ref(), &processes_of_last_run(&events), dir.path());
         // Private files of workers that are gone.
-        let _ = fs::remove_dir_all(super::files::scratch_folder(&dir));
+        let _ = fs::remove_dir_all(dir.scratch_folder());
         let recovered = dir
             .attempts()
             .recover()?
@@ -220,7 +220,7 @@ impl OpenSession {
 
     pub(super) fn note_guardian(&self, process: &ProcessId) -> Result<(), StoreError> {
         let text = serde_json::to_vec(process).expect("a process is plain data");
-        atomic::write_volatile(&guardian_file(&self.dir), &text)
+        atomic::write_volatile(&self.dir.guardian_file(), &text)
     }
 }
 
@@ -248,8 +248,8 @@ pub fn replay(
         None => read_team(dir, info)?,
     };
     // Without the plan it began with, a session is what its table says.
-    let path = if plan_file(dir).exists() {
-        plan_file(dir)
+    let path = if dir.plan_file().exists() {
+        dir.plan_file()
     } else {
         dir.tasks_csv()
     };
@@ -314,18 +314,6 @@ fn interactive_result(ledger: &Ledger, task: TaskIx) -> Vec<u8> {
     text
 }
 
-fn plan_file(dir: &SessionDir) -> PathBuf {
-    dir.run_folder().join("plan.csv")
-}
-
-fn team_file(dir: &SessionDir) -> PathBuf {
-    dir.run_folder().join("team.toml")
-}
-
-fn guardian_file(dir: &SessionDir) -> PathBuf {
-    dir.run_folder().join("guardian.json")
-}
-
 fn read_plan(path: &Path, team: &Team) -> Result<Plan, SessionError> {
     let unreadable = |source: io::Error| StoreError::Io {
         operation: "read",
@@ -342,7 +330,7 @@ fn read_plan(path: &Path, team: &Team) -> Result<Plan, SessionError> {
 }
 
 fn read_team(dir: &SessionDir, info: &SessionInfo) -> Result<Team, SessionError> {
-    let path = team_file(dir);
+    let path = dir.team_file();
     match fs::read_to_string(&path) {
         Ok(text) => Team::parse(&path.to_string_lossy(), &text)
             .map_err(|problems| SessionError::Team { path, problems }),
@@ -359,7 +347,7 @@ fn read_team(dir: &SessionDir, info: &SessionInfo) -> Result<Team, SessionError>
 }
 
 fn read_guardian(dir: &SessionDir) -> Option<ProcessId> {
-    serde_json::from_slice(&fs::read(guardian_file(dir)).ok()?).ok()
+    serde_json::from_slice(&fs::read(dir.guardian_file()).ok()?).ok()
 }
 
 /// The newest processes of a run that has no end in the journal.

@@ -2,7 +2,7 @@
 //! their own, as all others do; after many in a row, the text of each goes into a pack, because making and removing files
 //! would cost more than the workers. While such a worker runs, its files have names that workers take in turns.
 
-use super::files::{make_private, read_result_file, scratch_folder, write_prompt};
+use super::files::{make_private, read_result_file, write_prompt};
 use rustix::fs::{Access, AtFlags, accessat};
 use rustix::io::Errno;
 use std::fs::{self, File};
@@ -67,7 +67,7 @@ impl Shorts {
         Self {
             prompts: Pack::in_folder(session.prompts_folder()),
             logs: Pack::in_folder(session.logs_folder()),
-            folder: scratch_folder(session),
+            folder: session.scratch_folder(),
             opened: None,
             in_a_row: 0,
             free: Vec::new(),
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(texts(session.prompts_folder()), all.collect());
         assert_eq!(files(session.prompts_folder(), "md"), IN_A_ROW + AT_ONCE);
         assert_eq!(
-            fs::read_dir(scratch_folder(&session)).unwrap().count(),
+            fs::read_dir(session.scratch_folder()).unwrap().count(),
             AT_ONCE + 1
         );
         let ended = (0..COUNT - AT_ONCE).map(|number| (format!("t{number}.1.log"), text(number)));

@@ -3,7 +3,6 @@
 use super::worker::Worker;
 use super::{DriveError, Driver, Running, session};
 use std::fs;
-use std::path::PathBuf;
 use wavecrew_core::engine::{Input, StopKind};
 use wavecrew_session::StoreError;
 
@@ -54,7 +53,7 @@ impl Driver<'_> {
 
     /// `wavecrew cancel` and its kin leave a word in a file.
     fn look_for_words(&mut self) {
-        let path: PathBuf = self.session.dir.run_folder().join("control");
+        let path = self.session.dir.control_file();
         let Ok(word) = fs::read_to_string(&path) else {
             return;
         };

@@ -1,6 +1,6 @@
 //! Turns of a worker's conversation: how each is started, or cut short for the next.
 
-use super::files::{scratch_folder, write_files, write_prompt};
+use super::files::{write_files, write_prompt};
 use super::worker::{Life, Unsaid, open_streams};
 use super::{DriveError, Driver};
 use std::ffi::OsString;
@@ -99,7 +99,7 @@ impl Driver<'_> {
         let offered = self.surface.worker_tools.as_ref();
         let offered = offered.filter(|_| state.output.voice() == OutputMode::Streaming);
         let tools = offered.map(|words| tools(words, &env));
-        let scratch = scratch_folder(&self.session.dir).join(format!("{id}.{attempt}"));
+        let scratch = self.session.dir.scratch_of(id, attempt);
         let role = self.engine.ledger().team.role(&state.assignment.role);
         let settings = self.surface.agent_settings.of(&state.assignment.agent);
         let launch = state.agent.launch(&Request {

@@ -68,12 +68,12 @@ impl Driver<'_> {
         let plan = self.engine.ledger().plan();
         let id = plan.id(task);
         let result = outputs.iter().find(|(name, _)| name == "result");
-        let run_folder = self.session.dir.run_folder();
+        let paths = &self.session.dir;
         let text = |name: &str, value: &str| -> Result<(OsString, OsString), DriveError> {
             if value.len() <= MOST_IN_VARIABLE {
                 return Ok((name.into(), value.into()));
             }
-            let path = run_folder.join(format!("check-{id}.{name}.json"));
+            let path = paths.check_input(id, name);
             atomic::write_volatile(&path, value.as_bytes())?;
             Ok((format!("{name}_PATH").into(), path.into()))
         };

@@ -198,7 +198,7 @@ fn read_header(path: &Path, line: &[u8]) -> Result<Header, CassetteError> {
 /// Whether a path stays below the folder it is seen from, and out of what makes programs run by themselves.
 pub(super) fn is_below(path: &str) -> bool {
     let plain = |part: Component<'_>| match part {
-        Component::Normal(name) => name != ".git" && name != ".workflow",
+        Component::Normal(name) => name != ".git" && name != wavecrew_session::WORKFLOW_FOLDER,
         Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => false,
     };
     !path.is_empty() && !path.contains('\0') && Path::new(path).components().all(plain)

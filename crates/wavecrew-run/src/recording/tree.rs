@@ -6,15 +6,12 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use wavecrew_session::paths::{SessionPaths, WORKFLOW_FOLDER, is_work_folder, worktree_of};
 
 /// A folder with more files is not looked at any further.
 const MOST_FILES: usize = 200_000;
 /// Folders that hold no work: histories, sessions, installed packages.
-const SKIPPED: [&str; 3] = [".git", ".workflow", "node_modules"];
-/// Folders of a session that its workers do not write, or that are recorded in another way.
-const OURS: [&str; 6] = ["wisdom", "interactive", "logs", "prompts", "builds", TREES];
-/// The folder of a session with the working copies of its workers.
-const TREES: &str = "worktrees";
+const SKIPPED: [&str; 3] = [".git", WORKFLOW_FOLDER, "node_modules"];
 
 /// A file below one of the two folders.
 pub(super) type Spot = (Root, String);
@@ -87,7 +84,8 @@ impl Tree {
         }
         for (name, files) in self.working_copies() {
             for path in files {
-                add(Root::Session, format!("{TREES}/{name}/{path}"));
+                let file = SessionPaths::relative().worktree(&name).join(path);
+                add(Root::Session, file.to_string_lossy().into_owned());
             }
         }
         for folder in self.team_folders() {
@@ -103,7 +101,7 @@ impl Tree {
 
     /// The working copies of workers, with their files.
     fn working_copies(&self) -> Vec<(String, Vec<String>)> {
-        let Ok(entries) = fs::read_dir(self.session.join(TREES)) else {
+        let Ok(entries) = fs::read_dir(SessionPaths::at(&self.session).worktrees_folder()) else {
             return Vec::new();
         };
         let copy = |entry: fs::DirEntry| {
@@ -122,7 +120,7 @@ impl Tree {
         let folder = |entry: fs::DirEntry| {
             let name = entry.file_name().into_string().ok()?;
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            (is_folder && !name.starts_with('.') && !OURS.contains(&name.as_str())).then_some(name)
+            (is_folder && is_work_folder(&name)).then_some(name)
         };
         entries.flatten().filter_map(folder).collect()
     }
@@ -130,8 +128,7 @@ impl Tree {
 
 /// The working copy that a file lies in.
 pub(super) fn working_copy((root, path): &Spot) -> Option<&str> {
-    let below = path.strip_prefix(TREES).filter(|_| *root == Root::Session)?;
-    below.strip_prefix('/')?.split('/').next()
+    worktree_of(path).filter(|_| *root == Root::Session)
 }
 
 fn stamp(path: &Path) -> Option<Stamp> {

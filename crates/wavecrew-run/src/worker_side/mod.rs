@@ -58,7 +58,7 @@ pub struct WorkerSide {
 impl WorkerSide {
     /// Reads the team as it was when the session began.
     pub fn open(who: Identity) -> Result<Self, Refused> {
-        let path = who.session.run_folder().join("team.toml");
+        let path = who.session.team_file();
         let shown = path.display().to_string();
         let team = match fs::read_to_string(&path) {
             Ok(text) => Team::parse(&shown, &text).map_err(|problems| {

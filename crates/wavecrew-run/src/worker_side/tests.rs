@@ -14,7 +14,7 @@ impl Place {
         let root = tempfile::tempdir().unwrap();
         let session = SessionDir::create(root.path(), "tst-x-20260308", &[]).unwrap();
         let text = Team::builtin_text(team).unwrap();
-        fs::write(session.run_folder().join("team.toml"), text).unwrap();
+        fs::write(session.team_file(), text).unwrap();
         let token = session.attempts().open_attempt("A-1", 1).unwrap();
         Self { root, session, token }
     }

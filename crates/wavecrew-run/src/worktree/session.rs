@@ -7,7 +7,7 @@ use super::names::{session_branch, session_ref, task_branch};
 use super::tree::{Worktree, head};
 use std::path::{Path, PathBuf};
 use wavecrew_core::event::Tree;
-use wavecrew_session::SessionDir;
+use wavecrew_session::{SessionDir, SessionPaths};
 
 /// Names that are tried for the tree of a task that has old ones.
 const MOST_NAMES: u32 = 1000;
@@ -55,7 +55,8 @@ impl SessionTrees {
                 1 => task.to_owned(),
                 number => format!("{task}.{number}"),
             };
-            let folder = format!("worktrees/{name}");
+            let folder = SessionPaths::relative().worktree(&name);
+            let folder = folder.to_string_lossy().into_owned();
             let branch = task_branch(&git, &self.session, &name)?;
             let there = Worktree::known(&self.project, &self.dir.join(&folder), &branch, &from);
             let is_old = there.is_there() || git.commit(&there.full_branch())?.is_some();
@@ -68,7 +69,7 @@ impl SessionTrees {
             return Ok((tree, Tree { branch, folder, base }));
         }
         Err(TreeError::InTheWay {
-            path: self.dir.join("worktrees").join(task),
+            path: SessionPaths::at(&self.dir).worktree(task),
         })
     }
 

@@ -5,6 +5,7 @@ use super::git::Git;
 use super::submodules;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use wavecrew_session::WORKFLOW_FOLDER;
 
 /// A worktree, and the commit it was made from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -207,7 +208,7 @@ impl Worktree {
 /// repository, and nothing else does.
 pub(super) fn ours(project: &Git) -> Result<String, TreeError> {
     let below = project.run(&["rev-parse", "--show-prefix"])?;
-    Ok(format!(":(top,exclude,literal){below}.workflow"))
+    Ok(format!(":(top,exclude,literal){below}{WORKFLOW_FOLDER}"))
 }
 
 /// The commit that is checked out.

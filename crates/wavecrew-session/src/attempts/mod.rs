@@ -12,6 +12,7 @@ mod token;
 
 use crate::atomic::{self, sync_folder};
 use crate::error::{At, StoreError};
+use crate::paths::SessionPaths;
 use crate::session::SessionDir;
 use slots::Slots;
 use std::collections::BTreeSet;
@@ -89,7 +90,7 @@ pub struct Found {
 /// The coordinator's side.
 #[derive(Debug)]
 pub struct Attempts {
-    folder: PathBuf,
+    paths: SessionPaths,
     /// Known once an attempt was opened.
     left_behind: Option<BTreeSet<String>>,
     slots: Slots,
@@ -115,7 +116,7 @@ pub fn submit(
         Ok(open) => open,
         Err(refusal) => return refused(refusal),
     };
-    let report = attempts.report_path(task, attempt);
+    let report = attempts.paths.report_file(task, attempt);
     if let Some(taken) = taken(&report)? {
         return refused(taken);
     }
@@ -137,14 +138,14 @@ pub fn submit(
         }
         Err(error) => return Err(error).at("hand in", &report),
     }
-    sync_folder(&attempts.folder)?;
+    sync_folder(&attempts.paths.run_folder())?;
     Ok(Submitted::Accepted)
 }
 
 impl Attempts {
-    pub(crate) fn in_folder(folder: PathBuf) -> Self {
+    pub(crate) fn at(paths: SessionPaths) -> Self {
         Self {
-            folder,
+            paths,
             left_behind: None,
             slots: Slots::default(),
         }
@@ -167,7 +168,7 @@ impl Attempts {
             return Ok(Err(Refusal::NotOpen));
         }
         let name = name(task, attempt);
-        if let Some((mut file, path)) = slots::open_for(&self.folder, token)?
+        if let Some((mut file, path)) = slots::open_for(&self.paths, token)?
             && slots::holder(&mut file, &path)?.is_some_and(|holder| holder.is(&name, token))
         {
             return Ok(Ok((file, path)));
@@ -181,7 +182,7 @@ impl Attempts {
     /// The file of an open attempt, whoever opened it.
     fn find(&self, attempt: &str) -> Result<Option<(File, PathBuf)>, StoreError> {
         for number in self.names()?.iter().filter_map(|name| slots::parse_name(name)) {
-            let path = slots::path(&self.folder, number);
+            let path = self.paths.token_file(number);
             let opened = File::options().read(true).write(true).open(&path);
             let Some(mut file) = if_there(opened, &path)? else {
                 continue;
@@ -202,7 +203,7 @@ impl Attempts {
                 attempt,
             });
         }
-        self.slots.take(&self.folder, name)
+        self.slots.take(&self.paths, name)
     }
 
     /// Attempts of another coordinator whose reports nobody has claimed. From now on nobody but this one opens attempts.
@@ -211,7 +212,7 @@ impl Attempts {
             let mut reports = BTreeSet::new();
             for name in self.names()? {
                 if slots::parse_name(&name).is_some() {
-                    remove_if_there(&self.folder.join(name))?;
+                    remove_if_there(&self.paths.run_folder().join(name))?;
                 } else if let Some(attempt) = name.strip_suffix(".report") {
                     reports.insert(attempt.to_owned());
                 }
@@ -224,7 +225,7 @@ impl Attempts {
     /// The report, if there is one. It stays on disk until [`forget`](Self::forget), so that a crash does not
     /// lose it.
     pub fn take_report(&self, task: &str, attempt: u32) -> Result<Option<Vec<u8>>, StoreError> {
-        let path = self.report_path(task, attempt);
+        let path = self.paths.report_file(task, attempt);
         if self.slots.is_silent(&name(task, attempt)) {
             return Ok(None);
         }
@@ -237,23 +238,23 @@ impl Attempts {
 
     /// When the report was handed in.
     pub fn reported_at(&self, task: &str, attempt: u32) -> Option<SystemTime> {
-        let found = fs::metadata(self.report_path(task, attempt)).ok()?;
+        let found = fs::metadata(self.paths.report_file(task, attempt)).ok()?;
         found.modified().ok()
     }
 
     /// Moves a bad report aside, so that the worker may report again. Returns how many were rejected by now.
     pub fn reject_report(&self, task: &str, attempt: u32, reason: &str) -> Result<u32, StoreError> {
         let number = self.rejections(task, attempt) + 1;
-        let aside = self.rejected_path(task, attempt, number);
+        let aside = self.paths.rejected_report(task, attempt, number);
         atomic::write_volatile(&reason_path(&aside), reason.as_bytes())?;
-        let report = self.report_path(task, attempt);
+        let report = self.paths.report_file(task, attempt);
         fs::rename(&report, &aside).at("set aside", &report)?;
         Ok(number)
     }
 
     /// A rejected report and the reason, by its number from 1.
     pub fn rejected(&self, task: &str, attempt: u32, number: u32) -> Result<(Vec<u8>, String), StoreError> {
-        let path = self.rejected_path(task, attempt, number);
+        let path = self.paths.rejected_report(task, attempt, number);
         let report = fs::read(&path).at("read", &path)?;
         let reason = reason_path(&path);
         Ok((report, fs::read_to_string(&reason).at("read", &reason)?))
@@ -262,7 +263,7 @@ impl Attempts {
     /// Ends an attempt: a report either got in before and is returned, or is refused from now on.
     pub fn close_attempt(&mut self, task: &str, attempt: u32) -> Result<Closed, StoreError> {
         let name = name(task, attempt);
-        let (slot, open, path) = match self.slots.give_up(&self.folder, &name)? {
+        let (slot, open, path) = match self.slots.give_up(&self.paths, &name)? {
             Some((slot, file, path)) => (Some(slot), file, path),
             None => match self.find(&name)? {
                 Some((file, path)) => (None, file, path),
@@ -302,7 +303,7 @@ impl Attempts {
 
     /// Takes the report's name before the reporter that is on its way, or returns the report that has it.
     fn block_name(&self, task: &str, attempt: u32) -> Result<Option<Vec<u8>>, StoreError> {
-        let name = self.report_path(task, attempt);
+        let name = self.paths.report_file(task, attempt);
         match File::options()
             .write(true)
             .create_new(true)
@@ -318,11 +319,11 @@ impl Attempts {
     /// Removes what is left of a closed attempt, once its result is in the journal.
     pub fn forget(&self, task: &str, attempt: u32, closed: &Closed) -> Result<(), StoreError> {
         for number in 1..=self.rejections(task, attempt) {
-            let path = self.rejected_path(task, attempt, number);
+            let path = self.paths.rejected_report(task, attempt, number);
             remove_if_there(&reason_path(&path))?;
             remove_if_there(&path)?;
         }
-        let name = self.report_path(task, attempt);
+        let name = self.paths.report_file(task, attempt);
         match (&closed.report, closed.stragglers) {
             (Some(_), Stragglers::None) => remove_if_there(&name),
             // Empty, it is the mark that keeps late reporters out; the next `sweep` takes it away.
@@ -338,7 +339,7 @@ impl Attempts {
     /// forgotten.
     pub fn recover(&mut self) -> Result<Vec<Found>, StoreError> {
         for number in self.names()?.iter().filter_map(|name| slots::parse_name(name)) {
-            let path = slots::path(&self.folder, number);
+            let path = self.paths.token_file(number);
             let Some(mut file) = open_if_there(&path)? else {
                 continue;
             };
@@ -370,7 +371,7 @@ impl Attempts {
     /// is in the journal.
     pub fn sweep(&self) -> Result<(), StoreError> {
         for name in self.names()?.iter().filter(|name| is_of_an_attempt(name)) {
-            match remove_if_there(&self.folder.join(name)) {
+            match remove_if_there(&self.paths.run_folder().join(name)) {
                 // What a worker made of a name that it was given.
                 Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::IsADirectory => {}
                 removed => removed?,
@@ -380,22 +381,15 @@ impl Attempts {
     }
 
     fn names(&self) -> Result<Vec<String>, StoreError> {
-        let entries = fs::read_dir(&self.folder).at("list", &self.folder)?;
+        let folder = self.paths.run_folder();
+        let entries = fs::read_dir(&folder).at("list", &folder)?;
         let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
-        names.collect::<io::Result<_>>().at("list", &self.folder)
-    }
-
-    fn report_path(&self, task: &str, attempt: u32) -> PathBuf {
-        self.folder.join(format!("{task}.{attempt}.report"))
-    }
-
-    fn rejected_path(&self, task: &str, attempt: u32, number: u32) -> PathBuf {
-        self.folder.join(format!("{task}.{attempt}.rejected-{number}"))
+        names.collect::<io::Result<_>>().at("list", &folder)
     }
 
     fn rejections(&self, task: &str, attempt: u32) -> u32 {
         let mut number = 0;
-        while self.rejected_path(task, attempt, number + 1).exists() {
+        while self.paths.rejected_report(task, attempt, number + 1).exists() {
             number += 1;
         }
         number

@@ -5,6 +5,7 @@
 use super::Token;
 use super::{if_there, read_all, remove_if_there};
 use crate::error::{At, StoreError};
+use crate::paths::SessionPaths;
 use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -51,10 +52,6 @@ pub(super) fn holder(file: &mut File, path: &Path) -> Result<Option<Holder>, Sto
     Ok(Holder::parse(&read_all(file, path)?))
 }
 
-pub(super) fn path(folder: &Path, number: u32) -> PathBuf {
-    folder.join(format!("token-{number:x}"))
-}
-
 /// The number of the file of this name.
 pub(super) fn parse_name(name: &str) -> Option<u32> {
     u32::from_str_radix(name.strip_prefix("token-")?, 16).ok()
@@ -82,7 +79,7 @@ pub(super) struct Number(u32);
 
 impl Slots {
     /// A token for this attempt, and a file that says so.
-    pub fn take(&mut self, folder: &Path, attempt: String) -> Result<Token, StoreError> {
+    pub fn take(&mut self, paths: &SessionPaths, attempt: String) -> Result<Token, StoreError> {
         let Slot { number, file } = self.free.pop().unwrap_or_else(|| {
             self.made += 1;
             Slot {
@@ -90,7 +87,7 @@ impl Slots {
                 file: None,
             }
         });
-        let path = path(folder, number);
+        let path = paths.token_file(number);
         let file = match file {
             Some(file) => {
                 self.held -= 1;
@@ -109,13 +106,13 @@ impl Slots {
     /// The file of an attempt that is to be closed. Not for the next one before it is [put back](Self::put_back).
     pub fn give_up(
         &mut self,
-        folder: &Path,
+        paths: &SessionPaths,
         attempt: &str,
     ) -> Result<Option<(Number, File, PathBuf)>, StoreError> {
         let Some(slot) = self.taken.remove(attempt) else {
             return Ok(None);
         };
-        let path = path(folder, slot.number);
+        let path = paths.token_file(slot.number);
         let file = match slot.file {
             Some(file) => {
                 self.held -= 1;
@@ -165,11 +162,11 @@ pub(super) fn knock(file: &File, path: &Path) -> Result<(), StoreError> {
 }
 
 /// The file that a token names, if it is there.
-pub(super) fn open_for(folder: &Path, token: &Token) -> Result<Option<(File, PathBuf)>, StoreError> {
+pub(super) fn open_for(paths: &SessionPaths, token: &Token) -> Result<Option<(File, PathBuf)>, StoreError> {
     let Some(number) = token.slot() else {
         return Ok(None);
     };
-    let path = path(folder, number);
+    let path = paths.token_file(number);
     let opened = File::options().read(true).write(true).open(&path);
     Ok(if_there(opened, &path)?.map(|file| (file, path)))
 }

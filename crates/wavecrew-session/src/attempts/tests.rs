@@ -236,7 +236,7 @@ fn closing_does_not_wait_for_a_stopped_reporter_and_keeps_it_out() {
     let closed = fixture.attempts().close_attempt("A-1", 1).unwrap();
     assert_eq!(closed.report, None);
     // Its last step fails, because the name stays taken.
-    let report = fixture.attempts().report_path("A-1", 1);
+    let report = fixture.session.report_file("A-1", 1);
     assert_eq!(taken(&report).unwrap(), Some(Refusal::NotOpen));
     fixture.attempts().forget("A-1", 1, &closed).unwrap();
     assert!(report.exists());
@@ -255,7 +255,7 @@ fn a_reported_name_stays_taken_while_a_second_reporter_is_stopped() {
     assert!(closed.report.is_some());
     fixture.attempts().forget("A-1", 1, &closed).unwrap();
     assert_eq!(
-        taken(&fixture.attempts().report_path("A-1", 1)).unwrap(),
+        taken(&fixture.session.report_file("A-1", 1)).unwrap(),
         Some(Refusal::NotOpen)
     );
 }

@@ -1,8 +1,9 @@
 //! `session.json`: what a session is about, and the list of a project's sessions.
 
-use super::{SessionDir, sessions_folder};
+use super::SessionDir;
 use crate::atomic;
 use crate::error::{At, StoreError};
+use crate::paths::ProjectPaths;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -120,7 +121,7 @@ pub enum Listed {
 
 /// All sessions of a project, newest first, broken ones at the end.
 pub fn list(root: &Path) -> Result<Vec<Listed>, StoreError> {
-    let folder = sessions_folder(root);
+    let folder = ProjectPaths::at(root).sessions_folder();
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),

@@ -8,30 +8,32 @@ use crate::atomic::{self, TEMP_PREFIX, sync_folder};
 use crate::bus::MessageBus;
 use crate::error::{At, StoreError};
 use crate::lock::{Holder, SessionLock};
+use crate::paths::{COMMON_FOLDERS, ProjectPaths, SessionPaths};
 use crate::shared_state::SharedState;
 use crate::wisdom::{Wisdom, WisdomFile};
 use crate::{Asks, Attempts, DiscoveryBoard};
 use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind};
+use std::ops::Deref;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 pub use id::session_id;
 pub use info::{Listed, SESSION_FORMAT, SessionInfo, SessionState, list};
 
-/// A session folder that was looked at and found to lie inside its project.
+/// A session folder that exists and lies inside its project. Its files are those of [`SessionPaths`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SessionDir {
     id: String,
-    path: PathBuf,
+    paths: SessionPaths,
 }
 
-/// Folders that every session has.
-const FOLDERS: [&str; 6] = ["wisdom", "interactive", "logs", "prompts", ".msg", ".run"];
+impl Deref for SessionDir {
+    type Target = SessionPaths;
 
-/// Where a project keeps its sessions.
-pub fn sessions_folder(root: &Path) -> PathBuf {
-    root.join(".workflow/.csv-wave")
+    fn deref(&self) -> &SessionPaths {
+        &self.paths
+    }
 }
 
 impl SessionDir {
@@ -39,12 +41,12 @@ impl SessionDir {
     /// inside.
     pub fn create(root: &Path, id_base: &str, folders: &[&str]) -> Result<Self, StoreError> {
         check_name(id_base)?;
-        let parent = sessions_folder(root);
+        let parent = ProjectPaths::at(root).sessions_folder();
         make_parent(&parent)?;
         inside_project(root, &parent)?;
         let session = claim(&parent, id_base)?;
-        for folder in FOLDERS.iter().chain(folders) {
-            let path = session.path.join(folder);
+        for folder in COMMON_FOLDERS.iter().chain(folders) {
+            let path = session.path().join(folder);
             fs::create_dir_all(&path).at("create the folder", &path)?;
         }
         for file in WisdomFile::ALL {
@@ -52,8 +54,8 @@ impl SessionDir {
         }
         write_new(&session.discoveries_file(), "")?;
         write_new(&session.messages_file(), "")?;
-        write_new(&session.meta_file(), "{}\n")?;
-        sync_folder(&session.path)?;
+        write_new(&session.shared_state_file(), "{}\n")?;
+        sync_folder(session.path())?;
         sync_folder(&parent)?;
         Ok(session)
     }
@@ -61,7 +63,7 @@ impl SessionDir {
     /// Opens an existing session by its id.
     pub fn open(root: &Path, id: &str) -> Result<Self, StoreError> {
         check_name(id)?;
-        let folder = sessions_folder(root);
+        let folder = ProjectPaths::at(root).sessions_folder();
         let path = folder.join(id);
         if !path.is_dir() {
             return Err(StoreError::NoSuchSession {
@@ -72,7 +74,7 @@ impl SessionDir {
         inside_project(root, &path)?;
         Ok(Self {
             id: id.to_owned(),
-            path: absolute(&path)?,
+            paths: SessionPaths::at(absolute(&path)?),
         })
     }
 
@@ -82,7 +84,7 @@ impl SessionDir {
         match path.file_name().and_then(|name| name.to_str()) {
             Some(id) if path.is_dir() => Ok(Self {
                 id: id.to_owned(),
-                path,
+                paths: SessionPaths::at(path),
             }),
             _ => Err(StoreError::malformed(&path, &"it is not a session folder")),
         }
@@ -90,15 +92,15 @@ impl SessionDir {
 
     /// Becomes the session's only writer, after making sure that it can be written at all.
     pub fn lock(&self, holder: &Holder) -> Result<SessionLock, StoreError> {
-        drop(atomic::temp_with(&self.path.join("probe"), b"", 0o600)?);
+        drop(atomic::temp_with(&self.path().join("probe"), b"", 0o600)?);
         SessionLock::acquire(&self.lock_file(), holder)
     }
 
     /// Removes unfinished files of a crashed run. Only for the holder of the lock, before any worker runs.
     pub fn sweep(&self) -> Result<usize, StoreError> {
         let mut swept = 0;
-        for folder in ["", "interactive", "logs", "prompts", "wisdom", ".msg", ".run"] {
-            let folder = self.path.join(folder);
+        for folder in [""].iter().chain(&COMMON_FOLDERS) {
+            let folder = self.path().join(folder);
             let entries = match fs::read_dir(&folder) {
                 Ok(entries) => entries,
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
@@ -121,87 +123,7 @@ impl SessionDir {
 
     /// Absolute.
     pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    pub fn tasks_csv(&self) -> PathBuf {
-        self.path.join("tasks.csv")
-    }
-
-    pub fn results_csv(&self) -> PathBuf {
-        self.path.join("results.csv")
-    }
-
-    pub fn wave_csv(&self, wave: u32) -> PathBuf {
-        self.path.join(format!("wave-{wave}.csv"))
-    }
-
-    pub fn context_md(&self) -> PathBuf {
-        self.path.join("context.md")
-    }
-
-    pub fn session_json(&self) -> PathBuf {
-        self.path.join("session.json")
-    }
-
-    pub fn journal_file(&self) -> PathBuf {
-        self.path.join("journal.ndjson")
-    }
-
-    pub fn lock_file(&self) -> PathBuf {
-        self.path.join(".lock")
-    }
-
-    pub fn discoveries_file(&self) -> PathBuf {
-        self.path.join("discoveries.ndjson")
-    }
-
-    pub fn messages_file(&self) -> PathBuf {
-        self.path.join(".msg/messages.jsonl")
-    }
-
-    pub fn meta_file(&self) -> PathBuf {
-        self.path.join(".msg/meta.json")
-    }
-
-    pub fn run_folder(&self) -> PathBuf {
-        self.path.join(".run")
-    }
-
-    pub fn interactive_result(&self, task: &str) -> PathBuf {
-        self.path.join(format!("interactive/{task}-result.json"))
-    }
-
-    pub fn logs_folder(&self) -> PathBuf {
-        self.path.join("logs")
-    }
-
-    pub fn prompts_folder(&self) -> PathBuf {
-        self.path.join("prompts")
-    }
-
-    /// Logs of short workers may be in a [`Pack`](crate::Pack) of the folder instead.
-    pub fn log_file(&self, task: &str, attempt: u32) -> PathBuf {
-        self.path.join(format!("logs/{task}.{attempt}.log"))
-    }
-
-    /// The whole text of findings that were too long for the table.
-    pub fn full_findings(&self, task: &str) -> PathBuf {
-        self.path.join(format!("logs/{task}.findings.txt"))
-    }
-
-    pub fn prompt_file(&self, task: &str, attempt: u32, turn: u32) -> PathBuf {
-        self.path.join(format!("prompts/{task}.{attempt}.{turn}.md"))
-    }
-
-    /// Where a worker may leave its result as a file.
-    pub fn result_file(&self, task: &str, attempt: u32) -> PathBuf {
-        self.path.join(format!(".run/{task}.{attempt}.result"))
-    }
-
-    /// Where a worker may say what it used, and what its service said.
-    pub fn usage_file(&self, task: &str, attempt: u32) -> PathBuf {
-        self.path.join(format!(".run/{task}.{attempt}.usage"))
+        self.paths.root()
     }
 
     pub fn board(&self) -> DiscoveryBoard {
@@ -213,19 +135,19 @@ impl SessionDir {
     }
 
     pub fn shared_state(&self) -> SharedState {
-        SharedState::at(self.meta_file())
+        SharedState::at(self.shared_state_file())
     }
 
     pub fn wisdom(&self) -> Wisdom {
-        Wisdom::at(self.path.join("wisdom"))
+        Wisdom::at(self.wisdom_folder())
     }
 
     pub fn asks(&self) -> Asks {
-        Asks::in_folder(self.run_folder().join("asks"))
+        Asks::in_folder(self.worker_questions_folder())
     }
 
     pub fn attempts(&self) -> Attempts {
-        Attempts::in_folder(self.run_folder())
+        Attempts::at(self.paths.clone())
     }
 }
 
@@ -277,7 +199,7 @@ fn claim(parent: &Path, id_base: &str) -> Result<SessionDir, StoreError> {
             Ok(()) => {
                 return Ok(SessionDir {
                     id,
-                    path: absolute(&path)?,
+                    paths: SessionPaths::at(absolute(&path)?),
                 });
             }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,

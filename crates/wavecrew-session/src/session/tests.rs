@@ -102,7 +102,7 @@ fn a_taken_id_gets_a_number_even_in_a_race() {
 fn a_removed_gitignore_stays_removed() {
     let root = project();
     SessionDir::create(root.path(), "a", &[]).unwrap();
-    let ignore = sessions_folder(root.path()).join(".gitignore");
+    let ignore = ProjectPaths::at(root.path()).sessions_folder().join(".gitignore");
     fs::remove_file(&ignore).unwrap();
     SessionDir::create(root.path(), "b", &[]).unwrap();
     assert!(!ignore.exists());
@@ -134,7 +134,7 @@ fn ids_that_leave_the_folder_are_refused() {
 fn a_link_out_of_the_project_is_refused_and_one_inside_is_not() {
     let (root, outside) = (project(), project());
     let session = SessionDir::create(root.path(), "real", &[]).unwrap();
-    let folder = sessions_folder(root.path());
+    let folder = ProjectPaths::at(root.path()).sessions_folder();
     symlink(outside.path(), folder.join("out")).unwrap();
     symlink(session.path(), folder.join("in")).unwrap();
     let error = SessionDir::open(root.path(), "out").unwrap_err();
@@ -187,7 +187,7 @@ fn sessions_are_listed_newest_first_and_broken_ones_last() {
         session.write_info(&info(id, at)).unwrap();
     }
     SessionDir::create(root.path(), "half", &[]).unwrap();
-    symlink("/", sessions_folder(root.path()).join("link")).unwrap();
+    symlink("/", ProjectPaths::at(root.path()).sessions_folder().join("link")).unwrap();
     assert_eq!(
         ids(root.path()),
         ["new", "mid", "old", "broken link", "broken half"]
@@ -224,7 +224,7 @@ fn one_writer_at_a_time_and_its_leftovers_are_swept() {
     fs::write(session.path().join("wave-mine.csv"), "").unwrap();
     assert_eq!(session.sweep().unwrap(), 3);
     assert_eq!(session.sweep().unwrap(), 0);
-    assert!(session.meta_file().exists());
+    assert!(session.shared_state_file().exists());
     assert!(session.path().join("wave-mine.csv").exists());
 }
 

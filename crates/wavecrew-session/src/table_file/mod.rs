@@ -124,7 +124,7 @@ enum Look {
 impl TableFile {
     /// `settle` is how long a changed file must rest before it counts as a finished edit.
     pub fn open(session: &SessionDir, settle: Duration) -> Result<Self, StoreError> {
-        let record = Record::load(session.run_folder().join("tasks.published"))?;
+        let record = Record::load(session.published_table())?;
         let mut table = Self {
             path: session.tasks_csv(),
             record,

@@ -19,6 +19,7 @@ use crate::figures::together;
 use crate::layer::{self, Kind, Placed};
 use crate::scope::{FrameworkInScope, Scope};
 use crate::tree::Trees;
+use wavecrew_session::SessionPaths;
 
 /// A session's scope with its copies and how tests are run.
 #[derive(Debug)]
@@ -63,7 +64,7 @@ impl Trouble {
 impl Bench {
     pub fn open(session: &Path, cache: PathBuf, stop: Option<OwnedFd>) -> Result<Self, Trouble> {
         let scope = Scope::read(session)?;
-        let turn = File::create(session.join("results/.measuring"))?;
+        let turn = File::create(SessionPaths::at(session).measuring_lock())?;
         turn.lock()?;
         // Only now: whoever had the turn before may have made the copy.
         let mut trees = Trees::open(session)?;

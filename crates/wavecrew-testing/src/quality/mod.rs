@@ -18,6 +18,7 @@ use crate::figures::together;
 use crate::result::RunResult;
 use crate::rounds;
 use crate::scope::Scope;
+use wavecrew_session::SessionPaths;
 
 pub use score::{Part, Score};
 
@@ -59,7 +60,7 @@ impl Data {
             #[serde(default)]
             rounds: BTreeMap<String, u32>,
         }
-        let state = fs::read(session.join("gc-state.json")).unwrap_or_default();
+        let state = fs::read(SessionPaths::at(session).gc_state()).unwrap_or_default();
         let loops: Loops = serde_json::from_slice(&state).unwrap_or_default();
         let before = Baseline::read(session).unwrap_or_default().coverage();
         let mut after = before.clone();
@@ -94,7 +95,7 @@ fn defects(session: &Path) -> io::Result<Vec<Defect>> {
         kind: String,
         data: serde_json::Value,
     }
-    let text = match fs::read_to_string(session.join("discoveries.ndjson")) {
+    let text = match fs::read_to_string(SessionPaths::at(session).discoveries_file()) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
@@ -118,9 +119,10 @@ fn defects(session: &Path) -> io::Result<Vec<Defect>> {
 /// plot beside it.
 pub fn complete(session: &Path, data: &Data) -> io::Result<Score> {
     let score = Score::of(data);
-    let path = session.join("analysis/quality-report.md");
+    let paths = SessionPaths::at(session);
+    let path = paths.quality_report();
     let text = fs::read_to_string(&path)?;
-    fs::write(session.join("analysis/coverage.svg"), plot::svg(data))?;
+    fs::write(paths.coverage_plot(), plot::svg(data))?;
     fs::write(path, sections::completed(&text, &score, data))?;
     Ok(score)
 }

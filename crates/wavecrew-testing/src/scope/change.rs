@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
+use wavecrew_session::WORKFLOW_FOLDER;
 
 use super::git::{names, run};
 
@@ -116,7 +117,7 @@ pub(super) fn changes(project: &Path, since: Option<&str>) -> Result<Option<Chan
     let untracked = run(project, &["ls-files", "--others", "--exclude-standard", "-z"])?.unwrap_or_default();
     let files = names(&listed)
         .chain(names(&untracked))
-        .filter(|path| !path.starts_with(".workflow") && !path.starts_with(".git"))
+        .filter(|path| !path.starts_with(WORKFLOW_FOLDER) && !path.starts_with(".git"))
         .collect();
     Ok(Some(Changes { base, commit, files }))
 }

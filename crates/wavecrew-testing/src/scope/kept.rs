@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use wavecrew_measure::detect::{Certainty, Conventions, Framework, Project};
 
 use crate::rounds::whole;
+use wavecrew_session::SessionPaths;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scope {
@@ -73,14 +74,14 @@ pub enum Mutation {
 
 impl Scope {
     pub fn read(session: &Path) -> io::Result<Self> {
-        let text = fs::read(session.join("scope.json"))?;
+        let text = fs::read(SessionPaths::at(session).scope_json())?;
         serde_json::from_slice(&text).map_err(io::Error::other)
     }
 
     pub fn write(&self, session: &Path) -> io::Result<()> {
         let mut text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
         text.push(b'\n');
-        whole(&session.join("scope.json"), &text)
+        whole(&SessionPaths::at(session).scope_json(), &text)
     }
 
     pub fn target(&self, layer: &str) -> Option<f64> {

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use wavecrew_measure::detect::{Project, by_project, conventions, is_test, project_of};
 
 use named::Named;
+use wavecrew_session::WORKFLOW_FOLDER;
 
 pub use change::{Base, GitError};
 pub use kept::{FrameworkInScope, LayerInScope, Mutation, Scope, ScopedFile};
@@ -152,7 +153,7 @@ fn sources(path: &Path, project: &Path) -> Vec<PathBuf> {
     by_project(path, project)
         .into_values()
         .flatten()
-        .filter(|file| !file.starts_with(project.join(".workflow")))
+        .filter(|file| !file.starts_with(project.join(WORKFLOW_FOLDER)))
         .filter_map(|file| Some(file.strip_prefix(project).ok()?.to_owned()))
         .collect()
 }

@@ -21,7 +21,7 @@ const LEAVINGS: &[&str] = &[
     ".ruff_cache",
     ".tox",
     ".turbo",
-    ".workflow",
+    wavecrew_session::WORKFLOW_FOLDER,
     "__pycache__",
     "coverage",
     "htmlcov",

@@ -11,13 +11,9 @@ mod tests;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use wavecrew_session::SessionPaths;
 
 pub use manifest::{Change, Manifest};
-
-/// What is known of a session's copies; `tree.json` of the session.
-const RECORD: &str = "tree.json";
-/// The workers' copy, in the session.
-const WORKERS: &str = "tree";
 
 /// The copies of a session.
 #[derive(Debug)]
@@ -32,7 +28,7 @@ impl Trees {
         if let Ok(there) = Self::open(session) {
             return Ok(there);
         }
-        let workers = session.join(WORKERS);
+        let workers = SessionPaths::at(session).project_copy();
         if workers.exists() {
             // Begun and never finished.
             fs::remove_dir_all(&workers)?;
@@ -44,20 +40,22 @@ impl Trees {
             session: session.to_owned(),
             manifest,
         };
-        trees.manifest.write(&session.join(RECORD))?;
+        trees
+            .manifest
+            .write(&SessionPaths::at(session).project_copy_manifest())?;
         Ok(trees)
     }
 
     pub fn open(session: &Path) -> io::Result<Self> {
         Ok(Self {
-            manifest: Manifest::read(&session.join(RECORD))?,
+            manifest: Manifest::read(&SessionPaths::at(session).project_copy_manifest())?,
             session: session.to_owned(),
         })
     }
 
     /// Where workers stand.
     pub fn workers(&self) -> PathBuf {
-        self.session.join(WORKERS)
+        SessionPaths::at(&self.session).project_copy()
     }
 
     /// Where measurements are made; made first if it is not there. It lies outside of the project and of hidden folders,
@@ -77,7 +75,8 @@ impl Trees {
         }
         copy::links(&self.manifest.project, &folder)?;
         self.manifest.measuring = Some(folder.clone());
-        self.manifest.write(&self.session.join(RECORD))?;
+        self.manifest
+            .write(&SessionPaths::at(&self.session).project_copy_manifest())?;
         Ok(folder)
     }
 
@@ -137,6 +136,6 @@ impl Trees {
         if trees.workers().exists() {
             fs::remove_dir_all(trees.workers())?;
         }
-        fs::remove_file(session.join(RECORD))
+        fs::remove_file(SessionPaths::at(session).project_copy_manifest())
     }
 }

@@ -7,7 +7,7 @@ use crate::session_view::{find, state_word};
 use serde_json::json;
 use std::fs;
 use std::io::{Write, stdout};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 use wavecrew_session::{SessionDir, SessionState, atomic, lock};
 
@@ -90,7 +90,7 @@ impl Args {
 
     /// Leaves the word and waits until the run has followed it: it takes the word away, or ends. Whether it still runs.
     fn tell(&self, dir: &SessionDir, word: Word) -> Result<bool, Failure> {
-        let control = control_file(dir);
+        let control = dir.control_file();
         atomic::write_volatile(&control, word.as_str().as_bytes())?;
         // Longer than a clock can count is for ever.
         let until = Instant::now().checked_add(Duration::from_secs(self.wait));
@@ -147,8 +147,4 @@ fn idle(dir: &SessionDir, word: Word) -> Result<&'static str, Failure> {
         StateFailure::Other(failure) => failure,
     })?;
     Ok(word.state())
-}
-
-fn control_file(dir: &SessionDir) -> PathBuf {
-    dir.run_folder().join("control")
 }

@@ -23,7 +23,7 @@ use wavecrew_testing::tree::Trees;
 /// A session that is over: its folders hold the tests that were kept, and the copies of the project go. An unfinished one
 /// keeps everything but what lies outside of it.
 pub fn settle(dir: &SessionDir, exit: Exit) {
-    if !dir.path().join("scope.json").exists() {
+    if !dir.scope_json().exists() {
         return;
     }
     let settled = if exit == Exit::Done {
@@ -39,7 +39,7 @@ pub fn settle(dir: &SessionDir, exit: Exit) {
 
 /// How the tests of a session that is over come into the project.
 pub fn tell_how(dir: &SessionDir, global: &Global) {
-    if dir.path().join("scope.json").exists() {
+    if dir.scope_json().exists() {
         let command = format!("wavecrew testing --continue {} --apply", dir.id());
         say(
             global,

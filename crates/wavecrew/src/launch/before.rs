@@ -20,7 +20,7 @@ use wavecrew_core::engine::Ledger;
 use wavecrew_core::team::Workspace;
 use wavecrew_core::view::count;
 use wavecrew_run::driver::{Folders, OpenSession};
-use wavecrew_session::Discovery;
+use wavecrew_session::{Discovery, SessionPaths};
 use wavecrew_testing::baseline::{Baseline, SuiteResult};
 use wavecrew_testing::figures::{lines, percent};
 use wavecrew_testing::scope::Scope;
@@ -29,14 +29,14 @@ use wavecrew_testing::tree::Trees;
 /// Gives a session what its examinations and workers need; nothing to one of another kind.
 pub fn ready(session: &mut OpenSession, ledger: &Ledger, quiet: bool) -> Result<(), Failure> {
     let folder = session.dir.path().to_owned();
-    if !folder.join("scope.json").exists() {
+    if !session.dir.scope_json().exists() {
         return Ok(());
     }
     let disk = |error: io::Error| disk(&error);
     Trees::make(&session.project, &folder).map_err(disk)?;
     if Baseline::read(&folder).is_err() {
         let state = json!({ "rounds": {}, "coverage_history": [], "max_rounds_per_layer": 3 });
-        std::fs::write(folder.join("gc-state.json"), format!("{state:#}\n")).map_err(disk)?;
+        std::fs::write(session.dir.gc_state(), format!("{state:#}\n")).map_err(disk)?;
         announce(session, &Scope::read(&folder).map_err(disk)?)?;
         if !quiet {
             anstream::eprintln!("Before  the project's own tests are run once");
@@ -165,7 +165,7 @@ fn announce(session: &OpenSession, scope: &Scope) -> Result<(), Failure> {
 
 /// Roles that work in a snapshot stand in the copy, the others in the project.
 fn folders(ledger: &Ledger, project: &Path, session: &Path) -> Folders {
-    let (project, tree) = (project.to_owned(), session.join("tree"));
+    let (project, tree) = (project.to_owned(), SessionPaths::at(session).project_copy());
     let plan = ledger.plan();
     let in_project: HashSet<String> = plan
         .tasks()

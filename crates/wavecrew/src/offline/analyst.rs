@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use wavecrew_core::view::count;
+use wavecrew_session::SessionPaths;
 use wavecrew_testing::result::RunResult;
 
 /// Recommendations, most valuable first.
@@ -27,7 +28,7 @@ pub fn work(facts: &Facts) -> Result<Done, String> {
             "Nothing is open: every target was met and no fault that was planted went unnoticed.\n",
         );
     }
-    facts.write("analysis/quality-report.md", &text)?;
+    facts.write(SessionPaths::relative().quality_report(), &text)?;
     let reached = results.iter().map(|result| {
         let coverage = result.coverage_achieved.as_deref().unwrap_or("unmeasured");
         format!("{} {coverage} of {} %", result.layer, result.target)
@@ -81,7 +82,7 @@ fn coverage(text: &mut String, results: &[RunResult]) {
 fn defects(text: &mut String, facts: &Facts, results: &[RunResult]) {
     text.push_str("\n## Defect patterns\n\n");
     let mut patterns: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let board = fs::read_to_string(facts.session.join("discoveries.ndjson")).unwrap_or_default();
+    let board = fs::read_to_string(SessionPaths::at(&facts.session).discoveries_file()).unwrap_or_default();
     for line in board.lines() {
         let Ok(entry) = serde_json::from_str::<serde_json::Value>(line) else {
             continue;
@@ -120,7 +121,7 @@ fn defects(text: &mut String, facts: &Facts, results: &[RunResult]) {
 
 fn rounds(text: &mut String, facts: &Facts) {
     text.push_str("\n## Loop effectiveness\n\n");
-    let state = fs::read(facts.session.join("gc-state.json")).unwrap_or_default();
+    let state = fs::read(SessionPaths::at(&facts.session).gc_state()).unwrap_or_default();
     let state: serde_json::Value = serde_json::from_slice(&state).unwrap_or_default();
     let history = state["coverage_history"].as_array().cloned().unwrap_or_default();
     if history.is_empty() {

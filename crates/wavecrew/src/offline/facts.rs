@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use wavecrew_core::sheet::{Origin, Sheet};
 use wavecrew_run::worker_side::{Identity, WorkerSide};
+use wavecrew_session::SessionPaths;
 use wavecrew_syntax::{Language, Symbol, symbols};
 use wavecrew_testing::baseline::Baseline;
 use wavecrew_testing::result::RunResult;
@@ -84,7 +85,7 @@ impl Facts {
         let _ = self.side.discover(kind, fields);
     }
 
-    pub fn write(&self, path: &str, text: &str) -> Result<(), String> {
+    pub fn write(&self, path: impl AsRef<Path>, text: &str) -> Result<(), String> {
         let path = self.session.join(path);
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -95,7 +96,7 @@ impl Facts {
 
 /// A cell of the session's table.
 fn cell(session: &Path, task: &str, column: &str) -> String {
-    let bytes = fs::read(session.join("tasks.csv")).unwrap_or_default();
+    let bytes = fs::read(SessionPaths::at(session).tasks_csv()).unwrap_or_default();
     let Ok(sheet) = Sheet::read(&bytes[..], Origin::Session) else {
         return String::new();
     };

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wavecrew_core::view::count;
 use wavecrew_measure::detect::Framework as Found;
+use wavecrew_session::SessionPaths;
 use wavecrew_testgen::{
     Defect, Feedback, Framework, Imports, LeftOut, Module, Outcome, Progress, Request, generate,
 };
@@ -190,13 +191,13 @@ fn list(facts: &Facts, left_out: &[String]) -> Result<String, String> {
     if left_out.len() <= MOST_LEFT_OUT {
         return Ok(String::new());
     }
-    let file = format!("analysis/left-out-{}.md", facts.layer);
+    let file = SessionPaths::relative().untested_report(&facts.layer);
     let mut text = String::from("# Left out\n\n");
     for line in left_out {
         let _ = writeln!(text, "- {line}");
     }
     facts.write(&file, &text)?;
-    Ok(file)
+    Ok(file.to_string_lossy().into_owned())
 }
 
 /// What could not be tried, with its reason; modules as a whole come first.

@@ -6,6 +6,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use wavecrew_session::SessionPaths;
 use wavecrew_syntax::{Symbol, SymbolKind};
 use wavecrew_testing::scope::FrameworkInScope;
 
@@ -22,7 +23,7 @@ pub fn work(facts: &Facts) -> Result<Done, String> {
     layers(&mut text, facts);
     priorities(&mut text, &ranked, &before);
     risks(&mut text, facts, &symbols);
-    facts.write("strategy/test-strategy.md", &text)?;
+    facts.write(SessionPaths::relative().test_strategy(), &text)?;
     for framework in &facts.scope.frameworks {
         let fields = [
             ("framework", json!(framework.framework.name())),

@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use std::path::Path;
 use wavecrew_core::plan::did_you_mean;
-use wavecrew_session::{Listed, SessionDir, SessionInfo, list};
+use wavecrew_session::{Listed, ProjectPaths, SessionDir, SessionInfo, list};
 
 /// Ids that a list of what there is names at most.
 const NAMED: usize = 10;
@@ -116,8 +116,9 @@ fn there_are(ids: &[String]) -> String {
 /// Shells complete paths: `.workflow/.csv-wave/ID/` means `ID`.
 fn id_in(name: &str) -> &str {
     let path = name.trim_end_matches('/');
+    let sessions = ProjectPaths::at("").sessions_folder();
     match path.rsplit_once('/') {
-        Some((folder, id)) if folder.ends_with(".workflow/.csv-wave") => id,
+        Some((folder, id)) if Path::new(folder).ends_with(sessions) => id,
         _ => name,
     }
 }

@@ -138,7 +138,7 @@ fn keep<T>(found: Result<T, StoreError>, troubles: &mut Vec<String>) -> Option<T
 
 /// The team as it was when the session began; else the one of that name; else the one that takes any table.
 fn team_of(dir: &SessionDir, info: Option<&SessionInfo>, troubles: &mut Vec<String>) -> Arc<Team> {
-    let path = dir.run_folder().join("team.toml");
+    let path = dir.team_file();
     if let Ok(text) = fs::read_to_string(&path) {
         match Team::parse(&path.display().to_string(), &text) {
             Ok(team) => return Arc::new(team),
@@ -156,7 +156,7 @@ fn ledger_of(
     troubles: &mut Vec<String>,
 ) -> Result<(Ledger, usize), Failure> {
     let journal = dir.journal_file();
-    let began = dir.run_folder().join("plan.csv");
+    let began = dir.plan_file();
     if journal.exists() && began.exists() {
         let events = keep(Journal::<Event>::read(&journal), troubles);
         let plan = plan_in(&began, &team);

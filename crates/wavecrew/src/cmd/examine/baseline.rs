@@ -54,7 +54,7 @@ pub fn at(
     settings: &Settings,
     runner: &Runner,
 ) -> Result<Option<State>, MeasureError> {
-    let file = session.run_folder().join(format!("before-{base}.json"));
+    let file = session.state_at_commit(base);
     let given = [&settings.setup, &settings.build, &settings.test].map(Clone::clone);
     let kept = fs::read(&file)
         .ok()
@@ -62,7 +62,7 @@ pub fn at(
     if let Some(kept) = kept.filter(|kept| kept.given == given) {
         return Ok(Some(kept.found.into()));
     }
-    let Some(copy) = Copy::of(project, base, session.run_folder().join(format!("before-{task}"))) else {
+    let Some(copy) = Copy::of(project, base, session.base_copy(task)) else {
         return Ok(None);
     };
     let commands = verify::find(&copy.folder, settings);

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use wavecrew_session::WORKFLOW_FOLDER;
 
 /// A working copy, and the commit that its work began with.
 pub struct Changes {
@@ -16,7 +17,7 @@ pub fn since(folder: &Path, base: &str) -> Option<Changes> {
     let tracked = git(folder, &["diff", "--name-only", "-z", base])?;
     let fresh = git(folder, &["ls-files", "--others", "--exclude-standard", "-z"])?;
     let names = tracked.split('\0').chain(fresh.split('\0'));
-    let ours = |name: &&str| !name.is_empty() && !name.starts_with(".workflow/");
+    let ours = |name: &&str| !name.is_empty() && !Path::new(name).starts_with(WORKFLOW_FOLDER);
     let mut files: Vec<String> = names.filter(ours).map(str::to_owned).collect();
     files.sort_unstable();
     files.dedup();

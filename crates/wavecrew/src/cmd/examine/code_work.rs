@@ -38,7 +38,7 @@ impl Case<'_> {
     fn runner(&self) -> Runner {
         Runner {
             python_path: Vec::new(),
-            cache: self.session.run_folder().join("cache"),
+            cache: self.session.cache_folder(),
             timeout: self.verify.limit(),
             stop: None,
         }

@@ -1,0 +1,63 @@
+//! A full disk, a broken one, and too many open files: a clear word, and a session that continues.
+
+use crate::crash::matrix::{Density, Matrix};
+use crate::crash::outcome::after_refusal;
+use crate::crash::trace::{Fault, Point, strike};
+use crate::crash::{BEGIN, small_run};
+use crate::run::sandbox::program;
+use std::process::Command;
+
+#[test]
+fn a_full_disk_is_said_and_the_session_goes_on() {
+    refuse(&["write", "pwrite64", "openat", "mkdir", "fdatasync"], "ENOSPC");
+}
+
+#[test]
+fn a_broken_disk_is_said_and_the_session_goes_on() {
+    let calls = ["write", "fsync", "fdatasync", "rename", "renameat", "renameat2"];
+    refuse(&calls, "EIO");
+}
+
+#[test]
+fn too_many_open_files_are_said_and_the_session_goes_on() {
+    refuse(&["openat"], "EMFILE");
+}
+
+#[test]
+fn a_pipe_that_cannot_be_made_costs_no_task() {
+    for nth in 1..=4 {
+        let sandbox = small_run();
+        let point = Point {
+            call: "pipe2".to_owned(),
+            nth,
+            file: None,
+        };
+        let (ended, _) = strike(&sandbox, &BEGIN, &point, Fault::Error("EMFILE"));
+        assert_eq!(after_refusal(&sandbox, &ended), Vec::<String>::new(), "{point}");
+    }
+}
+
+#[test]
+fn a_small_limit_of_open_files_is_said() {
+    for limit in [8, 12, 16, 20, 26, 32, 40, 64] {
+        let sandbox = small_run();
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", &format!("ulimit -n {limit}; exec \"$@\""), "sh"])
+            .arg(program());
+        sandbox.complete(&mut command, &BEGIN);
+        let ended = sandbox.spawn(&mut command).wait();
+        let problems = after_refusal(&sandbox, &ended);
+        assert_eq!(problems, Vec::<String>::new(), "with {limit} files");
+    }
+}
+
+/// Has the system refuse these calls, one at a time.
+fn refuse(calls: &[&str], error: &'static str) {
+    let matrix = Matrix {
+        prepare: small_run,
+        words: &BEGIN,
+        calls,
+    };
+    matrix.strike(Fault::Error(error), Density::Ends);
+}

@@ -1,0 +1,18 @@
+//! Teams lifecycle and planex through the program itself, with an agent that gives prepared answers and a real repository.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
+
+mod affected;
+mod building;
+mod contracts;
+mod decisions;
+mod examples;
+mod killed;
+mod lab;
+mod person;
+mod planex;
+mod repositories;
+mod review;
+mod side_by_side;
+mod specification;
+mod terminal;
+mod verify;

@@ -1,0 +1,18 @@
+//! All integration tests of the program, in one binary: it links once.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
+
+mod agents;
+mod crash;
+mod documents;
+mod example_files;
+#[path = "../../../wavecrew-measure/tests/frameworks/installed.rs"]
+mod installed;
+mod lifecycle;
+mod mcp;
+mod measure;
+mod plan;
+mod readme;
+mod replay;
+mod run;
+mod sessions;
+mod testing;

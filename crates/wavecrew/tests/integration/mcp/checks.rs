@@ -1,0 +1,155 @@
+//! Rows that are checked before they count, and rows that work in a worktree of their own.
+
+use crate::mcp::agents::git;
+use crate::mcp::jobs::{ECHO, Project, call, output};
+use serde_json::json;
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn a_result_counts_once_its_check_succeeds() {
+    // The second row mends what the check complains about; the third one never does.
+    let script = r#"case "$WAVECREW_TASK.$WAVECREW_TURN" in
+            row-1.*|row-2.2) touch "made-$WAVECREW_TASK";;
+            row-2.1) ;;
+        esac
+        cat "$WAVECREW_PROMPT_FILE" >> "told-$WAVECREW_TASK"
+        echo '{"n": 1}'"#;
+    let project = Project::new("path\na\nb\nc\n", script);
+    let verify =
+        r#"test -e "made-$WAVECREW_TASK" || { echo "no file for $WAVECREW_ROW: $WAVECREW_RESULT"; exit 4; }"#;
+    let answer = project
+        .client()
+        .call("spawn_agents_on_csv", call(json!({"verify": verify})));
+    assert_eq!(
+        (&answer["completed_items"], &answer["failed_items"]),
+        (&json!(2), &json!(1))
+    );
+    let error = &answer["failed_item_errors"][0];
+    assert_eq!(error["item_id"], "row-3");
+    let complaint = r#"The check of the result failed with exit code 4: no file for {"path":"c"}: {"n":1}"#;
+    assert!(
+        error["last_error"].as_str().unwrap().contains(complaint),
+        "{error}"
+    );
+    let told = |row: &str| fs::read_to_string(project.path().join(format!("told-{row}"))).unwrap();
+    assert!(told("row-2").contains(r#"no file for {"path":"b"}"#));
+    assert!(!told("row-1").contains("The check of the result failed"));
+    let status: Vec<String> = output(&answer)
+        .1
+        .iter()
+        .map(|row| row["status"].clone())
+        .collect();
+    assert_eq!(status, ["completed", "completed", "failed"]);
+}
+
+#[test]
+fn a_check_that_takes_too_long_has_failed_however_it_ends() {
+    let project = Project::new("path\na\n", ECHO);
+    let verify = "trap 'exit 0' TERM; while :; do sleep 0.05; done";
+    let answer = project.client().call(
+        "spawn_agents_on_csv",
+        call(json!({"verify": verify, "max_runtime_seconds": 3})),
+    );
+    assert_eq!(answer["failed_items"], 1, "{answer}");
+    let error = answer["failed_item_errors"][0]["last_error"].as_str().unwrap();
+    assert!(error.contains("the check took too long"), "{error}");
+}
+
+#[test]
+fn a_result_that_is_too_long_for_a_variable_is_checked_in_a_file() {
+    let script = r#"printf '{"text":"'; head -c 300000 /dev/zero | tr '\0' x; echo '"}'"#;
+    let project = Project::new(&format!("path\n{}\n", "y".repeat(200_000)), script);
+    let verify = r#"test -z "$WAVECREW_RESULT$WAVECREW_ROW" && grep -q '^{"path":"yyy' "$WAVECREW_ROW_PATH" &&
+        test "$(wc -c < "$WAVECREW_RESULT_PATH")" = 300011"#;
+    let arguments = json!({"verify": verify, "instruction": "do"});
+    let answer = project.client().call("spawn_agents_on_csv", call(arguments));
+    assert_eq!(answer["completed_items"], 1, "{answer}");
+}
+
+#[test]
+fn a_check_that_hangs_is_ended_with_its_job() {
+    let project = Project::new("path\na\n", ECHO);
+    let mut client = project.client();
+    let verify = "echo $$ > checking; exec sleep 1000";
+    let started = client.call(
+        "spawn_agents_on_csv",
+        call(json!({"verify": verify, "background": true})),
+    );
+    crate::mcp::jobs::wait_for(&project.path().join("checking"));
+    let ended = client.call("cancel_agent_job", json!({"job_id": started["job_id"]}));
+    assert_eq!(ended["status"], "cancelled", "{ended}");
+    let pid = fs::read_to_string(project.path().join("checking")).unwrap();
+    assert!(
+        !Path::new("/proc").join(pid.trim()).exists(),
+        "the check lives on"
+    );
+}
+
+#[test]
+fn rows_work_apart_and_their_work_is_named() {
+    let script = format!("[ \"$WAVECREW_TASK\" = row-1 ] && echo new > made.txt\n{ECHO}");
+    let project = Project::new("path\na\nb\n", &script);
+    git(project.path());
+    let answer = project
+        .client()
+        .call("spawn_agents_on_csv", call(json!({"isolation": "worktree"})));
+    assert_eq!(answer["completed_items"], 2, "{answer}");
+    let (header, rows) = output(&answer);
+    assert_eq!(header[header.len() - 3..], ["worktree", "branch", "diff"]);
+    let job = answer["job_id"].as_str().unwrap();
+    assert_eq!(rows[0]["branch"], format!("wavecrew/{job}/row-1"));
+    assert!(
+        rows[0]["diff"].contains("1 file changed, 1 insertion"),
+        "{:?}",
+        rows[0]
+    );
+    let made = Path::new(&rows[0]["worktree"]).join("made.txt");
+    assert_eq!(fs::read_to_string(made).unwrap(), "new\n");
+    assert_eq!(
+        (rows[1]["worktree"].as_str(), rows[1]["branch"].as_str()),
+        ("", "")
+    );
+    let trees = project
+        .path()
+        .join(".workflow/.csv-wave")
+        .join(job)
+        .join("worktrees");
+    let left: Vec<_> = fs::read_dir(trees)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(left, ["row-1"]);
+    assert!(!project.path().join("made.txt").exists());
+}
+
+#[test]
+fn isolation_needs_a_repository_and_a_check_a_command() {
+    let project = Project::new("path\na\n", ECHO);
+    let mut client = project.client();
+    for (extra, why) in [
+        (json!({"isolation": "worktree"}), "needs a git repository"),
+        (json!({"isolation": "container"}), "unknown variant `container`"),
+        (json!({"verify": " "}), "verify must be a command"),
+    ] {
+        let said = client.complaint("spawn_agents_on_csv", call(extra));
+        assert!(said.contains(why), "{said}");
+    }
+    assert!(!project.path().join(".workflow").exists());
+}
+
+#[test]
+fn the_server_has_a_ceiling_for_workers() {
+    let script =
+        format!("mkdir -p at; touch at/$WAVECREW_TASK; ls at | wc -l >> seen; rm at/$WAVECREW_TASK\n{ECHO}");
+    let project = Project::new("path\na\nb\nc\nd\n", &script);
+    let mut client = crate::mcp::rpc::Client::start(
+        project.path(),
+        &["--agent", "command:./agent.sh", "--max-workers", "1"],
+        &[],
+    );
+    let answer = client.call("spawn_agents_on_csv", call(json!({"max_workers": 50})));
+    assert_eq!(answer["completed_items"], 4);
+    let seen = fs::read_to_string(project.path().join("seen")).unwrap();
+    assert!(seen.lines().all(|line| line.trim() == "1"), "{seen}");
+}

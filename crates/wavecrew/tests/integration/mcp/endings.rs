@@ -1,0 +1,227 @@
+//! What is taken away while something runs: the folder of a job, its server, the process that guards agents.
+
+use crate::mcp::jobs::{ECHO, Project, call, wait_for, wait_for_line};
+use crate::mcp::rpc::Client;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Says who it is and waits until it may report.
+const WAITS: &str = "echo $$ > pid-$WAVECREW_TASK.new; mv pid-$WAVECREW_TASK.new pid-$WAVECREW_TASK
+    while [ ! -e go ]; do sleep 0.05; done";
+
+fn project() -> Project {
+    let project = Project::new("path\na\nb\n", &format!("{WAITS}\n{ECHO}"));
+    fs::write(
+        project.path().join("tasks.csv"),
+        "id,description\nrow-1,do\nrow-2,do\n",
+    )
+    .unwrap();
+    project
+}
+
+/// Sends a call that runs both rows, and waits until they run.
+fn begin(client: &mut Client, project: &Project, tool: &str, arguments: Value) -> u64 {
+    let id = client.send("tools/call", json!({"name": tool, "arguments": arguments}));
+    wait_for_line(&project.path().join("pid-row-1"));
+    wait_for_line(&project.path().join("pid-row-2"));
+    id
+}
+
+fn is_alive(pid: &str) -> bool {
+    let stat = fs::read_to_string(Path::new("/proc").join(pid.trim()).join("stat"));
+    stat.is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+fn workers_are_gone(project: &Project) {
+    for row in ["row-1", "row-2"] {
+        let pid = fs::read_to_string(project.path().join(format!("pid-{row}"))).unwrap();
+        // Whoever ended them need not have waited for it; a test that waits for ever is ended from outside.
+        while is_alive(&pid) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+fn session(project: &Project) -> PathBuf {
+    let sessions = fs::read_dir(project.path().join(".workflow/.csv-wave")).unwrap();
+    let mut folders = sessions
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir());
+    folders.next().unwrap()
+}
+
+fn id(session: &Path) -> String {
+    session.file_name().unwrap().to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_job_ends_with_its_folder() {
+    for background in [false, true] {
+        let project = project();
+        let mut client = project.client();
+        let arguments = call(json!({"background": background}));
+        let asked = begin(&mut client, &project, "spawn_agents_on_csv", arguments);
+        let folder = session(&project);
+        fs::rename(&folder, project.path().join("away")).unwrap();
+        let mut ended = client.answer(asked)["result"]["structuredContent"].clone();
+        if background {
+            ended = client.call(
+                "wait_agent_job",
+                json!({"job_id": id(&folder), "timeout_ms": 120_000}),
+            );
+        }
+        assert_eq!(
+            (&ended["status"], &ended["total_items"]),
+            (&json!("failed"), &json!(2)),
+            "{ended}"
+        );
+        let why = ended["job_error"].as_str().unwrap();
+        assert!(
+            why.contains("was deleted or moved while its run was going"),
+            "{why}"
+        );
+        workers_are_gone(&project);
+        assert!(!folder.exists(), "nothing may be made in its place");
+        let cancelled = client.raw_call("cancel_agent_job", json!({"job_id": id(&folder)}));
+        let known = cancelled["structuredContent"]["status"] == "failed";
+        assert_eq!(known, background, "{cancelled}");
+    }
+}
+
+#[test]
+fn a_run_of_a_team_ends_with_its_folder() {
+    let project = project();
+    let mut client = project.client();
+    let asked = begin(&mut client, &project, "team_run", json!({"team": "tasks.csv"}));
+    fs::remove_dir_all(session(&project)).unwrap();
+    let answer = client.answer(asked)["result"].clone();
+    assert_eq!(answer["isError"], true, "{answer}");
+    let why = answer["content"][0]["text"].as_str().unwrap();
+    assert!(
+        why.contains("was deleted or moved while its run was going"),
+        "{why}"
+    );
+    workers_are_gone(&project);
+}
+
+#[test]
+fn what_a_killed_server_waited_for_ends_and_can_be_gone_on_with() {
+    let project = project();
+    let mut client = project.client();
+    begin(&mut client, &project, "spawn_agents_on_csv", call(json!({})));
+    client.kill();
+    workers_are_gone(&project);
+    let job = id(&session(&project));
+    let mut client = project.client();
+    let stopped = client.call("wait_agent_job", json!({"job_id": job, "timeout_ms": 120_000}));
+    assert_eq!(stopped["status"], "stopped", "{stopped}");
+    fs::write(project.path().join("go"), "").unwrap();
+    // A word that came too late is not for those who go on.
+    fs::write(session(&project).join(".run/control"), "cancel").unwrap();
+    let done = client.call("spawn_agents_on_csv", json!({"resume_job_id": job}));
+    assert_eq!(done["completed_items"], 2, "{done}");
+}
+
+#[test]
+fn a_run_of_a_team_ends_with_its_killed_server() {
+    let project = project();
+    let mut client = project.client();
+    begin(&mut client, &project, "team_run", json!({"team": "tasks.csv"}));
+    client.kill();
+    workers_are_gone(&project);
+    let mut client = project.client();
+    let status = client.call("team_status", json!({"timeout_ms": 120_000}));
+    assert_eq!(status["state"], "stopped", "{status}");
+}
+
+#[test]
+fn a_job_in_the_background_outlives_a_killed_server() {
+    let project = project();
+    let mut client = project.client();
+    begin(
+        &mut client,
+        &project,
+        "spawn_agents_on_csv",
+        call(json!({"background": true})),
+    );
+    client.kill();
+    fs::write(project.path().join("go"), "").unwrap();
+    let wait = json!({"job_id": id(&session(&project)), "timeout_ms": 120_000});
+    let done = project.client().call("wait_agent_job", wait);
+    assert_eq!(
+        (&done["status"], &done["completed_items"]),
+        (&json!("completed"), &json!(2)),
+        "{done}"
+    );
+    let attempts = crate::mcp::jobs::output(&done)
+        .1
+        .iter()
+        .all(|row| row["attempt_count"] == "1");
+    assert!(attempts, "no row was begun again");
+}
+
+/// The guardian among the children of a process.
+fn guardian_of(parent: u32) -> Option<Pid> {
+    let parent = parent.to_string();
+    let is_it = |process: &PathBuf| {
+        let stat = fs::read_to_string(process.join("stat")).unwrap_or_default();
+        let words = fs::read(process.join("cmdline")).unwrap_or_default();
+        // The state and the parent follow the name in brackets.
+        let above = stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1));
+        above == Some(parent.as_str()) && words.split(|byte| *byte == 0).any(|word| word == b"__guardian")
+    };
+    let mut all = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+    let pid = all.find(is_it)?.file_name()?.to_str()?.parse().ok()?;
+    Pid::from_raw(pid)
+}
+
+#[test]
+fn conversations_end_with_a_reason_when_their_guardian_is_killed_again_and_again() {
+    let project = project();
+    let mut client = project.client();
+    let agent = json!({"message": "hello", "agent": "command:cat"});
+    client.call("spawn_agent", agent.clone());
+    // Whoever looks for it while there is none looks again; a test that waits for ever is ended from outside.
+    let refused = loop {
+        if let Some(guardian) = guardian_of(client.pid()) {
+            // It may be gone already.
+            let _ = kill_process(guardian, Signal::KILL);
+        }
+        let answer = client.raw_call("spawn_agent", agent.clone());
+        if answer["isError"] == true {
+            break answer["content"][0]["text"].as_str().unwrap().to_owned();
+        }
+    };
+    let why = "conversations have ended: the process that guards agents was lost 6 times in a row, last: ";
+    assert!(refused.starts_with(why), "{refused}");
+    assert!(refused.ends_with("; help: start the server again"), "{refused}");
+    fs::write(project.path().join("go"), "").unwrap();
+    let done = client.call("spawn_agents_on_csv", call(json!({})));
+    assert_eq!(done["completed_items"], 2, "jobs go on: {done}");
+}
+
+#[test]
+fn jobs_outlive_the_guardian_of_conversations() {
+    let project = project();
+    let mut client = project.client();
+    let words = "command:sh -c 'echo $$ > agent.new; mv agent.new agent; while [ ! -e go ]; do sleep 0.05; done; echo heard'";
+    let started = client.call("spawn_agent", json!({"message": "hello", "agent": words}));
+    let agent = started["agent_id"].as_str().unwrap();
+    wait_for(&project.path().join("agent"));
+    let asked = begin(&mut client, &project, "spawn_agents_on_csv", call(json!({})));
+    kill_process(guardian_of(client.pid()).unwrap(), Signal::KILL).unwrap();
+    let status = client.call("wait", json!({"ids": [agent], "timeout_ms": 120_000}));
+    let why = status["status"][agent]["errored"].as_str().unwrap();
+    assert!(why.contains("say it again with send_input"), "{why}");
+    let pid = fs::read_to_string(project.path().join("agent")).unwrap();
+    assert!(!is_alive(&pid), "the agent lives on");
+    fs::write(project.path().join("go"), "").unwrap();
+    let done = client.answer(asked)["result"]["structuredContent"].clone();
+    assert_eq!(done["completed_items"], 2, "{done}");
+    client.call("send_input", json!({"id": agent, "message": "again"}));
+    let status = client.call("wait", json!({"ids": [agent], "timeout_ms": 120_000}));
+    assert_eq!(status["status"][agent], json!({"completed": "heard"}));
+}

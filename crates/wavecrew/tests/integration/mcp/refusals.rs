@@ -1,0 +1,206 @@
+//! Bad input: each is refused in the words that callers know, and nothing is left behind.
+
+use crate::mcp::jobs::Project;
+use serde_json::{Value, json};
+use std::fs;
+
+fn complaint(csv: &str, arguments: Value) -> String {
+    let project = Project::new(csv, "exit 1");
+    let complaint = project.client().complaint("spawn_agents_on_csv", arguments);
+    assert!(
+        !project.path().join(".workflow").exists(),
+        "{complaint}: a session was made"
+    );
+    complaint
+}
+
+#[test]
+fn calls_that_cannot_work() {
+    let table = "path,n\na,1\n";
+    for (csv, arguments, message) in [
+        (
+            table,
+            json!({"csv_path": "in.csv", "instruction": "  "}),
+            "instruction must be non-empty",
+        ),
+        (
+            table,
+            json!({"csv_path": "in.csv", "instruction": "x", "max_runtime_seconds": 0}),
+            "max_runtime_seconds must be >= 1",
+        ),
+        (
+            table,
+            json!({"csv_path": "in.csv", "instruction": "x", "id_column": "key"}),
+            "id_column key was not found in csv headers",
+        ),
+        (
+            "a,b\n1,2\n3\n",
+            json!({"csv_path": "in.csv", "instruction": "x"}),
+            "csv row 3 has 1 fields but header has 2",
+        ),
+        (
+            "a,a\n1,2\n",
+            json!({"csv_path": "in.csv", "instruction": "x"}),
+            "csv header a is duplicated",
+        ),
+        (
+            "",
+            json!({"csv_path": "in.csv", "instruction": "x"}),
+            "csv input must include a header row",
+        ),
+        (
+            table,
+            json!({"csv_path": "gone.csv", "instruction": "x"}),
+            "failed to read csv gone.csv: ",
+        ),
+        (
+            table,
+            json!({"csv_path": "/etc/passwd", "instruction": "x"}),
+            "/etc/passwd is outside of the project folder",
+        ),
+        (
+            table,
+            json!({"csv_path": "in.csv", "instruction": "x", "output_csv_path": "../out.csv"}),
+            "../out.csv is outside of the project folder",
+        ),
+        (
+            table,
+            json!({"csv_path": "in.csv", "instruction": "x", "output_schema": {"type": "object", "required": 3}}),
+            "output_schema is not a JSON Schema",
+        ),
+        (
+            table,
+            json!({"csv_path": "in.csv", "instruction": "x", "agent": "nobody"}),
+            "nobody",
+        ),
+        (
+            table,
+            json!({"csv_path": "in.csv", "instruction": "x", "colour": "red"}),
+            "unknown field `colour`",
+        ),
+        (table, json!({"resume_job_id": "../x"}), "there is no job ../x"),
+    ] {
+        let said = complaint(csv, arguments.clone());
+        assert!(said.contains(message), "{arguments}: {said}");
+    }
+}
+
+#[test]
+fn a_table_that_is_none() {
+    let project = Project::new("", "exit 1");
+    fs::write(
+        project.path().join("in.csv"),
+        b"\x89PNG\r\n\x1a\n\x00\xff\xfe,\xff\n",
+    )
+    .unwrap();
+    let said = project.client().complaint(
+        "spawn_agents_on_csv",
+        json!({"csv_path": "in.csv", "instruction": "x"}),
+    );
+    assert!(said.contains("failed to parse csv"), "{said}");
+}
+
+#[test]
+fn reports_belong_to_workers() {
+    let project = Project::new("a\n1\n", "exit 1");
+    let answer = project.client().call(
+        "report_agent_job_result",
+        json!({"job_id": "x", "item_id": "row-1", "result": {}}),
+    );
+    assert_eq!(answer["accepted"], false);
+}
+
+#[test]
+fn jobs_that_are_not_there() {
+    let project = Project::new("a\n1\n", "exit 1");
+    let mut client = project.client();
+    for tool in ["wait_agent_job", "cancel_agent_job"] {
+        assert_eq!(
+            client.complaint(tool, json!({"job_id": "run-x-1"})),
+            "there is no job run-x-1"
+        );
+    }
+}
+
+#[test]
+fn garbage_and_half_a_message_end_nothing_but_themselves() {
+    let project = Project::new("path\na\n", crate::mcp::jobs::ECHO);
+    let mut client = project.client();
+    for garbage in [
+        "not json",
+        "{\"jsonrpc\":\"2.0\"}",
+        "[1,2",
+        "\u{0}\u{1}",
+        r#"{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{"name":5}}"#,
+        r#"{"jsonrpc":"2.0","id":78,"method":"no/such/method","params":{}}"#,
+    ] {
+        client.line(garbage);
+    }
+    let answer = client.call("spawn_agents_on_csv", crate::mcp::jobs::call(json!({})));
+    assert_eq!(answer["completed_items"], 1);
+    client.line(r#"{"jsonrpc":"2.0","id":79,"method":"tools/call","params":{"name":"spawn_agents_on"#);
+    assert_eq!(client.hang_up(), 0);
+}
+
+#[test]
+fn a_hundred_thousand_rows_are_taken() {
+    let mut csv = String::from("path\n");
+    for row in 0..100_000 {
+        csv.push_str(&format!("f{row}\n"));
+    }
+    let project = Project::new(&csv, "touch begun; exec sleep 1000");
+    let mut client = project.client();
+    let call = json!({"csv_path": "in.csv", "instruction": "x {path}", "max_workers": 2, "background": true});
+    let started = client.call("spawn_agents_on_csv", call);
+    assert_eq!(started["total_items"], 100_000);
+    crate::mcp::jobs::wait_for(&project.path().join("begun"));
+    client.call("cancel_agent_job", json!({"job_id": started["job_id"]}));
+    // So many rows take their time where programs are not optimised.
+    let wait = json!({"job_id": started["job_id"], "timeout_ms": 240_000});
+    let ended = client.call("wait_agent_job", wait);
+    assert_eq!(ended["status"], "cancelled", "{ended}");
+    let table = fs::read_to_string(ended["output_csv_path"].as_str().unwrap()).unwrap();
+    assert_eq!(table.lines().count(), 100_001);
+    assert!(table.lines().last().unwrap().contains(",row-100000,"));
+}
+
+#[test]
+fn a_worker_that_reports_for_another_item_is_refused() {
+    // The worker of row-2 claims to be that of row-1; both end with what is theirs.
+    let script = r#"[ "$WAVECREW_TASK" = row-1 ] && echo '{"n": 1}' && exit
+        wavecrew report '{"item_id": "row-1", "result": {"n": 13}}' 2> refused
+        echo '{"n": 2}'"#;
+    let project = Project::new("path\na\nb\n", script);
+    let answer = project
+        .client()
+        .call("spawn_agents_on_csv", crate::mcp::jobs::call(json!({})));
+    let results: Vec<String> = crate::mcp::jobs::output(&answer)
+        .1
+        .iter()
+        .map(|row| row["result_json"].clone())
+        .collect();
+    assert_eq!(results, [r#"{"n":1}"#, r#"{"n":2}"#]);
+    let refused = fs::read_to_string(project.path().join("refused")).unwrap();
+    assert!(refused.contains("is for task `row-1`"), "{refused}");
+}
+
+#[test]
+fn an_agent_that_was_started_by_us_gets_no_tools_of_a_client() {
+    // Even if it hides everything it was told about its place.
+    let project = Project::new(
+        "path\na\n",
+        r#"printf '%s\n' \
+        '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"w","version":"0"}}}' \
+        '{"jsonrpc":"2.0","method":"notifications/initialized"}' \
+        '{"jsonrpc":"2.0","id":2,"method":"tools/list"}' \
+        > talk; (cat talk; while ! grep -q '"id":2' heard; do sleep 0.05; done) | env -i "$(command -v wavecrew)" mcp > heard
+        echo '{}'"#,
+    );
+    fs::write(project.path().join("heard"), "").unwrap();
+    let answer = project
+        .client()
+        .call("spawn_agents_on_csv", crate::mcp::jobs::call(json!({})));
+    assert_eq!(answer["completed_items"], 1, "{answer}");
+    let heard = fs::read_to_string(project.path().join("heard")).unwrap();
+    assert!(heard.contains(r#""tools":[]"#), "{heard}");
+}

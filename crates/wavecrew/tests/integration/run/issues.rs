@@ -1,0 +1,199 @@
+//! Issues, and the tables and runs that `planex` makes of them.
+
+use crate::run::sandbox::{Ended, Sandbox, program};
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+fn wavecrew(sandbox: &Sandbox, words: &[&str]) -> Ended {
+    let mut command = Command::new(program());
+    command.args(words).current_dir(sandbox.folder());
+    sandbox.spawn(&mut command).wait()
+}
+
+fn json(sandbox: &Sandbox, words: &[&str]) -> Value {
+    let ended = wavecrew(sandbox, &[words, &["--json"]].concat()).expect_exit(0);
+    serde_json::from_str(&ended.out).expect("one JSON document")
+}
+
+fn file_issue(sandbox: &Sandbox, words: &[&str]) -> String {
+    let added = json(sandbox, &[&["issues", "add"], words].concat());
+    added[0]["id"].as_str().expect("an id").to_owned()
+}
+
+/// `ID deps wave` per task.
+fn table(sandbox: &Sandbox, words: &[&str]) -> Vec<String> {
+    let plan = json(sandbox, &[&["plan", "planex"], words].concat());
+    let tasks = plan["tasks"].as_array().expect("tasks");
+    let cell = |task: &Value, name: &str| task[name].as_str().unwrap_or_default().to_owned();
+    tasks
+        .iter()
+        .map(|task| format!("{} <{}> {}", cell(task, "id"), cell(task, "deps"), task["wave"]))
+        .collect()
+}
+
+#[test]
+fn issues_are_filed_listed_shown_and_closed() {
+    let sandbox = Sandbox::new();
+    let first = file_issue(&sandbox, &["First", "--text", "All of it."]);
+    let second = file_issue(&sandbox, &["Second", "--depends-on", &first, "--tag", "wave-2"]);
+    let list = wavecrew(&sandbox, &["issues", "list"]).expect_exit(0).out;
+    assert!(
+        list.contains(&format!("{second}  open    Second  [wave-2]  after {first}")),
+        "{list}"
+    );
+    wavecrew(&sandbox, &["issues", "show", &first])
+        .expect_exit(0)
+        .expect_says("All of it.");
+    wavecrew(&sandbox, &["issues", "close", &first, "--reason", "merged"]).expect_exit(0);
+    let open = json(&sandbox, &["issues", "list"]);
+    assert_eq!(open.as_array().map(Vec::len), Some(1));
+    assert_eq!(
+        json(&sandbox, &["issues", "list", "--all"])[0]["resolution"],
+        "merged"
+    );
+    wavecrew(&sandbox, &["issues", "show", "ISS-20260101-000000"])
+        .expect_exit(2)
+        .expect_says("there is no issue");
+    wavecrew(&sandbox, &["issues", "add", "Third", "--depends-on", "ISS-1"]).expect_exit(2);
+    let path = sandbox.path(".workflow/issues/issues.jsonl");
+    let text = fs::read_to_string(&path).expect("the store") + "broken\n";
+    fs::write(&path, text).expect("a broken line");
+    wavecrew(&sandbox, &["issues", "list"])
+        .expect_exit(0)
+        .expect_says("issues.jsonl:3: not an issue");
+}
+
+#[test]
+fn a_table_is_made_from_all_four_inputs() {
+    let sandbox = Sandbox::new();
+    let first = file_issue(&sandbox, &["First"]);
+    let second = file_issue(&sandbox, &["Second", "--depends-on", &first]);
+    let chain = [
+        "PLAN-001 <> 1",
+        "PLAN-002 <> 1",
+        "EXEC-001 <PLAN-001> 2",
+        "EXEC-002 <PLAN-002;EXEC-001> 3",
+    ];
+    assert_eq!(table(&sandbox, &[&first, &second]), chain);
+    let store = ".workflow/issues/issues.jsonl";
+    assert_eq!(table(&sandbox, &[store]), chain);
+    assert_eq!(
+        table(&sandbox, &["--text", "Do it"]),
+        ["PLAN-001 <> 1", "EXEC-001 <PLAN-001> 2"]
+    );
+    let plan = "## Phase 1: A\n\n- [ ] one\n- [x] old\n\n## Phase 2: B\n\ntext\n";
+    fs::write(sandbox.path("plan.md"), plan).expect("a plan");
+    assert_eq!(table(&sandbox, &["--plan", "plan.md"]), chain);
+    let tasks = json(&sandbox, &["plan", "planex", "--plan", "plan.md"])["tasks"].clone();
+    assert_eq!(
+        (&tasks[0]["input_type"], &tasks[0]["raw_input"]),
+        (&"plan".into(), &"plan.md".into())
+    );
+    assert_eq!(tasks[2]["title"], "Implement one");
+    // Nothing of this was filed.
+    let lines = fs::read_to_string(sandbox.path(store))
+        .expect("the store")
+        .lines()
+        .count();
+    assert_eq!(lines, 2);
+}
+
+#[test]
+fn bad_input_is_refused_before_anything_runs() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.path("prose.md"), "# Title\n\nJust text.\n").expect("a file");
+    fs::write(sandbox.path("bad.jsonl"), "{\"id\":\"A\",\"title\":\"a\"}\n{\n").expect("a file");
+    let closed = file_issue(&sandbox, &["Closed"]);
+    wavecrew(&sandbox, &["issues", "close", &closed]).expect_exit(0);
+    for (words, says) in [
+        (&["--plan", "prose.md"][..], "the plan has no phases"),
+        (&["--plan", "absent.md"], "cannot be read"),
+        (
+            &["ISS-20260101-000000"],
+            "there is no issue `ISS-20260101-000000`",
+        ),
+        (&[closed.as_str()], "is closed"),
+        (&["bad.jsonl"], "bad.jsonl:2:"),
+        (&[], "no issues were named"),
+        (&["--text", " "], "the text is empty"),
+        (&["--text", "x", "--exec", "nobody"], "nobody"),
+        (&["--text", "x", "ISS-20260101-000000"], "is given besides --text"),
+    ] {
+        for command in [&["plan", "planex"][..], &["planex"]] {
+            let words = [command, words].concat();
+            wavecrew(&sandbox, &words).expect_exit(2).expect_says(says);
+        }
+    }
+    assert_eq!(sandbox.sessions(), Vec::<String>::new());
+    wavecrew(&sandbox, &["plan", "lifecycle", "x", "--exec", "codex"])
+        .expect_exit(2)
+        .expect_says("does not work on issues");
+}
+
+const AGENT: &str = r#"#!/bin/sh
+cat > /dev/null
+issue=$(sed -n "s/^\"$WAVECREW_TASK\".*\(ISS-[0-9]*-[0-9]*\).*/\1/p" "$WAVECREW_SESSION_DIR/tasks.csv" | head -1)
+case $WAVECREW_ROLE in
+planner)
+  mkdir -p "$WAVECREW_SESSION_DIR/artifacts/solutions"
+  cat > "$WAVECREW_SESSION_DIR/artifacts/solutions/$issue.json" <<END
+{"session_id":"s","issue_id":"$issue","planned_at":"2026-03-08T10:00:00Z","solution":{"title":"t","approach":"a",
+"tasks":[{"order":1,"description":"create it","files_touched":["$issue.txt"]}],"estimated_complexity":"Low","estimated_files":1}}
+END
+  ;;
+executor) echo "$WAVECREW_AGENT_NOTE" > "$issue.txt" ;;
+esac
+echo "{\"id\":\"$WAVECREW_TASK\",\"status\":\"completed\",\"findings\":\"done\"}"
+"#;
+
+#[test]
+fn planex_takes_a_plan_to_merged_commits_and_closed_issues() {
+    let sandbox = Sandbox::new();
+    let agent = sandbox.path("agent.sh");
+    fs::write(&agent, AGENT).expect("an agent");
+    fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)).expect("made a program");
+    fs::write(sandbox.path("plan.md"), "1. One\n2. Two\n").expect("a plan");
+    let git = |words: &[&str]| {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=t", "-c", "user.email=t@localhost"])
+            .args(words);
+        let output = git.current_dir(sandbox.folder()).output().expect("git runs");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    };
+    git(&["init", "-q", "-b", "main"]);
+    git(&["add", "."]);
+    git(&["commit", "-q", "-m", "first"]);
+    let words = [
+        "planex",
+        "--plan",
+        "plan.md",
+        "-y",
+        "--agent",
+        "command:./agent.sh",
+    ];
+    wavecrew(&sandbox, &words).expect_exit(0);
+    let issues = json(&sandbox, &["issues", "list", "--all"]);
+    let id = |n: usize| issues[n]["id"].as_str().expect("an id").to_owned();
+    assert_eq!(
+        git(&["log", "--reverse", "--format=%s"])
+            .lines()
+            .collect::<Vec<_>>(),
+        [
+            "first".to_owned(),
+            format!("feat({}): t", id(0)),
+            format!("feat({}): t", id(1))
+        ]
+    );
+    assert_eq!(
+        (&issues[0]["status"], &issues[1]["status"]),
+        (&"closed".into(), &"closed".into())
+    );
+    assert!(
+        issues[1]["resolution"]
+            .as_str()
+            .is_some_and(|why| why.starts_with("merged"))
+    );
+}

@@ -1,0 +1,161 @@
+//! The ways a report comes in, and what is done with bad ones.
+
+use crate::run::sandbox::Sandbox;
+
+#[test]
+fn each_channel_brings_a_report() {
+    for word in ["report", "report-file", "report-command"] {
+        let sandbox = Sandbox::new()
+            .tasks("id\na")
+            .agent("a", &format!("text=by-{word} {word}"));
+        sandbox.run().expect_exit(0);
+        assert_eq!(sandbox.cell("a", "findings"), format!("by-{word}"));
+    }
+}
+
+#[test]
+fn a_bad_report_is_sent_back_in_the_same_conversation() {
+    let sandbox = Sandbox::new()
+        .tasks("id,exec_mode\na,interactive")
+        .agent("a", "turn=1 invalid turn=2 text=mended report");
+    sandbox.run().expect_exit(0);
+    assert_eq!(sandbox.cell("a", "findings"), "mended");
+    assert_eq!(sandbox.ran("a"), 1, "one attempt");
+    let again = sandbox.read("prompts/a.1.2.md");
+    assert!(again.contains("Your report was not accepted: at /"), "{again}");
+    let result = sandbox.read("interactive/a-result.json");
+    assert!(result.contains("\"mended\""), "{result}");
+}
+
+#[test]
+fn after_two_corrections_a_bad_report_is_a_failure() {
+    let sandbox = Sandbox::new().tasks("id\na").agent("a", "turn=1 invalid");
+    sandbox.run().expect_exit(1);
+    let error = sandbox.cell("a", "error");
+    assert!(
+        error.starts_with("The report was not valid after 2 corrections: at /"),
+        "{error}"
+    );
+    assert!(sandbox.file("prompts/a.1.3.md").exists() && !sandbox.file("prompts/a.1.4.md").exists());
+}
+
+#[test]
+fn no_report_is_a_failure() {
+    let sandbox = Sandbox::new().tasks("id\na").agent("a", "silent");
+    sandbox.run().expect_exit(1);
+    assert_eq!(sandbox.cell("a", "error"), "The worker ended without a report");
+}
+
+#[test]
+fn a_report_for_another_task_does_not_count_for_either() {
+    let sandbox = Sandbox::new()
+        .tasks("id\na\nb")
+        .agent("a", "turn=1 as=b text=stolen")
+        .agent("b", "fail=mine");
+    sandbox.run().expect_exit(1);
+    assert_eq!(sandbox.statuses(), "a failed, b failed");
+    let error = sandbox.cell("a", "error");
+    assert!(error.contains("the report is for task `b`"), "{error}");
+    assert_eq!(sandbox.cell("b", "error"), "mine");
+}
+
+#[test]
+fn what_changes_after_a_report_is_flagged() {
+    let sandbox = Sandbox::new()
+        .tasks("id\na")
+        .agent("a", "write=early.txt report-command tick write=late.txt silent");
+    sandbox
+        .run()
+        .expect_exit(0)
+        .expect_says("a went on after its report and changed late.txt")
+        .expect_says("Changed after their report\n  a: late.txt");
+    let report = sandbox.read("context.md");
+    assert!(
+        report.contains("  - Warning: it went on after its report and changed late.txt\n"),
+        "{report}"
+    );
+    let journal = sandbox.read("journal.ndjson");
+    assert!(journal.contains(r#""e":"edited_after_report""#), "{journal}");
+    assert!(journal.contains(r#""files":["late.txt"]"#), "{journal}");
+}
+
+#[test]
+fn what_changes_before_a_report_is_not() {
+    let sandbox = Sandbox::new()
+        .tasks("id\na")
+        .agent("a", "write=early.txt report-command silent");
+    sandbox.run().expect_exit(0);
+    assert!(!sandbox.read("context.md").contains("Warning"));
+}
+
+#[test]
+fn a_report_with_a_wrong_token_is_refused() {
+    let sandbox = Sandbox::new().tasks("id\na").agent(
+        "a",
+        "token=0123456789abcdef0123456789abcdef report-command silent",
+    );
+    sandbox.run().expect_exit(1);
+    assert_eq!(
+        sandbox.cell("a", "error").split(':').next(),
+        Some("The worker ended without a report")
+    );
+}
+
+#[test]
+fn of_two_reports_the_first_counts() {
+    let sandbox = Sandbox::new()
+        .tasks("id\na")
+        .agent("a", "text=first report-command text=second report-command silent");
+    sandbox.run().expect_exit(0);
+    assert_eq!(sandbox.cell("a", "findings"), "first");
+}
+
+#[test]
+fn a_report_after_the_timeout_changes_nothing() {
+    let sandbox = Sandbox::new()
+        .tasks("id,deps\na,\nb,a")
+        .agent("a", "ignore-term daemon hang")
+        .flag("--timeout")
+        .flag("1");
+    sandbox.run().expect_exit(1);
+    assert_eq!(sandbox.statuses(), "a failed, b skipped");
+    let error = sandbox.cell("a", "error");
+    assert!(error.starts_with("Timed out"), "{error}");
+    sandbox.expect_nothing_alive();
+    // The attempt's token is known from its environment; the attempt is closed.
+    let mut late = std::process::Command::new(crate::run::sandbox::program());
+    late.args(["report", r#"{"id":"a","status":"completed"}"#])
+        .current_dir(sandbox.folder())
+        .env("WAVECREW_SESSION_DIR", sandbox.session())
+        .env("WAVECREW_TASK", "a")
+        .env("WAVECREW_ATTEMPT", "1")
+        .env("WAVECREW_TOKEN", "0123456789abcdef0123456789abcdef");
+    let late = late.output().expect("the program starts");
+    assert!(!late.status.success(), "a closed attempt takes no report");
+    assert_eq!(sandbox.status("a"), "failed");
+}
+
+#[test]
+fn a_report_of_ten_megabytes_is_refused_with_its_size() {
+    for word in ["report", "report-file"] {
+        let sandbox = Sandbox::new()
+            .tasks("id\na")
+            .agent("a", &format!("turn=1 findings=10000000 {word}"));
+        sandbox.run().expect_exit(1);
+        let error = sandbox.cell("a", "error");
+        assert!(error.len() < 1000, "the error is no copy of the report");
+        if word == "report-file" {
+            assert!(error.contains("bytes"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn long_findings_are_cut_in_the_table_and_kept_beside_the_log() {
+    let sandbox = Sandbox::new().tasks("id\na").agent("a", "findings=5000");
+    sandbox.run().expect_exit(0);
+    let findings = sandbox.cell("a", "findings");
+    assert_eq!(findings.chars().count(), 500);
+    assert!(findings.ends_with('…'));
+    assert_eq!(sandbox.read("logs/a.findings.txt"), "f".repeat(5000));
+}

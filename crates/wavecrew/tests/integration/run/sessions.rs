@@ -1,0 +1,164 @@
+//! Session folders that are in use, unwritable, half-written, damaged, too new, or elsewhere.
+
+use crate::run::sandbox::{Sandbox, wait_until};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+/// A session whose second task failed to run: `a` is done, `b` is not.
+fn half_done() -> Sandbox {
+    let sandbox = Sandbox::new()
+        .tasks("id,deps\na,\nb,a")
+        .agent("b", "write=b-up attempt=1 wait=go attempt=2 report");
+    let going = sandbox.start();
+    wait_until("the second task", || sandbox.path("b-up").exists());
+    going.kill();
+    sandbox
+}
+
+#[test]
+fn a_session_in_use_says_who_uses_it() {
+    let sandbox = Sandbox::new().tasks("id\na").agent("a", "write=up wait=go");
+    let going = sandbox.start();
+    wait_until("the worker", || sandbox.path("up").exists());
+    let pid = going.pid().as_raw_nonzero();
+    sandbox
+        .go_on()
+        .expect_exit(5)
+        .expect_says(&format!("(process {pid} on "));
+    fs::write(sandbox.path("go"), "").expect("the sign is written");
+    going.wait().expect_exit(0);
+}
+
+#[test]
+fn a_read_only_session_is_refused_before_anything_runs() {
+    let sandbox = half_done();
+    let session = sandbox.session();
+    fs::set_permissions(&session, fs::Permissions::from_mode(0o555)).expect("ours to change");
+    // Permissions do not stop everybody.
+    let stopped = fs::write(session.join("probe"), "").is_err();
+    let ended = sandbox.go_on();
+    fs::set_permissions(&session, fs::Permissions::from_mode(0o755)).expect("ours to change");
+    if stopped {
+        ended.expect_exit(5).expect_says("permission is missing");
+        assert_eq!(sandbox.ran("b"), 1);
+        sandbox.go_on().expect_exit(0);
+    } else {
+        ended.expect_exit(0);
+    }
+    assert_eq!(sandbox.statuses(), "a completed, b completed");
+}
+
+#[test]
+fn without_a_journal_a_session_is_what_its_table_says() {
+    let sandbox = half_done();
+    // The table is refreshed in the background: make it say what happened.
+    sandbox.edit_cells(&[("a", "status", "completed"), ("a", "findings", "by hand")]);
+    fs::remove_file(sandbox.file("journal.ndjson")).expect("a journal");
+    fs::write(sandbox.file(".run/b.1.report"), r#"{"id":"b","status":"failed"}"#).expect("an old report");
+    // Attempts are counted anew.
+    fs::write(sandbox.path("go"), "").expect("the sign is written");
+    sandbox.go_on().expect_exit(0);
+    assert_eq!(sandbox.statuses(), "a completed, b completed");
+    assert_eq!(
+        sandbox.ran("a"),
+        1,
+        "what the table calls completed is not run again"
+    );
+}
+
+#[test]
+fn a_folder_without_session_json_is_no_session() {
+    let sandbox = half_done();
+    fs::remove_file(sandbox.file("session.json")).expect("a session.json");
+    sandbox.go_on().expect_exit(5).expect_says("session.json");
+    assert!(sandbox.file("journal.ndjson").exists(), "nothing was thrown away");
+}
+
+#[test]
+fn a_torn_end_of_the_journal_is_cut_and_the_rest_counts() {
+    let sandbox = half_done();
+    let mut journal = sandbox.read("journal.ndjson");
+    journal.push_str("01234567 {\"e\":\"fini");
+    fs::write(sandbox.file("journal.ndjson"), journal).expect("ours to damage");
+    sandbox.go_on().expect_exit(0);
+    assert_eq!(sandbox.ran("a"), 1);
+}
+
+#[test]
+fn damage_in_the_middle_is_refused_with_its_line() {
+    let sandbox = half_done();
+    let journal = sandbox.read("journal.ndjson");
+    let damaged = journal.replacen("\"e\":\"attempt_started\"", "\"e\":\"attempt_startle\"", 1);
+    fs::write(sandbox.file("journal.ndjson"), &damaged).expect("ours to damage");
+    let line = 1 + journal
+        .lines()
+        .position(|l| l.contains("attempt_started"))
+        .expect("an attempt");
+    sandbox
+        .go_on()
+        .expect_exit(5)
+        .expect_says(&format!("is damaged at line {line}: its checksum does not match"));
+    assert_eq!(sandbox.read("journal.ndjson"), damaged, "nothing was cut");
+    assert_eq!(sandbox.ran("b"), 1);
+}
+
+#[test]
+fn a_newer_format_is_left_alone() {
+    let sandbox = half_done();
+    let info = sandbox.read("session.json");
+    let newer = info.replacen("\"format\": 1", "\"format\": 999", 1);
+    assert_ne!(info, newer);
+    fs::write(sandbox.file("session.json"), newer).expect("ours to change");
+    sandbox.go_on().expect_exit(5).expect_says("has format 999");
+    assert_eq!(sandbox.ran("b"), 1);
+}
+
+#[test]
+fn a_session_that_leads_out_of_the_project_is_refused() {
+    let sandbox = half_done();
+    let elsewhere = tempfile::tempdir().expect("a temporary folder");
+    let away = elsewhere.path().join("session");
+    fs::rename(sandbox.session(), &away)
+        .or_else(|_| copy(&sandbox.session(), &away).and_then(|()| fs::remove_dir_all(sandbox.session())))
+        .expect("the session is moved");
+    symlink(&away, sandbox.path(".workflow/.csv-wave/run-tasks-1")).expect("a link");
+    sandbox
+        .go_on()
+        .expect_exit(2)
+        .expect_says("leads out of the project");
+    assert_eq!(sandbox.ran("b"), 1);
+}
+
+/// For temporary folders on different file systems.
+fn copy(from: &std::path::Path, to: &std::path::Path) -> std::io::Result<()> {
+    let status = std::process::Command::new("cp")
+        .arg("-r")
+        .args([from, to])
+        .status()?;
+    status
+        .success()
+        .then_some(())
+        .ok_or_else(|| std::io::Error::other("cp failed"))
+}
+
+#[test]
+fn a_run_ends_when_its_folder_is_taken_away_and_goes_on_when_it_is_back() {
+    let sandbox = Sandbox::new()
+        .tasks("id,deps\na,\nb,a")
+        .agent("a", "write=up wait=go");
+    let going = sandbox.start();
+    wait_until("the worker", || sandbox.path("up").exists());
+    let (folder, away) = (sandbox.session(), sandbox.path("away"));
+    fs::rename(&folder, &away).expect("the folder is moved");
+    going
+        .wait()
+        .expect_exit(5)
+        .expect_says("was deleted or moved while its run was going")
+        .expect_says("if it was moved, move it back");
+    sandbox.expect_nothing_alive();
+    assert!(!folder.exists(), "nothing may be made in its place");
+    fs::rename(&away, &folder).expect("the folder is moved back");
+    fs::write(sandbox.path("go"), "").expect("the sign is written");
+    sandbox.go_on().expect_exit(0);
+    assert_eq!(sandbox.statuses(), "a completed, b completed");
+}

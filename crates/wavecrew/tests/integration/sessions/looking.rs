@@ -1,0 +1,215 @@
+//! `list`, `status`, `show`, `logs`: what people and programs see of a session.
+
+use crate::sessions::support::{Project, TABLE, half_way, timeless};
+use std::fs;
+use wavecrew_session::SessionState;
+
+#[test]
+fn nothing_to_list_is_said_with_what_to_do() {
+    let project = Project::new();
+    assert_eq!(
+        project.run(&["list"]).ok(),
+        "No sessions yet. `wavecrew run` starts one.\n"
+    );
+    project
+        .run(&["status"])
+        .refused(2, &["there is no session in this project yet", "wavecrew run"]);
+}
+
+#[test]
+fn sessions_are_listed_newest_first_with_broken_ones_at_the_end() {
+    let project = Project::new();
+    project
+        .session("run-old-20260301", "generic", TABLE)
+        .started("2026-03-01T10:00:00Z")
+        .state(SessionState::Completed);
+    project
+        .session("run-new-20260308", "generic", TABLE)
+        .record(&half_way())
+        .state(SessionState::Failed);
+    let broken = project.session("run-broken-20260309", "generic", TABLE);
+    fs::write(broken.dir.session_json(), "{ half").unwrap();
+    let list =
+        timeless(&project.run(&["list"]).ok()).replace(&project.path().display().to_string(), "PROJECT");
+    insta::assert_snapshot!(list.replace("/private", ""));
+    let json = project.run(&["list", "--json"]).json();
+    assert_eq!(json[0]["session"], "run-new-20260308");
+    assert_eq!(json[0]["counts"]["completed"], 1);
+    assert_eq!(json[2]["state"], "broken");
+}
+
+#[test]
+fn a_running_session_shows_its_waves_and_who_runs_it() {
+    let project = Project::new();
+    let mut session = project.session("run-x-20260308", "generic", TABLE);
+    session.record(&half_way());
+    let _lock = session.lock();
+    insta::assert_snapshot!(timeless(&project.run(&["status"]).ok()));
+    let json = project.run(&["check", "run-x", "--json"]).json();
+    assert_eq!(json["session"], "run-x-20260308");
+    assert_eq!(json["team"], "generic");
+    assert_eq!(json["state"], "running");
+    assert_eq!((&json["waves"], &json["wave"]), (&3.into(), &2.into()));
+    let counts = serde_json::json!({"pending": 0, "running": 1, "completed": 1, "failed": 1, "skipped": 1});
+    assert_eq!(json["counts"], counts);
+    assert_eq!(json["tasks"][2]["status"], "running");
+    assert_eq!(json["tasks"][1]["stop_reason"], "crashed");
+}
+
+#[test]
+fn a_session_that_nobody_runs_has_interrupted_tasks() {
+    let project = Project::new();
+    project
+        .session("run-x-20260308", "generic", TABLE)
+        .record(&half_way());
+    let text = project.run(&["status"]).ok();
+    assert!(
+        text.contains("[PEND] C  writer  Check it · interrupted\n"),
+        "{text}"
+    );
+    let json = project.run(&["status", "--json"]).json();
+    assert_eq!(
+        (&json["state"], &json["counts"]["running"]),
+        (&"stopped".into(), &0.into())
+    );
+    assert_eq!(json["counts"]["pending"], 1);
+}
+
+#[test]
+fn a_folder_without_a_journal_is_read_from_its_table() {
+    let project = Project::new();
+    let session = project.session("run-x-20260308", "generic", TABLE);
+    fs::remove_file(session.dir.journal_file()).unwrap();
+    fs::write(
+        session.dir.tasks_csv(),
+        "id,description,status,error\nA,d,completed,\nB,d,failed,'=no\n",
+    )
+    .unwrap();
+    let json = project.run(&["status", "--json"]).json();
+    assert_eq!(json["counts"]["completed"], 1);
+    assert_eq!(json["tasks"][1]["error"], "=no");
+}
+
+#[test]
+fn a_damaged_session_shows_what_is_left_and_says_what_is_not() {
+    let project = Project::new();
+    let session = project.session("run-x-20260308", "generic", TABLE);
+    fs::write(session.dir.session_json(), "{ half").unwrap();
+    fs::write(session.dir.run_folder().join("team.toml"), "name = ").unwrap();
+    let said = project.run(&["status", "run-x-20260308"]);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert!(
+        said.err.contains("session.json") && said.err.contains("team.toml:1"),
+        "{}",
+        said.err
+    );
+    assert!(
+        said.out.contains("broken") && said.out.contains("[PEND] A"),
+        "{}",
+        said.out
+    );
+    fs::write(session.dir.run_folder().join("plan.csv"), "id\n").unwrap();
+    fs::write(session.dir.tasks_csv(), "nothing\n").unwrap();
+    project.run(&["status", "run-x"]).refused(
+        2,
+        &[
+            "cannot be read",
+            "tasks.csv:1: The file has a header and no tasks",
+        ],
+    );
+}
+
+#[test]
+fn an_unknown_session_is_refused_with_what_there_is() {
+    let project = Project::new();
+    project.session("run-parser-20260308", "generic", TABLE);
+    project.session("run-parser-20260308-2", "generic", TABLE);
+    for verb in ["status", "watch", "logs", "show", "archive", "cancel"] {
+        project.run(&[verb, "run-parsr-20260308"]).refused(
+            2,
+            &[
+                "there is no session `run-parsr-20260308`",
+                "did you mean `run-parser-20260308`?",
+            ],
+        );
+    }
+    project
+        .run(&["status", "run-p"])
+        .refused(2, &["may mean 2 sessions", "run-parser-20260308-2"]);
+    project
+        .run(&["status", "../x"])
+        .refused(2, &["there is no session `../x`", "sessions: run-parser"]);
+    let by_path = project
+        .run(&["status", ".workflow/.csv-wave/run-parser-20260308/"])
+        .ok();
+    assert!(by_path.starts_with("run-parser-20260308 "), "{by_path}");
+}
+
+#[test]
+fn the_report_is_shown_from_what_happened() {
+    let project = Project::new();
+    project
+        .session("run-x-20260308", "generic", TABLE)
+        .record(&half_way())
+        .state(SessionState::Failed);
+    insta::assert_snapshot!(project.run(&["show", "run-x"]).ok());
+    let json = project.run(&["show", "run-x", "--json"]).json();
+    assert!(
+        json["report"]
+            .as_str()
+            .unwrap()
+            .contains("[FAIL] **B: Write it**")
+    );
+}
+
+#[test]
+fn logs_are_listed_and_shown_without_what_a_terminal_obeys() {
+    let project = Project::new();
+    let session = project.session("run-x-20260308", "generic", TABLE);
+    assert!(
+        project
+            .run(&["logs", "run-x"])
+            .ok()
+            .contains("has printed anything")
+    );
+    fs::write(session.dir.log_file("A", 1), "first\n").unwrap();
+    fs::write(
+        session.dir.log_file("A", 2),
+        b"\x1b]0;title\x07\x1b[31mred\x1b[0m\n\xff no end",
+    )
+    .unwrap();
+    fs::write(session.dir.log_file("B", 1), vec![b'x'; 200_000]).unwrap();
+    insta::assert_snapshot!(project.run(&["logs", "run-x"]).ok());
+    assert_eq!(
+        project.run(&["logs", "run-x", "A"]).ok(),
+        "red\n\u{fffd} no end\n"
+    );
+    assert_eq!(
+        project.run(&["logs", "run-x", "A", "--attempt", "1"]).ok(),
+        "first\n"
+    );
+    assert_eq!(
+        project.run(&["logs", "run-x", "B"]).ok().trim_end().len(),
+        200_000
+    );
+    let raw = project
+        .command(&["logs", "run-x", "A", "--raw"])
+        .output()
+        .unwrap();
+    assert_eq!(raw.stdout, b"\x1b]0;title\x07\x1b[31mred\x1b[0m\n\xff no end");
+    assert_eq!(project.run(&["logs", "run-x", "--json"]).json()[1]["attempt"], 2);
+    // Nobody runs it: following ends where the log does.
+    assert_eq!(
+        project.run(&["logs", "run-x", "A", "--attempt", "1", "-f"]).ok(),
+        "first\n"
+    );
+    project
+        .run(&["logs", "run-x", "A", "--attempt", "7"])
+        .refused(2, &["attempt 7", "attempt 1, 2"]);
+    project
+        .run(&["logs", "run-x", "C"])
+        .refused(2, &["`C` has printed nothing yet"]);
+    project
+        .run(&["logs", "run-x", "ZZ"])
+        .refused(2, &["there is no task `ZZ`"]);
+}

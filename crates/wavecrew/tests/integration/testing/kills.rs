@@ -1,0 +1,185 @@
+//! A run whose coordinator is killed at every step, one after the other: nothing of what was done is done again, nothing is
+//! left running, and it comes to the same end as a run that nobody disturbed.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use crate::testing::lab::Lab;
+
+/// Where the run is held, in the order in which it gets there.
+const STEPS: [&str; 9] = [
+    "own tests",
+    "STRATEGY-001",
+    "TESTGEN-001",
+    "loading of L1",
+    "measuring of L1",
+    "TESTRUN-001",
+    "round 2 of TESTGEN-001",
+    "measuring of L1 in round 2",
+    "TESTANA-001",
+];
+
+/// Whoever passes a gate that is shut says so, and stays there until it is killed. Tests are run when the generator's work is
+/// looked at, too: only runs for the executor's row are held as measurements.
+const GATE: &str = r#"
+import pathlib, time
+
+def gate(name):
+    place = pathlib.Path(__file__).parent
+    if name.startswith("measuring"):
+        [journal] = place.parent.glob("project/.workflow/.csv-wave/*/journal.ndjson")
+        starts = [line for line in journal.read_text().splitlines() if '"e":"attempt_started"' in line]
+        if '"task":"TESTRUN-001"' not in starts[-1]:
+            return
+    if (place / "shut" / name).exists():
+        (place / "reached" / name).touch()
+        while True:
+            time.sleep(60)
+"#;
+
+/// A project with gates in its own test, in every worker and in the tests that they write.
+struct Gated {
+    lab: Lab,
+    gates: PathBuf,
+}
+
+impl Gated {
+    fn new() -> Option<Self> {
+        let lab = Lab::shop()?;
+        let gates = lab.project.parent().unwrap().join("gates");
+        for folder in ["shut", "reached"] {
+            fs::create_dir_all(gates.join(folder)).unwrap();
+        }
+        fs::write(gates.join("gate.py"), GATE).unwrap();
+        let import = format!(
+            "import sys\nsys.path.insert(0, {:?})\nfrom gate import gate\n",
+            gates.display().to_string()
+        );
+        lab.write(
+            "tests/test_own.py",
+            &format!("{import}\n\ndef test_own():\n    gate('own tests')\n    assert 1 + 1 == 2\n"),
+        );
+        lab.agent(&format!(
+            r#"{import}
+again = json.loads((session / "gc-state.json").read_text())["rounds"].get("L1", 0)
+gate(f"round {{again + 1}} of {{task}}" if again and task.startswith("TESTGEN-001") else task)
+head = {import:?} + "from shop.price import is_cheap, total\n\n"
+held = f"measuring of L1 in round {{again + 1}}" if again else "measuring of L1"
+good = f"gate('loading of L1')\n\n\ndef test_total():\n    gate({{held!r}})\n    assert total([1, 2]) == 3\n"
+more = "\n\ndef test_cheap():\n    assert is_cheap(9) is True\n    assert is_cheap(10) is False\n    assert total([10], 50) == 5\n"
+if task == "TESTGEN-001":
+    text(layer / "test_price.py", head + good + (more if again else ""))
+if task == "TESTGEN-002":
+    text(session / "tests/L2-integration/test_both.py", "from shop.price import is_cheap, total\n\n\ndef test_both():\n    assert is_cheap(total([4, 5])) is True\n    assert is_cheap(total([4, 6])) is False\n")
+"#
+        ));
+        Some(Self { lab, gates })
+    }
+
+    /// What came of it, but for the numbers of attempts.
+    fn outcome(&self) -> String {
+        let mut text = String::new();
+        for id in [
+            "STRATEGY-001",
+            "TESTGEN-001",
+            "TESTRUN-001",
+            "TESTGEN-002",
+            "TESTRUN-002",
+            "TESTANA-001",
+        ] {
+            text += &format!("{id} {:?}\n", self.lab.row(id));
+        }
+        let mut state = self.lab.json("gc-state.json");
+        for round in state["coverage_history"].as_array_mut().unwrap() {
+            round.as_object_mut().unwrap().remove("attempt");
+        }
+        text += &format!("{state:#}\n");
+        for file in [
+            "analysis/quality-report.md",
+            "tests/L1-unit/test_price.py",
+            "tests/L2-integration/test_both.py",
+        ] {
+            text += &self.lab.read(file);
+        }
+        text.replace(&*self.gates.to_string_lossy(), "GATES")
+    }
+}
+
+#[test]
+fn a_run_that_is_killed_at_every_step_ends_as_one_that_is_not() {
+    let words = [
+        "--pipeline",
+        "standard",
+        "--mutation",
+        "off",
+        "--seed",
+        "1",
+        "test the prices",
+    ];
+    let Some(undisturbed) = Gated::new() else { return };
+    undisturbed.lab.run(&words).exits(0);
+    assert_eq!(undisturbed.lab.figures("TESTRUN-001"), "1.00 88.88");
+
+    let Some(Gated { lab, gates }) = Gated::new() else {
+        return;
+    };
+    let before = lab.sources();
+    for step in STEPS {
+        fs::write(gates.join("shut").join(step), "").unwrap();
+    }
+    for (nth, step) in STEPS.into_iter().enumerate() {
+        let agent = lab.agent_flag();
+        let start = ["testing", "-y", "--agent", &agent];
+        let words = if nth == 0 {
+            [&start, &words[..]].concat()
+        } else {
+            vec!["testing", "-y", "--continue"]
+        };
+        let mut run = lab
+            .command(&words)
+            .stdout(Stdio::null())
+            .stderr(fs::File::create(gates.join("stderr")).unwrap())
+            .spawn()
+            .unwrap();
+        lab.until(&format!("it gets to {step}"), || {
+            let ended = run.try_wait().unwrap();
+            let said = || fs::read_to_string(gates.join("stderr")).unwrap_or_default();
+            assert_eq!(ended, None, "it ended before {step}: {}", said());
+            gates.join("reached").join(step).exists()
+        });
+        run.kill().unwrap();
+        run.wait().unwrap();
+        lab.until("everything is ended", || lab.running().is_empty());
+        fs::remove_file(gates.join("shut").join(step)).unwrap();
+    }
+    lab.run(&["--continue"]).exits(0);
+    lab.until("everything is ended", || lab.running().is_empty());
+    let killed = Gated { lab, gates };
+    assert_eq!(killed.outcome(), undisturbed.outcome());
+    let lab = killed.lab;
+    assert_eq!(lab.sources(), before, "the project is as it was");
+
+    // Workers were started once more where they were killed at work, and nowhere else.
+    let starts = |lab: &Lab, task: &str| {
+        let starts = lab.started();
+        starts.iter().filter(|start| start.starts_with(task)).count()
+    };
+    for (task, kills) in [
+        ("STRATEGY-001", 1),
+        // At work in both rounds; while its tests were loaded the work itself was done, but not yet taken for done.
+        ("TESTGEN-001", 3),
+        ("TESTRUN-001", 1),
+        ("TESTGEN-002", 0),
+        ("TESTRUN-002", 0),
+        ("TESTANA-001", 1),
+    ] {
+        assert_eq!(
+            starts(&lab, task),
+            starts(&undisturbed.lab, task) + kills,
+            "{task}: {:?}, undisturbed {:?}",
+            lab.started(),
+            undisturbed.lab.started()
+        );
+    }
+}

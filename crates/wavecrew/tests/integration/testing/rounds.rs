@@ -1,0 +1,167 @@
+//! Generator against critic: from below the target to above it, and what is fed back on the way.
+
+use std::fs;
+use std::process::Command;
+
+use crate::testing::lab::Lab;
+
+/// Two tests at first, four when sent back.
+const IMPROVES: &str = r#"
+good = "from shop.price import is_cheap, total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n\n\ndef test_discount():\n    assert total([10], 50) == 5\n"
+more = "\n\ndef test_cheap():\n    assert is_cheap(9) is True\n    assert is_cheap(10) is False\n"
+if task == "TESTGEN-001":
+    text(layer / "test_price.py", good + (more if attempt > 1 else ""))
+    text(session / f"prompt-{attempt}.txt", prompt)
+"#;
+
+#[test]
+fn a_round_with_feedback_takes_coverage_over_the_target() {
+    let Some(lab) = Lab::shop() else { return };
+    lab.agent(IMPROVES);
+    let before = fs::read_to_string(lab.project.join("shop/price.py")).unwrap();
+    lab.run(&["--mutation", "off", "--apply", "test the prices"])
+        .exits(0)
+        .says("Scope   the whole project: this is no git repository")
+        .says("Before  0 tests")
+        .says("Apply   tests/test_price.py written")
+        .says("3 of 3 tests pass (1.00), 88.88 %");
+    assert_eq!(lab.figures("TESTRUN-001"), "1.00 88.88");
+    assert_eq!(
+        lab.row("TESTGEN-001")["test_files"],
+        "tests/L1-unit/test_price.py"
+    );
+    assert_eq!(lab.json("gc-state.json")["rounds"]["L1"], 1);
+    let brief = lab.read("prompt-2.txt");
+    assert!(
+        brief.contains("55.55 % of the lines") && brief.contains(">   10         return True"),
+        "{brief}"
+    );
+    assert!(lab.read("discoveries.ndjson").contains("framework_detected"));
+    assert_eq!(lab.json("scope.json")["files"][0]["path"], "shop/price.py");
+    assert_eq!(
+        fs::read_to_string(lab.project.join("shop/price.py")).unwrap(),
+        before
+    );
+    // Copies of the project are gone, kept tests are there.
+    assert!(
+        !lab.session().join("tree").exists() && lab.session().join("tests/L1-unit/test_price.py").exists()
+    );
+
+    // The same number comes out by hand, in the project with the applied tests.
+    let python = lab.project.join(".venv/bin/python");
+    let by_hand = |words: &[&str]| {
+        Command::new(&python)
+            .args(words)
+            .current_dir(&lab.project)
+            .output()
+            .unwrap()
+    };
+    by_hand(&["-m", "coverage", "run", "--source=shop", "-m", "pytest", "-q"]);
+    let report = by_hand(&["-m", "coverage", "report", "--precision=2"]);
+    let report = String::from_utf8_lossy(&report.stdout).into_owned();
+    assert!(report.contains("88.89%"), "{report}");
+}
+
+#[test]
+fn a_standard_run_ends_with_a_computed_score() {
+    let Some(lab) = Lab::shop() else { return };
+    lab.agent(&format!(
+        "{IMPROVES}\nif task == 'TESTGEN-002':\n    text(session / 'tests/L2-integration/test_both.py', 'from shop.price import is_cheap, total\\n\\n\\ndef test_both():\\n    assert is_cheap(total([4, 5])) is True\\n    assert is_cheap(total([4, 6])) is False\\n')\n"
+    ));
+    lab.run(&["--pipeline", "standard"]).exits(0);
+    assert_eq!(lab.figures("TESTRUN-002"), "1.00 88.88");
+    let report = lab.read("analysis/quality-report.md");
+    assert!(
+        report.contains("of 100**, computed from the measured data"),
+        "{report}"
+    );
+    assert!(
+        report.contains("| coverage achievement | 30 % | 100.0 | L1 88.88 % of 80 %, L2 88.88 % of 60 % |"),
+        "{report}"
+    );
+    assert!(
+        report.contains("| shop/price.py | 0.00 % | 88.88 % | 3 |") && report.contains("coverage.svg"),
+        "{report}"
+    );
+    assert!(lab.read("analysis/coverage.svg").contains("L1, run 2: 88.88 %"));
+    assert!(
+        lab.json("results/run-L1.json")["mutation"]["total"]
+            .as_u64()
+            .unwrap()
+            > 0
+    );
+}
+
+#[test]
+fn a_finished_session_can_be_deepened() {
+    let Some(lab) = Lab::shop() else { return };
+    lab.agent(&format!(
+        "{IMPROVES}\nif task == 'TESTGEN-001' and attempt > 2:\n    text(layer / 'test_errors.py', 'import pytest\\nfrom shop.price import total\\n\\n\\ndef test_too_much():\\n    with pytest.raises(ValueError, match=\"discount\"):\\n        total([1], 101)\\n')\n"
+    ));
+    let ran = lab.run(&["--mutation", "off"]).exits(0);
+    assert_eq!(lab.figures("TESTRUN-001"), "1.00 88.88");
+    let session = lab.session().file_name().unwrap().to_string_lossy().into_owned();
+    ran.says(&format!("with `wavecrew testing --continue {session} --apply`"));
+    lab.run(&["--continue", &session, "--target", "L1=95", "--apply"])
+        .exits(0)
+        .says("Apply   tests/test_errors.py written");
+    assert_eq!(lab.figures("TESTRUN-001"), "1.00 100.00");
+    assert_eq!(lab.row("TESTRUN-001")["coverage_target"], "95");
+}
+
+#[test]
+fn applying_again_brings_what_is_missing_and_tells_what_was_there() {
+    let Some(lab) = Lab::shop() else { return };
+    lab.agent(
+        r#"
+if task == "TESTGEN-001":
+    text(layer / "test_price.py", "from shop.price import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n\n\ndef test_discount():\n    assert total([10], 50) == 5\n")
+    text(layer / "test_cheap.py", "from shop.price import is_cheap\n\n\ndef test_cheap():\n    assert is_cheap(9) is True\n    assert is_cheap(10) is False\n")
+"#,
+    );
+    lab.run(&["--mutation", "off"]).exits(0);
+    // Since then the person has a file of this name.
+    lab.write(
+        "tests/test_price.py",
+        "from shop.price import total\n\n\ndef test_none():\n    assert total([]) == 0\n",
+    );
+    let session = lab.session().file_name().unwrap().to_string_lossy().into_owned();
+    let again = ["--continue", &session, "--apply"];
+    lab.run(&again)
+        .exits(0)
+        .says("Apply   tests/test_price_l1.py written")
+        .says("Apply   tests/test_cheap.py written")
+        .says("Apply   in the project: 3 of 3 tests pass (1.00), 88.88 %");
+    fs::remove_file(lab.project.join("tests/test_cheap.py")).unwrap();
+    lab.run(&again)
+        .exits(0)
+        .says("Apply   tests/test_price_l1.py is there already")
+        .says("Apply   tests/test_cheap.py written")
+        .says("Apply   there before: 2 of 2 tests pass (1.00)")
+        .says("Apply   new: 1 of 1 tests pass (1.00)")
+        .says("Apply   in the project: 3 of 3 tests pass (1.00), 88.88 %");
+    lab.run(&again).exits(0).says("Apply   there is nothing to copy");
+    assert!(!lab.project.join("tests/test_price_l1_2.py").exists());
+}
+
+#[test]
+fn a_jest_suite_that_is_good_at_once_needs_no_executor() {
+    let Some(lab) = Lab::new(&[
+        ("package.json", r#"{"devDependencies":{"jest":"30"}}"#),
+        (
+            "src/größe mit.js",
+            "exports.larger = (a, b) => (a > b ? a : b);\n",
+        ),
+    ]) else {
+        return;
+    };
+    lab.agent(
+        r#"
+if task == "TESTGEN-001":
+    text(layer / "größe.test.js", "const { larger } = require('../../src/größe mit');\n\ntest('the larger one', () => {\n  expect(larger(1, 2)).toBe(2);\n  expect(larger(3, 2)).toBe(3);\n});\n")
+"#,
+    );
+    lab.run(&["--mutation", "quick"]).exits(0);
+    assert_eq!(lab.figures("TESTRUN-001"), "1.00 100.00");
+    assert_eq!(lab.started(), ["STRATEGY-001.1.1", "TESTGEN-001.1.1"]);
+}
