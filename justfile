@@ -22,7 +22,7 @@ fmt:
 bench:
     cargo bench -p wavecrew --bench plan
     cargo bench -p wavecrew --bench run
-    cargo bench -p wavecrew-run --bench spawn
+    cargo bench -p wavecrew-process --bench spawn
     cargo bench -p wavecrew-session --bench store
 
 # More runs of the simulation, e.g. `just simulate 1000000`

@@ -1,16 +1,16 @@
 #!/bin/sh
-# The table of docs/agents.md, from what the tests of the `agents` binary saw:
+# The table of docs/reference/agents.md, from what the tests of the `agents` binary saw:
 #
 #   cargo nextest run -p wavecrew -E 'test(/^agents::/)' && scripts/agents-table.sh --write
 #
 #   scripts/agents-table.sh          print it
-#   scripts/agents-table.sh --write  put it into docs/agents.md
-#   scripts/agents-table.sh --check  fail if docs/agents.md says something else
+#   scripts/agents-table.sh --write  put it into docs/reference/agents.md
+#   scripts/agents-table.sh --check  fail if docs/reference/agents.md says something else
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 seen=${CARGO_TARGET_DIR:-$root/target}/tmp/seen
-page=$root/docs/agents.md
+page=$root/docs/reference/agents.md
 begin='<!-- seen: begin -->'
 end='<!-- seen: end -->'
 agents='codex claude gemini qwen opencode acp_gemini acp_qwen acp_opencode'

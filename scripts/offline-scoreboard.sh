@@ -1,11 +1,11 @@
 #!/bin/sh
-# Writes docs/offline-scoreboard.md: tests that the offline agent writes for nine modules from PyPI, five packages from npm
+# Writes docs/explanation/offline-scoreboard.md: tests that the offline agent writes for nine modules from PyPI, five packages from npm
 # and some small functions, judged by coverage.py, pytest, vitest and mutants of other mutators. By hand; takes half an
 # hour. Packages land in a cache folder outside the tree.
 #
 #   scripts/offline-scoreboard.sh [MODULE...]
 #   WAVECREW_OFFLINE_DIR  where packages are installed (default: ~/.cache/wavecrew/offline)
-#   OUTPUT                the file that is written (default: docs/offline-scoreboard.md)
+#   OUTPUT                the file that is written (default: docs/explanation/offline-scoreboard.md)
 #   SECONDS_EACH          budget for each module (default: 15)
 #   SEED                  of the search (default: 1)
 set -eu
@@ -31,4 +31,4 @@ if [ ! -e "$modules/complete" ]; then
 fi
 cargo build --quiet -p wavecrew
 exec "$venv/bin/python" scripts/offline/scoreboard.py target/debug/wavecrew \
-    "${OUTPUT:-docs/offline-scoreboard.md}" "${SECONDS_EACH:-15}" "${SEED:-1}" "$modules/node_modules" "$@"
+    "${OUTPUT:-docs/explanation/offline-scoreboard.md}" "${SECONDS_EACH:-15}" "${SEED:-1}" "$modules/node_modules" "$@"

@@ -145,14 +145,16 @@ class Board:
         mutants = os.environ.get("JUDGE_MUTANTS", "80")
         return (
             "# Scoreboard of the offline agent\n\n"
-            "Written by `scripts/offline-scoreboard.sh` (seed %d, Python %s). Coverage by coverage.py, tests run by pytest,\n"
-            "kills among up to %s mutants per module from a mutator that the agent does not share\n"
-            "(`scripts/offline/judge.py`; mutants of lines that no test reaches count as survivors). \"To reach\" is line / branch\n"
-            "of the better of Pynguin with 60 s and a simple random search. Budgets are processor time; wall is the clock of\n"
-            "the machine at that time, with the checks that come after the search.\n\n"
+            "How good the tests are that the [offline agent](offline-agent.md) writes, measured with tools that it does not share.\n"
+            "`scripts/offline-scoreboard.sh` writes this page (seed %d, Python %s).\n\n"
+            "| column | meaning |\n| --- | --- |\n"
+            "| line %%, branch %% | Coverage by coverage.py, tests run by pytest. |\n"
+            "| to reach | Line / branch coverage of the better of Pynguin with 60 s and a simple random search. |\n"
+            "| kills %% | Killed among up to %s mutants per module from an independent mutator (`scripts/offline/judge.py`). Mutants of lines that no test reaches count as survivors. |\n"
+            "| wall s | Elapsed time, including the checks after the search. Budgets are processor time. |\n\n"
             "## Modules from PyPI, %g s each\n\n%s\n\n"
-            "## Packages from npm, %g s each\n\nTests run and coverage taken by vitest, mutants by `scripts/offline/judge.mjs`.\n\n%s\n\n"
-            "## Small functions, %g s each\n\nThose of `crates/wavecrew-testgen/tests/small`.\n\n%s\n" % (
+            "## Packages from npm, %g s each\n\nTests and coverage by vitest, mutants by `scripts/offline/judge.mjs`.\n\n%s\n\n"
+            "## Small functions, %g s each\n\nThe functions in `crates/wavecrew-testgen/tests/small`.\n\n%s\n" % (
                 self.seed, sys.version.split()[0], mutants, self.seconds, self.table("modules"), self.seconds,
                 self.table("packages"), SMALL_SECONDS, self.table("small")))
 

@@ -477,12 +477,12 @@ fn a_team_survives_being_written_and_read_again() {
 
 #[test]
 fn the_smallest_team_of_the_guide_parses() {
-    let guide = include_str!("../../../docs/teams.md");
+    let guide = include_str!("../../../docs/guides/write-a-team.md");
     let text = guide
         .split("```toml\n")
         .nth(1)
         .and_then(|rest| rest.split("```").next())
         .unwrap();
-    let team = parse("docs/teams.md", text);
+    let team = parse("docs/guides/write-a-team.md", text);
     assert_eq!(team.choose("spring", None).unwrap().pipeline, "one");
 }

@@ -23,7 +23,7 @@ fn every_dependency_has_its_reason_and_every_reason_its_dependency() {
         .filter(|name| !name.starts_with("wavecrew-"))
         .cloned()
         .collect();
-    let text = read("docs/dependencies.md");
+    let text = read("docs/reference/dependencies.md");
     let crates = text.split("## Programs").next().unwrap();
     let listed: BTreeSet<String> = crates
         .lines()
@@ -33,10 +33,13 @@ fn every_dependency_has_its_reason_and_every_reason_its_dependency() {
         .collect();
     let missing: Vec<_> = declared.difference(&listed).collect();
     let stale: Vec<_> = listed.difference(&declared).collect();
-    assert!(missing.is_empty(), "not in docs/dependencies.md: {missing:?}");
+    assert!(
+        missing.is_empty(),
+        "not in docs/reference/dependencies.md: {missing:?}"
+    );
     assert!(
         stale.is_empty(),
-        "in docs/dependencies.md but not used: {stale:?}"
+        "in docs/reference/dependencies.md but not used: {stale:?}"
     );
 }
 
@@ -50,25 +53,115 @@ fn ci_runs_the_test_command_of_the_readme() {
     );
 }
 
-#[test]
-fn links_between_documents_lead_somewhere() {
-    let mut documents: Vec<String> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+/// All Markdown files that people read, as paths from the root.
+fn documents() -> Vec<String> {
+    let mut found: Vec<String> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
         .map(str::to_owned)
         .to_vec();
-    for entry in fs::read_dir(root().join("docs")).unwrap() {
-        documents.push(format!("docs/{}", entry.unwrap().file_name().to_string_lossy()));
+    let mut folders = vec!["docs".to_owned(), "examples".to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(root().join(&folder)).unwrap() {
+            let entry = entry.unwrap();
+            let name = entry.file_name().into_string().unwrap();
+            let path = format!("{folder}/{name}");
+            let is_installed = name.starts_with('.') || name == "node_modules";
+            if entry.file_type().unwrap().is_dir() && !is_installed {
+                folders.push(path);
+            } else if folder.starts_with("docs") || name == "README.md" {
+                found.push(path);
+            }
+        }
     }
+    found.sort();
+    found
+}
+
+/// The lines of a document outside of code blocks.
+fn prose(text: &str) -> impl Iterator<Item = &str> {
+    let mut in_code = false;
+    text.lines().filter(move |line| {
+        let is_fence = line.trim_start().starts_with("```");
+        in_code ^= is_fence;
+        !in_code && !is_fence
+    })
+}
+
+/// The anchors of a document's headings, as code hosts derive them.
+fn anchors(text: &str) -> BTreeSet<String> {
+    prose(text)
+        .filter(|line| line.starts_with('#'))
+        .map(|line| {
+            let heading = line.trim_start_matches('#').trim().to_lowercase();
+            let kept = heading
+                .chars()
+                .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+            kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+        })
+        .collect()
+}
+
+#[test]
+fn links_between_documents_lead_somewhere() {
     let mut broken = Vec::new();
-    for document in documents {
+    for document in documents() {
         let text = read(&document);
-        let folder = root().join(Path::new(&document).parent().unwrap());
-        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let file = link.split('#').next().unwrap();
-            let is_file = !file.is_empty() && !link.contains("://");
-            if is_file && !folder.join(file).exists() {
+        let folder = Path::new(&document).parent().unwrap().to_owned();
+        let prose: String = prose(&text).map(|line| format!("{line}\n")).collect();
+        for link in prose
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next())
+        {
+            if link.contains("://") {
+                continue;
+            }
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = match file {
+                "" => root().join(&document),
+                file => root().join(&folder).join(file),
+            };
+            let has_anchor =
+                || fs::read_to_string(&target).is_ok_and(|target| anchors(&target).contains(anchor));
+            if !target.exists() || (!anchor.is_empty() && !has_anchor()) {
                 broken.push(format!("{document}: {link}"));
             }
         }
     }
     assert!(broken.is_empty(), "{broken:#?}");
+}
+
+#[test]
+fn the_index_names_every_page() {
+    let index = read("docs/README.md");
+    let pages = documents().into_iter().filter_map(|path| {
+        let page = path.strip_prefix("docs/")?.to_owned();
+        (page != "README.md").then_some(page)
+    });
+    let missing: Vec<String> = pages
+        .filter(|page| !index.contains(&format!("]({page})")))
+        .collect();
+    assert!(missing.is_empty(), "not in docs/README.md: {missing:?}");
+}
+
+#[test]
+fn the_readme_is_short_and_no_table_cell_is_a_wall() {
+    let lines = read("README.md").lines().count();
+    assert!(
+        lines <= 200,
+        "README.md has {lines} lines, at most 200 are wanted"
+    );
+    let long: Vec<String> = documents()
+        .into_iter()
+        .flat_map(|document| {
+            let text = read(&document);
+            let cells: Vec<String> = prose(&text)
+                .filter(|line| line.starts_with('|'))
+                .flat_map(|line| line.split(" | ").map(str::to_owned).collect::<Vec<_>>())
+                .filter(|cell| cell.chars().count() > 300)
+                .map(|cell| format!("{document}: {cell}"))
+                .collect();
+            cells
+        })
+        .collect();
+    assert!(long.is_empty(), "{long:#?}");
 }
