@@ -6,7 +6,7 @@ use std::fs;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use wavecrew_core::engine::{Answer, Question, QuestionKind};
-use wavecrew_session::{SessionDir, StoreError, atomic};
+use wavecrew_session::{SessionDir, SessionError, atomic};
 
 const POLL: Duration = Duration::from_millis(100);
 
@@ -108,7 +108,7 @@ pub fn forget(dir: &SessionDir) {
 }
 
 /// Leaves the answer to a question.
-pub fn answer(dir: &SessionDir, asked: &Asked, answer: &str) -> Result<(), StoreError> {
+pub fn answer(dir: &SessionDir, asked: &Asked, answer: &str) -> Result<(), SessionError> {
     let answered = Answered {
         id: asked.id,
         answer: answer.to_owned(),

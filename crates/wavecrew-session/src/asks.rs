@@ -4,7 +4,7 @@
 
 use crate::atomic;
 use crate::attempts::random_name;
-use crate::error::{At, StoreError};
+use crate::error::{IoContext, SessionError};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::ErrorKind;
@@ -33,8 +33,8 @@ impl Asks {
     }
 
     /// The worker's side: asks, and returns the name under which the answer is found.
-    pub fn put(&self, task: &str, attempt: u32, ask: &Ask) -> Result<String, StoreError> {
-        fs::create_dir_all(&self.folder).at("create", &self.folder)?;
+    pub fn put(&self, task: &str, attempt: u32, ask: &Ask) -> Result<String, SessionError> {
+        fs::create_dir_all(&self.folder).context("create", &self.folder)?;
         let name = format!("{}{}", prefix(task, attempt), random_name()?);
         let text = serde_json::to_vec(ask).expect("plain data");
         atomic::write_volatile(&self.path(&name, ASKED), &text)?;
@@ -42,12 +42,12 @@ impl Asks {
     }
 
     /// The worker's side: the answer, once it is there.
-    pub fn answer_to(&self, name: &str) -> Result<Option<String>, StoreError> {
+    pub fn answer_to(&self, name: &str) -> Result<Option<String>, SessionError> {
         let path = self.path(name, ANSWERED);
         match fs::read_to_string(&path) {
             Ok(answer) => Ok(Some(answer)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error).at("read", &path),
+            Err(error) => Err(error).context("read", &path),
         }
     }
 
@@ -68,7 +68,7 @@ impl Asks {
     }
 
     /// The coordinator's side: answers, and takes the question away.
-    pub fn answer(&self, name: &str, words: &str) -> Result<(), StoreError> {
+    pub fn answer(&self, name: &str, words: &str) -> Result<(), SessionError> {
         atomic::write_volatile(&self.path(name, ANSWERED), words.as_bytes())?;
         self.withdraw(name);
         Ok(())

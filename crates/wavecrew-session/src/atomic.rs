@@ -1,6 +1,6 @@
 //! Whole files that are either old or new, never half. Refuses to write in place.
 
-use crate::error::{At, StoreError};
+use crate::error::{IoContext, SessionError};
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -11,28 +11,28 @@ use tempfile::NamedTempFile;
 pub(crate) const TEMP_PREFIX: &str = ".tmp-";
 
 /// Replaces `path` durably: after this returns the new content survives a power cut.
-pub fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), SessionError> {
     let temp = temp_with(path, bytes, 0o666)?;
-    temp.as_file().sync_all().at("sync", temp.path())?;
+    temp.as_file().sync_all().context("sync", temp.path())?;
     persist(temp, path)?;
     sync_folder(folder_of(path))
 }
 
 /// Replaces `path` so that readers never see half of it, without waiting for the disk.
-pub fn write_volatile(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+pub fn write_volatile(path: &Path, bytes: &[u8]) -> Result<(), SessionError> {
     persist(temp_with(path, bytes, 0o666)?, path)
 }
 
 /// Makes names created, renamed or removed in `folder` durable.
-pub fn sync_folder(folder: &Path) -> Result<(), StoreError> {
+pub fn sync_folder(folder: &Path) -> Result<(), SessionError> {
     File::open(folder)
-        .at("open", folder)?
+        .context("open", folder)?
         .sync_all()
-        .at("sync", folder)
+        .context("sync", folder)
 }
 
 /// A temporary file beside `path` that holds `bytes`, not yet synced. The mode is narrowed by the umask.
-pub(crate) fn temp_with(path: &Path, bytes: &[u8], mode: u32) -> Result<NamedTempFile, StoreError> {
+pub(crate) fn temp_with(path: &Path, bytes: &[u8], mode: u32) -> Result<NamedTempFile, SessionError> {
     let folder = folder_of(path);
     // Opened by hand, because the ready-made way hides the system's error number.
     let mut options = File::options();
@@ -40,8 +40,8 @@ pub(crate) fn temp_with(path: &Path, bytes: &[u8], mode: u32) -> Result<NamedTem
     let mut temp = tempfile::Builder::new()
         .prefix(TEMP_PREFIX)
         .make_in(folder, |path| options.open(path))
-        .at("create a file in", folder)?;
-    temp.as_file_mut().write_all(bytes).at("write", path)?;
+        .context("create a file in", folder)?;
+    temp.as_file_mut().write_all(bytes).context("write", path)?;
     Ok(temp)
 }
 
@@ -52,10 +52,10 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     }
 }
 
-fn persist(temp: NamedTempFile, path: &Path) -> Result<(), StoreError> {
+fn persist(temp: NamedTempFile, path: &Path) -> Result<(), SessionError> {
     temp.persist(path)
         .map_err(|error| error.error)
-        .at("replace", path)?;
+        .context("replace", path)?;
     Ok(())
 }
 

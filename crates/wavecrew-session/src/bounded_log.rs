@@ -5,7 +5,7 @@
 //! That file says how far it has got, so that a [`LogReader`](crate::LogReader) can follow it, and after a crash it is
 //! still there to be read. Only a log that begins in memory is kept back, as long as it is short and nobody calls for it.
 
-use crate::error::{At, StoreError};
+use crate::error::{IoContext, SessionError};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
@@ -113,7 +113,7 @@ impl BoundedLog {
     }
 
     /// Writes what was kept in memory, and from now on everything at once.
-    pub fn surface(&mut self) -> Result<(), StoreError> {
+    pub fn surface(&mut self) -> Result<(), SessionError> {
         match self.young.take() {
             Some(text) => self.write_through(&text),
             None => Ok(()),
@@ -134,7 +134,7 @@ impl BoundedLog {
         self.written
     }
 
-    pub fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), SessionError> {
         if let Some(young) = &mut self.young {
             young.extend_from_slice(bytes);
             return if young.len() > YOUNG {
@@ -146,12 +146,14 @@ impl BoundedLog {
         self.write_through(bytes)
     }
 
-    fn write_through(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+    fn write_through(&mut self, bytes: &[u8]) -> Result<(), SessionError> {
         let room = self.half.saturating_sub(self.written);
         let (head, tail) = bytes.split_at(usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len()));
         if !head.is_empty() {
             let path = &self.path;
-            opened(&mut self.head, path)?.write_all(head).at("write", path)?;
+            opened(&mut self.head, path)?
+                .write_all(head)
+                .context("write", path)?;
             self.written += head.len() as u64;
         }
         if !tail.is_empty() {
@@ -161,19 +163,19 @@ impl BoundedLog {
     }
 
     /// Puts beginning and end together.
-    pub fn finish(mut self) -> Result<LogSummary, StoreError> {
+    pub fn finish(mut self) -> Result<LogSummary, SessionError> {
         self.surface()?;
         let tail_len = self.written.saturating_sub(self.half);
         let left_out = tail_len.saturating_sub(self.half);
         if let (Some(head), Some(ring)) = (&mut self.head, &mut self.ring) {
             if left_out > 0 {
-                write!(head, "\n[{left_out} bytes left out here]\n").at("write", &self.path)?;
+                write!(head, "\n[{left_out} bytes left out here]\n").context("write", &self.path)?;
             }
             let tail_path = tail_path(&self.path);
             let oldest = if left_out > 0 { tail_len % self.half } else { 0 };
-            copy(ring, oldest, tail_len.min(self.half), head).at("write", &self.path)?;
-            copy(ring, 0, oldest, head).at("write", &self.path)?;
-            fs::remove_file(&tail_path).at("remove", &tail_path)?;
+            copy(ring, oldest, tail_len.min(self.half), head).context("write", &self.path)?;
+            copy(ring, 0, oldest, head).context("write", &self.path)?;
+            fs::remove_file(&tail_path).context("remove", &tail_path)?;
         }
         Ok(LogSummary {
             written: self.written,
@@ -181,14 +183,14 @@ impl BoundedLog {
         })
     }
 
-    fn write_tail(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+    fn write_tail(&mut self, bytes: &[u8]) -> Result<(), SessionError> {
         let path = tail_path(&self.path);
         let is_new = self.ring.is_none();
         let ring = opened(&mut self.ring, &path)?;
         if is_new {
             let mut head = self.half.to_le_bytes().to_vec();
             head.extend([0; 8]);
-            ring.write_all_at(&head, 0).at("write", &path)?;
+            ring.write_all_at(&head, 0).context("write", &path)?;
         }
         // Of a chunk longer than the ring only the end can stay.
         let skipped = bytes
@@ -200,17 +202,17 @@ impl BoundedLog {
             .unwrap_or(usize::MAX)
             .min(kept.len());
         ring.write_all_at(&kept[..to_the_end], RING_HEAD + start)
-            .at("write", &path)?;
+            .context("write", &path)?;
         ring.write_all_at(&kept[to_the_end..], RING_HEAD)
-            .at("write", &path)?;
+            .context("write", &path)?;
         self.written += bytes.len() as u64;
         // Last, so that whoever reads the number finds the bytes.
         let total = (self.written - self.half).to_le_bytes();
-        ring.write_all_at(&total, 8).at("write", &path)
+        ring.write_all_at(&total, 8).context("write", &path)
     }
 }
 
-fn opened<'f>(slot: &'f mut Option<File>, path: &Path) -> Result<&'f mut File, StoreError> {
+fn opened<'f>(slot: &'f mut Option<File>, path: &Path) -> Result<&'f mut File, SessionError> {
     if slot.is_none() {
         let file = File::options()
             .read(true)
@@ -218,7 +220,7 @@ fn opened<'f>(slot: &'f mut Option<File>, path: &Path) -> Result<&'f mut File, S
             .create(true)
             .truncate(true)
             .open(path)
-            .at("create", path)?;
+            .context("create", path)?;
         *slot = Some(file);
     }
     Ok(slot.as_mut().expect("it was just filled"))

@@ -3,7 +3,7 @@
 //!
 //! Refuses messages between workers: they talk to the coordinator only.
 
-use crate::error::StoreError;
+use crate::error::SessionError;
 use crate::lines;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -65,12 +65,12 @@ impl MessageBus {
         &self.path
     }
 
-    pub fn post(&self, mut message: Message) -> Result<(), StoreError> {
+    pub fn post(&self, mut message: Message) -> Result<(), SessionError> {
         if message.to.is_empty() {
             message.to = coordinator();
         }
         if message.from != COORDINATOR && message.to != COORDINATOR {
-            return Err(StoreError::NotCoordinator {
+            return Err(SessionError::NotCoordinator {
                 from: message.from,
                 to: message.to,
             });
@@ -83,7 +83,7 @@ impl MessageBus {
     }
 
     /// All messages in order, and how many lines were none.
-    pub fn read(&self) -> Result<(Vec<Message>, usize), StoreError> {
+    pub fn read(&self) -> Result<(Vec<Message>, usize), SessionError> {
         let lines::Lines { entries, malformed } = lines::read(&self.path)?;
         Ok((entries, malformed))
     }

@@ -1,14 +1,16 @@
-//! What can go wrong on disk, said with the path, the operation and what to do about it.
+//! Errors of the session folder. Each names the file, the operation, and what to do about it.
 //!
-//! Refuses bare `io::Error`s: every one leaves this crate with its file and its operation.
+//! No bare `io::Error` leaves this crate: every one carries its file and its operation.
 
 use crate::lock::Holder;
 use rustix::io::Errno;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use wavecrew_core::plan::Problem;
+use wavecrew_core::team::TeamProblem;
 
 #[derive(Debug, thiserror::Error)]
-pub enum StoreError {
+pub enum SessionError {
     #[error("cannot {operation} `{}`: {source}", path.display())]
     Io {
         operation: &'static str,
@@ -70,12 +72,30 @@ pub enum StoreError {
     NotCoordinator { from: String, to: String },
     #[error("attempt {attempt} of task `{task}` still has a report from an earlier run")]
     UnclaimedReport { task: String, attempt: u32 },
+    /// The table is not a plan.
+    #[error("{}", lines(problems.iter().map(|p| format!("{}:{}: {}", path.display(), p.line, p.message))))]
+    InvalidPlan { path: PathBuf, problems: Vec<Problem> },
+    #[error("{}", lines(problems.iter().map(ToString::to_string)))]
+    InvalidTeam {
+        path: PathBuf,
+        problems: Vec<TeamProblem>,
+    },
+    #[error("cannot read the session `{id}`: {}", problems.join("; "))]
+    Unreadable {
+        id: String,
+        folder: PathBuf,
+        problems: Vec<String>,
+    },
     #[error("`{value}` cannot name {what}: {reason}")]
     BadName {
         what: &'static str,
         value: String,
         reason: String,
     },
+}
+
+fn lines(problems: impl Iterator<Item = String>) -> String {
+    problems.collect::<Vec<_>>().join("\n")
 }
 
 fn by(holder: Option<&Holder>) -> String {
@@ -85,7 +105,7 @@ fn by(holder: Option<&Holder>) -> String {
     )
 }
 
-impl StoreError {
+impl SessionError {
     /// The system's error number, when the system refused.
     pub fn errno(&self) -> Option<i32> {
         match self {
@@ -136,8 +156,17 @@ impl StoreError {
             Self::UnclaimedReport { .. } => {
                 "take that report into the journal before starting the attempt again".into()
             }
+            Self::InvalidPlan { .. } => "fix the table, then continue".into(),
+            Self::InvalidTeam { .. } => "fix the team file, then continue".into(),
+            Self::Unreadable { folder, .. } => format!("check the files in {}", folder.display()),
             Self::BadName { .. } => "use letters, digits, `-`, `_` and `.`".into(),
         }
+    }
+
+    /// The message without its further problems.
+    pub(crate) fn first_line(&self) -> String {
+        let message = self.to_string();
+        message.lines().next().unwrap_or_default().to_owned()
     }
 
     pub(crate) fn malformed(path: &Path, reason: &dyn std::fmt::Display) -> Self {
@@ -178,14 +207,14 @@ fn io_help(error: &io::Error) -> &'static str {
     }
 }
 
-/// Gives an error of the system its operation and its file.
-pub(crate) trait At<T> {
-    fn at(self, operation: &'static str, path: &Path) -> Result<T, StoreError>;
+/// Adds the operation and the file to a system error.
+pub(crate) trait IoContext<T> {
+    fn context(self, operation: &'static str, path: &Path) -> Result<T, SessionError>;
 }
 
-impl<T, E: Into<io::Error>> At<T> for Result<T, E> {
-    fn at(self, operation: &'static str, path: &Path) -> Result<T, StoreError> {
-        self.map_err(|source| StoreError::Io {
+impl<T, E: Into<io::Error>> IoContext<T> for Result<T, E> {
+    fn context(self, operation: &'static str, path: &Path) -> Result<T, SessionError> {
+        self.map_err(|source| SessionError::Io {
             operation,
             path: path.to_owned(),
             source: source.into(),
@@ -197,9 +226,9 @@ impl<T, E: Into<io::Error>> At<T> for Result<T, E> {
 mod tests {
     use super::*;
 
-    fn io(errno: Errno) -> StoreError {
+    fn io(errno: Errno) -> SessionError {
         Err::<(), _>(errno)
-            .at("write", Path::new("/p/journal.ndjson"))
+            .context("write", Path::new("/p/journal.ndjson"))
             .unwrap_err()
     }
 

@@ -4,7 +4,7 @@
 //! Writers take a lock and replace the whole file: readers see it before or after a change, never during one.
 
 use crate::atomic;
-use crate::error::{At, StoreError};
+use crate::error::{IoContext, SessionError};
 use crate::lock::try_for;
 use crate::paths::ProjectPaths;
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,11 +54,11 @@ impl IssueFile {
     }
 
     /// Reads a file of issues; one that is not there holds none.
-    pub fn read(path: &Path) -> Result<Self, StoreError> {
+    pub fn read(path: &Path) -> Result<Self, SessionError> {
         let text = match fs::read(path) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(error).at("read", path),
+            Err(error) => return Err(error).context("read", path),
         };
         Ok(Self::parse(&text))
     }
@@ -102,17 +102,17 @@ impl IssueStore {
         self.paths.issues_file()
     }
 
-    pub fn read(&self) -> Result<IssueFile, StoreError> {
+    pub fn read(&self) -> Result<IssueFile, SessionError> {
         IssueFile::read(&self.path())
     }
 
     /// Ids for new issues, as they would be now. Nothing is written, so somebody else may get them.
-    pub fn ids_for(&self, count: usize, now: &Moment) -> Result<Vec<String>, StoreError> {
+    pub fn ids_for(&self, count: usize, now: &Moment) -> Result<Vec<String>, SessionError> {
         Ok(free_ids(&self.read()?, count, now))
     }
 
     /// Files new issues. They depend on each other by their places in the list, before they have ids.
-    pub fn add(&self, new: Vec<(Issue, Vec<usize>)>, now: &Moment) -> Result<Vec<Issue>, StoreError> {
+    pub fn add(&self, new: Vec<(Issue, Vec<usize>)>, now: &Moment) -> Result<Vec<Issue>, SessionError> {
         let _lock = self.lock()?;
         let ids = free_ids(&self.read()?, new.len(), now);
         let issues: Vec<Issue> = new
@@ -132,7 +132,7 @@ impl IssueStore {
 
     /// Files issues under the ids that they were promised, or under others where somebody else got those in the
     /// meantime. What is filed, in the same order.
-    pub fn add_as(&self, promised: Vec<Issue>, now: &Moment) -> Result<Vec<Issue>, StoreError> {
+    pub fn add_as(&self, promised: Vec<Issue>, now: &Moment) -> Result<Vec<Issue>, SessionError> {
         let _lock = self.lock()?;
         let known = self.read()?;
         let mut taken = known;
@@ -163,7 +163,7 @@ impl IssueStore {
     }
 
     /// Puts issues that have their ids into the store, where they are not there yet.
-    pub fn take_in(&self, issues: &[Issue]) -> Result<(), StoreError> {
+    pub fn take_in(&self, issues: &[Issue]) -> Result<(), SessionError> {
         let _lock = self.lock()?;
         let known = self.read()?;
         let new: Vec<Issue> = issues
@@ -180,13 +180,13 @@ impl IssueStore {
         id: &str,
         resolution: Option<&str>,
         now: &Moment,
-    ) -> Result<Option<Issue>, StoreError> {
+    ) -> Result<Option<Issue>, SessionError> {
         let _lock = self.lock()?;
         let path = self.path();
         let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error).at("read", &path),
+            Err(error) => return Err(error).context("read", &path),
         };
         let mut closed = None;
         let mut after = Vec::with_capacity(bytes.len());
@@ -211,7 +211,7 @@ impl IssueStore {
         Ok(closed)
     }
 
-    fn append(&self, issues: &[Issue]) -> Result<(), StoreError> {
+    fn append(&self, issues: &[Issue]) -> Result<(), SessionError> {
         if issues.is_empty() {
             return Ok(());
         }
@@ -219,7 +219,7 @@ impl IssueStore {
         let mut text = match fs::read(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(error).at("read", &path),
+            Err(error) => return Err(error).context("read", &path),
         };
         if text.last().is_some_and(|last| *last != b'\n') {
             text.push(b'\n');
@@ -232,20 +232,20 @@ impl IssueStore {
     }
 
     /// Held as long as the file lives.
-    fn lock(&self) -> Result<File, StoreError> {
+    fn lock(&self) -> Result<File, SessionError> {
         let folder = self.paths.issues_folder();
-        fs::create_dir_all(&folder).at("create", &folder)?;
+        fs::create_dir_all(&folder).context("create", &folder)?;
         let path = self.paths.issues_lock();
         let file = File::options()
             .create(true)
             .truncate(false)
             .write(true)
             .open(&path)
-            .at("open the lock", &path)?;
+            .context("open the lock", &path)?;
         if try_for(&file, &path, PATIENCE)? {
             Ok(file)
         } else {
-            Err(StoreError::Busy { path })
+            Err(SessionError::Busy { path })
         }
     }
 }
@@ -255,8 +255,8 @@ fn free_ids(known: &IssueFile, count: usize, now: &Moment) -> Vec<String> {
     next_ids(&now.date, now.time, &taken, count)
 }
 
-fn to_line(issue: &Issue) -> Result<String, StoreError> {
-    serde_json::to_string(issue).map_err(|error| StoreError::NotJson {
+fn to_line(issue: &Issue) -> Result<String, SessionError> {
+    serde_json::to_string(issue).map_err(|error| SessionError::NotJson {
         what: "the issue",
         reason: error.to_string(),
     })

@@ -4,7 +4,7 @@
 //! One write(2) with `O_APPEND` per line: writers never tear each other's lines. An outsider may leave a line
 //! without its end, so a writer that finds one starts with a newline.
 
-use crate::error::{At, StoreError};
+use crate::error::{IoContext, SessionError};
 use crate::lock::try_for;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -25,9 +25,9 @@ pub(crate) struct Lines<T> {
     pub malformed: usize,
 }
 
-pub(crate) fn append_json<T: Serialize>(path: &Path, value: &T) -> Result<(), StoreError> {
+pub(crate) fn append_json<T: Serialize>(path: &Path, value: &T) -> Result<(), SessionError> {
     let mut line = vec![b'\n'];
-    serde_json::to_writer(&mut line, value).map_err(|error| StoreError::NotJson {
+    serde_json::to_writer(&mut line, value).map_err(|error| SessionError::NotJson {
         what: "the entry",
         reason: error.to_string(),
     })?;
@@ -35,10 +35,10 @@ pub(crate) fn append_json<T: Serialize>(path: &Path, value: &T) -> Result<(), St
 }
 
 /// Appends `line`, which starts with a newline that is left out when the file ends with one.
-pub(crate) fn append(path: &Path, mut line: Vec<u8>) -> Result<(), StoreError> {
+pub(crate) fn append(path: &Path, mut line: Vec<u8>) -> Result<(), SessionError> {
     debug_assert!(line.first() == Some(&b'\n') && memchr::memchr(b'\n', &line[1..]).is_none());
     if line.len() > MAX_LINE {
-        return Err(StoreError::TooLarge {
+        return Err(SessionError::TooLarge {
             path: path.to_owned(),
             size: line.len() - 1,
             limit: MAX_LINE,
@@ -50,30 +50,30 @@ pub(crate) fn append(path: &Path, mut line: Vec<u8>) -> Result<(), StoreError> {
         .append(true)
         .create(true)
         .open(path)
-        .at("open", path)?;
+        .context("open", path)?;
     // A writer that was stopped with the lock in its hands must not stop the others: without it the newline
     // is written in any case, and an empty line is nothing to a reader.
     let locked = try_for(&file, path, Duration::from_millis(50))?;
     let from = usize::from(locked && ends_with_newline(&file, path)?);
-    (&file).write_all(&line[from..]).at("append to", path)
+    (&file).write_all(&line[from..]).context("append to", path)
 }
 
-fn ends_with_newline(file: &File, path: &Path) -> Result<bool, StoreError> {
-    let len = file.metadata().at("look at", path)?.len();
+fn ends_with_newline(file: &File, path: &Path) -> Result<bool, SessionError> {
+    let len = file.metadata().context("look at", path)?.len();
     let mut last = [b'\n'];
     if len > 0 {
-        file.read_exact_at(&mut last, len - 1).at("read", path)?;
+        file.read_exact_at(&mut last, len - 1).context("read", path)?;
     }
     Ok(last == [b'\n'])
 }
 
 /// Reads all lines. The last one counts when it is whole, even without its newline; when it is not, somebody
 /// may still be writing it, so it is left out without being called malformed. A missing file is empty.
-pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Lines<T>, StoreError> {
+pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Lines<T>, SessionError> {
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(error).at("read", path),
+        Err(error) => return Err(error).context("read", path),
     };
     let mut lines = Lines {
         entries: Vec::new(),

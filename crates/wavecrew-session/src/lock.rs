@@ -2,7 +2,7 @@
 //!
 //! The lock is the kernel's and dies with its process; the text in the file is only for people.
 
-use crate::error::{At, StoreError};
+use crate::error::{IoContext, SessionError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -50,28 +50,28 @@ pub struct SessionLock {
 }
 
 impl SessionLock {
-    pub fn acquire(path: &Path, holder: &Holder) -> Result<Self, StoreError> {
+    pub fn acquire(path: &Path, holder: &Holder) -> Result<Self, SessionError> {
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
             .create(true)
             .truncate(false)
             .open(path)
-            .at("open the lock", path)?;
+            .context("open the lock", path)?;
         if !try_for(&file, path, Duration::from_millis(100))? {
             let holder = read_holder(&mut file).map(Box::new);
-            return Err(StoreError::Locked {
+            return Err(SessionError::Locked {
                 path: path.to_owned(),
                 holder,
             });
         }
-        let mut text = serde_json::to_vec(holder).map_err(|error| StoreError::NotJson {
+        let mut text = serde_json::to_vec(holder).map_err(|error| SessionError::NotJson {
             what: "the lock's holder",
             reason: error.to_string(),
         })?;
         text.push(b'\n');
-        file.set_len(0).at("write", path)?;
-        file.write_all(&text).at("write", path)?;
+        file.set_len(0).context("write", path)?;
+        file.write_all(&text).context("write", path)?;
         Ok(Self { file })
     }
 }
@@ -84,21 +84,21 @@ impl Drop for SessionLock {
 }
 
 /// Who runs this session right now, without standing in anyone's way.
-pub fn holder(path: &Path) -> Result<Option<Holder>, StoreError> {
+pub fn holder(path: &Path) -> Result<Option<Holder>, SessionError> {
     let mut file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error).at("open the lock", path),
+        Err(error) => return Err(error).context("open the lock", path),
     };
     match file.try_lock_shared() {
         Ok(()) => Ok(None),
         Err(TryLockError::WouldBlock) => Ok(Some(read_holder(&mut file).unwrap_or_else(unnamed))),
-        Err(TryLockError::Error(error)) => Err(error).at("look at the lock", path),
+        Err(TryLockError::Error(error)) => Err(error).context("look at the lock", path),
     }
 }
 
 /// Tries for a moment, because somebody who only looks holds the lock for microseconds.
-pub(crate) fn try_for(file: &File, path: &Path, patience: Duration) -> Result<bool, StoreError> {
+pub(crate) fn try_for(file: &File, path: &Path, patience: Duration) -> Result<bool, SessionError> {
     let pause = Duration::from_millis(2);
     let mut waited = Duration::ZERO;
     loop {
@@ -109,7 +109,7 @@ pub(crate) fn try_for(file: &File, path: &Path, patience: Duration) -> Result<bo
                 std::thread::sleep(pause);
                 waited += pause;
             }
-            Err(TryLockError::Error(error)) => return Err(error).at("lock", path),
+            Err(TryLockError::Error(error)) => return Err(error).context("lock", path),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! several share a write. Every run begins a pack of its own, so that an entry that a crash cut short ends its file; it is left out.
 //! Refuses to change an entry.
 
-use crate::error::{At, StoreError};
+use crate::error::{IoContext, SessionError};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ impl Pack {
     }
 
     /// Adds an entry; it is on disk with the next [`flush`](Self::flush).
-    pub fn add(&mut self, name: &str, text: &[u8]) -> Result<(), StoreError> {
+    pub fn add(&mut self, name: &str, text: &[u8]) -> Result<(), SessionError> {
         self.buffer
             .extend_from_slice(format!("== {name} {}\n", text.len()).as_bytes());
         self.buffer.extend_from_slice(text);
@@ -42,7 +42,7 @@ impl Pack {
         self.flush()
     }
 
-    pub fn flush(&mut self) -> Result<(), StoreError> {
+    pub fn flush(&mut self) -> Result<(), SessionError> {
         if self.buffer.is_empty() {
             return Ok(());
         }
@@ -50,7 +50,9 @@ impl Pack {
             Some(file) => file,
             None => begin(&self.folder)?,
         };
-        let written = file.write_all(&self.buffer).at("add to a pack in", &self.folder);
+        let written = file
+            .write_all(&self.buffer)
+            .context("add to a pack in", &self.folder);
         self.buffer.clear();
         written?;
         // After a failure the next entry begins a pack, for this one may be cut short.
@@ -59,13 +61,13 @@ impl Pack {
     }
 }
 
-fn begin(folder: &Path) -> Result<File, StoreError> {
+fn begin(folder: &Path) -> Result<File, SessionError> {
     let mut number = 1;
     loop {
         let path = path_of(folder, number);
         match File::options().append(true).create_new(true).open(&path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
-            made => return made.at("create", &path),
+            made => return made.context("create", &path),
         }
     }
 }

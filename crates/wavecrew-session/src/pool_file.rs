@@ -2,7 +2,7 @@
 //! It is a memory, not a record: a file that cannot be read is as good as none, and one that is removed is forgotten.
 
 use crate::atomic;
-use crate::error::{At, StoreError};
+use crate::error::{IoContext, SessionError};
 use crate::lock::try_for;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -87,19 +87,19 @@ impl PoolFile {
     }
 
     /// Changes the file while nobody else does. `None` when somebody else is at it for too long: try again later.
-    pub fn update(&self, change: impl FnOnce(&mut SharedPool)) -> Result<Option<SharedPool>, StoreError> {
+    pub fn update(&self, change: impl FnOnce(&mut SharedPool)) -> Result<Option<SharedPool>, SessionError> {
         let lock_path = self.path.with_extension("lock");
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
         let lock = match options.open(&lock_path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let folder = atomic::folder_of(&self.path);
-                fs::create_dir_all(folder).at("create", folder)?;
+                fs::create_dir_all(folder).context("create", folder)?;
                 options.open(&lock_path)
             }
             opened => opened,
         };
-        let lock = lock.at("open the lock", &lock_path)?;
+        let lock = lock.context("open the lock", &lock_path)?;
         if !try_for(&lock, &lock_path, PATIENCE)? {
             return Ok(None);
         }

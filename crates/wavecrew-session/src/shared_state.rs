@@ -3,7 +3,7 @@
 //! Refuses a field that no role owns, and a role that does not own the field.
 
 use crate::atomic;
-use crate::error::{At, StoreError};
+use crate::error::{IoContext, SessionError};
 use crate::lock::try_for;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -25,13 +25,13 @@ impl SharedState {
         Self { path: path.into() }
     }
 
-    pub fn read(&self) -> Result<Map<String, Value>, StoreError> {
+    pub fn read(&self) -> Result<Map<String, Value>, SessionError> {
         let bytes = match std::fs::read(&self.path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Map::new()),
-            Err(error) => return Err(error).at("read", &self.path),
+            Err(error) => return Err(error).context("read", &self.path),
         };
-        serde_json::from_slice(&bytes).map_err(|error| StoreError::malformed(&self.path, &error))
+        serde_json::from_slice(&bytes).map_err(|error| SessionError::malformed(&self.path, &error))
     }
 
     /// Sets one field, if `role` is its owner. `owners` maps each field to its role.
@@ -41,12 +41,12 @@ impl SharedState {
         field: &str,
         value: Value,
         owners: &BTreeMap<String, String>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), SessionError> {
         check_owner(role, field, owners)?;
         let _turn = self.wait_for_turn()?;
         let mut state = self.read()?;
         state.insert(field.to_owned(), value);
-        let mut text = serde_json::to_vec_pretty(&state).map_err(|error| StoreError::NotJson {
+        let mut text = serde_json::to_vec_pretty(&state).map_err(|error| SessionError::NotJson {
             what: "the shared state",
             reason: error.to_string(),
         })?;
@@ -55,18 +55,18 @@ impl SharedState {
     }
 
     /// The lock is a file of its own, because the state itself is replaced by every write.
-    fn wait_for_turn(&self) -> Result<File, StoreError> {
+    fn wait_for_turn(&self) -> Result<File, SessionError> {
         let path = lock_path(&self.path);
         let file = File::options()
             .write(true)
             .create(true)
             .truncate(false)
             .open(&path)
-            .at("open", &path)?;
+            .context("open", &path)?;
         if try_for(&file, &path, PATIENCE)? {
             Ok(file)
         } else {
-            Err(StoreError::Busy { path })
+            Err(SessionError::Busy { path })
         }
     }
 }
@@ -75,15 +75,15 @@ fn lock_path(state: &Path) -> PathBuf {
     state.with_extension("lock")
 }
 
-fn check_owner(role: &str, field: &str, owners: &BTreeMap<String, String>) -> Result<(), StoreError> {
+fn check_owner(role: &str, field: &str, owners: &BTreeMap<String, String>) -> Result<(), SessionError> {
     match owners.get(field) {
         Some(owner) if owner == role => Ok(()),
-        Some(owner) => Err(StoreError::NotOwner {
+        Some(owner) => Err(SessionError::NotOwner {
             field: field.to_owned(),
             role: role.to_owned(),
             owner: owner.clone(),
         }),
-        None => Err(StoreError::UnknownField {
+        None => Err(SessionError::UnknownField {
             field: field.to_owned(),
             known: owners.keys().cloned().collect(),
         }),
@@ -151,7 +151,7 @@ mod tests {
         let (_dir, state) = state();
         std::fs::write(&state.path, "{ not json").unwrap();
         let error = state.set("a", "f", json!(1), &owners(&[("f", "a")])).unwrap_err();
-        assert!(matches!(error, StoreError::Malformed { .. }), "{error}");
+        assert!(matches!(error, SessionError::Malformed { .. }), "{error}");
         assert_eq!(std::fs::read_to_string(&state.path).unwrap(), "{ not json");
     }
 }

@@ -1,7 +1,7 @@
 //! The four wisdom files: what a team learns across tasks, as Markdown bullets with the name of who wrote
 //! them.
 
-use crate::error::{At, StoreError};
+use crate::error::{IoContext, SessionError};
 use crate::lines;
 use std::path::{Path, PathBuf};
 
@@ -60,15 +60,15 @@ impl Wisdom {
     }
 
     /// Adds one bullet. Line ends inside `text` become spaces, so that a bullet stays a bullet.
-    pub fn append(&self, file: WisdomFile, who: &str, text: &str) -> Result<(), StoreError> {
+    pub fn append(&self, file: WisdomFile, who: &str, text: &str) -> Result<(), SessionError> {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let who = who.split_whitespace().collect::<Vec<_>>().join(" ");
         lines::append(&self.path(file), format!("\n- [{who}] {text}").into_bytes())
     }
 
-    pub fn read(&self, file: WisdomFile) -> Result<String, StoreError> {
+    pub fn read(&self, file: WisdomFile) -> Result<String, SessionError> {
         let path: &Path = &self.path(file);
-        let bytes = std::fs::read(path).at("read", path)?;
+        let bytes = std::fs::read(path).context("read", path)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 }

@@ -6,7 +6,7 @@ use std::io;
 use std::process::ExitCode;
 use wavecrew_core::event::Ending;
 use wavecrew_run::worker_side::Refused;
-use wavecrew_session::StoreError;
+use wavecrew_session::SessionError;
 
 /// The program's exit codes, by name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -119,28 +119,31 @@ impl From<io::Error> for Failure {
     }
 }
 
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
+impl From<SessionError> for Failure {
+    fn from(error: SessionError) -> Self {
         let (message, help) = (error.to_string(), error.help());
         match error {
-            StoreError::NoSuchSession { .. }
-            | StoreError::BadName { .. }
-            | StoreError::OutsideProject { .. }
-            | StoreError::TooLarge { .. }
-            | StoreError::NotJson { .. }
-            | StoreError::NotOwner { .. }
-            | StoreError::UnknownField { .. }
-            | StoreError::NotCoordinator { .. } => Self::with_help(message, help),
-            StoreError::Io { .. }
-            | StoreError::Damaged { .. }
-            | StoreError::UnknownEvent { .. }
-            | StoreError::NewerFormat { .. }
-            | StoreError::Poisoned { .. }
-            | StoreError::Locked { .. }
-            | StoreError::Gone { .. }
-            | StoreError::Busy { .. }
-            | StoreError::Malformed { .. }
-            | StoreError::UnclaimedReport { .. } => Self::Disk { message, help },
+            SessionError::NoSuchSession { .. }
+            | SessionError::BadName { .. }
+            | SessionError::OutsideProject { .. }
+            | SessionError::TooLarge { .. }
+            | SessionError::NotJson { .. }
+            | SessionError::NotOwner { .. }
+            | SessionError::UnknownField { .. }
+            | SessionError::NotCoordinator { .. }
+            | SessionError::InvalidPlan { .. }
+            | SessionError::InvalidTeam { .. }
+            | SessionError::Unreadable { .. } => Self::with_help(message, help),
+            SessionError::Io { .. }
+            | SessionError::Damaged { .. }
+            | SessionError::UnknownEvent { .. }
+            | SessionError::NewerFormat { .. }
+            | SessionError::Poisoned { .. }
+            | SessionError::Locked { .. }
+            | SessionError::Gone { .. }
+            | SessionError::Busy { .. }
+            | SessionError::Malformed { .. }
+            | SessionError::UnclaimedReport { .. } => Self::Disk { message, help },
         }
     }
 }
@@ -149,7 +152,7 @@ impl From<Refused> for Failure {
     fn from(refused: Refused) -> Self {
         match refused {
             Refused::BadRequest { message, help } => Self::with_help(message, help),
-            Refused::Store(error) => error.into(),
+            Refused::Session(error) => error.into(),
         }
     }
 }

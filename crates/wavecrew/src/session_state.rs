@@ -2,7 +2,7 @@
 
 use crate::clock;
 use crate::exit::Failure;
-use wavecrew_session::{Holder, SessionDir, SessionState, StoreError};
+use wavecrew_session::{Holder, SessionDir, SessionError, SessionState};
 
 /// Why the state could not be set.
 pub enum StateFailure {
@@ -14,9 +14,9 @@ pub enum StateFailure {
 /// Sets the state, under the session's lock.
 pub fn set_state(dir: &SessionDir, state: SessionState) -> Result<(), StateFailure> {
     let me = Holder::this_process(&clock::now().to_string(), "wavecrew");
-    let other = |error: StoreError| StateFailure::Other(error.into());
+    let other = |error: SessionError| StateFailure::Other(error.into());
     let _lock = dir.lock(&me).map_err(|error| match error {
-        StoreError::Locked { holder, .. } => {
+        SessionError::Locked { holder, .. } => {
             StateFailure::Running(holder.map(|holder| format!(" by {holder}")).unwrap_or_default())
         }
         error => other(error),

@@ -134,7 +134,7 @@ pub enum OutputMode {
     Silent,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RecoveredReport {
     pub task: String,
     pub attempt: u32,

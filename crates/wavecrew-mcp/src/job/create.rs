@@ -10,9 +10,11 @@ use wavecrew_core::prompt::fill;
 use wavecrew_core::sheet::SheetBuilder;
 use wavecrew_core::team::Team;
 use wavecrew_run::agent_name::by_name;
-use wavecrew_run::driver::{NewSession, SessionError};
+use wavecrew_run::driver::NewSession;
 use wavecrew_run::worktree::{Isolation, Worktree};
-use wavecrew_session::{Holder, SESSION_FORMAT, SessionDir, SessionInfo, SessionState, atomic, session_id};
+use wavecrew_session::{
+    Holder, SESSION_FORMAT, SessionDir, SessionError, SessionInfo, SessionState, atomic, session_id,
+};
 
 /// Makes the session of a new job of this agent, with at most `ceiling` workers at the same time.
 pub fn create(
@@ -102,7 +104,7 @@ pub fn create(
         limits,
     };
     let text = serde_json::to_vec_pretty(&spec).expect("plain data");
-    let store = |error: wavecrew_session::StoreError| error.to_string();
+    let store = |error: SessionError| error.to_string();
     atomic::write(&dir.job_input(), &bytes).map_err(store)?;
     atomic::write(&dir.job_file(), &text).map_err(store)?;
     JobStatus::starting(dir.id(), &spec.output_csv, input.items.len())
@@ -135,14 +137,7 @@ fn joined(problems: &[Problem]) -> String {
 }
 
 pub(super) fn described(error: &SessionError) -> String {
-    match error {
-        SessionError::Store(error) => format!("{error}; {}", error.help()),
-        SessionError::Plan { problems, .. } => format!("{error}: {}", joined(problems)),
-        SessionError::Team { problems, .. } => {
-            let first = problems.first().map(ToString::to_string).unwrap_or_default();
-            format!("{error}: {first}")
-        }
-    }
+    format!("{error}; {}", error.help())
 }
 
 /// For tests of what a row becomes.

@@ -20,7 +20,7 @@ use wavecrew_process::guardian::GuardianCommand;
 use wavecrew_process::{end_with_stdin, signal_self};
 use wavecrew_run::driver::{Driver, OpenSession, Reporter, Running, Surface, Verify};
 use wavecrew_run::worktree::Isolation;
-use wavecrew_session::{Holder, SessionDir, SessionLock, SessionState, StoreError, atomic};
+use wavecrew_session::{Holder, SessionDir, SessionError, SessionLock, SessionState, atomic};
 
 /// A file of a job is refreshed so often, and in no more than a twentieth of the time.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -156,7 +156,7 @@ impl Due {
     }
 
     /// Does `refresh` when it is time to.
-    fn attend(&mut self, refresh: impl FnOnce() -> Result<(), StoreError>) -> Result<(), StoreError> {
+    fn attend(&mut self, refresh: impl FnOnce() -> Result<(), SessionError>) -> Result<(), SessionError> {
         let from = Instant::now();
         if !self.changed || from < self.not_before {
             return Ok(());
@@ -169,7 +169,7 @@ impl Due {
 }
 
 impl Keeper {
-    fn publish(&mut self, ledger: &Ledger) -> Result<(), StoreError> {
+    fn publish(&mut self, ledger: &Ledger) -> Result<(), SessionError> {
         let (dir, spec, input) = (&self.dir, &self.spec, &self.input);
         let trees = self.trees.as_ref();
         let status = &mut self.status;
@@ -183,7 +183,7 @@ impl Keeper {
         })
     }
 
-    fn end(&mut self, ending: &Ending, ledger: &Ledger) -> Result<(), StoreError> {
+    fn end(&mut self, ending: &Ending, ledger: &Ledger) -> Result<(), SessionError> {
         let (state, error) = match ending {
             Ending::Completed | Ending::Failed => (JobState::Completed, None),
             Ending::Cancelled => (JobState::Cancelled, None),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::Status;
-use wavecrew_session::{SessionDir, StoreError, atomic, lock};
+use wavecrew_session::{SessionDir, SessionError, atomic, lock};
 
 /// Failed items that an answer names.
 const SHOWN_ERRORS: usize = 5;
@@ -117,7 +117,7 @@ impl JobStatus {
         self.failed_item_errors = failed.take(SHOWN_ERRORS).collect();
     }
 
-    pub fn write(&self, dir: &SessionDir) -> Result<(), StoreError> {
+    pub fn write(&self, dir: &SessionDir) -> Result<(), SessionError> {
         let text = serde_json::to_vec(self).expect("plain data");
         atomic::write_volatile(&dir.job_status(), &text)
     }

@@ -3,8 +3,6 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::fs;
-use wavecrew_core::team::Team;
 use wavecrew_session::{Message, SessionDir};
 
 /// Entries that one answer holds; the latest ones.
@@ -62,9 +60,7 @@ pub(super) fn message(dir: &SessionDir, call: TeamMessage) -> Result<Value, Stri
 
 /// What makes two entries of a type the same, as the team had it when the session began.
 fn keys(dir: &SessionDir) -> HashMap<String, Vec<String>> {
-    let path = dir.team_file();
-    let text = fs::read_to_string(&path).unwrap_or_default();
-    let Ok(team) = Team::parse(&path.to_string_lossy(), &text) else {
+    let Ok(team) = dir.read_team() else {
         return HashMap::new();
     };
     let in_data = |key: Vec<String>| key.iter().map(|field| format!("data.{field}")).collect();

@@ -7,7 +7,7 @@ use wavecrew_agents::Memory;
 use wavecrew_agents::stream::{Expects, FailKind};
 use wavecrew_core::engine::{Input, WorkerId};
 use wavecrew_process::Exit as ProcessExit;
-use wavecrew_session::{StoreError, random_name};
+use wavecrew_session::{SessionError, random_name};
 
 impl Driver<'_> {
     /// Looks whether agents have named their conversations.
@@ -69,7 +69,7 @@ impl Driver<'_> {
 }
 
 /// An id for a conversation: random, in the form of a UUID.
-pub fn conversation_id() -> Result<String, StoreError> {
+pub fn conversation_id() -> Result<String, SessionError> {
     let hex = random_name()?;
     Ok(format!(
         "{}-{}-4{}-a{}-{}",

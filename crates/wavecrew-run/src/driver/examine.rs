@@ -15,7 +15,7 @@ use wavecrew_core::event::{Rework, Verdict};
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::view::loop_state;
 use wavecrew_process::Exit;
-use wavecrew_session::{StoreError, atomic};
+use wavecrew_session::{SessionError, atomic};
 
 /// Examinations have clocks of their own; this one is for those that hang all the same.
 const LIMIT: Duration = Duration::from_hours(2);
@@ -142,14 +142,14 @@ impl Driver<'_> {
             return Ok(());
         };
         for folder in folders {
-            put_back(&kept.join(&folder), &session.join(&folder)).map_err(|source| StoreError::Io {
+            put_back(&kept.join(&folder), &session.join(&folder)).map_err(|source| SessionError::Io {
                 operation: "put back",
                 path: session.join(&folder),
                 source,
             })?;
         }
         for file in files {
-            fs::copy(kept.join(&file), session.join(&file)).map_err(|source| StoreError::Io {
+            fs::copy(kept.join(&file), session.join(&file)).map_err(|source| SessionError::Io {
                 operation: "put back",
                 path: session.join(&file),
                 source,

@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use wavecrew_core::engine::MAX_REPORT_BYTES;
-use wavecrew_session::{SessionDir, StoreError};
+use wavecrew_session::{SessionDir, SessionError};
 
 /// Removes a worker's private files.
 pub(super) fn remove_scratch(session: &SessionDir, id: &str, attempt: u32) {
@@ -17,7 +17,7 @@ pub(super) fn remove_scratch(session: &SessionDir, id: &str, attempt: u32) {
 }
 
 /// Files that only the user may read: some hold the worker's token.
-pub fn write_files(scratch: &Path, files: &[(PathBuf, String)]) -> Result<(), StoreError> {
+pub fn write_files(scratch: &Path, files: &[(PathBuf, String)]) -> Result<(), SessionError> {
     if files.is_empty() {
         return Ok(());
     }
@@ -30,7 +30,7 @@ pub fn write_files(scratch: &Path, files: &[(PathBuf, String)]) -> Result<(), St
             .mode(0o600)
             .open(path);
         file.and_then(|mut file| file.write_all(content.as_bytes()))
-            .map_err(|source| StoreError::Io {
+            .map_err(|source| SessionError::Io {
                 operation: "write",
                 path: path.clone(),
                 source,
@@ -40,9 +40,9 @@ pub fn write_files(scratch: &Path, files: &[(PathBuf, String)]) -> Result<(), St
 }
 
 /// A folder that only the user may look into.
-pub(super) fn make_private(folder: &Path) -> Result<(), StoreError> {
+pub(super) fn make_private(folder: &Path) -> Result<(), SessionError> {
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    made.map_err(|source| StoreError::Io {
+    made.map_err(|source| SessionError::Io {
         operation: "create",
         path: folder.to_owned(),
         source,
@@ -51,7 +51,7 @@ pub(super) fn make_private(folder: &Path) -> Result<(), StoreError> {
 
 /// The prompt as a file that is also the worker's stdin: nothing has to be pumped, and one that does not read it is
 /// no error.
-pub fn write_prompt(path: &Path, message: &str) -> Result<OwnedFd, StoreError> {
+pub fn write_prompt(path: &Path, message: &str) -> Result<OwnedFd, SessionError> {
     let write = || -> io::Result<File> {
         let mut file = File::options()
             .read(true)
@@ -63,7 +63,7 @@ pub fn write_prompt(path: &Path, message: &str) -> Result<OwnedFd, StoreError> {
         file.rewind()?;
         Ok(file)
     };
-    let failed = |source| StoreError::Io {
+    let failed = |source| SessionError::Io {
         operation: "write",
         path: path.to_owned(),
         source,
@@ -75,7 +75,7 @@ pub fn write_prompt(path: &Path, message: &str) -> Result<OwnedFd, StoreError> {
 ///
 /// A shortage of the machine must not cost a report, and what a worker may make of the name (a folder, a pipe that
 /// nobody writes to) must not cost the run.
-pub(super) fn read_result_file(path: &Path) -> Result<Option<String>, StoreError> {
+pub(super) fn read_result_file(path: &Path) -> Result<Option<String>, SessionError> {
     let read = || -> io::Result<Option<Vec<u8>>> {
         let file = File::options()
             .read(true)
@@ -97,7 +97,7 @@ pub(super) fn read_result_file(path: &Path) -> Result<Option<String>, StoreError
         }
         Err(error) => match Errno::from_io_error(&error) {
             Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::IO) => {
-                return Err(StoreError::Io {
+                return Err(SessionError::Io {
                     operation: "read",
                     path: path.to_owned(),
                     source: error,

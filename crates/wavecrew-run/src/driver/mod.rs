@@ -44,7 +44,7 @@ pub mod talk {
     pub use super::worker::{Life, ProcessNews, Streams, Talk, open_streams};
 }
 pub use reporter::{Reporter, Running};
-pub use session::{Folders, NewSession, OpenSession, SessionError, replay};
+pub use session::{Folders, NewSession, OpenSession};
 pub use verify::Verify;
 
 use briefing::Surroundings;
@@ -64,13 +64,13 @@ use wavecrew_core::engine::{Answer, Engine, Input, Ledger, MergeOutcome, Questio
 use wavecrew_core::event::Ending;
 use wavecrew_process::guardian::{Guardian, GuardianCommand};
 use wavecrew_process::{ProcessError, check_open_files_limit};
-use wavecrew_session::{Attempts, StoreError};
+use wavecrew_session::{Attempts, SessionError};
 use worker::{Life, ProcessNews, Worker};
 
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Session(#[from] SessionError),
     #[error(transparent)]
     Process(#[from] ProcessError),
     #[error("the guardian process was killed; all workers were ended with it")]

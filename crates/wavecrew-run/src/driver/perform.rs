@@ -21,7 +21,7 @@ use wavecrew_core::engine::{
 };
 use wavecrew_core::prompt::{Briefing, Revision, first_message, resumed_message};
 use wavecrew_core::team::Workspace;
-use wavecrew_session::{StoreError, atomic};
+use wavecrew_session::{SessionError, atomic};
 
 impl Driver<'_> {
     pub(super) fn perform(&mut self, actions: Vec<Action>) -> Result<(), DriveError> {
@@ -390,7 +390,7 @@ impl Driver<'_> {
     fn merged(&mut self, wave: u32) -> Result<(), DriveError> {
         self.forget_settled()?;
         match fs::remove_file(self.session.dir.wave_csv(wave)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StoreError::Io {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(SessionError::Io {
                 operation: "remove",
                 path: self.session.dir.wave_csv(wave),
                 source: error,

@@ -8,7 +8,7 @@ use wavecrew_agents::Pools;
 use wavecrew_core::engine::{Input, Notice};
 use wavecrew_core::pool::{Pool, PoolEvent};
 use wavecrew_core::time::Timestamp;
-use wavecrew_session::{PoolFile, SharedPool, StoreError};
+use wavecrew_session::{PoolFile, SessionError, SharedPool};
 
 /// A run that has workers shows itself so often; it counts as gone after three times as long.
 const SHOWN: Duration = Duration::from_secs(10);
@@ -72,7 +72,7 @@ impl Kept {
         me: &str,
         workers: usize,
         now: Timestamp,
-    ) -> Result<Option<(Pool, usize)>, StoreError> {
+    ) -> Result<Option<(Pool, usize)>, SessionError> {
         let (signed, at) = self.signed;
         let fades = workers > 0 && now.since(at) >= SHOWN;
         if workers != signed || fades || !self.unsaid.is_empty() {

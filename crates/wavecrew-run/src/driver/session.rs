@@ -5,21 +5,18 @@ use crate::recording::Recorder;
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 use wavecrew_core::engine::{Ledger, Progress, RecoveredReport};
 use wavecrew_core::event::{Event, Status};
 use wavecrew_core::id::{ExecMode, TaskIx};
-use wavecrew_core::plan::{Plan, Problem, seal};
-use wavecrew_core::sheet::{Origin, Sheet};
-use wavecrew_core::team::{Team, TeamProblem};
+use wavecrew_core::plan::Plan;
+use wavecrew_core::team::Team;
 use wavecrew_core::time::Timestamp;
 use wavecrew_core::view::SessionMeta;
 use wavecrew_process::{ProcessId, end_leftovers};
 use wavecrew_session::{
-    Holder, Journal, Publish, SessionDir, SessionInfo, SessionLock, StoreError, TableFile, atomic,
+    Holder, Journal, Publish, SessionDir, SessionError, SessionInfo, SessionLock, TableFile, atomic,
 };
 
 /// How long a changed table must rest before it counts as a finished edit.
@@ -62,20 +59,6 @@ pub struct NewSession<'a> {
     pub holder: Holder,
 }
 
-#[derive(Debug, thiserror::Error)]
-pub enum SessionError {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The table of the session is not a plan any more.
-    #[error("the table `{}` of the session cannot be used", path.display())]
-    Plan { path: PathBuf, problems: Vec<Problem> },
-    #[error("the team file `{}` of the session cannot be used", path.display())]
-    Team {
-        path: PathBuf,
-        problems: Vec<TeamProblem>,
-    },
-}
-
 impl NewSession<'_> {
     /// Makes the folder and everything in it; `session.json` comes last and makes it a session.
     pub fn create(
@@ -93,10 +76,7 @@ impl NewSession<'_> {
         atomic::write(&dir.team_file(), self.team_text.as_bytes())?;
         let journal = Journal::create(&dir.journal_file())?;
         let mut table = TableFile::open(&dir, SETTLE)?;
-        let ledger = Ledger::new(
-            Arc::new(self.team.clone()),
-            read_plan(&dir.plan_file(), self.team)?,
-        );
+        let ledger = dir.read_ledger(self.team.clone(), &[])?;
         // Nobody knows the new folder: there is nothing to be found but our own version.
         let _: Publish = table.publish(&render(&ledger))?;
         let info = info(&dir);
@@ -136,7 +116,7 @@ impl OpenSession {
         } else {
             // Without its memory the session is what its table says.
             let table = dir.tasks_csv();
-            let unreadable = |source| StoreError::Io {
+            let unreadable = |source| SessionError::Io {
                 operation: "read",
                 path: table.clone(),
                 source,
@@ -150,17 +130,12 @@ impl OpenSession {
         let _ = end_leftovers(guardian.as_ref(), &processes_of_last_run(&events), dir.path());
         // Private files of workers that are gone.
         let _ = fs::remove_dir_all(dir.scratch_folder());
-        let recovered = dir
-            .attempts()
-            .recover()?
-            .into_iter()
-            .map(|found| RecoveredReport {
-                task: found.task,
-                attempt: found.attempt,
-                body: String::from_utf8_lossy(&found.report).into_owned(),
-            });
-        let recovered = recovered.collect();
-        let ledger = replay(&dir, &info, current_team, &events)?;
+        let recovered = dir.attempts().recover()?;
+        let team = match current_team {
+            Some(team) => team,
+            None => dir.read_team()?,
+        };
+        let ledger = dir.read_ledger(team, &events)?;
         mend_interactive(&dir, &ledger)?;
         let table = TableFile::open(&dir, Duration::ZERO)?;
         let session = Self {
@@ -180,7 +155,7 @@ impl OpenSession {
     }
 
     /// Edits that were made while nothing ran.
-    pub fn edits_since(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
+    pub fn edits_since(&mut self) -> Result<Option<Vec<u8>>, SessionError> {
         match &mut self.table {
             Some(table) => table.check(),
             None => Ok(None),
@@ -188,7 +163,7 @@ impl OpenSession {
     }
 
     /// Adds events that come from outside the driver: resets, edits.
-    pub fn record(&mut self, events: &[Event]) -> Result<(), StoreError> {
+    pub fn record(&mut self, events: &[Event]) -> Result<(), SessionError> {
         self.journal.append(events)?;
         self.journal.sync()
     }
@@ -207,7 +182,8 @@ impl OpenSession {
 
     /// What reports say about the session.
     pub fn meta(&self) -> SessionMeta<'_> {
-        meta(&self.dir, &self.info)
+        let folder = self.dir.path().to_str().unwrap_or_default();
+        self.dir.meta(folder, Some(&self.info))
     }
 
     pub(super) fn take_table(&mut self) -> TableFile {
@@ -218,47 +194,10 @@ impl OpenSession {
         std::mem::take(&mut self.recovered)
     }
 
-    pub(super) fn note_guardian(&self, process: &ProcessId) -> Result<(), StoreError> {
+    pub(super) fn note_guardian(&self, process: &ProcessId) -> Result<(), SessionError> {
         let text = serde_json::to_vec(process).expect("a process is plain data");
         atomic::write_volatile(&self.dir.guardian_file(), &text)
     }
-}
-
-/// What reports say about a session.
-pub fn meta<'a>(dir: &'a SessionDir, info: &'a SessionInfo) -> SessionMeta<'a> {
-    SessionMeta {
-        id: &info.id,
-        folder: dir.path().to_str().unwrap_or_default(),
-        pipeline: info.pipeline.as_deref(),
-        request: &info.request,
-        started_at: &info.started_at,
-        replay: info.replay(),
-    }
-}
-
-/// The state that a session's files give.
-pub fn replay(
-    dir: &SessionDir,
-    info: &SessionInfo,
-    current_team: Option<Team>,
-    events: &[Event],
-) -> Result<Ledger, SessionError> {
-    let team = match current_team {
-        Some(team) => team,
-        None => read_team(dir, info)?,
-    };
-    // Without the plan it began with, a session is what its table says.
-    let path = if dir.plan_file().exists() {
-        dir.plan_file()
-    } else {
-        dir.tasks_csv()
-    };
-    let plan = read_plan(&path, &team)?;
-    let mut ledger = Ledger::new(Arc::new(team), plan);
-    for event in events {
-        ledger.apply(event);
-    }
-    Ok(ledger)
 }
 
 /// The session's table as it is to be published.
@@ -272,13 +211,13 @@ pub(super) fn render(ledger: &Ledger) -> Vec<u8> {
 }
 
 /// Writes `interactive/{id}-result.json`.
-pub(super) fn write_interactive(dir: &SessionDir, ledger: &Ledger, task: TaskIx) -> Result<(), StoreError> {
+pub(super) fn write_interactive(dir: &SessionDir, ledger: &Ledger, task: TaskIx) -> Result<(), SessionError> {
     let path = dir.interactive_result(ledger.plan().id(task));
     atomic::write(&path, &interactive_result(ledger, task))
 }
 
 /// Writes the results of interactive tasks that a crash cut off between the journal and the file.
-fn mend_interactive(dir: &SessionDir, ledger: &Ledger) -> Result<(), StoreError> {
+fn mend_interactive(dir: &SessionDir, ledger: &Ledger) -> Result<(), SessionError> {
     let plan = ledger.plan();
     for task in plan.tasks() {
         let state = ledger.task(task);
@@ -312,38 +251,6 @@ fn interactive_result(ledger: &Ledger, task: TaskIx) -> Vec<u8> {
     let mut text = serde_json::to_vec_pretty(&result).expect("plain data");
     text.push(b'\n');
     text
-}
-
-fn read_plan(path: &Path, team: &Team) -> Result<Plan, SessionError> {
-    let unreadable = |source: io::Error| StoreError::Io {
-        operation: "read",
-        path: path.to_owned(),
-        source,
-    };
-    let file = fs::File::open(path).map_err(unreadable)?;
-    let problem = |problems| SessionError::Plan {
-        path: path.to_owned(),
-        problems,
-    };
-    let sheet = Sheet::read(file, Origin::Session).map_err(problem)?;
-    seal(sheet, team).map(|(plan, _)| plan).map_err(problem)
-}
-
-fn read_team(dir: &SessionDir, info: &SessionInfo) -> Result<Team, SessionError> {
-    let path = dir.team_file();
-    match fs::read_to_string(&path) {
-        Ok(text) => Team::parse(&path.to_string_lossy(), &text)
-            .map_err(|problems| SessionError::Team { path, problems }),
-        Err(error) => match Team::builtin(&info.team) {
-            Some(team) => Ok(team),
-            None => Err(StoreError::Io {
-                operation: "read",
-                path,
-                source: error,
-            }
-            .into()),
-        },
-    }
 }
 
 fn read_guardian(dir: &SessionDir) -> Option<ProcessId> {

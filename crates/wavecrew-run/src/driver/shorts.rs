@@ -10,7 +10,7 @@ use std::io::{self, Seek, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use wavecrew_session::{Pack, SessionDir, StoreError};
+use wavecrew_session::{Pack, SessionDir, SessionError};
 
 /// A worker that is gone by then was short.
 pub(super) const SHORT: Duration = Duration::from_millis(200);
@@ -98,7 +98,12 @@ impl Shorts {
     }
 
     /// The prompt as a file that is also the worker's stdin; for good it is kept under the name `own`.
-    pub fn write_prompt(&mut self, place: &mut Place, own: &Path, text: &str) -> Result<OwnedFd, StoreError> {
+    pub fn write_prompt(
+        &mut self,
+        place: &mut Place,
+        own: &Path,
+        text: &str,
+    ) -> Result<OwnedFd, SessionError> {
         let Some(shared) = &mut place.shared else {
             return write_prompt(&place.prompt, text);
         };
@@ -108,7 +113,7 @@ impl Shorts {
             make_private(&self.folder)?;
             self.opened = File::open(&self.folder).ok();
         }
-        let failed = |source| StoreError::Io {
+        let failed = |source| SessionError::Io {
             operation: "write",
             path: place.prompt.clone(),
             source,
@@ -119,7 +124,7 @@ impl Shorts {
     }
 
     /// What the worker left in one of its files, if anything.
-    pub fn read(&self, place: &Place, file: &Path) -> Result<Option<String>, StoreError> {
+    pub fn read(&self, place: &Place, file: &Path) -> Result<Option<String>, SessionError> {
         // Most leave nothing, and where the files are shared it is cheap to see that.
         if let (Some(_), Some(folder), Some(name)) = (&place.shared, &self.opened, file.file_name())
             && accessat(folder, name, Access::EXISTS, AtFlags::empty()) == Err(Errno::NOENT)

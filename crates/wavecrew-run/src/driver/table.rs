@@ -6,7 +6,7 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
-use wavecrew_session::{Publish, StoreError, Syncer, TableFile};
+use wavecrew_session::{Publish, SessionError, Syncer, TableFile};
 
 /// At most five refreshes a second.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -24,7 +24,7 @@ pub(super) enum TableNews {
     Edit(Vec<u8>),
     /// Somebody is writing it: publish again.
     Unsettled,
-    Failed(StoreError),
+    Failed(SessionError),
 }
 
 pub(super) struct TableKeeper {
@@ -93,7 +93,7 @@ impl TableKeeper {
     }
 }
 
-fn publish(table: &mut TableFile, bytes: &[u8]) -> Result<Option<TableNews>, StoreError> {
+fn publish(table: &mut TableFile, bytes: &[u8]) -> Result<Option<TableNews>, SessionError> {
     Ok(match table.publish(bytes)? {
         Publish::Published => None,
         Publish::Unsettled => Some(TableNews::Unsettled),

@@ -4,7 +4,7 @@ use super::worker::Worker;
 use super::{DriveError, Driver, Running, session};
 use std::fs;
 use wavecrew_core::engine::{Input, StopKind};
-use wavecrew_session::StoreError;
+use wavecrew_session::SessionError;
 
 impl Driver<'_> {
     pub(super) fn tick(&mut self) -> Result<(), DriveError> {
@@ -36,7 +36,7 @@ impl Driver<'_> {
             return Ok(());
         }
         let path = self.session.dir.path().to_owned();
-        Err(StoreError::Gone { path }.into())
+        Err(SessionError::Gone { path }.into())
     }
 
     fn running(&self) -> Vec<Running> {

@@ -12,13 +12,12 @@ pub use identity::Identity;
 pub use speech::STATE_UPDATE;
 
 use serde_json::{Map, Value};
-use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 use wavecrew_agents::Redactor;
 use wavecrew_core::engine::ReportReader;
 use wavecrew_core::team::Team;
 use wavecrew_core::time::Timestamp;
-use wavecrew_session::{StoreError, Submitted, submit};
+use wavecrew_session::{SessionError, Submitted, submit};
 
 /// Why a worker's wish was not granted, in words that can be sent back to it.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +26,7 @@ pub enum Refused {
     #[error("{message}")]
     BadRequest { message: String, help: String },
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Session(#[from] SessionError),
 }
 
 impl Refused {
@@ -42,7 +41,7 @@ impl Refused {
     pub fn help(&self) -> String {
         match self {
             Self::BadRequest { help, .. } => help.clone(),
-            Self::Store(error) => error.help(),
+            Self::Session(error) => error.help(),
         }
     }
 }
@@ -58,26 +57,12 @@ pub struct WorkerSide {
 impl WorkerSide {
     /// Reads the team as it was when the session began.
     pub fn open(who: Identity) -> Result<Self, Refused> {
-        let path = who.session.team_file();
-        let shown = path.display().to_string();
-        let team = match fs::read_to_string(&path) {
-            Ok(text) => Team::parse(&shown, &text).map_err(|problems| {
-                let first = problems.first().map(ToString::to_string);
-                Refused::wish(
-                    first.unwrap_or_else(|| format!("{shown} is damaged")),
-                    "the session's team file was changed; tell the person who runs it",
-                )
-            })?,
-            Err(error) => {
-                let info = who.session.read_info()?;
-                Team::builtin(&info.team).ok_or_else(|| {
-                    Refused::wish(
-                        format!("cannot read {shown}: {error}"),
-                        "the session is not complete; tell the person who runs it",
-                    )
-                })?
-            }
-        };
+        let team = who.session.read_team().map_err(|error| {
+            Refused::wish(
+                error.to_string(),
+                "the session's team file is damaged; tell the person who runs it",
+            )
+        })?;
         let redactor = Redactor::new(std::env::vars_os());
         Ok(Self { who, team, redactor })
     }

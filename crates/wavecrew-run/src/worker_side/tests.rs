@@ -1,5 +1,6 @@
 use super::*;
 use serde_json::json;
+use std::fs;
 use std::path::Path;
 use wavecrew_session::{SessionDir, Token};
 

@@ -11,7 +11,7 @@ mod slots;
 mod token;
 
 use crate::atomic::{self, sync_folder};
-use crate::error::{At, StoreError};
+use crate::error::{IoContext, SessionError};
 use crate::paths::SessionPaths;
 use crate::session::SessionDir;
 use slots::Slots;
@@ -22,6 +22,7 @@ use std::io::{self, ErrorKind, Read, Seek};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use wavecrew_core::engine::RecoveredReport;
 use wavecrew_core::id::check_task_id;
 
 pub use token::{Token, random_name};
@@ -79,14 +80,6 @@ enum Stragglers {
     Perhaps,
 }
 
-/// A report that was handed in before a crash.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Found {
-    pub task: String,
-    pub attempt: u32,
-    pub report: Vec<u8>,
-}
-
 /// The coordinator's side.
 #[derive(Debug)]
 pub struct Attempts {
@@ -103,7 +96,7 @@ pub fn submit(
     attempt: u32,
     token: &Token,
     json: &[u8],
-) -> Result<Submitted, StoreError> {
+) -> Result<Submitted, SessionError> {
     let refused = |refusal| Ok(Submitted::Refused(refusal));
     if json.is_empty() {
         return refused(Refusal::Empty);
@@ -121,13 +114,13 @@ pub fn submit(
         return refused(taken);
     }
     let draft = atomic::temp_with(&report, json, 0o600)?;
-    draft.as_file().sync_all().at("sync", draft.path())?;
+    draft.as_file().sync_all().context("sync", draft.path())?;
     // Says to `close_attempt` that a reporter is on its way; from here it takes microseconds.
-    open.lock_shared().at("lock", &path)?;
-    open.rewind().at("read", &path)?;
+    open.lock_shared().context("lock", &path)?;
+    open.rewind().context("read", &path)?;
     let holder = slots::holder(&mut open, &path)?;
     let is_its_own = holder.is_some_and(|holder| holder.is(&name(task, attempt), token));
-    if open.metadata().at("look at", &path)?.nlink() == 0 || !is_its_own {
+    if open.metadata().context("look at", &path)?.nlink() == 0 || !is_its_own {
         return refused(Refusal::NotOpen);
     }
     slots::knock(&open, &path)?;
@@ -136,7 +129,7 @@ pub fn submit(
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             return refused(taken(&report)?.unwrap_or(Refusal::NotOpen));
         }
-        Err(error) => return Err(error).at("hand in", &report),
+        Err(error) => return Err(error).context("hand in", &report),
     }
     sync_folder(&attempts.paths.run_folder())?;
     Ok(Submitted::Accepted)
@@ -152,7 +145,7 @@ impl Attempts {
     }
 
     /// Whether the holder of `token` may speak for this attempt, or why not.
-    pub fn check(&self, task: &str, attempt: u32, token: &Token) -> Result<Option<Refusal>, StoreError> {
+    pub fn check(&self, task: &str, attempt: u32, token: &Token) -> Result<Option<Refusal>, SessionError> {
         Ok(self.admit(task, attempt, token)?.err())
     }
 
@@ -162,7 +155,7 @@ impl Attempts {
         task: &str,
         attempt: u32,
         token: &Token,
-    ) -> Result<Result<(File, PathBuf), Refusal>, StoreError> {
+    ) -> Result<Result<(File, PathBuf), Refusal>, SessionError> {
         // The id comes from outside and becomes a path.
         if check_task_id(task).is_err() {
             return Ok(Err(Refusal::NotOpen));
@@ -180,7 +173,7 @@ impl Attempts {
     }
 
     /// The file of an open attempt, whoever opened it.
-    fn find(&self, attempt: &str) -> Result<Option<(File, PathBuf)>, StoreError> {
+    fn find(&self, attempt: &str) -> Result<Option<(File, PathBuf)>, SessionError> {
         for number in self.names()?.iter().filter_map(|name| slots::parse_name(name)) {
             let path = self.paths.token_file(number);
             let opened = File::options().read(true).write(true).open(&path);
@@ -195,10 +188,10 @@ impl Attempts {
     }
 
     /// Lets the holder of the token report. One small write, not synced: a power cut ends the attempt anyway.
-    pub fn open_attempt(&mut self, task: &str, attempt: u32) -> Result<Token, StoreError> {
+    pub fn open_attempt(&mut self, task: &str, attempt: u32) -> Result<Token, SessionError> {
         let name = name(task, attempt);
         if self.left_behind()?.contains(&name) {
-            return Err(StoreError::UnclaimedReport {
+            return Err(SessionError::UnclaimedReport {
                 task: task.to_owned(),
                 attempt,
             });
@@ -207,7 +200,7 @@ impl Attempts {
     }
 
     /// Attempts of another coordinator whose reports nobody has claimed. From now on nobody but this one opens attempts.
-    fn left_behind(&mut self) -> Result<&BTreeSet<String>, StoreError> {
+    fn left_behind(&mut self) -> Result<&BTreeSet<String>, SessionError> {
         if self.left_behind.is_none() {
             let mut reports = BTreeSet::new();
             for name in self.names()? {
@@ -224,7 +217,7 @@ impl Attempts {
 
     /// The report, if there is one. It stays on disk until [`forget`](Self::forget), so that a crash does not
     /// lose it.
-    pub fn take_report(&self, task: &str, attempt: u32) -> Result<Option<Vec<u8>>, StoreError> {
+    pub fn take_report(&self, task: &str, attempt: u32) -> Result<Option<Vec<u8>>, SessionError> {
         let path = self.paths.report_file(task, attempt);
         if self.slots.is_silent(&name(task, attempt)) {
             return Ok(None);
@@ -243,25 +236,25 @@ impl Attempts {
     }
 
     /// Moves a bad report aside, so that the worker may report again. Returns how many were rejected by now.
-    pub fn reject_report(&self, task: &str, attempt: u32, reason: &str) -> Result<u32, StoreError> {
+    pub fn reject_report(&self, task: &str, attempt: u32, reason: &str) -> Result<u32, SessionError> {
         let number = self.rejections(task, attempt) + 1;
         let aside = self.paths.rejected_report(task, attempt, number);
         atomic::write_volatile(&reason_path(&aside), reason.as_bytes())?;
         let report = self.paths.report_file(task, attempt);
-        fs::rename(&report, &aside).at("set aside", &report)?;
+        fs::rename(&report, &aside).context("set aside", &report)?;
         Ok(number)
     }
 
     /// A rejected report and the reason, by its number from 1.
-    pub fn rejected(&self, task: &str, attempt: u32, number: u32) -> Result<(Vec<u8>, String), StoreError> {
+    pub fn rejected(&self, task: &str, attempt: u32, number: u32) -> Result<(Vec<u8>, String), SessionError> {
         let path = self.paths.rejected_report(task, attempt, number);
-        let report = fs::read(&path).at("read", &path)?;
+        let report = fs::read(&path).context("read", &path)?;
         let reason = reason_path(&path);
-        Ok((report, fs::read_to_string(&reason).at("read", &reason)?))
+        Ok((report, fs::read_to_string(&reason).context("read", &reason)?))
     }
 
     /// Ends an attempt: a report either got in before and is returned, or is refused from now on.
-    pub fn close_attempt(&mut self, task: &str, attempt: u32) -> Result<Closed, StoreError> {
+    pub fn close_attempt(&mut self, task: &str, attempt: u32) -> Result<Closed, SessionError> {
         let name = name(task, attempt);
         let (slot, open, path) = match self.slots.give_up(&self.paths, &name)? {
             Some((slot, file, path)) => (Some(slot), file, path),
@@ -284,7 +277,7 @@ impl Attempts {
                 self.take_report(task, attempt)?
             };
             slots::void(&open, &path)?;
-            open.unlock().at("close", &path)?;
+            open.unlock().context("close", &path)?;
             if let Some(slot) = slot {
                 self.slots.put_back(slot, open);
             }
@@ -294,7 +287,7 @@ impl Attempts {
             });
         }
         let report = self.block_name(task, attempt)?;
-        fs::remove_file(&path).at("remove", &path)?;
+        fs::remove_file(&path).context("remove", &path)?;
         Ok(Closed {
             report,
             stragglers: Stragglers::Perhaps,
@@ -302,7 +295,7 @@ impl Attempts {
     }
 
     /// Takes the report's name before the reporter that is on its way, or returns the report that has it.
-    fn block_name(&self, task: &str, attempt: u32) -> Result<Option<Vec<u8>>, StoreError> {
+    fn block_name(&self, task: &str, attempt: u32) -> Result<Option<Vec<u8>>, SessionError> {
         let name = self.paths.report_file(task, attempt);
         match File::options()
             .write(true)
@@ -312,12 +305,12 @@ impl Attempts {
         {
             Ok(_) => Ok(None),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => self.take_report(task, attempt),
-            Err(error) => Err(error).at("close", &name),
+            Err(error) => Err(error).context("close", &name),
         }
     }
 
     /// Removes what is left of a closed attempt, once its result is in the journal.
-    pub fn forget(&self, task: &str, attempt: u32, closed: &Closed) -> Result<(), StoreError> {
+    pub fn forget(&self, task: &str, attempt: u32, closed: &Closed) -> Result<(), SessionError> {
         for number in 1..=self.rejections(task, attempt) {
             let path = self.paths.rejected_report(task, attempt, number);
             remove_if_there(&reason_path(&path))?;
@@ -328,7 +321,7 @@ impl Attempts {
             (Some(_), Stragglers::None) => remove_if_there(&name),
             // Empty, it is the mark that keeps late reporters out; the next `sweep` takes it away.
             (Some(_), Stragglers::Perhaps) => {
-                File::create(&name).at("empty", &name)?;
+                File::create(&name).context("empty", &name)?;
                 Ok(())
             }
             (None, _) => Ok(()),
@@ -337,7 +330,7 @@ impl Attempts {
 
     /// After a crash: closes every attempt that is still open and returns all reports that nobody has
     /// forgotten.
-    pub fn recover(&mut self) -> Result<Vec<Found>, StoreError> {
+    pub fn recover(&mut self) -> Result<Vec<RecoveredReport>, SessionError> {
         for number in self.names()?.iter().filter_map(|name| slots::parse_name(name)) {
             let path = self.paths.token_file(number);
             let Some(mut file) = open_if_there(&path)? else {
@@ -355,36 +348,35 @@ impl Attempts {
                 continue;
             };
             if let Some(report) = self.take_report(task, attempt)? {
-                let task = task.to_owned();
-                found.push(Found {
-                    task,
+                found.push(RecoveredReport {
+                    task: task.to_owned(),
                     attempt,
-                    report,
+                    body: String::from_utf8_lossy(&report).into_owned(),
                 });
             }
         }
-        found.sort();
+        found.sort_by(|a, b| (&a.task, a.attempt).cmp(&(&b.task, b.attempt)));
         Ok(found)
     }
 
     /// Removes everything of all attempts. Only when no worker runs and what [`recover`](Self::recover) found
     /// is in the journal.
-    pub fn sweep(&self) -> Result<(), StoreError> {
+    pub fn sweep(&self) -> Result<(), SessionError> {
         for name in self.names()?.iter().filter(|name| is_of_an_attempt(name)) {
             match remove_if_there(&self.paths.run_folder().join(name)) {
                 // What a worker made of a name that it was given.
-                Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::IsADirectory => {}
+                Err(SessionError::Io { source, .. }) if source.kind() == ErrorKind::IsADirectory => {}
                 removed => removed?,
             }
         }
         Ok(())
     }
 
-    fn names(&self) -> Result<Vec<String>, StoreError> {
+    fn names(&self) -> Result<Vec<String>, SessionError> {
         let folder = self.paths.run_folder();
-        let entries = fs::read_dir(&folder).at("list", &folder)?;
+        let entries = fs::read_dir(&folder).context("list", &folder)?;
         let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
-        names.collect::<io::Result<_>>().at("list", &folder)
+        names.collect::<io::Result<_>>().context("list", &folder)
     }
 
     fn rejections(&self, task: &str, attempt: u32) -> u32 {
@@ -406,12 +398,12 @@ fn reason_path(rejected: &Path) -> PathBuf {
 }
 
 /// Who has the report's name: another report, or the closing of the attempt.
-fn taken(report: &Path) -> Result<Option<Refusal>, StoreError> {
+fn taken(report: &Path) -> Result<Option<Refusal>, SessionError> {
     match fs::metadata(report) {
         Ok(found) if found.len() == 0 => Ok(Some(Refusal::NotOpen)),
         Ok(_) => Ok(Some(Refusal::AlreadyReported)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).at("look at", report),
+        Err(error) => Err(error).context("look at", report),
     }
 }
 
@@ -436,27 +428,27 @@ fn is_of_an_attempt(name: &str) -> bool {
     parse_numbered(numbered).is_some() || slots::parse_name(name).is_some()
 }
 
-fn open_if_there(path: &Path) -> Result<Option<File>, StoreError> {
+fn open_if_there(path: &Path) -> Result<Option<File>, SessionError> {
     if_there(File::open(path), path)
 }
 
-fn if_there(opened: io::Result<File>, path: &Path) -> Result<Option<File>, StoreError> {
+fn if_there(opened: io::Result<File>, path: &Path) -> Result<Option<File>, SessionError> {
     match opened {
         Ok(file) => Ok(Some(file)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).at("open", path),
+        Err(error) => Err(error).context("open", path),
     }
 }
 
-fn read_all(file: &mut File, path: &Path) -> Result<Vec<u8>, StoreError> {
+fn read_all(file: &mut File, path: &Path) -> Result<Vec<u8>, SessionError> {
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).at("read", path)?;
+    file.read_to_end(&mut bytes).context("read", path)?;
     Ok(bytes)
 }
 
-fn remove_if_there(path: &Path) -> Result<(), StoreError> {
+fn remove_if_there(path: &Path) -> Result<(), SessionError> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(error).at("remove", path),
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error).context("remove", path),
         _ => Ok(()),
     }
 }

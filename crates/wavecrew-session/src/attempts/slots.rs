@@ -4,7 +4,7 @@
 
 use super::Token;
 use super::{if_there, read_all, remove_if_there};
-use crate::error::{At, StoreError};
+use crate::error::{IoContext, SessionError};
 use crate::paths::SessionPaths;
 use std::collections::HashMap;
 use std::fs::File;
@@ -48,7 +48,7 @@ impl Holder {
 }
 
 /// Who has this file now.
-pub(super) fn holder(file: &mut File, path: &Path) -> Result<Option<Holder>, StoreError> {
+pub(super) fn holder(file: &mut File, path: &Path) -> Result<Option<Holder>, SessionError> {
     Ok(Holder::parse(&read_all(file, path)?))
 }
 
@@ -79,7 +79,7 @@ pub(super) struct Number(u32);
 
 impl Slots {
     /// A token for this attempt, and a file that says so.
-    pub fn take(&mut self, paths: &SessionPaths, attempt: String) -> Result<Token, StoreError> {
+    pub fn take(&mut self, paths: &SessionPaths, attempt: String) -> Result<Token, SessionError> {
         let Slot { number, file } = self.free.pop().unwrap_or_else(|| {
             self.made += 1;
             Slot {
@@ -97,7 +97,7 @@ impl Slots {
         };
         let token = Token::random(number)?;
         let line = format!("{}{} {attempt}\n", char::from(OPEN), token.as_str());
-        file.write_all_at(line.as_bytes(), 0).at("write", &path)?;
+        file.write_all_at(line.as_bytes(), 0).context("write", &path)?;
         let slot = self.hold(number, file);
         self.taken.insert(attempt, slot);
         Ok(token)
@@ -108,7 +108,7 @@ impl Slots {
         &mut self,
         paths: &SessionPaths,
         attempt: &str,
-    ) -> Result<Option<(Number, File, PathBuf)>, StoreError> {
+    ) -> Result<Option<(Number, File, PathBuf)>, SessionError> {
         let Some(slot) = self.taken.remove(attempt) else {
             return Ok(None);
         };
@@ -122,7 +122,7 @@ impl Slots {
                 .read(true)
                 .write(true)
                 .open(&path)
-                .at("open", &path)?,
+                .context("open", &path)?,
         };
         Ok(Some((Number(slot.number), file, path)))
     }
@@ -146,8 +146,8 @@ impl Slots {
     }
 }
 
-pub(super) fn void(file: &File, path: &Path) -> Result<(), StoreError> {
-    file.write_all_at(&[VOID], 0).at("close", path)
+pub(super) fn void(file: &File, path: &Path) -> Result<(), SessionError> {
+    file.write_all_at(&[VOID], 0).context("close", path)
 }
 
 /// Whether the attempt is open and no reporter has been here.
@@ -157,12 +157,12 @@ pub(super) fn is_silent(file: &File) -> bool {
 }
 
 /// Says that there may be a report soon. Only by who holds the lock.
-pub(super) fn knock(file: &File, path: &Path) -> Result<(), StoreError> {
-    file.write_all_at(&[KNOCKED], 0).at("write", path)
+pub(super) fn knock(file: &File, path: &Path) -> Result<(), SessionError> {
+    file.write_all_at(&[KNOCKED], 0).context("write", path)
 }
 
 /// The file that a token names, if it is there.
-pub(super) fn open_for(paths: &SessionPaths, token: &Token) -> Result<Option<(File, PathBuf)>, StoreError> {
+pub(super) fn open_for(paths: &SessionPaths, token: &Token) -> Result<Option<(File, PathBuf)>, SessionError> {
     let Some(number) = token.slot() else {
         return Ok(None);
     };
@@ -172,7 +172,7 @@ pub(super) fn open_for(paths: &SessionPaths, token: &Token) -> Result<Option<(Fi
 }
 
 /// Also in place of a file left by a crash: who still has that one open stays out.
-fn make(path: &Path) -> Result<File, StoreError> {
+fn make(path: &Path) -> Result<File, SessionError> {
     remove_if_there(path)?;
     File::options()
         .read(true)
@@ -180,5 +180,5 @@ fn make(path: &Path) -> Result<File, StoreError> {
         .create_new(true)
         .mode(0o600)
         .open(path)
-        .at("create", path)
+        .context("create", path)
 }

@@ -225,7 +225,7 @@ fn an_attempt_opened_again_after_a_crash_has_a_new_token() {
         Submitted::Accepted
     );
     let error = fixture.attempts().open_attempt("A-1", 1).unwrap_err();
-    assert!(matches!(error, StoreError::UnclaimedReport { .. }), "{error}");
+    assert!(matches!(error, SessionError::UnclaimedReport { .. }), "{error}");
 }
 
 #[test]
@@ -272,10 +272,10 @@ fn after_a_crash_reports_are_found_and_the_rest_is_refused() {
     let _ = attempts.close_attempt("B.2", 3).unwrap();
     // From here on by another coordinator.
     let mut attempts = fixture.attempts();
-    let found = |task: &str, attempt, report: &str| Found {
+    let found = |task: &str, attempt, report: &str| RecoveredReport {
         task: task.into(),
         attempt,
-        report: report.into(),
+        body: report.to_owned(),
     };
     let expected = [found("A-1", 1, "one"), found("B.2", 3, "two")];
     assert_eq!(attempts.recover().unwrap(), expected);

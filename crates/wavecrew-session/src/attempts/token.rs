@@ -1,6 +1,6 @@
 //! The secret of one attempt. Never printed, compared without telling where it differs.
 
-use crate::error::{At, StoreError};
+use crate::error::{IoContext, SessionError};
 use std::fmt;
 use std::path::Path;
 
@@ -10,7 +10,7 @@ pub struct Token(String);
 
 impl Token {
     /// Random behind the number of the file that holds it.
-    pub(super) fn random(slot: u32) -> Result<Self, StoreError> {
+    pub(super) fn random(slot: u32) -> Result<Self, SessionError> {
         Ok(Self(format!("{slot:x}-{}", random_name()?)))
     }
 
@@ -41,7 +41,7 @@ impl Token {
 }
 
 /// 128 random bits as hex digits: a name that nobody else has or guesses.
-pub fn random_name() -> Result<String, StoreError> {
+pub fn random_name() -> Result<String, SessionError> {
     let mut bytes = [0; 16];
     let mut filled = 0;
     while filled < bytes.len() {
@@ -49,7 +49,7 @@ pub fn random_name() -> Result<String, StoreError> {
         match rustix::rand::getrandom(&mut bytes[filled..], flags) {
             Ok(count) => filled += count,
             Err(rustix::io::Errno::INTR) => {}
-            Err(errno) => return Err(errno).at("read", Path::new("the system's random source")),
+            Err(errno) => return Err(errno).context("read", Path::new("the system's random source")),
         }
     }
     Ok(format!("{:032x}", u128::from_be_bytes(bytes)))

@@ -2,7 +2,7 @@
 //!
 //! Anyone may append, with this code or with `echo >>`. Reading forgives: bad lines are counted, not fatal.
 
-use crate::error::StoreError;
+use crate::error::SessionError;
 use crate::lines;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -48,11 +48,11 @@ impl DiscoveryBoard {
         &self.path
     }
 
-    pub fn append(&self, discovery: &Discovery) -> Result<(), StoreError> {
+    pub fn append(&self, discovery: &Discovery) -> Result<(), SessionError> {
         lines::append_json(&self.path, discovery)
     }
 
-    pub fn read(&self) -> Result<Discoveries, StoreError> {
+    pub fn read(&self) -> Result<Discoveries, SessionError> {
         let lines::Lines { entries, malformed } = lines::read(&self.path)?;
         Ok(Discoveries { entries, malformed })
     }

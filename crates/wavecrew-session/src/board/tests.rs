@@ -163,6 +163,6 @@ fn a_huge_entry_is_refused() {
     let error = board
         .append(&discovery("A", "x", json!("x".repeat(lines::MAX_LINE))))
         .unwrap_err();
-    assert!(matches!(error, StoreError::TooLarge { .. }), "{error}");
+    assert!(matches!(error, SessionError::TooLarge { .. }), "{error}");
     assert!(!board.path().exists());
 }

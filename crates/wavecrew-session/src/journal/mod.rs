@@ -6,7 +6,7 @@
 mod recover;
 
 use crate::atomic::{folder_of, sync_folder};
-use crate::error::{At, StoreError};
+use crate::error::{IoContext, SessionError};
 use rustix::io::Errno;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -49,8 +49,8 @@ pub struct Syncer {
 
 impl<E: Serialize + DeserializeOwned> Journal<E> {
     /// Starts a new journal; an existing one is never overwritten.
-    pub fn create(path: &Path) -> Result<Self, StoreError> {
-        let file = options().create_new(true).open(path).at("create", path)?;
+    pub fn create(path: &Path) -> Result<Self, SessionError> {
+        let file = options().create_new(true).open(path).context("create", path)?;
         let mut journal = Self::over(file, path, 0);
         journal.write_header()?;
         sync_folder(folder_of(path))?;
@@ -58,8 +58,8 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
     }
 
     /// Reads all events, cuts a torn tail, and is ready to append.
-    pub fn open(path: &Path) -> Result<(Self, Vec<E>, Recovery), StoreError> {
-        let mut file = options().open(path).at("open", path)?;
+    pub fn open(path: &Path) -> Result<(Self, Vec<E>, Recovery), SessionError> {
+        let mut file = options().open(path).context("open", path)?;
         let bytes = read_all(&mut file, path)?;
         let found = recover::recover(path, &bytes)?;
         let mut journal = Self::over(file, path, found.good_len);
@@ -67,8 +67,8 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
             journal
                 .file
                 .set_len(found.good_len)
-                .at("cut the torn end of", path)?;
-            journal.file.sync_all().at("sync", path)?;
+                .context("cut the torn end of", path)?;
+            journal.file.sync_all().context("sync", path)?;
         }
         if found.good_len == 0 {
             journal.write_header()?;
@@ -77,8 +77,8 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
     }
 
     /// Reads the events without changing the file, as `status` does beside a running writer.
-    pub fn read(path: &Path) -> Result<(Vec<E>, Recovery), StoreError> {
-        let mut file = File::open(path).at("open", path)?;
+    pub fn read(path: &Path) -> Result<(Vec<E>, Recovery), SessionError> {
+        let mut file = File::open(path).context("open", path)?;
         let bytes = read_all(&mut file, path)?;
         let found = recover::recover(path, &bytes)?;
         Ok((found.events, found.recovery))
@@ -86,13 +86,13 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
 
     /// Adds a batch in one write. It is durable after the next [`sync`](Self::sync), whole or not at all only
     /// then.
-    pub fn append(&mut self, events: &[E]) -> Result<(), StoreError> {
+    pub fn append(&mut self, events: &[E]) -> Result<(), SessionError> {
         self.append_later(events)?;
         self.flush()
     }
 
     /// Adds events to the next batch, which the next append or flush writes.
-    pub fn append_later(&mut self, events: &[E]) -> Result<(), StoreError> {
+    pub fn append_later(&mut self, events: &[E]) -> Result<(), SessionError> {
         check(&self.poisoned, &self.path)?;
         let whole = self.buffer.len();
         for event in events {
@@ -110,13 +110,13 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
     }
 
     /// Writes what was to be appended later.
-    pub fn flush(&mut self) -> Result<(), StoreError> {
+    pub fn flush(&mut self) -> Result<(), SessionError> {
         check(&self.poisoned, &self.path)?;
         self.write_buffer()
     }
 
     /// Waits until everything appended so far is on the disk.
-    pub fn sync(&self) -> Result<(), StoreError> {
+    pub fn sync(&self) -> Result<(), SessionError> {
         sync(&self.file, &self.path, &self.poisoned)
     }
 
@@ -159,7 +159,7 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
         }
     }
 
-    fn write_header(&mut self) -> Result<(), StoreError> {
+    fn write_header(&mut self) -> Result<(), SessionError> {
         push_line(
             &mut self.buffer,
             &recover::Header {
@@ -170,7 +170,7 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
         self.sync()
     }
 
-    fn write_buffer(&mut self) -> Result<(), StoreError> {
+    fn write_buffer(&mut self) -> Result<(), SessionError> {
         // `write_all` makes one write(2), and goes on only after a short one: to finish it, or to learn its
         // reason.
         match (&*self.file).write_all(&self.buffer) {
@@ -183,30 +183,30 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
                 poison(&self.poisoned, "append to", &error);
                 // When this fails too, the torn tail is cut by the next open.
                 let _ = self.file.set_len(self.len);
-                Err(error).at("append to", &self.path)
+                Err(error).context("append to", &self.path)
             }
         }
     }
 }
 
 impl Syncer {
-    pub fn sync(&self) -> Result<(), StoreError> {
+    pub fn sync(&self) -> Result<(), SessionError> {
         sync(&self.file, &self.path, &self.poisoned)
     }
 }
 
-fn sync(file: &File, path: &Path, poisoned: &Poison) -> Result<(), StoreError> {
+fn sync(file: &File, path: &Path, poisoned: &Poison) -> Result<(), SessionError> {
     // A failed sync is never tried again: the kernel may have dropped the pages, and a second one would lie.
     check(poisoned, path)?;
     file.sync_data()
         .inspect_err(|error| poison(poisoned, "sync", error))
-        .at("sync", path)
+        .context("sync", path)
 }
 
-fn check(poisoned: &Poison, path: &Path) -> Result<(), StoreError> {
+fn check(poisoned: &Poison, path: &Path) -> Result<(), SessionError> {
     match poisoned.get() {
         None => Ok(()),
-        Some((operation, errno)) => Err(StoreError::Poisoned {
+        Some((operation, errno)) => Err(SessionError::Poisoned {
             path: path.to_owned(),
             operation,
             cause: io::Error::from_raw_os_error(*errno),
@@ -228,17 +228,17 @@ fn options() -> OpenOptions {
     options
 }
 
-fn read_all(file: &mut File, path: &Path) -> Result<Vec<u8>, StoreError> {
-    let size = file.metadata().at("look at", path)?.len();
+fn read_all(file: &mut File, path: &Path) -> Result<Vec<u8>, SessionError> {
+    let size = file.metadata().context("look at", path)?.len();
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
-    file.read_to_end(&mut bytes).at("read", path)?;
+    file.read_to_end(&mut bytes).context("read", path)?;
     Ok(bytes)
 }
 
-fn push_line<T: Serialize>(buffer: &mut Vec<u8>, value: &T) -> Result<(), StoreError> {
+fn push_line<T: Serialize>(buffer: &mut Vec<u8>, value: &T) -> Result<(), SessionError> {
     let start = buffer.len();
     buffer.extend_from_slice(b"00000000 ");
-    serde_json::to_writer(&mut *buffer, value).map_err(|error| StoreError::NotJson {
+    serde_json::to_writer(&mut *buffer, value).map_err(|error| SessionError::NotJson {
         what: "an event",
         reason: error.to_string(),
     })?;

@@ -1,7 +1,7 @@
 //! Reads the bytes of a journal back into events. Decides what is a torn tail; never touches the file.
 
 use super::{JOURNAL_FORMAT, PREFIX_LEN};
-use crate::error::StoreError;
+use crate::error::SessionError;
 use memchr::memchr;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub(super) struct Recovered<E> {
     pub recovery: Recovery,
 }
 
-pub(super) fn recover<E: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<Recovered<E>, StoreError> {
+pub(super) fn recover<E: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<Recovered<E>, SessionError> {
     let mut events = Vec::with_capacity(bytes.len() / 160);
     let mut good = 0;
     let mut number = 0;
@@ -35,7 +35,7 @@ pub(super) fn recover<E: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<
         let json = match checked(&bytes[good..good + end]) {
             Ok(json) => json,
             Err(reason) if hides_good_line(&bytes[good..]) => {
-                return Err(StoreError::Damaged {
+                return Err(SessionError::Damaged {
                     path: path.to_owned(),
                     line: number,
                     reason: reason.to_owned(),
@@ -58,21 +58,21 @@ pub(super) fn recover<E: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<
     })
 }
 
-fn event<E: DeserializeOwned>(path: &Path, line: usize, json: &[u8]) -> Result<E, StoreError> {
-    serde_json::from_slice(json).map_err(|error| StoreError::UnknownEvent {
+fn event<E: DeserializeOwned>(path: &Path, line: usize, json: &[u8]) -> Result<E, SessionError> {
+    serde_json::from_slice(json).map_err(|error| SessionError::UnknownEvent {
         path: path.to_owned(),
         line,
         reason: error.to_string(),
     })
 }
 
-fn check_header(path: &Path, json: &[u8]) -> Result<(), StoreError> {
+fn check_header(path: &Path, json: &[u8]) -> Result<(), SessionError> {
     let header: Header = serde_json::from_slice(json).map_err(|_| {
-        StoreError::malformed(path, &"its first line is not the header of a wavecrew journal")
+        SessionError::malformed(path, &"its first line is not the header of a wavecrew journal")
     })?;
     if header.wavecrew_journal > JOURNAL_FORMAT {
         let found = header.wavecrew_journal;
-        return Err(StoreError::NewerFormat {
+        return Err(SessionError::NewerFormat {
             path: path.to_owned(),
             found,
             known: JOURNAL_FORMAT,

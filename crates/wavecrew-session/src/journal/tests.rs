@@ -57,7 +57,7 @@ impl Fixture {
         fixture
     }
 
-    fn open(&self) -> Result<(Journal<Event>, Vec<Event>, Recovery), StoreError> {
+    fn open(&self) -> Result<(Journal<Event>, Vec<Event>, Recovery), SessionError> {
         Journal::open(&self.path())
     }
 
@@ -153,7 +153,7 @@ fn damage_in_the_middle_is_an_error_that_changes_nothing() {
     bytes[second_line] ^= 1;
     fs::write(fixture.path(), &bytes).unwrap();
     let error = fixture.open().unwrap_err();
-    assert!(matches!(error, StoreError::Damaged { line: 2, .. }), "{error}");
+    assert!(matches!(error, SessionError::Damaged { line: 2, .. }), "{error}");
     assert!(error.help().contains("head -n 1 "), "{}", error.help());
     assert_eq!(fixture.bytes(), bytes);
 }
@@ -167,7 +167,7 @@ fn a_damaged_line_end_does_not_hide_the_line_behind_it() {
     fs::write(fixture.path(), &bytes).unwrap();
     assert!(matches!(
         fixture.open().unwrap_err(),
-        StoreError::Damaged { line: 2, .. }
+        SessionError::Damaged { line: 2, .. }
     ));
 }
 
@@ -201,7 +201,7 @@ fn an_unknown_event_is_named() {
         .unwrap();
     let error = fixture.open().unwrap_err();
     assert!(
-        matches!(error, StoreError::UnknownEvent { line: 3, .. }),
+        matches!(error, SessionError::UnknownEvent { line: 3, .. }),
         "{error}"
     );
     assert!(error.to_string().contains("`levitated`"), "{error}");
@@ -215,7 +215,7 @@ fn a_foreign_file_is_not_taken_for_a_journal() {
     fs::write(fixture.path(), &bytes).unwrap();
     assert!(matches!(
         fixture.open().unwrap_err(),
-        StoreError::Malformed { .. }
+        SessionError::Malformed { .. }
     ));
     assert_eq!(fixture.bytes(), bytes);
 }
@@ -233,7 +233,7 @@ fn a_full_disk_is_named_and_poisons_the_journal() {
     );
     assert!(error.help().contains("full"), "{}", error.help());
     let later = journal.append(&events(1)).unwrap_err();
-    assert!(matches!(later, StoreError::Poisoned { .. }));
+    assert!(matches!(later, SessionError::Poisoned { .. }));
     // The later failure may be the one that a person sees.
     assert!(
         later
@@ -242,10 +242,13 @@ fn a_full_disk_is_named_and_poisons_the_journal() {
         "{later}"
     );
     assert_eq!((later.errno(), later.help()), (error.errno(), error.help()));
-    assert!(matches!(journal.sync().unwrap_err(), StoreError::Poisoned { .. }));
+    assert!(matches!(
+        journal.sync().unwrap_err(),
+        SessionError::Poisoned { .. }
+    ));
     assert!(matches!(
         journal.syncer().sync().unwrap_err(),
-        StoreError::Poisoned { .. }
+        SessionError::Poisoned { .. }
     ));
 }
 
@@ -311,7 +314,7 @@ proptest! {
                 prop_assert_eq!(&found.events[..], &events(n)[..found.events.len()]);
                 prop_assert!(found.events.len() + 1 >= n as usize, "only the last line may be cut");
             }
-            Err(StoreError::Damaged { line, .. }) => {
+            Err(SessionError::Damaged { line, .. }) => {
                 let damaged = bytes[..at].split(|b| *b == b'\n').count();
                 prop_assert_eq!(line, damaged);
             }

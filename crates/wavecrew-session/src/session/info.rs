@@ -2,7 +2,7 @@
 
 use super::SessionDir;
 use crate::atomic;
-use crate::error::{At, StoreError};
+use crate::error::{IoContext, SessionError};
 use crate::paths::ProjectPaths;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -75,17 +75,17 @@ impl SessionState {
 }
 
 impl SessionDir {
-    pub fn read_info(&self) -> Result<SessionInfo, StoreError> {
+    pub fn read_info(&self) -> Result<SessionInfo, SessionError> {
         #[derive(Deserialize)]
         struct Format {
             format: u32,
         }
         let path = self.session_json();
-        let bytes = fs::read(&path).at("read", &path)?;
+        let bytes = fs::read(&path).context("read", &path)?;
         // The format first: a newer one may mean the other fields differently.
         let Format { format } = parse(&path, &bytes)?;
         if format > SESSION_FORMAT {
-            return Err(StoreError::NewerFormat {
+            return Err(SessionError::NewerFormat {
                 path,
                 found: format,
                 known: SESSION_FORMAT,
@@ -94,8 +94,8 @@ impl SessionDir {
         parse(&path, &bytes)
     }
 
-    pub fn write_info(&self, info: &SessionInfo) -> Result<(), StoreError> {
-        let mut text = serde_json::to_vec_pretty(info).map_err(|error| StoreError::NotJson {
+    pub fn write_info(&self, info: &SessionInfo) -> Result<(), SessionError> {
+        let mut text = serde_json::to_vec_pretty(info).map_err(|error| SessionError::NotJson {
             what: "session.json",
             reason: error.to_string(),
         })?;
@@ -104,8 +104,8 @@ impl SessionDir {
     }
 }
 
-fn parse<T: serde::de::DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, StoreError> {
-    serde_json::from_slice(bytes).map_err(|error| StoreError::malformed(path, &error))
+fn parse<T: serde::de::DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, SessionError> {
+    serde_json::from_slice(bytes).map_err(|error| SessionError::malformed(path, &error))
 }
 
 /// One entry of a project's sessions.
@@ -115,21 +115,21 @@ pub enum Listed {
     /// Half-written, from a newer version, or not ours: said, and in nobody's way.
     Broken {
         path: PathBuf,
-        error: StoreError,
+        error: SessionError,
     },
 }
 
 /// All sessions of a project, newest first, broken ones at the end.
-pub fn list(root: &Path) -> Result<Vec<Listed>, StoreError> {
+pub fn list(root: &Path) -> Result<Vec<Listed>, SessionError> {
     let folder = ProjectPaths::at(root).sessions_folder();
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error).at("list", &folder),
+        Err(error) => return Err(error).context("list", &folder),
     };
     let mut listed = Vec::new();
     for entry in entries {
-        let path = entry.at("list", &folder)?.path();
+        let path = entry.context("list", &folder)?.path();
         let name = path
             .file_name()
             .unwrap_or_default()

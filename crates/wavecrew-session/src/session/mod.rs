@@ -6,7 +6,7 @@ mod info;
 
 use crate::atomic::{self, TEMP_PREFIX, sync_folder};
 use crate::bus::MessageBus;
-use crate::error::{At, StoreError};
+use crate::error::{IoContext, SessionError};
 use crate::lock::{Holder, SessionLock};
 use crate::paths::{COMMON_FOLDERS, ProjectPaths, SessionPaths};
 use crate::shared_state::SharedState;
@@ -39,7 +39,7 @@ impl Deref for SessionDir {
 impl SessionDir {
     /// Makes a new folder named `id_base`, or `id_base-2`, `-3`, ... when that one is taken, with `folders`
     /// inside.
-    pub fn create(root: &Path, id_base: &str, folders: &[&str]) -> Result<Self, StoreError> {
+    pub fn create(root: &Path, id_base: &str, folders: &[&str]) -> Result<Self, SessionError> {
         check_name(id_base)?;
         let parent = ProjectPaths::at(root).sessions_folder();
         make_parent(&parent)?;
@@ -47,7 +47,7 @@ impl SessionDir {
         let session = claim(&parent, id_base)?;
         for folder in COMMON_FOLDERS.iter().chain(folders) {
             let path = session.path().join(folder);
-            fs::create_dir_all(&path).at("create the folder", &path)?;
+            fs::create_dir_all(&path).context("create the folder", &path)?;
         }
         for file in WisdomFile::ALL {
             write_new(&session.wisdom().path(file), file.heading())?;
@@ -61,12 +61,12 @@ impl SessionDir {
     }
 
     /// Opens an existing session by its id.
-    pub fn open(root: &Path, id: &str) -> Result<Self, StoreError> {
+    pub fn open(root: &Path, id: &str) -> Result<Self, SessionError> {
         check_name(id)?;
         let folder = ProjectPaths::at(root).sessions_folder();
         let path = folder.join(id);
         if !path.is_dir() {
-            return Err(StoreError::NoSuchSession {
+            return Err(SessionError::NoSuchSession {
                 id: id.to_owned(),
                 folder,
             });
@@ -79,37 +79,37 @@ impl SessionDir {
     }
 
     /// Opens the folder that a worker was given in its environment; its id is the folder's name.
-    pub fn at(path: &Path) -> Result<Self, StoreError> {
+    pub fn at(path: &Path) -> Result<Self, SessionError> {
         let path = absolute(path)?;
         match path.file_name().and_then(|name| name.to_str()) {
             Some(id) if path.is_dir() => Ok(Self {
                 id: id.to_owned(),
                 paths: SessionPaths::at(path),
             }),
-            _ => Err(StoreError::malformed(&path, &"it is not a session folder")),
+            _ => Err(SessionError::malformed(&path, &"it is not a session folder")),
         }
     }
 
     /// Becomes the session's only writer, after making sure that it can be written at all.
-    pub fn lock(&self, holder: &Holder) -> Result<SessionLock, StoreError> {
+    pub fn lock(&self, holder: &Holder) -> Result<SessionLock, SessionError> {
         drop(atomic::temp_with(&self.path().join("probe"), b"", 0o600)?);
         SessionLock::acquire(&self.lock_file(), holder)
     }
 
     /// Removes unfinished files of a crashed run. Only for the holder of the lock, before any worker runs.
-    pub fn sweep(&self) -> Result<usize, StoreError> {
+    pub fn sweep(&self) -> Result<usize, SessionError> {
         let mut swept = 0;
         for folder in [""].iter().chain(&COMMON_FOLDERS) {
             let folder = self.path().join(folder);
             let entries = match fs::read_dir(&folder) {
                 Ok(entries) => entries,
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
-                Err(error) => return Err(error).at("list", &folder),
+                Err(error) => return Err(error).context("list", &folder),
             };
             for entry in entries {
-                let entry = entry.at("list", &folder)?;
+                let entry = entry.context("list", &folder)?;
                 if is_unfinished(&entry.file_name().to_string_lossy()) {
-                    fs::remove_file(entry.path()).at("remove", &entry.path())?;
+                    fs::remove_file(entry.path()).context("remove", &entry.path())?;
                     swept += 1;
                 }
             }
@@ -153,12 +153,12 @@ impl SessionDir {
 
 /// The parent appears together with its `.gitignore`, so that one who finds the folder without it knows that
 /// a person removed it.
-fn make_parent(parent: &Path) -> Result<(), StoreError> {
+fn make_parent(parent: &Path) -> Result<(), SessionError> {
     if parent.is_dir() {
         return Ok(());
     }
     let above = atomic::folder_of(parent);
-    fs::create_dir_all(above).at("create the folder", above)?;
+    fs::create_dir_all(above).context("create the folder", above)?;
     match put_parent(above, parent) {
         Ok(()) => sync_folder(above),
         // Somebody else was faster, and may have taken our draft for a forgotten one.
@@ -167,17 +167,17 @@ fn make_parent(parent: &Path) -> Result<(), StoreError> {
     }
 }
 
-fn put_parent(above: &Path, parent: &Path) -> Result<(), StoreError> {
+fn put_parent(above: &Path, parent: &Path) -> Result<(), SessionError> {
     let draft = tempfile::Builder::new()
         .prefix(TEMP_PREFIX)
         .permissions(Permissions::from_mode(0o777))
         .tempdir_in(above)
-        .at("create a folder in", above)?;
+        .context("create a folder in", above)?;
     write_new(&draft.path().join(".gitignore"), "*\n")?;
-    fs::rename(draft.path(), parent).at("create the folder", parent)?;
+    fs::rename(draft.path(), parent).context("create the folder", parent)?;
     // Drafts of runs that were killed before they got here. From now on nobody makes another.
-    for entry in fs::read_dir(above).at("list", above)? {
-        let entry = entry.at("list", above)?;
+    for entry in fs::read_dir(above).context("list", above)? {
+        let entry = entry.context("list", above)?;
         if entry.file_name().to_string_lossy().starts_with(TEMP_PREFIX) {
             // A nuisance at most: no reason to fail a run.
             let _ = fs::remove_dir_all(entry.path());
@@ -186,7 +186,7 @@ fn put_parent(above: &Path, parent: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn claim(parent: &Path, id_base: &str) -> Result<SessionDir, StoreError> {
+fn claim(parent: &Path, id_base: &str) -> Result<SessionDir, SessionError> {
     let mut number = 1;
     loop {
         let id = if number == 1 {
@@ -203,25 +203,25 @@ fn claim(parent: &Path, id_base: &str) -> Result<SessionDir, StoreError> {
                 });
             }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
-            Err(error) => return Err(error).at("create the folder", &path),
+            Err(error) => return Err(error).context("create the folder", &path),
         }
     }
 }
 
-fn inside_project(root: &Path, path: &Path) -> Result<(), StoreError> {
-    let root = root.canonicalize().at("find", root)?;
-    let target = path.canonicalize().at("find", path)?;
+fn inside_project(root: &Path, path: &Path) -> Result<(), SessionError> {
+    let root = root.canonicalize().context("find", root)?;
+    let target = path.canonicalize().context("find", path)?;
     if target.starts_with(&root) {
         return Ok(());
     }
-    Err(StoreError::OutsideProject {
+    Err(SessionError::OutsideProject {
         path: path.to_owned(),
         target,
     })
 }
 
 /// An id is one component of a path, whatever a person types.
-fn check_name(id: &str) -> Result<(), StoreError> {
+fn check_name(id: &str) -> Result<(), SessionError> {
     let reason = if id.is_empty() {
         "it is empty"
     } else if id.starts_with(['.', '-']) {
@@ -231,7 +231,7 @@ fn check_name(id: &str) -> Result<(), StoreError> {
     } else {
         return Ok(());
     };
-    Err(StoreError::BadName {
+    Err(SessionError::BadName {
         what: "a session",
         value: id.to_owned(),
         reason: reason.to_owned(),
@@ -247,13 +247,13 @@ fn is_unfinished(name: &str) -> bool {
         || wave.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
-fn write_new(path: &Path, text: &str) -> Result<(), StoreError> {
-    fs::write(path, text).at("write", path)
+fn write_new(path: &Path, text: &str) -> Result<(), SessionError> {
+    fs::write(path, text).context("write", path)
 }
 
-fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
+fn absolute(path: &Path) -> Result<PathBuf, SessionError> {
     let found: io::Result<PathBuf> = path.canonicalize();
-    found.at("find", path)
+    found.context("find", path)
 }
 
 #[cfg(test)]

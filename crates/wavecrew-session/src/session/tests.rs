@@ -113,20 +113,23 @@ fn ids_that_leave_the_folder_are_refused() {
     let root = project();
     for id in ["", "..", ".hidden", "a/b", "../x", "-rf", "a\0b"] {
         assert!(
-            matches!(SessionDir::open(root.path(), id), Err(StoreError::BadName { .. })),
+            matches!(
+                SessionDir::open(root.path(), id),
+                Err(SessionError::BadName { .. })
+            ),
             "{id:?}"
         );
         assert!(
             matches!(
                 SessionDir::create(root.path(), id, &[]),
-                Err(StoreError::BadName { .. })
+                Err(SessionError::BadName { .. })
             ),
             "{id:?}"
         );
     }
     assert!(matches!(
         SessionDir::open(root.path(), "none"),
-        Err(StoreError::NoSuchSession { .. })
+        Err(SessionError::NoSuchSession { .. })
     ));
 }
 
@@ -138,14 +141,14 @@ fn a_link_out_of_the_project_is_refused_and_one_inside_is_not() {
     symlink(outside.path(), folder.join("out")).unwrap();
     symlink(session.path(), folder.join("in")).unwrap();
     let error = SessionDir::open(root.path(), "out").unwrap_err();
-    assert!(matches!(error, StoreError::OutsideProject { .. }), "{error}");
+    assert!(matches!(error, SessionError::OutsideProject { .. }), "{error}");
     SessionDir::open(root.path(), "in").unwrap();
 
     let linked = project();
     symlink(outside.path(), linked.path().join(".workflow")).unwrap();
     assert!(matches!(
         SessionDir::create(linked.path(), "a", &[]),
-        Err(StoreError::OutsideProject { .. })
+        Err(SessionError::OutsideProject { .. })
     ));
 }
 
@@ -170,7 +173,7 @@ fn a_newer_session_is_refused_whatever_its_fields() {
     .unwrap();
     assert!(matches!(
         session.read_info(),
-        Err(StoreError::NewerFormat { found: 2, .. })
+        Err(SessionError::NewerFormat { found: 2, .. })
     ));
 }
 
@@ -217,7 +220,7 @@ fn one_writer_at_a_time_and_its_leftovers_are_swept() {
     let session = SessionDir::create(root.path(), "a", &[]).unwrap();
     let me = Holder::this_process("now", "wavecrew run");
     let _lock = session.lock(&me).unwrap();
-    assert!(matches!(session.lock(&me), Err(StoreError::Locked { .. })));
+    assert!(matches!(session.lock(&me), Err(SessionError::Locked { .. })));
     fs::write(session.run_folder().join(".tmp-x"), "").unwrap();
     fs::write(session.path().join(".tmp-y"), "").unwrap();
     fs::write(session.wave_csv(12), "").unwrap();

@@ -11,7 +11,7 @@
 mod record;
 
 use crate::atomic::{self, folder_of, sync_folder};
-use crate::error::{At, StoreError};
+use crate::error::{IoContext, SessionError};
 use crate::session::SessionDir;
 use record::{Fingerprint, Record};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -23,10 +23,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 /// Keeps an edit that cannot be used as `tasks.rejected-N.csv`, for its author to repair.
-pub fn set_aside(session: &SessionDir, bytes: &[u8]) -> Result<PathBuf, StoreError> {
+pub fn set_aside(session: &SessionDir, bytes: &[u8]) -> Result<PathBuf, SessionError> {
     let table = session.tasks_csv();
     let mut temp = atomic::temp_with(&table, bytes, 0o666)?;
-    temp.as_file().sync_all().at("sync", temp.path())?;
+    temp.as_file().sync_all().context("sync", temp.path())?;
     let mut number = 1;
     loop {
         let path = table.with_file_name(format!("tasks.rejected-{number}.csv"));
@@ -36,7 +36,7 @@ pub fn set_aside(session: &SessionDir, bytes: &[u8]) -> Result<PathBuf, StoreErr
                 return Ok(path);
             }
             Err(error) if error.error.kind() == ErrorKind::AlreadyExists => temp = error.file,
-            Err(error) => return Err(error.error).at("create", &path),
+            Err(error) => return Err(error.error).context("create", &path),
         }
         number += 1;
     }
@@ -123,7 +123,7 @@ enum Look {
 
 impl TableFile {
     /// `settle` is how long a changed file must rest before it counts as a finished edit.
-    pub fn open(session: &SessionDir, settle: Duration) -> Result<Self, StoreError> {
+    pub fn open(session: &SessionDir, settle: Duration) -> Result<Self, SessionError> {
         let record = Record::load(session.published_table())?;
         let mut table = Self {
             path: session.tasks_csv(),
@@ -146,7 +146,7 @@ impl TableFile {
     /// A finished edit that was made outside, once. Costs one stat when there is none.
     ///
     /// Publish again only after the edit is recorded or set aside: that is when its file may be replaced.
-    pub fn check(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
+    pub fn check(&mut self) -> Result<Option<Vec<u8>>, SessionError> {
         Ok(match self.find_edit()? {
             Look::Edit(bytes, ..) => Some(bytes),
             Look::Absent | Look::Known | Look::Unsettled => None,
@@ -154,7 +154,7 @@ impl TableFile {
     }
 
     /// Makes `bytes` the table, durably, unless a person's edit stands there.
-    pub fn publish(&mut self, bytes: &[u8]) -> Result<Publish, StoreError> {
+    pub fn publish(&mut self, bytes: &[u8]) -> Result<Publish, SessionError> {
         match self.find_edit()? {
             Look::Edit(edit, ..) => return Ok(Publish::HandEdit(edit)),
             Look::Unsettled => return Ok(Publish::Unsettled),
@@ -162,13 +162,13 @@ impl TableFile {
         }
         if self.aside == Aside::Given {
             let edit = self.beside("edit");
-            fs::remove_file(&edit).at("remove", &edit)?;
+            fs::remove_file(&edit).context("remove", &edit)?;
             self.aside = Aside::Nothing;
         }
         self.swap_in(bytes)
     }
 
-    fn find_edit(&mut self) -> Result<Look, StoreError> {
+    fn find_edit(&mut self) -> Result<Look, SessionError> {
         let edit = self.beside("edit");
         if self.aside == Aside::Waiting {
             let look = self.look(&edit)?;
@@ -194,22 +194,22 @@ impl TableFile {
         Ok(look)
     }
 
-    fn look(&mut self, path: &Path) -> Result<Look, StoreError> {
+    fn look(&mut self, path: &Path) -> Result<Look, SessionError> {
         match fs::metadata(path) {
             Ok(found) if self.known == Some(Stamp::of(&found)) => return Ok(Look::Known),
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Look::Absent),
-            Err(error) => return Err(error).at("look at", path),
+            Err(error) => return Err(error).context("look at", path),
         }
         let mut file = match File::open(path) {
             Ok(file) => file,
             // An editor that removes before it replaces.
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Look::Unsettled),
-            Err(error) => return Err(error).at("open", path),
+            Err(error) => return Err(error).context("open", path),
         };
         let stamp = stamp_of(&file, path)?;
         let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).at("read", path)?;
+        file.read_to_end(&mut bytes).context("read", path)?;
         if stamp_of(&file, path)? != stamp {
             return Ok(Look::Unsettled);
         }
@@ -241,15 +241,15 @@ impl TableFile {
         stamp.age().is_some_and(|age| age >= self.settle) || since.elapsed() >= self.settle
     }
 
-    fn swap_in(&mut self, bytes: &[u8]) -> Result<Publish, StoreError> {
+    fn swap_in(&mut self, bytes: &[u8]) -> Result<Publish, SessionError> {
         let (part, next) = (self.beside("part"), self.beside("next"));
-        let mut file = File::create(&part).at("create", &part)?;
-        file.write_all(bytes).at("write", &part)?;
-        file.sync_all().at("sync", &part)?;
+        let mut file = File::create(&part).context("create", &part)?;
+        file.write_all(bytes).context("write", &part)?;
+        file.sync_all().context("sync", &part)?;
         // Before the exchange, so that after a crash both versions are known as ours.
         let version = Fingerprint::of(bytes);
         self.record.add(version)?;
-        fs::rename(&part, &next).at("rename", &part)?;
+        fs::rename(&part, &next).context("rename", &part)?;
         let came_out = self.exchange(&next)?;
         self.record.in_place(version);
         self.known = Some(stamp_of(&file, &self.path)?);
@@ -263,7 +263,7 @@ impl TableFile {
     }
 
     /// Puts `next` in place; true when the version before it now stands at `next`.
-    fn exchange(&mut self, next: &Path) -> Result<bool, StoreError> {
+    fn exchange(&mut self, next: &Path) -> Result<bool, SessionError> {
         while self.swap == Swap::Exchange {
             match renameat_with(CWD, next, CWD, &self.path, RenameFlags::EXCHANGE) {
                 Ok(()) => return Ok(true),
@@ -272,33 +272,33 @@ impl TableFile {
                     match renameat_with(CWD, next, CWD, &self.path, RenameFlags::NOREPLACE) {
                         Ok(()) => return Ok(false),
                         Err(Errno::EXIST) => {}
-                        Err(errno) => return Err(errno).at("create", &self.path),
+                        Err(errno) => return Err(errno).context("create", &self.path),
                     }
                 }
                 Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => self.swap = Swap::Replace,
-                Err(errno) => return Err(errno).at("exchange", &self.path),
+                Err(errno) => return Err(errno).context("exchange", &self.path),
             }
         }
         let aside = self.beside("edit");
         let old = self.path.clone();
         if let Look::Edit(..) | Look::Unsettled = self.look(&old)? {
-            fs::rename(&old, &aside).at("set aside", &old)?;
+            fs::rename(&old, &aside).context("set aside", &old)?;
             self.aside = Aside::Waiting;
         }
-        fs::rename(next, &self.path).at("replace", &self.path)?;
+        fs::rename(next, &self.path).context("replace", &self.path)?;
         Ok(false)
     }
 
     /// Looks at the version that came out of the exchange.
-    fn judge(&mut self, next: &Path) -> Result<Publish, StoreError> {
+    fn judge(&mut self, next: &Path) -> Result<Publish, SessionError> {
         let came_out = Fingerprint::of_file(next)?;
         if self.is_known(came_out) {
             self.handled = None;
-            fs::remove_file(next).at("remove", next)?;
+            fs::remove_file(next).context("remove", next)?;
             return Ok(Publish::Published);
         }
         let edit = self.beside("edit");
-        fs::rename(next, &edit).at("set aside", next)?;
+        fs::rename(next, &edit).context("set aside", next)?;
         self.aside = Aside::Waiting;
         Ok(match self.find_edit()? {
             Look::Edit(bytes, ..) => Publish::HandEdit(bytes),
@@ -306,16 +306,16 @@ impl TableFile {
         })
     }
 
-    fn finish_interrupted_publish(&mut self) -> Result<(), StoreError> {
+    fn finish_interrupted_publish(&mut self) -> Result<(), SessionError> {
         let (part, next, edit) = (self.beside("part"), self.beside("next"), self.beside("edit"));
         if part.exists() {
-            fs::remove_file(&part).at("remove", &part)?;
+            fs::remove_file(&part).context("remove", &part)?;
         }
         if next.exists() {
             if self.is_known(Fingerprint::of_file(&next)?) {
-                fs::remove_file(&next).at("remove", &next)?;
+                fs::remove_file(&next).context("remove", &next)?;
             } else {
-                fs::rename(&next, &edit).at("set aside", &next)?;
+                fs::rename(&next, &edit).context("set aside", &next)?;
             }
         }
         if edit.exists() {
@@ -329,8 +329,8 @@ impl TableFile {
     }
 }
 
-fn stamp_of(file: &File, path: &Path) -> Result<Stamp, StoreError> {
-    Ok(Stamp::of(&file.metadata().at("look at", path)?))
+fn stamp_of(file: &File, path: &Path) -> Result<Stamp, SessionError> {
+    Ok(Stamp::of(&file.metadata().context("look at", path)?))
 }
 
 #[cfg(test)]

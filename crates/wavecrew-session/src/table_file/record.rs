@@ -2,7 +2,7 @@
 //! turn, so that the version in place stays known while the next one is being recorded.
 
 use crate::atomic::{folder_of, sync_folder};
-use crate::error::{At, StoreError};
+use crate::error::{IoContext, SessionError};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::FileExt;
@@ -24,8 +24,8 @@ impl Fingerprint {
     }
 
     /// Without holding the whole file in memory.
-    pub fn of_file(path: &Path) -> Result<Self, StoreError> {
-        let mut file = File::open(path).at("open", path)?;
+    pub fn of_file(path: &Path) -> Result<Self, SessionError> {
+        let mut file = File::open(path).context("open", path)?;
         let mut hasher = crc32fast::Hasher::new();
         let mut len = 0;
         let mut chunk = vec![0; 64 * 1024];
@@ -42,7 +42,7 @@ impl Fingerprint {
                     len += count as u64;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error).at("read", path),
+                Err(error) => return Err(error).context("read", path),
             }
         }
     }
@@ -92,11 +92,11 @@ pub(super) struct Record {
 }
 
 impl Record {
-    pub fn load(path: PathBuf) -> Result<Self, StoreError> {
+    pub fn load(path: PathBuf) -> Result<Self, SessionError> {
         let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(error).at("read", &path),
+            Err(error) => return Err(error).context("read", &path),
         };
         let slot = |at: usize| Slot::from_line(bytes.get(at * SLOT_LEN..(at + 1) * SLOT_LEN)?);
         Ok(Self {
@@ -117,7 +117,7 @@ impl Record {
     }
 
     /// Remembers a version that is about to be published beside the one in place, durably.
-    pub fn add(&mut self, version: Fingerprint) -> Result<(), StoreError> {
+    pub fn add(&mut self, version: Fingerprint) -> Result<(), SessionError> {
         let [first, second] = self.slots.map(|slot| slot.map_or(0, |slot| slot.number));
         let is_in_place = |slot: Option<Slot>| slot.is_some_and(|slot| Some(slot.version) == self.in_place);
         let older = match self.slots.map(is_in_place) {
@@ -132,16 +132,16 @@ impl Record {
         let path = self.path.clone();
         let file = self.file()?;
         file.write_all_at(slot.to_line().as_bytes(), (older * SLOT_LEN) as u64)
-            .at("write", &path)?;
-        file.sync_data().at("sync", &path)?;
+            .context("write", &path)?;
+        file.sync_data().context("sync", &path)?;
         self.slots[older] = Some(slot);
         Ok(())
     }
 
-    fn file(&mut self) -> Result<&File, StoreError> {
+    fn file(&mut self) -> Result<&File, SessionError> {
         if self.file.is_none() {
             let options = File::options().write(true).create(true).truncate(false).clone();
-            self.file = Some(options.open(&self.path).at("open", &self.path)?);
+            self.file = Some(options.open(&self.path).context("open", &self.path)?);
             sync_folder(folder_of(&self.path))?;
         }
         Ok(self.file.as_ref().expect("it was just opened"))

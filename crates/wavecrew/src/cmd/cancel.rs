@@ -3,13 +3,13 @@
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
 use crate::session_state::{StateFailure, set_state};
-use crate::session_view::{find, state_word};
+use crate::session_view::find;
 use serde_json::json;
 use std::fs;
 use std::io::{Write, stdout};
 use std::path::Path;
 use std::time::{Duration, Instant};
-use wavecrew_session::{SessionDir, SessionState, atomic, lock};
+use wavecrew_session::{SessionDir, SessionState, atomic};
 
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -69,7 +69,7 @@ impl Args {
             (false, false) => Word::Cancel,
         };
         let dir = find(Path::new("."), &self.session)?;
-        let runs = lock::holder(&dir.lock_file())?.is_some() && self.tell(&dir, word)?;
+        let runs = dir.holder()?.is_some() && self.tell(&dir, word)?;
         let state = if runs { word.state() } else { idle(&dir, word)? };
         let id = dir.id();
         if global.json {
@@ -95,7 +95,7 @@ impl Args {
         // Longer than a clock can count is for ever.
         let until = Instant::now().checked_add(Duration::from_secs(self.wait));
         loop {
-            let runs = lock::holder(&dir.lock_file())?;
+            let runs = dir.holder()?;
             let followed = match word {
                 Word::Cancel => runs.is_none(),
                 Word::Pause | Word::Resume => runs.is_none() || !control.exists(),
@@ -118,7 +118,7 @@ impl Args {
             std::thread::sleep(LOOK);
         }
         // The run may have ended by itself before it read the word; the next one must not find it.
-        let runs = lock::holder(&dir.lock_file())?.is_some();
+        let runs = dir.holder()?.is_some();
         if !runs {
             drop(fs::remove_file(&control));
         }
@@ -137,7 +137,7 @@ fn idle(dir: &SessionDir, word: Word) -> Result<&'static str, Failure> {
     }
     let state = dir.read_info()?.state;
     if !state.is_unfinished() {
-        return Ok(state_word(state));
+        return Ok(state.name_when_idle());
     }
     set_state(dir, SessionState::Cancelled).map_err(|failure| match failure {
         StateFailure::Running(holder) => Failure::NotDone {

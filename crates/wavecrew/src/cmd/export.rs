@@ -3,10 +3,11 @@
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
 use crate::export::export;
-use crate::session_view::{SessionView, find};
+use crate::session_view::find;
 use serde_json::json;
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
+use wavecrew_session::SessionView;
 
 /// Copy the documents and the report of a session into a folder
 #[derive(clap::Args, Debug)]

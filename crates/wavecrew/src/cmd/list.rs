@@ -5,13 +5,13 @@ use crate::clock;
 use crate::exit::{Exit, Failure};
 use crate::layout::fit;
 use crate::report::counts;
-use crate::session_view::SessionView;
 use crate::show::safe;
 use serde_json::{Value, json};
 use std::io::{Write, stdout};
 use std::path::Path;
 use wavecrew_core::engine::Counts;
 use wavecrew_session::Listed;
+use wavecrew_session::SessionView;
 
 /// List the sessions of this project, newest first
 #[derive(clap::Args, Debug)]

@@ -32,7 +32,7 @@ impl Args {
                 Ok(Exit::Done)
             }
             Err(Refused::BadRequest { message, help }) => refused(global, &message, help),
-            Err(refused @ Refused::Store(_)) => Err(refused.into()),
+            Err(refused @ Refused::Session(_)) => Err(refused.into()),
         }
     }
 

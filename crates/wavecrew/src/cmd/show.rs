@@ -2,12 +2,13 @@
 
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
-use crate::session_view::{SessionView, find_or_latest, meta, shown_folder};
+use crate::session_view::{find_or_latest, shown_folder};
 use serde_json::json;
 use std::io::{Write, stdout};
 use std::path::Path;
 use wavecrew_core::view::report_markdown;
 use wavecrew_run::driver::documents;
+use wavecrew_session::SessionView;
 
 /// Print the report of a session
 #[derive(clap::Args, Debug)]
@@ -23,7 +24,7 @@ impl Args {
         let dir = find_or_latest(Path::new("."), self.session.as_deref())?;
         let view = SessionView::load(dir)?;
         let folder = shown_folder(&view.dir);
-        let mut report = report_markdown(&view.ledger, &meta(&folder, &view.dir, view.info.as_ref()));
+        let mut report = report_markdown(&view.ledger, &view.dir.meta(&folder, view.info.as_ref()));
         report += &documents::sections(&view.dir, &view.ledger);
         if global.json {
             let id = view.dir.id();

@@ -5,7 +5,7 @@ use crate::clock;
 use crate::exit::{Exit, Failure};
 use crate::layout::{fit, width};
 use crate::report::{counts, usage};
-use crate::session_view::{SessionView, find_or_latest};
+use crate::session_view::find_or_latest;
 use crate::show::safe;
 use serde_json::{Map, Value, json};
 use std::io::{BufWriter, Write, stdout};
@@ -16,6 +16,7 @@ use wavecrew_core::event::{Ending, Status, StopReason};
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::time::human;
 use wavecrew_core::view::{self, Mark, one_line};
+use wavecrew_session::SessionView;
 
 /// Show where a session stands: its waves, what runs, what failed
 #[derive(clap::Args, Debug)]
@@ -32,7 +33,7 @@ impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
         let dir = find_or_latest(Path::new("."), self.session.as_deref())?;
         let view = SessionView::load(dir)?;
-        for trouble in &view.troubles {
+        for trouble in &view.problems {
             crate::show::error(trouble, None);
         }
         let mut out = BufWriter::new(stdout().lock());
@@ -165,7 +166,7 @@ pub fn as_json(view: &SessionView) -> Value {
         "wave": view.ledger.wave, "counts": counts(&view.counts()), "tasks": tasks,
         "dir": view.dir.path(), "request": info.map(|info| &info.request),
         "started_at": info.map(|info| &info.started_at),
-        "replay": info.and_then(|info| info.replay()), "troubles": view.troubles,
+        "replay": info.and_then(|info| info.replay()), "troubles": view.problems,
     })
 }
 

@@ -4,17 +4,18 @@ use crate::cli::Global;
 use crate::clock;
 use crate::exit::{Exit, Failure};
 use crate::report::{self, Screen};
-use crate::session_view::{SessionView, find_or_latest, meta, shown_folder};
+use crate::session_view::{find_or_latest, shown_folder};
 use std::fs;
 use std::io::{Write, stdout};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 use wavecrew_core::engine::Ledger;
-use wavecrew_core::event::{Ending, Event};
+use wavecrew_core::event::Ending;
 use wavecrew_core::sanitise::sanitise;
 use wavecrew_core::view::{count, one_line, report_terminal};
 use wavecrew_run::driver::Running;
-use wavecrew_session::{Journal, SessionDir, SessionInfo, end_of_log, lock};
+use wavecrew_session::SessionView;
+use wavecrew_session::{SessionDir, SessionInfo, end_of_log};
 
 const LOOK: Duration = Duration::from_millis(300);
 /// Bytes of a log that are looked at for its last line.
@@ -37,12 +38,12 @@ impl Args {
         let dir = find_or_latest(Path::new("."), self.session.as_deref())?;
         let view = SessionView::load(dir)?;
         let Some(info) = view.info else {
-            return Err(Failure::input(view.troubles.join("; ")));
+            return Err(Failure::input(view.problems.join("; ")));
         };
         let ending = |ledger: &Ledger| ledger.ending.clone().unwrap_or(Ending::Interrupted);
         if view.holder.is_none() && !global.json {
             let folder = shown_folder(&view.dir);
-            let report = report_terminal(&view.ledger, &meta(&folder, &view.dir, Some(&info)));
+            let report = report_terminal(&view.ledger, &view.dir.meta(&folder, Some(&info)));
             write!(stdout(), "Nobody runs {}.\n{report}", view.dir.id())?;
             return Ok(Exit::from(&ending(&view.ledger)));
         }
@@ -74,12 +75,12 @@ fn follow(
     let mut len = None;
     loop {
         // Looked at before the journal: what was recorded until the end is in it.
-        let runs = lock::holder(&dir.lock_file())?.is_some();
+        let runs = dir.holder()?.is_some();
         let began = Instant::now();
         let now = fs::metadata(&journal).map(|meta| meta.len()).ok();
         if now != len {
             len = now;
-            let (events, _) = Journal::<Event>::read(&journal)?;
+            let events = dir.read_events()?;
             for event in events.iter().skip(seen) {
                 ledger.apply(event);
                 screen.event(event, ledger);

@@ -4,11 +4,11 @@ use serde_json::Value;
 use std::fs;
 use wavecrew_core::claim::debts;
 use wavecrew_core::engine::{Ledger, WorktreeState};
-use wavecrew_session::{SessionDir, StoreError, atomic};
+use wavecrew_session::{SessionDir, SessionError, atomic};
 
 /// Notes the commit of each merged task in the record that the run owes for it. Looks at the ledger alone, so that a run
 /// which was cut off is caught up with when it is continued.
-pub fn record_commits(dir: &SessionDir, ledger: &Ledger) -> Result<(), StoreError> {
+pub fn record_commits(dir: &SessionDir, ledger: &Ledger) -> Result<(), SessionError> {
     let plan = ledger.plan();
     for task in plan.tasks() {
         let merged = match ledger.task(task).tree.as_deref().map(|tree| &tree.state) {

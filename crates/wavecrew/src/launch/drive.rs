@@ -12,7 +12,7 @@ use std::sync::Arc;
 use wavecrew_core::engine::{Engine, Question};
 use wavecrew_process::end_with_stdin;
 use wavecrew_process::guardian::GuardianCommand;
-use wavecrew_run::driver::{Asker, DriveError, Driver, OpenSession, SessionError, Surface};
+use wavecrew_run::driver::{Asker, DriveError, Driver, OpenSession, Surface};
 use wavecrew_run::questions as folder_questions;
 
 /// Runs the session to its end and returns the program's exit code.
@@ -97,30 +97,10 @@ fn path_with(program: &Path) -> Option<OsString> {
     std::env::join_paths(folders.chain([folder])).ok()
 }
 
-pub fn session_failure(error: SessionError) -> Failure {
-    match error {
-        SessionError::Store(error) => error.into(),
-        SessionError::Plan { path, problems } => {
-            let lines: Vec<String> = problems
-                .iter()
-                .map(|p| format!("{}:{}: {}", path.display(), p.line, p.message))
-                .collect();
-            Failure::with_help(lines.join("\n"), "fix the table, then continue")
-        }
-        SessionError::Team { problems, .. } => {
-            let lines: Vec<String> = problems
-                .iter()
-                .map(|p| format!("{}:{}: {}", p.file, p.line, p.message))
-                .collect();
-            Failure::with_help(lines.join("\n"), "fix the team file, then continue")
-        }
-    }
-}
-
 pub fn drive_failure(error: &DriveError, session: &str) -> Failure {
     let resume = format!("continue with `wavecrew resume {session}`");
     match error {
-        DriveError::Store(error) => Failure::Disk {
+        DriveError::Session(error) => Failure::Disk {
             message: error.to_string(),
             help: format!("{}; then {resume}", error.help()),
         },

@@ -1,6 +1,6 @@
 //! Continues a session: finds what must run again, and runs what is left.
 
-use super::drive::{drive, drive_failure, session_failure};
+use super::drive::{drive, drive_failure};
 use super::{RunFlags, base_commit, before, holder, isolation, print_introduction, record};
 use crate::cli::Global;
 use crate::clock;
@@ -35,8 +35,7 @@ pub fn resume(
 ) -> Result<Exit, Failure> {
     let info = dir.read_info()?;
     let team = find_team::own(&info.team)?;
-    let (mut session, ledger) =
-        OpenSession::take_up(project, dir, &holder(), team).map_err(session_failure)?;
+    let (mut session, ledger) = OpenSession::take_up(project, dir, &holder(), team)?;
     session.log_bytes = config.limits.log_bytes;
     if !resume_options.dry_run {
         before::ready(&mut session, &ledger, global.quiet || global.json)?;

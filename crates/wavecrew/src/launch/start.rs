@@ -1,6 +1,6 @@
 //! Starts a new session for a target: checks everything that can be checked before, then creates the folder and runs it.
 
-use super::drive::{drive, session_failure};
+use super::drive::drive;
 use super::{
     ResumeOptions, RunFlags, absolute, apply_tests, base_commit, before, confirm, holder, isolation, issues,
     print_introduction, record, resume, testing,
@@ -62,7 +62,7 @@ pub fn start(
         }
         session_info(dir, project, &target, &request, &options)
     };
-    let (mut session, ledger) = new.create(info).map_err(session_failure)?;
+    let (mut session, ledger) = new.create(info)?;
     scope_written.map_err(|error| testing::disk(&error))?;
     session.log_bytes = config.limits.log_bytes;
     isolation::save(&mut session.info, flags.isolation);

@@ -12,7 +12,7 @@ pub use live::Live;
 
 use crate::cli::Global;
 use crate::exit::Exit;
-use crate::session_view::{meta, shown_folder};
+use crate::session_view::shown_folder;
 use std::io::{IsTerminal, Write};
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::Ending;
@@ -63,7 +63,7 @@ pub fn for_run(global: &Global, dir: &SessionDir, info: &SessionInfo) -> Box<dyn
 /// The report at the end.
 fn last_words(out: &mut dyn Write, ledger: &Ledger, dir: &SessionDir, info: &SessionInfo) {
     let folder = shown_folder(dir);
-    let text = report_terminal(ledger, &meta(&folder, dir, Some(info)));
+    let text = report_terminal(ledger, &dir.meta(&folder, Some(info)));
     let _ = write!(out, "\n{text}");
     let _ = out.flush();
 }

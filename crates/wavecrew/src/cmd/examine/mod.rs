@@ -7,12 +7,12 @@ mod suite;
 
 use crate::config::Verify;
 use crate::exit::{Exit, Failure};
-use crate::session_view::SessionView;
 use clap::ValueEnum;
 use serde::Serialize;
 use std::io::{Write, stdout};
 use std::path::PathBuf;
 use wavecrew_session::SessionDir;
+use wavecrew_session::SessionView;
 
 /// Examine a worker's claim
 #[derive(clap::Args, Debug)]

@@ -3,10 +3,10 @@
 use super::{Args, Stage};
 use crate::exit::Failure;
 use crate::launch::testing;
-use crate::session_view::SessionView;
 use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
 use wavecrew_core::id::TaskIx;
+use wavecrew_session::SessionView;
 use wavecrew_testing::bench::{Bench, Trouble};
 use wavecrew_testing::examine::{Case, broken};
 use wavecrew_testing::verdict::Verdict;

@@ -18,7 +18,7 @@ use wavecrew_agents::transcript::{Folding, Transcript};
 use wavecrew_core::event::Event;
 use wavecrew_core::plan::did_you_mean;
 use wavecrew_run::recording::{Cassette, PREFIX};
-use wavecrew_session::{Journal, PackReader, SessionDir, lock};
+use wavecrew_session::{PackReader, SessionDir};
 
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -116,7 +116,7 @@ impl Args {
         let mut logs = Attempts::new(dir, task);
         loop {
             // Looked at before the log: what was printed until the end is in it.
-            let runs = lock::holder(&dir.lock_file())?.is_some();
+            let runs = dir.holder()?.is_some();
             logs.look()?;
             let next = self.attempt.is_none() && logs.has(attempt + 1);
             if printer.is_none() && logs.has(attempt) {
@@ -184,8 +184,7 @@ struct Made {
 impl Made {
     /// As the journal tells; a journal that cannot be read leaves the log as plain text.
     fn find(dir: &SessionDir, task: &str, attempt: u32) -> Self {
-        let events =
-            Journal::<Event>::read(&dir.journal_file()).map_or_else(|_| Vec::new(), |(events, _)| events);
+        let events = dir.read_events().unwrap_or_default();
         let mut made = Self {
             agent: String::new(),
             reasons: BTreeMap::new(),
@@ -311,7 +310,7 @@ fn is_task(dir: &SessionDir, task: &str) -> bool {
 }
 
 fn task_ids(dir: &SessionDir) -> Vec<String> {
-    let Ok(view) = crate::session_view::SessionView::load(dir.clone()) else {
+    let Ok(view) = wavecrew_session::SessionView::load(dir.clone()) else {
         return Vec::new();
     };
     let plan = view.ledger.plan();
