@@ -4,12 +4,12 @@ use crate::config::Config;
 use crate::exit::Failure;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
-use wavecrew_agents::machine::{find_program, installed};
-use wavecrew_agents::{Cli, acp_program};
+use wavecrew_agents::{acp_program, cli};
 use wavecrew_core::engine::AgentChoice;
 use wavecrew_core::plan::Plan;
 use wavecrew_core::team::{CheckKind, Role, Team};
 use wavecrew_run::agent_name::{AgentError, OFFLINE, by_name, preferred};
+use wavecrew_run::installed::{find, find_program, installed};
 use wavecrew_run::recording::PREFIX;
 
 /// An agent, and why it was chosen.
@@ -108,24 +108,24 @@ pub fn search_path() -> OsString {
 /// Makes sure that an agent can be started here, before anything runs.
 pub fn check(name: &str, path: &OsStr) -> Result<(), Failure> {
     by_name(name).map_err(|error| bad_agent(&error))?;
-    if let Some(cli) = Cli::by_name(name) {
-        return match cli.find(path) {
+    if let Some(cli) = cli::by_name(name) {
+        return match find(cli, path) {
             Some(_) => Ok(()),
-            None => Err(not_installed(cli.name(), cli.how_to_install(), path)),
+            None => Err(not_installed(cli.name(), cli.facts().how_to_install, path)),
         };
     }
     let Some(program) = acp_program(name).filter(|program| find_program(program, path).is_none()) else {
         return Ok(());
     };
-    let how = match Cli::by_name(&program) {
-        Some(cli) => cli.how_to_install(),
+    let how = match cli::by_name(&program) {
+        Some(cli) => cli.facts().how_to_install,
         None => "install it, or write the path of its program",
     };
     Err(not_installed(&program, how, path))
 }
 
 fn not_installed(name: &str, how: &str, path: &OsStr) -> Failure {
-    let here: Vec<&str> = installed(path).into_iter().map(Cli::name).collect();
+    let here: Vec<&str> = installed(path).iter().map(|cli| cli.name()).collect();
     let others = if here.is_empty() {
         "no other agent is installed".to_owned()
     } else {
@@ -138,7 +138,8 @@ fn not_installed(name: &str, how: &str, path: &OsStr) -> Failure {
 }
 
 fn bad_agent(error: &AgentError) -> Failure {
-    let names = Cli::ALL.map(Cli::name).join(", ");
+    let names: Vec<&str> = cli::ALL.iter().map(|cli| cli.name()).collect();
+    let names = names.join(", ");
     let help = match error {
         AgentError::Cassette(_) | AgentError::NoCassette => {
             "a cassette is what `wavecrew run ... --record FILE` writes; its path is seen from the project"

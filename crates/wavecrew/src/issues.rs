@@ -7,11 +7,10 @@ use crate::exit::Failure;
 use crate::show::safe;
 use std::fs;
 use std::path::{Path, PathBuf};
-use wavecrew_agents::Cli;
-use wavecrew_agents::machine::installed;
 use wavecrew_core::issue::{Issue, IssueId, IssueStatus, read_plan};
 use wavecrew_core::plan::did_you_mean;
 use wavecrew_core::team::Issue as IssueRow;
+use wavecrew_run::installed::installed;
 use wavecrew_session::{IssueFile, IssueStore};
 
 /// Flags of teams that work on issues.
@@ -265,7 +264,7 @@ fn method(name: &str, issues: usize) -> Result<String, Failure> {
         agent_choice::check(name, &path)?;
         return Ok(name.to_owned());
     }
-    let here: Vec<&str> = installed(&path).into_iter().map(Cli::name).collect();
+    let here: Vec<&str> = installed(&path).iter().map(|cli| cli.name()).collect();
     let wanted = if issues <= FEW {
         ["gemini", "claude", "codex", "qwen"]
     } else {

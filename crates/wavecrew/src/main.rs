@@ -14,7 +14,6 @@ mod issues;
 mod launch;
 mod layout;
 mod memory;
-mod offline;
 mod report;
 mod session_state;
 mod session_view;
@@ -49,9 +48,9 @@ fn main() -> ExitCode {
     }
     if std::env::args_os()
         .nth(1)
-        .is_some_and(|word| word == offline::WORKER)
+        .is_some_and(|word| word == cmd::offline_worker::NAME)
     {
-        return offline::worker_main();
+        return cmd::offline_worker::worker_main();
     }
     if std::env::args_os()
         .nth(1)

@@ -3,12 +3,13 @@
 use crate::csv_file::CsvFile;
 use crate::exit::Failure;
 use crate::issues::{self, IssueFlags, NewIssues};
-use crate::launch::testing::{self, Prepared, TestingFlags};
+use crate::launch::testing::{self, TestingFlags};
 use crate::{find_team, show};
 use std::path::{Path, PathBuf};
 use wavecrew_core::plan::{Plan, Problem, seal};
 use wavecrew_core::sheet::SheetBuilder;
 use wavecrew_core::team::{Expansion, Switch, Team};
+use wavecrew_testing::prepare::{Prepared, is_testing};
 
 /// A target, read and checked.
 pub struct Target {
@@ -96,7 +97,7 @@ impl TargetArgs {
 
     /// The scope of a team that tests code; an error for another team with its flags.
     fn prepare(&self, team: &Team) -> Result<Option<Prepared>, Failure> {
-        if !testing::is_testing(team) {
+        if !is_testing(team) {
             return match self.testing.given() {
                 None => Ok(None),
                 Some(flag) => Err(Failure::with_help(

@@ -9,8 +9,9 @@ use wavecrew_core::engine::{Permission, Reply, WorkerRequest};
 use super::super::dialogue::{Dialogue, Heard};
 use super::super::launch::{Conversation, McpServer, Request};
 use super::super::policy::Policy;
-use super::super::stream::{AgentEvent, FailKind, Failure, SessionUpdates, State, items, owned, text};
+use super::super::stream::{AgentEvent, FailKind, Failure, State, items, owned, text};
 use super::calls::{choice, deed, wish};
+use super::updates::SessionUpdates;
 
 const VERSION: u64 = 1;
 /// Codes of errors.

@@ -15,6 +15,7 @@ use wavecrew_core::engine::Ledger;
 use wavecrew_core::team::Completion;
 use wavecrew_session::{SessionDir, SessionState};
 use wavecrew_testing::scope::Scope;
+use wavecrew_testing::targets::targets;
 
 /// Asks what is to become of the session, and does it. Whoever does not answer keeps it.
 pub(super) fn offer(
@@ -55,8 +56,8 @@ pub(super) fn offer(
             };
             let team = &ledger.team;
             let is_target = |given: &String| {
-                let targets = raised(given).targets_of(team);
-                targets.map(drop).map_err(|failure| failure.to_string())
+                let targets = targets(team, std::slice::from_ref(given));
+                targets.map(drop).map_err(|error| error.to_string())
             };
             let given = dialoguer::Input::<String>::new()
                 .with_prompt("Layer and percentage")
@@ -64,7 +65,7 @@ pub(super) fn offer(
                 .validate_with(is_target)
                 .interact_text();
             if let Ok(given) = given {
-                super::apply::deepen(dir, &raised(&given))?;
+                super::apply::raise_targets(dir, &raised(&given))?;
                 let project = std::env::current_dir().map_err(Failure::Output)?;
                 return resume(
                     &project,

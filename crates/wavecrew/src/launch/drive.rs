@@ -52,7 +52,7 @@ pub fn drive(
     issues::close_merged(&project, &ledger)?;
     builds::record_commits(&dir, &ledger)?;
     let exit = Exit::from(&ending);
-    apply::settle(&dir, exit);
+    apply::finish_session(&dir, exit);
     screen.end(&ending, &ledger, &dir, &info, exit);
     // From here on questions may use the screen again.
     drop(screen);
@@ -81,10 +81,13 @@ pub fn own_commands() -> Result<(GuardianCommand, Vec<String>), Failure> {
     Ok((guardian, worker_tools.to_vec()))
 }
 
-/// The command that checks claims. It gets the settings of the start: workers may write into the file.
+/// The hidden command that checks claims.
+pub const CHECK_COMMAND: &str = "__check";
+
+/// The command line that checks claims. It gets the settings of the start: workers may write into the file.
 fn check_command(config: &Config) -> Result<Vec<String>, Failure> {
     let program = std::env::current_exe().map_err(Failure::Output)?;
-    let mut words = vec![program.to_string_lossy().into_owned(), "__examine".to_owned()];
+    let mut words = vec![program.to_string_lossy().into_owned(), CHECK_COMMAND.to_owned()];
     words.extend(config.verify.words());
     Ok(words)
 }

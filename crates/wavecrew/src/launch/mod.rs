@@ -2,7 +2,6 @@
 
 pub mod apply;
 pub mod base_commit;
-pub mod before;
 pub mod budget;
 mod builds;
 mod completion;
@@ -15,10 +14,10 @@ mod questions;
 pub mod record;
 mod resume;
 mod start;
-pub mod test_runs;
 pub mod testing;
+pub mod testing_setup;
 
-pub use drive::own_commands;
+pub use drive::{CHECK_COMMAND, own_commands};
 pub use flags::{RunArgs, RunFlags, project_options};
 pub use resume::{ResumeOptions, resume};
 
@@ -43,7 +42,7 @@ pub fn run(target: &TargetArgs, args: &RunArgs, global: &Global) -> Result<Exit,
     };
     let dir = find_continued(&project, target, name.as_deref())?;
     if !args.dry_run {
-        apply::deepen(&dir, &target.testing)?;
+        apply::raise_targets(&dir, &target.testing)?;
     }
     let options = ResumeOptions {
         keep: args.keep,
@@ -87,7 +86,7 @@ fn apply_tests(
         apply::apply(project, dir, flags.yes, global)?;
     } else if exit == Exit::Done && flags.yes {
         // Without -y the person was asked already.
-        apply::tell_how(dir, global);
+        apply::print_apply_hint(dir, global);
     }
     Ok(exit)
 }

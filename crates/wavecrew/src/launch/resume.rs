@@ -1,7 +1,7 @@
 //! Continues a session: finds what must run again, and runs what is left.
 
 use super::drive::{drive, drive_failure};
-use super::{RunFlags, base_commit, before, holder, isolation, print_introduction, record};
+use super::{RunFlags, base_commit, holder, isolation, print_introduction, record, testing_setup};
 use crate::cli::Global;
 use crate::clock;
 use crate::config::Config;
@@ -38,7 +38,7 @@ pub fn resume(
     let (mut session, ledger) = OpenSession::take_up(project, dir, &holder(), team)?;
     session.log_bytes = config.limits.log_bytes;
     if !resume_options.dry_run {
-        before::ready(&mut session, &ledger, global.quiet || global.json)?;
+        testing_setup::set_up(&mut session, &ledger, global.quiet || global.json)?;
     }
     let agent = flags
         .agent

@@ -1,9 +1,9 @@
-//! Starts a new session for a target: checks everything that can be checked before, then creates the folder and runs it.
+//! Starts a new session for a target: checks everything that can be checked then creates the folder and runs it.
 
 use super::drive::drive;
 use super::{
-    ResumeOptions, RunFlags, absolute, apply_tests, base_commit, before, confirm, holder, isolation, issues,
-    print_introduction, record, resume, testing,
+    ResumeOptions, RunFlags, absolute, apply_tests, base_commit, confirm, holder, isolation, issues,
+    print_introduction, record, resume, testing, testing_setup,
 };
 use crate::agent_choice;
 use crate::cli::Global;
@@ -26,7 +26,7 @@ pub fn start(
 ) -> Result<Exit, Failure> {
     let target = args.read(global.quiet)?;
     if let Some(prepared) = &target.testing {
-        prepared.check(global.quiet || global.json)?;
+        testing::check_scope(prepared, global.quiet || global.json)?;
     }
     let request = args.request();
     let chosen = agent_choice::choose(&target.team, config, flags.agent.as_deref(), &flags.role_agent)?;
@@ -71,7 +71,7 @@ pub fn start(
         record::begin(file, &mut session)?;
     }
     print_introduction(&ledger, &session, &agent, why, global);
-    before::ready(&mut session, &ledger, global.quiet || global.json)?;
+    testing_setup::set_up(&mut session, &ledger, global.quiet || global.json)?;
     let dir = session.dir.clone();
     let exit = drive(session, Engine::new(ledger, options), flags, global, config)?;
     apply_tests(project, &dir, exit, args, flags, global)
