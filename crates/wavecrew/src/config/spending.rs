@@ -1,7 +1,7 @@
 //! The settings about money and services: `[budget]`, `[prices]` and `[pools]`.
 
 use super::Reader;
-use crate::launch::budget::read_seconds;
+use crate::units::read_seconds;
 use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};

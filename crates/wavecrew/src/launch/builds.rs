@@ -8,7 +8,7 @@ use wavecrew_session::{SessionDir, SessionError, atomic};
 
 /// Notes the commit of each merged task in the record that the run owes for it. Looks at the ledger alone, so that a run
 /// which was cut off is caught up with when it is continued.
-pub fn note_commits(dir: &SessionDir, ledger: &Ledger) -> Result<(), SessionError> {
+pub fn record_commits(dir: &SessionDir, ledger: &Ledger) -> Result<(), SessionError> {
     let plan = ledger.plan();
     for task in plan.tasks() {
         let merged = match ledger

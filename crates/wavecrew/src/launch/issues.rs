@@ -3,7 +3,7 @@
 
 use crate::clock;
 use crate::exit::Failure;
-use crate::issue_input::NewIssues;
+use crate::issues::NewIssues;
 use crate::target::Target;
 use std::path::Path;
 use wavecrew_core::engine::{Ledger, WorktreeState};

@@ -1,6 +1,6 @@
 //! One calm line per finished task and per wave, for files, pipes and CI.
 
-use super::words::{self, Weight};
+use super::event_lines::{self, Weight};
 use super::{Detail, Screen, last_words};
 use crate::exit::Exit;
 use std::io::{BufWriter, Write};
@@ -41,11 +41,11 @@ impl Lines {
 
 impl Reporter for Lines {
     fn event(&mut self, event: &Event, ledger: &Ledger) {
-        self.say(words::event(event, ledger));
+        self.say(event_lines::event(event, ledger));
     }
 
     fn notice(&mut self, notice: &Notice) {
-        self.say(words::notice(notice, &self.session));
+        self.say(event_lines::notice(notice, &self.session));
     }
 
     fn tick(&mut self, _: &[Running], _: &Ledger) {

@@ -1,10 +1,10 @@
 //! What a run shows while it goes on and when it ends: lines, a live view, or JSON. Looks and never fails a run:
 //! what cannot be written is lost.
 
+mod event_lines;
 mod json;
 mod lines;
 mod live;
-mod words;
 
 pub use json::{Json, counts, usage};
 pub use lines::Lines;
