@@ -1,34 +1,34 @@
 //! What happens between waves: loops, checkpoints and gates look at results, and decide whether the run goes on, work
-//! goes back, a person is asked, or the run stops. A result is judged once; what was decided is on record.
+//! goes back, a person is asked, or the run stops. A result is result once; what was decided is on record.
 
 mod policies;
 mod rounds;
 mod score;
 
-pub(super) use score::fit_to_judge;
+pub(super) use score::complete_report;
 
 use super::action::{Action, Question, QuestionKind};
 use super::input::Answer;
-use super::ledger::Progress;
+use super::ledger::TaskProgress;
 use super::{AskMode, Engine, Mode};
-use crate::event::{Ending, Event, Outcome, PolicyDecision, Rework, Status};
+use crate::event::{Event, PolicyDecision, PolicyOutcome, Rework, RunOutcome, Status};
 use crate::id::TaskIx;
 use crate::plan::Plan;
 use crate::sheet::Patch;
 use std::collections::BTreeSet;
 
 /// What a policy makes of a result.
-enum Decision {
+enum PolicyStep {
     /// It is settled.
-    Settle(Outcome),
+    Settle(PolicyOutcome),
     /// These tasks do their work again, with this to read; what depends on them follows.
     Revise(Revision),
     /// A person decides; without one, the other decision holds.
     Ask {
         question: String,
         revision: Option<Revision>,
-        yes: Outcome,
-        otherwise: Box<Decision>,
+        yes: PolicyOutcome,
+        otherwise: Box<PolicyStep>,
     },
     Stop,
     /// Rows are replaced by those that the result asks for.
@@ -42,21 +42,21 @@ struct Revision {
 }
 
 /// A decision and the words for it.
-struct Judged {
+struct PolicyResult {
     by: String,
     score: Option<f64>,
     why: String,
     measured: Vec<(String, String)>,
-    /// A former attempt of the judged task that was better: its work is put back, and what was measured then stands.
+    /// A former attempt of the result task that was better: its work is put back, and what was measured then stands.
     restore: Option<(u32, Vec<(String, String)>)>,
-    decision: Decision,
+    step: PolicyStep,
 }
 
-/// A judgement that waits for a person.
-pub(super) struct Undecided {
-    judgement: PolicyDecision,
+/// A decision that waits for a person.
+pub(super) struct PendingDecision {
+    decision: PolicyDecision,
     revision: Option<Revision>,
-    yes: Outcome,
+    yes: PolicyOutcome,
 }
 
 /// Whether waves may go on.
@@ -68,96 +68,96 @@ pub(super) enum Course {
 }
 
 impl Engine {
-    /// Judges every result that was not judged yet.
-    pub(super) fn judge(&mut self) -> Course {
-        if !self.judges {
+    /// Judges every result that was not result yet.
+    pub(super) fn apply_policies(&mut self) -> Course {
+        if !self.has_policies {
             return Course::Free;
         }
         self.recover_failed_revisions();
-        let unjudged: Vec<TaskIx> = self
+        let undecided: Vec<TaskIx> = self
             .ledger
             .plan()
             .tasks()
-            .filter(|&task| self.is_unjudged(task))
+            .filter(|&task| self.is_undecided(task))
             .collect();
-        for task in unjudged {
-            // An earlier judgement may have sent this one back.
-            if !self.is_unjudged(task) {
+        for task in undecided {
+            // An earlier decision may have sent this one back.
+            if !self.is_undecided(task) {
                 continue;
             }
-            let Some(judged) = self.opinion(task) else {
+            let Some(result) = self.policy_result(task) else {
                 continue;
             };
-            if self.carry_out(task, judged) == Course::Held {
+            if self.apply_result(task, result) == Course::Held {
                 return Course::Held;
             }
         }
         Course::Free
     }
 
-    fn is_unjudged(&self, task: TaskIx) -> bool {
+    fn is_undecided(&self, task: TaskIx) -> bool {
         let state = self.ledger.task(task);
-        state.progress == Progress::Done
+        state.progress == TaskProgress::Done
             && state.result.status == Status::Completed
-            && state.judged < state.attempts
+            && state.decided_attempt < state.attempts
     }
 
-    fn carry_out(&mut self, task: TaskIx, judged: Judged) -> Course {
-        let Judged {
+    fn apply_result(&mut self, task: TaskIx, result: PolicyResult) -> Course {
+        let PolicyResult {
             by,
             score,
             why,
             measured,
             restore,
-            decision,
-        } = judged;
+            step,
+        } = result;
         let mut outputs = Vec::new();
         if let Some((attempt, values)) = restore {
             outputs = values;
             self.out.push(Action::Restore { task, attempt });
         }
-        let judgement = PolicyDecision {
+        let decision = PolicyDecision {
             task: self.ledger.plan().id(task).to_owned(),
             attempt: self.ledger.task(task).attempts,
             round: self.rounds_of(&by),
             by,
-            outcome: Outcome::Pass,
+            outcome: PolicyOutcome::Pass,
             score,
             why,
             measured,
             outputs,
         };
-        self.decide(judgement, decision)
+        self.take_step(decision, step)
     }
 
-    fn decide(&mut self, judgement: PolicyDecision, decision: Decision) -> Course {
-        match decision {
-            Decision::Settle(outcome) => {
-                self.settle_judgement(judgement, outcome);
+    fn take_step(&mut self, decision: PolicyDecision, step: PolicyStep) -> Course {
+        match step {
+            PolicyStep::Settle(outcome) => {
+                self.record_decision(decision, outcome);
                 Course::Free
             }
-            Decision::Revise(revision) => {
-                self.revise(judgement, &revision);
+            PolicyStep::Revise(revision) => {
+                self.revise(decision, &revision);
                 Course::Free
             }
-            Decision::Ask { otherwise, .. } if self.options.asking == AskMode::Defaults => {
-                self.decide(judgement, *otherwise)
+            PolicyStep::Ask { otherwise, .. } if self.options.ask_mode == AskMode::Defaults => {
+                self.take_step(decision, *otherwise)
             }
-            Decision::Ask {
+            PolicyStep::Ask {
                 question,
                 revision,
                 yes,
                 otherwise: _,
             } => {
-                self.ask_to_decide(&question, judgement, revision, yes);
+                self.ask_to_decide(&question, decision, revision, yes);
                 Course::Held
             }
-            Decision::Stop => {
-                self.stop_at(judgement);
+            PolicyStep::Stop => {
+                self.stop_at(decision);
                 Course::Held
             }
-            Decision::Expand => {
-                let task = self.ledger.plan().find(&judgement.task);
+            PolicyStep::Expand => {
+                let task = self.ledger.plan().find(&decision.task);
                 self.mode = Mode::Expanding;
                 self.out.extend(task.map(|task| Action::Expand { task }));
                 Course::Held
@@ -165,19 +165,19 @@ impl Engine {
         }
     }
 
-    fn settle_judgement(&mut self, mut judgement: PolicyDecision, outcome: Outcome) {
-        judgement.outcome = outcome;
+    fn record_decision(&mut self, mut decision: PolicyDecision, outcome: PolicyOutcome) {
+        decision.outcome = outcome;
         let at = self.now;
-        self.record(Event::Judged { at, judgement });
+        self.record(Event::PolicyDecided { at, decision });
     }
 
     /// Sends work back: the tasks that made it run again with the brief, what depends on them after it.
-    fn revise(&mut self, mut judgement: PolicyDecision, revision: &Revision) {
-        let round = judgement.round + 1;
-        judgement.outcome = Outcome::Revise;
-        let (by, why) = (judgement.task.clone(), judgement.why.clone());
+    fn revise(&mut self, mut decision: PolicyDecision, revision: &Revision) {
+        let round = decision.round + 1;
+        decision.outcome = PolicyOutcome::Revise;
+        let (by, why) = (decision.task.clone(), decision.why.clone());
         let at = self.now;
-        self.record(Event::Judged { at, judgement });
+        self.record(Event::PolicyDecided { at, decision });
         let first: BTreeSet<TaskIx> = revision.tasks.iter().copied().collect();
         let again = self.with_done_dependents(&revision.tasks);
         let plan = self.ledger.plan();
@@ -204,7 +204,7 @@ impl Engine {
         let mut open: Vec<TaskIx> = tasks.to_vec();
         while let Some(task) = open.pop() {
             for &next in self.ledger.plan().dependents(task) {
-                if self.ledger.task(next).progress == Progress::Done && all.insert(next) {
+                if self.ledger.task(next).progress == TaskProgress::Done && all.insert(next) {
                     open.push(next);
                 }
             }
@@ -212,20 +212,20 @@ impl Engine {
         all
     }
 
-    fn stop_at(&mut self, mut judgement: PolicyDecision) {
-        judgement.outcome = Outcome::Stop;
-        let (by, why) = (judgement.task.clone(), judgement.why.clone());
+    fn stop_at(&mut self, mut decision: PolicyDecision) {
+        decision.outcome = PolicyOutcome::Stop;
+        let (by, why) = (decision.task.clone(), decision.why.clone());
         let at = self.now;
-        self.record(Event::Judged { at, judgement });
-        self.end_run(Ending::Blocked { by, why });
+        self.record(Event::PolicyDecided { at, decision });
+        self.end_run(RunOutcome::Blocked { by, why });
     }
 
     fn ask_to_decide(
         &mut self,
         text: &str,
-        judgement: PolicyDecision,
+        decision: PolicyDecision,
         revision: Option<Revision>,
-        yes: Outcome,
+        yes: PolicyOutcome,
     ) {
         let question = self.ledger.questions;
         let text = text.to_owned();
@@ -233,52 +233,52 @@ impl Engine {
             question,
             text: text.clone(),
         });
-        let about = match yes {
-            Outcome::Approved => QuestionKind::Approval,
+        let kind = match yes {
+            PolicyOutcome::Approved => QuestionKind::Approval,
             _ => QuestionKind::PolicyDecision {
                 may_revise: revision.is_some(),
             },
         };
-        self.undecided = Some(Undecided {
-            judgement,
+        self.pending_decision = Some(PendingDecision {
+            decision,
             revision,
             yes,
         });
-        self.mode = Mode::AskMode {
+        self.mode = Mode::AwaitingAnswer {
             question,
             since: self.now,
         };
         self.out.push(Action::Ask(Question {
             id: question,
             text,
-            about,
-            within: self.ledger.team.limits.person,
+            kind,
+            timeout: self.ledger.team.limits.person,
         }));
     }
 
     /// A person has decided, or did not in time.
-    pub(super) fn judgement_answered(&mut self, question: u32, answer: &Answer) -> bool {
-        let Some(undecided) = self.undecided.take() else {
+    pub(super) fn decision_answered(&mut self, question: u32, answer: &Answer) -> bool {
+        let Some(pending_decision) = self.pending_decision.take() else {
             return false;
         };
-        let Undecided {
-            judgement,
+        let PendingDecision {
+            decision,
             revision,
             yes,
-        } = undecided;
+        } = pending_decision;
         let said = match (answer, &revision) {
-            (Answer::GoOn | Answer::Allow, _) => "go on",
+            (Answer::Proceed | Answer::Allow, _) => "go on",
             (Answer::Revise | Answer::Retry, Some(_)) => "revise",
-            (Answer::Revise | Answer::Retry | Answer::Abort | Answer::Deny | Answer::Words(_), _) => "abort",
+            (Answer::Revise | Answer::Retry | Answer::Abort | Answer::Deny | Answer::Text(_), _) => "abort",
         };
         self.record(Event::Answered {
             question,
             answer: said.to_owned(),
         });
         match (said, revision) {
-            ("go on", _) => self.settle_judgement(judgement, yes),
-            ("revise", Some(revision)) => self.revise(judgement, &revision),
-            _ => self.stop_at(judgement),
+            ("go on", _) => self.record_decision(decision, yes),
+            ("revise", Some(revision)) => self.revise(decision, &revision),
+            _ => self.stop_at(decision),
         }
         true
     }
@@ -292,11 +292,11 @@ impl Engine {
         let Some(task) = self.ledger.plan().find(id) else {
             return;
         };
-        let judgement = |engine: &Self, why: &str| PolicyDecision {
+        let decision = |engine: &Self, why: &str| PolicyDecision {
             task: id.to_owned(),
             attempt: engine.ledger.task(task).attempts,
             by: format!("expansion of {id}"),
-            outcome: Outcome::Pass,
+            outcome: PolicyOutcome::Pass,
             round: 0,
             score: None,
             why: why.to_owned(),
@@ -310,15 +310,15 @@ impl Engine {
                 } else {
                     "the rows stay as they are"
                 };
-                let judgement = judgement(self, why);
+                let decision = decision(self, why);
                 if let Some((patch, plan)) = change {
                     self.edited(patch, *plan);
                 }
-                self.settle_judgement(judgement, Outcome::Pass);
+                self.record_decision(decision, PolicyOutcome::Pass);
             }
             Err(why) => {
-                let judgement = judgement(self, &why);
-                self.settle_judgement(judgement, Outcome::Failed);
+                let decision = decision(self, &why);
+                self.record_decision(decision, PolicyOutcome::Failed);
             }
         }
     }

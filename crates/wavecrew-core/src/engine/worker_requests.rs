@@ -17,7 +17,7 @@ pub const UNATTENDED: &str =
     "Nobody is here to answer. Decide it yourself, and say in your findings what you decided and why.";
 
 /// A question that a person has been asked.
-pub(super) struct Asked {
+pub(super) struct PendingRequest {
     question: u32,
     worker: WorkerId,
     key: String,
@@ -35,7 +35,7 @@ impl Subject {
     fn without_answer(self) -> Reply {
         match self {
             Self::Leave => Reply::Permission(Permission::Denied),
-            Self::Advice => Reply::Words(UNATTENDED.to_owned()),
+            Self::Advice => Reply::Text(UNATTENDED.to_owned()),
         }
     }
 
@@ -43,26 +43,31 @@ impl Subject {
     fn answered(self, answer: Answer) -> (Reply, String) {
         match (self, answer) {
             (Self::Leave, Answer::Allow) => (Reply::Permission(Permission::Granted), "allow".to_owned()),
-            (Self::Advice, Answer::Words(words)) => (Reply::Words(words.clone()), words),
+            (Self::Advice, Answer::Text(words)) => (Reply::Text(words.clone()), words),
             (
                 Self::Leave,
                 Answer::Deny
                 | Answer::Retry
                 | Answer::Abort
-                | Answer::GoOn
+                | Answer::Proceed
                 | Answer::Revise
-                | Answer::Words(_),
+                | Answer::Text(_),
             ) => (self.without_answer(), "deny".to_owned()),
             (
                 Self::Advice,
-                Answer::Allow | Answer::Deny | Answer::Retry | Answer::Abort | Answer::GoOn | Answer::Revise,
+                Answer::Allow
+                | Answer::Deny
+                | Answer::Retry
+                | Answer::Abort
+                | Answer::Proceed
+                | Answer::Revise,
             ) => (self.without_answer(), String::new()),
         }
     }
 }
 
 impl Engine {
-    pub(super) fn asks(&mut self, worker: WorkerId, key: String, wish: WorkerRequest) {
+    pub(super) fn worker_asks(&mut self, worker: WorkerId, key: String, request: WorkerRequest) {
         let now = self.now;
         let Some(attempt) = self.live.get_mut(&worker) else {
             return;
@@ -71,7 +76,7 @@ impl Engine {
         attempt.last_activity = now;
         let task = self.ledger.plan().id(attempt.task);
         let clock = human(PATIENCE);
-        let (subject, text, about) = match wish {
+        let (subject, text, kind) = match request {
             WorkerRequest::Permission(what) => (
                 Subject::Leave,
                 format!("{task} wants to: {what} (denied unless allowed within {clock})"),
@@ -83,7 +88,7 @@ impl Engine {
                 QuestionKind::Advice { options },
             ),
         };
-        if self.options.asking == AskMode::Defaults {
+        if self.options.ask_mode == AskMode::Defaults {
             let reply = subject.without_answer();
             return self.out.push(Action::Reply { worker, key, reply });
         }
@@ -92,7 +97,7 @@ impl Engine {
             question,
             text: text.clone(),
         });
-        self.asked.push(Asked {
+        self.asked.push(PendingRequest {
             question,
             worker,
             key,
@@ -102,8 +107,8 @@ impl Engine {
         self.out.push(Action::Ask(Question {
             id: question,
             text,
-            about,
-            within: PATIENCE,
+            kind,
+            timeout: PATIENCE,
         }));
     }
 
@@ -128,9 +133,9 @@ impl Engine {
     }
 
     /// Nobody answered in time, or nobody waits for the answer any more.
-    pub(super) fn look_at_worker_questions(&mut self) {
+    pub(super) fn expire_worker_requests(&mut self) {
         let (now, live) = (self.now, &self.live);
-        let due = |asked: &&Asked| now >= asked.until || !live.contains_key(&asked.worker);
+        let due = |asked: &&PendingRequest| now >= asked.until || !live.contains_key(&asked.worker);
         let due: Vec<u32> = self
             .asked
             .iter()

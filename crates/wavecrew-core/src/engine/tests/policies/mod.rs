@@ -1,7 +1,7 @@
-//! Checkpoints and gates: when work goes back, when a person is asked, when the run stops. Loops are below.
+//! Checkpoints and pool_limits: when work goes back, when a person is asked, when the run stops. Loops are below.
 
 use super::*;
-use crate::event::{Outcome, Verdict};
+use crate::event::{PolicyOutcome, Verdict};
 use crate::team::CheckKind;
 
 mod loops;
@@ -9,7 +9,7 @@ mod loops;
 fn pipeline(team: &str, name: &str) -> (Team, Plan) {
     let mut team = Team::builtin(team).expect("built in");
     for role in &mut team.roles {
-        role.examined = (team.name == "testing" && role.name == "executor").then_some(CheckKind::TestRun);
+        role.check = (team.name == "testing" && role.name == "executor").then_some(CheckKind::TestRun);
     }
     let (header, rows) = team.pipeline(name).expect("it has it").to_csv_rows(&team);
     let quoted = |row: &Vec<String>| {
@@ -26,7 +26,7 @@ fn pipeline(team: &str, name: &str) -> (Team, Plan) {
 
 fn asking() -> Options {
     Options {
-        asking: AskMode::Person,
+        ask_mode: AskMode::Person,
         ..Options::default()
     }
 }
@@ -62,19 +62,19 @@ impl Run {
     }
 
     fn holds(&mut self, worker: u64) {
-        let verdict = CheckOutcome::Holds {
-            checked: Verdict::Verified,
+        let outcome = CheckOutcome::Confirmed {
+            verdict: Verdict::Verified,
             measured: Vec::new(),
         };
         let worker = WorkerId(worker);
-        self.rig.put(Input::ClaimChecked { worker, verdict });
+        self.rig.put(Input::ClaimChecked { worker, outcome });
     }
 
     /// The next worker of an examined role is not needed: this was measured before it.
     fn measures(&mut self, pass_rate: &str, coverage: &str) -> &mut Self {
         self.worker += 1;
         let examined = CheckFindings {
-            checked: Verdict::Verified,
+            verdict: Verdict::Verified,
             measured: vec![
                 ("pass_rate".to_owned(), pass_rate.to_owned()),
                 ("coverage_achieved".to_owned(), coverage.to_owned()),
@@ -82,8 +82,8 @@ impl Run {
             ..CheckFindings::default()
         };
         let worker = WorkerId(self.worker);
-        let verdict = CheckOutcome::CheckFindings(examined);
-        self.rig.put(Input::ClaimChecked { worker, verdict });
+        let outcome = CheckOutcome::Measured(examined);
+        self.rig.put(Input::ClaimChecked { worker, outcome });
         self.rig.closed(self.worker);
         self
     }
@@ -106,8 +106,8 @@ impl Run {
     }
 
     fn outcomes(&self) -> String {
-        let judgements = self.rig.engine.ledger().judgements.iter();
-        let words = judgements.map(|j| format!("{} {}", j.task, j.outcome.as_str()));
+        let decisions = self.rig.engine.ledger().decisions.iter();
+        let words = decisions.map(|j| format!("{} {}", j.task, j.outcome.as_str()));
         words.collect::<Vec<_>>().join(", ")
     }
 
@@ -169,7 +169,7 @@ fn a_person_may_override_revise_twice_or_stop() {
         run
     };
     let mut run = blocked();
-    run.answers(Answer::GoOn);
+    run.answers(Answer::Proceed);
     assert_eq!(run.story(), "spawn DRAFT-003#1");
     assert_eq!(run.outcomes(), "CHECKPOINT-001 overridden");
     let mut run = blocked();
@@ -266,7 +266,7 @@ fn implementation_begins_with_an_approval() {
     let mut run = at_quality("full-lifecycle", asking());
     run.does("QUALITY-001", r#","quality_score":85"#);
     assert_eq!(run.story(), "ask 0");
-    run.answers(Answer::GoOn);
+    run.answers(Answer::Proceed);
     assert_eq!(run.story(), "spawn PLAN-001#1");
     let mut run = at_quality("full-lifecycle", Options::default());
     run.does("QUALITY-001", r#","quality_score":85"#);
@@ -276,8 +276,8 @@ fn implementation_begins_with_an_approval() {
         "nobody to ask: it counts as given"
     );
     assert_eq!(
-        run.rig.engine.ledger().judgements.last().map(|j| j.outcome),
-        Some(Outcome::Approved)
+        run.rig.engine.ledger().decisions.last().map(|j| j.outcome),
+        Some(PolicyOutcome::Approved)
     );
 }
 
@@ -312,7 +312,7 @@ fn what_was_decided_is_replayed() {
         ledger.apply(&serde_json::from_str(&line).expect("what was written"));
     }
     let now = run.rig.engine.ledger();
-    assert_eq!(ledger.judgements, now.judgements);
+    assert_eq!(ledger.decisions, now.decisions);
     for task in now.plan().tasks() {
         assert_eq!(ledger.task(task), now.task(task));
     }

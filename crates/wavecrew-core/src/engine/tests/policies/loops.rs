@@ -44,7 +44,7 @@ fn after_three_rounds_what_there_is_is_accepted_with_a_warning() {
         run.outcomes(),
         "TESTRUN-001 revise, TESTRUN-001 revise, TESTRUN-001 revise, TESTRUN-001 accepted"
     );
-    let last = run.rig.engine.ledger().judgements.last().expect("judged");
+    let last = run.rig.engine.ledger().decisions.last().expect("judged");
     assert_eq!(
         last.why,
         "pass rate 1, coverage 40 % of 80 % wanted after 3 rounds: accepted with a warning"
@@ -95,16 +95,16 @@ fn a_worker_mends_what_was_measured_before_it_at_most_three_times() {
     run.worker += 1;
     let worker = run.worker;
     let short = |pass_rate: &str| {
-        CheckOutcome::CheckFindings(CheckFindings {
+        CheckOutcome::Measured(CheckFindings {
             measured: vec![("pass_rate".to_owned(), pass_rate.to_owned())],
-            short: Some("a test fails".to_owned()),
+            shortfall: Some("a test fails".to_owned()),
             ..CheckFindings::default()
         })
     };
     let put = |run: &mut Run, pass_rate: &str| {
-        let verdict = short(pass_rate);
+        let outcome = short(pass_rate);
         let worker = WorkerId(worker);
-        run.rig.put(Input::ClaimChecked { worker, verdict });
+        run.rig.put(Input::ClaimChecked { worker, outcome });
     };
     put(&mut run, "0.50");
     assert_eq!(run.story(), "spawn TESTRUN-001#1");
@@ -127,15 +127,15 @@ fn from_the_second_measurement_on_nearly_all_is_enough() {
     run.worker += 1;
     let worker = run.worker;
     for (pass_rate, goes_on) in [("0.96", true), ("0.96", false)] {
-        let verdict = CheckOutcome::CheckFindings(CheckFindings {
+        let outcome = CheckOutcome::Measured(CheckFindings {
             measured: vec![("pass_rate".to_owned(), pass_rate.to_owned())],
-            short: Some("a test fails".to_owned()),
+            shortfall: Some("a test fails".to_owned()),
             ..CheckFindings::default()
         });
         let claimed = WorkerId(worker);
         run.rig.put(Input::ClaimChecked {
             worker: claimed,
-            verdict,
+            outcome,
         });
         if goes_on {
             let report = r#"{"id":"TESTRUN-001","status":"completed"}"#;

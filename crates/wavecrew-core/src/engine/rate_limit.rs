@@ -6,14 +6,14 @@ use super::input::WorkerId;
 use super::{Engine, Mode};
 use crate::event::{Event, StopReason};
 use crate::id::TaskIx;
-use crate::pool::{Pool, PoolEvent, Refusal, Shortage};
+use crate::pool::{LimitKind, Pool, PoolEvent, Refusal};
 use crate::time::{Timestamp, human};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// What is known of one pool.
 #[derive(Default)]
-pub(super) struct Gate {
+pub(super) struct PoolLimit {
     pool: Pool,
     /// Workers of other runs on this machine.
     others: usize,
@@ -22,13 +22,13 @@ pub(super) struct Gate {
 }
 
 /// Only pools that ever refused anything are here.
-pub(super) type Gates = BTreeMap<String, Gate>;
+pub(super) type PoolLimits = BTreeMap<String, PoolLimit>;
 
-pub(super) fn gates_of(known: &BTreeMap<String, Pool>) -> Gates {
+pub(super) fn pool_limits_of(known: &BTreeMap<String, Pool>) -> PoolLimits {
     let gate = |(name, pool): (&String, &Pool)| {
-        let gate = Gate {
+        let gate = PoolLimit {
             pool: *pool,
-            ..Gate::default()
+            ..PoolLimit::default()
         };
         (name.clone(), gate)
     };
@@ -43,12 +43,12 @@ impl Engine {
     }
 
     /// Whether the service behind the task's agent may be asked now.
-    pub(super) fn gate_open(&self, task: TaskIx) -> bool {
-        if self.gates.is_empty() {
+    pub(super) fn pool_allows_start(&self, task: TaskIx) -> bool {
+        if self.pool_limits.is_empty() {
             return true;
         }
         let pool = self.pool_of(task);
-        let Some(gate) = self.gates.get(pool) else {
+        let Some(gate) = self.pool_limits.get(pool) else {
             return true;
         };
         gate.pool.may_start(self.now, self.running_in(pool) + gate.others)
@@ -57,44 +57,44 @@ impl Engine {
     fn running_in(&self, pool: &str) -> usize {
         self.live
             .values()
-            .filter(|attempt| attempt.pool == pool && attempt.is_unsettled())
+            .filter(|attempt| attempt.pool == pool && attempt.is_unrecorded())
             .count()
     }
 
     /// A service turned the worker away, or did not.
-    pub(super) fn note_service(&mut self, worker: WorkerId, stop: StopReason, told: Option<Duration>) {
+    pub(super) fn update_pool(&mut self, worker: WorkerId, stop: StopReason, retry_after: Option<Duration>) {
         let Some(attempt) = self.live.get(&worker) else {
             return;
         };
         let (pool, began) = (attempt.pool.clone(), attempt.started);
-        let news = match (Shortage::of(stop), self.gates.get(&pool)) {
+        let event = match (LimitKind::of(stop), self.pool_limits.get(&pool)) {
             (Some(reason), gate) => PoolEvent::Refused(Refusal {
                 at: self.now,
                 began,
                 reason,
-                told,
+                retry_after,
                 running: self.running_in(&pool) + gate.map_or(0, |gate| gate.others) + 1,
-                roll: self.roll(),
+                random: self.next_random(),
             }),
             (None, Some(_)) if stop == StopReason::Ok => PoolEvent::Served { began },
             (None, _) => return,
         };
-        let gate = self.gates.entry(pool.clone()).or_default();
-        gate.refused_since = match &news {
+        let gate = self.pool_limits.entry(pool.clone()).or_default();
+        gate.refused_since = match &event {
             PoolEvent::Refused(refusal) => gate.refused_since.or(Some(refusal.at)),
             PoolEvent::Served { .. } => None,
         };
         let before = gate.pool;
-        gate.pool.hear(&news);
+        gate.pool.apply(&event);
         if gate.pool != before {
             self.note_wait(&pool);
-            self.out.push(Action::Share { pool, news });
+            self.out.push(Action::SharePoolEvent { pool, event });
         }
     }
 
     /// What other runs know of a pool, which is what counts.
     pub(super) fn pool_seen(&mut self, pool: &str, state: Pool, others: usize) {
-        let gate = self.gates.entry(pool.to_owned()).or_default();
+        let gate = self.pool_limits.entry(pool.to_owned()).or_default();
         (gate.pool, gate.others) = (state, others);
         if state.strikes == 0 {
             // Another run was served.
@@ -105,7 +105,7 @@ impl Engine {
 
     /// Puts waits on record that were heard of before the run began.
     pub(super) fn note_waits(&mut self) {
-        let pools: Vec<String> = self.gates.keys().cloned().collect();
+        let pools: Vec<String> = self.pool_limits.keys().cloned().collect();
         for pool in pools {
             self.note_wait(&pool);
         }
@@ -113,7 +113,11 @@ impl Engine {
 
     /// Puts it on record when nothing may start for a while, or when what was on record no longer holds.
     fn note_wait(&mut self, pool: &str) {
-        let state = self.gates.get(pool).map(|gate| gate.pool).unwrap_or_default();
+        let state = self
+            .pool_limits
+            .get(pool)
+            .map(|gate| gate.pool)
+            .unwrap_or_default();
         let known = self
             .ledger
             .pools
@@ -129,9 +133,9 @@ impl Engine {
     }
 
     /// Why there is no use in waiting any longer.
-    pub(super) fn out_of_patience(&self) -> Option<String> {
-        let patience = self.options.patience;
-        let lost = |(name, gate): (&String, &Gate)| {
+    pub(super) fn service_wait_exhausted(&self) -> Option<String> {
+        let patience = self.options.max_service_wait;
+        let lost = |(name, gate): (&String, &PoolLimit)| {
             let since = gate.refused_since?;
             // A wait that a service asked for is waited out first.
             let tried = gate.pool.refused_at;
@@ -143,11 +147,11 @@ impl Engine {
                 )
             })
         };
-        self.gates.iter().find_map(lost)
+        self.pool_limits.iter().find_map(lost)
     }
 
     /// The next number of a sequence that its seed decides.
-    fn roll(&mut self) -> u64 {
+    fn next_random(&mut self) -> u64 {
         // splitmix64
         self.options.seed = self.options.seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = |z: u64, shift: u32, factor: u64| (z ^ (z >> shift)).wrapping_mul(factor);

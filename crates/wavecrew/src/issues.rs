@@ -1,14 +1,15 @@
 //! What a team that works on issues is given: ids, a file of issues, a text or a plan. Reads and checks; what is new is
 //! handed back to be filed when the run begins.
 
+use crate::agent_choice;
 use crate::clock;
-use crate::cmd::issues;
 use crate::exit::Failure;
-use crate::launch::agents;
 use crate::show::safe;
+use std::fs;
 use std::path::{Path, PathBuf};
-use wavecrew_core::issue::{Issue, IssueId, IssueStatus};
-use wavecrew_core::team::Issue as IssueRow;
+use wavecrew_core::issue::{Issue, IssueId, IssueStatus, read_plan};
+use wavecrew_core::plan::did_you_mean;
+use wavecrew_core::team::PipelineIssue;
 use wavecrew_run::installed::installed;
 use wavecrew_session::{IssueFile, IssueStore};
 
@@ -43,7 +44,7 @@ impl IssueFlags {
 
 /// Issues to work on.
 pub struct Input {
-    pub rows: Vec<IssueRow>,
+    pub rows: Vec<PipelineIssue>,
     pub new: NewIssues,
 }
 
@@ -78,7 +79,7 @@ pub fn read(flags: &IssueFlags, words: &[String], quiet: bool) -> Result<Input, 
             NewIssues::Promised as Kind,
         ),
         (None, Some(file)) => (
-            with_ids(&store, issues::planned(file)?)?,
+            with_ids(&store, planned(file)?)?,
             "plan",
             NewIssues::Promised as Kind,
         ),
@@ -93,7 +94,7 @@ pub fn read(flags: &IssueFlags, words: &[String], quiet: bool) -> Result<Input, 
     }
     let rows = issues
         .iter()
-        .map(|issue| IssueRow {
+        .map(|issue| PipelineIssue {
             id: issue.id.clone(),
             title: issue.title.clone(),
             text: issue.description.clone(),
@@ -141,7 +142,7 @@ fn from_words(known: &IssueFile, words: &[String], store: &IssueStore) -> Result
     }
     let mut issues: Vec<Issue> = Vec::new();
     for word in words {
-        let issue = issues::find(known, word)?;
+        let issue = find(known, word)?;
         if issue.status == IssueStatus::Closed {
             return Err(Failure::with_help(
                 format!("the issue {word} is closed"),
@@ -258,9 +259,9 @@ fn warn_of_open(known: &IssueFile, issues: &[Issue]) {
 
 /// The agent that `--exec` means.
 fn method(name: &str, issues: usize) -> Result<String, Failure> {
-    let path = agents::search_path();
+    let path = agent_choice::search_path();
     if name != "auto" {
-        agents::check(name, &path)?;
+        agent_choice::check(name, &path)?;
         return Ok(name.to_owned());
     }
     let here: Vec<&str> = installed(&path).iter().map(|cli| cli.name()).collect();
@@ -272,4 +273,43 @@ fn method(name: &str, issues: usize) -> Result<String, Failure> {
     let found = wanted.into_iter().find(|name| here.contains(name));
     // Without any, the run's own agent does it.
     Ok(found.or(here.first().copied()).unwrap_or_default().to_owned())
+}
+
+/// The issues of a Markdown plan, with the places of those that come before each.
+pub fn planned(file: &Path) -> Result<Vec<(Issue, Vec<usize>)>, Failure> {
+    let text = fs::read_to_string(file).map_err(|error| {
+        Failure::with_help(
+            format!("the plan {} cannot be read: {error}", file.display()),
+            "name a Markdown file",
+        )
+    })?;
+    let issues = read_plan(&text).map_err(|problem| {
+        Failure::with_help(
+            format!("{}: {problem}", file.display()),
+            "write phases as headings (`## Phase 1: Storage`), or what is to be done as a check list (`- [ ] Do it`)",
+        )
+    })?;
+    let issue = |planned: wavecrew_core::issue::Planned| {
+        let issue = Issue {
+            title: planned.title,
+            description: planned.text,
+            tags: vec![format!("wave-{}", planned.wave)],
+            source: "plan".to_owned(),
+            ..Issue::default()
+        };
+        (issue, planned.depends_on)
+    };
+    Ok(issues.into_iter().map(issue).collect())
+}
+
+/// An issue by its id, with help for a mistyped one.
+pub fn find<'a>(known: &'a IssueFile, id: &str) -> Result<&'a Issue, Failure> {
+    known.find(id).ok_or_else(|| unknown(known, id))
+}
+
+pub fn unknown(known: &IssueFile, id: &str) -> Failure {
+    let ids = known.issues.iter().map(|issue| issue.id.as_str());
+    let help =
+        did_you_mean(id, ids).unwrap_or_else(|| "`wavecrew issues list` shows what there is".to_owned());
+    Failure::with_help(format!("there is no issue `{}`", safe(id)), help)
 }

@@ -2,19 +2,19 @@
 //! does not count against its score.
 
 use crate::engine::ledger::set;
-use crate::engine::report::Report;
+use crate::engine::report::WorkerReport;
 use crate::id::TaskIx;
 use crate::plan::Plan;
 use crate::team::{Dimension, DimensionSource, GateKind, Team};
 
 /// Completes a report with what follows from it, or says what is missing in it.
-pub(in crate::engine) fn fit_to_judge(
+pub(in crate::engine) fn complete_report(
     team: &Team,
     plan: &Plan,
     task: TaskIx,
-    report: &mut Report,
+    report: &mut WorkerReport,
 ) -> Result<(), String> {
-    if !team.judges() {
+    if !team.has_policies() {
         return Ok(());
     }
     if let Some(checkpoint) = team.checkpoint(plan.role(task)) {
@@ -66,7 +66,7 @@ pub(super) fn gates_after<'a>(team: &'a Team, id: &'a str) -> impl Iterator<Item
 }
 
 /// The weighted mean of what was given per dimension; without those, the score that was given as a whole.
-fn points(report: &Report, dimensions: &[Dimension], column: Option<&str>) -> Result<f64, String> {
+fn points(report: &WorkerReport, dimensions: &[Dimension], column: Option<&str>) -> Result<f64, String> {
     let reported = dimensions.iter().filter(|d| d.from == DimensionSource::Reported);
     let given: Vec<(&Dimension, f64)> = reported
         .filter_map(|dimension| {
@@ -88,7 +88,7 @@ fn points(report: &Report, dimensions: &[Dimension], column: Option<&str>) -> Re
     Ok(total / f64::from(weights.max(1)))
 }
 
-fn number(report: &Report, name: &str, most: f64) -> Result<f64, String> {
+fn number(report: &WorkerReport, name: &str, most: f64) -> Result<f64, String> {
     let Some(text) = value(report, name) else {
         return Err(format!(
             "the report needs `{name}`, a number from 0 to {most}, and has none"
@@ -103,7 +103,7 @@ fn number(report: &Report, name: &str, most: f64) -> Result<f64, String> {
 }
 
 /// By its name in any case: agents differ in how they write it.
-fn value<'a>(report: &'a Report, name: &str) -> Option<&'a str> {
+fn value<'a>(report: &'a WorkerReport, name: &str) -> Option<&'a str> {
     let mut values = report.outputs.iter().chain(&report.facts);
     let found = values.find(|(known, _)| known.eq_ignore_ascii_case(name));
     found.map(|(_, value)| value.as_str())

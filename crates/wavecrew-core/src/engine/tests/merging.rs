@@ -1,7 +1,7 @@
 //! When work in trees of its own is merged, and what comes of it.
 
 use super::*;
-use crate::event::Tree;
+use crate::event::WorktreeRecord;
 
 fn rig(csv: &str) -> Rig {
     let options = Options {
@@ -12,8 +12,8 @@ fn rig(csv: &str) -> Rig {
     Rig::with(csv, options)
 }
 
-fn tree(name: &str) -> Tree {
-    Tree {
+fn worktree(name: &str) -> WorktreeRecord {
+    WorktreeRecord {
         branch: format!("wavecrew/s/{name}"),
         folder: format!("worktrees/{name}"),
         base: "0".to_owned(),
@@ -21,20 +21,20 @@ fn tree(name: &str) -> Tree {
 }
 
 impl Rig {
-    fn in_tree(&mut self, worker: u64, id: &str) -> &mut Self {
-        let (worker, tree) = (WorkerId(worker), tree(id));
-        self.put(Input::TreeMade { worker, tree })
+    fn in_worktree(&mut self, worker: u64, id: &str) -> &mut Self {
+        let (worker, worktree) = (WorkerId(worker), worktree(id));
+        self.put(Input::WorktreeMade { worker, worktree })
     }
 
-    fn landed(&mut self, id: &str, landing: MergeOutcome) -> &mut Self {
+    fn merge_done(&mut self, id: &str, outcome: MergeOutcome) -> &mut Self {
         let task = id.to_owned();
-        self.put(Input::Landed { task, landing })
+        self.put(Input::MergeDone { task, outcome })
     }
 
-    fn tree_of(&self, id: &str) -> Option<WorktreeState> {
+    fn worktree_state_of(&self, id: &str) -> Option<WorktreeState> {
         let ledger = self.engine.ledger();
         let state = ledger.task(ledger.plan().find(id).expect("a task"));
-        state.tree.as_ref().map(|tree| tree.state.clone())
+        state.worktree.as_ref().map(|worktree| worktree.state.clone())
     }
 }
 
@@ -47,48 +47,51 @@ fn merged() -> MergeOutcome {
 #[test]
 fn a_wave_is_merged_in_the_order_of_the_table_before_the_next_one_starts() {
     let mut rig = rig("id,description,deps\nA,a,\nB,b,\nC,c,A\n");
-    rig.in_tree(1, "A").in_tree(2, "B");
+    rig.in_worktree(1, "A").in_worktree(2, "B");
     rig.completes(2, "B").completes(1, "A");
     assert!(rig.said().ends_with("close 2, close 1, land A B"));
-    rig.landed("B", MergeOutcome::Nothing);
+    rig.merge_done("B", MergeOutcome::Nothing);
     assert_eq!(rig.said(), "");
-    rig.landed("A", merged());
+    rig.merge_done("A", merged());
     assert_eq!(rig.said(), "merged 1, wave-2.csv 1, spawn C#1");
-    assert_eq!(rig.tree_of("B"), Some(WorktreeState::Merged { commit: None }));
+    assert_eq!(
+        rig.worktree_state_of("B"),
+        Some(WorktreeState::Merged { commit: None })
+    );
 }
 
 #[test]
 fn a_conflict_fails_the_task_and_skips_what_builds_on_it() {
     let mut rig = rig("id,description,deps\nA,a,\nB,b,A\n");
-    rig.in_tree(1, "A").completes(1, "A");
-    rig.landed("A", MergeOutcome::Refused("merge conflict in x".to_owned()));
+    rig.in_worktree(1, "A").completes(1, "A");
+    rig.merge_done("A", MergeOutcome::Refused("merge conflict in x".to_owned()));
     assert_eq!(
         (rig.status("A"), rig.status("B")),
         (Status::Failed, Status::Skipped)
     );
     assert_eq!(rig.error("A"), "merge conflict in x");
-    assert_eq!(rig.tree_of("A"), Some(WorktreeState::Refused));
+    assert_eq!(rig.worktree_state_of("A"), Some(WorktreeState::Refused));
     assert!(rig.said().ends_with("finish failed"));
 }
 
 #[test]
 fn failed_work_is_not_merged_and_is_gone_on_with() {
     let mut rig = rig("id,description\nA,a\n");
-    rig.in_tree(1, "A")
+    rig.in_worktree(1, "A")
         .spawned(1)
         .ends(1, Exit::Code(3), "")
         .closed(1);
     assert!(!rig.said().contains("land"));
     let task = rig.engine.ledger().plan().find("A").expect("a task");
     let why = "retry".to_owned();
-    drop(rig.engine.reset(vec![Stale { task, why }]));
-    assert_eq!(rig.tree_of("A"), Some(WorktreeState::Open));
+    drop(rig.engine.reset(vec![StaleResult { task, why }]));
+    assert_eq!(rig.worktree_state_of("A"), Some(WorktreeState::Open));
 }
 
 #[test]
 fn what_was_not_merged_when_the_run_ended_is_merged_first_by_the_next_one() {
     let mut first = rig("id,description,deps\nA,a,\nB,b,A\n");
-    first.in_tree(1, "A").completes(1, "A");
+    first.in_worktree(1, "A").completes(1, "A");
     assert!(first.said().ends_with("land A"));
     let team = Arc::clone(&first.engine.ledger().team);
     let mut ledger = Ledger::new(team, table("id,description,deps\nA,a,\nB,b,A\n"));
@@ -106,16 +109,16 @@ fn what_was_not_merged_when_the_run_ended_is_merged_first_by_the_next_one() {
         recovered: Vec::new(),
     });
     assert_eq!(second.said(), "land A");
-    second.landed("A", merged());
+    second.merge_done("A", merged());
     assert_eq!(second.said(), "wave-2.csv 1, spawn B#1");
 }
 
 #[test]
 fn a_run_that_is_stopped_waits_for_what_is_being_merged() {
     let mut rig = rig("id,description\nA,a\n");
-    rig.in_tree(1, "A").completes(1, "A").put(Input::Drain);
+    rig.in_worktree(1, "A").completes(1, "A").put(Input::Drain);
     assert!(rig.said().ends_with("land A"));
-    rig.landed("A", merged());
+    rig.merge_done("A", merged());
     assert_eq!(rig.said(), "finish interrupted");
 }
 

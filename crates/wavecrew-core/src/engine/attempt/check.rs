@@ -2,17 +2,17 @@
 //! its turns, as often as its loop allows.
 
 use super::outcome::Retry;
-use super::{Ending, Stage, failed};
+use super::{AttemptStage, CloseState, failed};
 use crate::engine::Engine;
 use crate::engine::action::{Action, Assignment};
 use crate::engine::input::{CheckFindings, CheckOutcome, WorkerId};
 use crate::engine::ledger::set;
-use crate::engine::report::Report;
+use crate::engine::report::WorkerReport;
 use crate::event::{Event, Status, StopReason};
 use crate::team::{LoopKind, OnLimit};
 
-/// How often a worker may go on after its work was examined, and when it need not.
-struct Patience {
+/// How often a worker may go on after its work was findings, and when it need not.
+struct RepairLimits {
     iterations: u32,
     /// From this examination on, this share of passing tests is enough.
     enough: Option<(u32, f64)>,
@@ -20,13 +20,13 @@ struct Patience {
 }
 
 impl Engine {
-    pub(super) fn examine_first(&mut self, worker: WorkerId, assignment: Assignment) {
+    pub(super) fn check_before_start(&mut self, worker: WorkerId, assignment: Assignment) {
         let attempt = self.live.get_mut(&worker).expect("just put in");
         let (task, number) = (attempt.task, attempt.number);
-        attempt.stage = Stage::Examining {
+        attempt.stage = AttemptStage::CheckingBeforeStart {
             assignment: Box::new(assignment),
         };
-        self.out.push(Action::Examine {
+        self.out.push(Action::CheckBeforeStart {
             worker,
             task,
             attempt: number,
@@ -34,27 +34,27 @@ impl Engine {
     }
 
     /// What was found out before the worker is here: it is started if there is something to do.
-    pub(super) fn examined_first(&mut self, worker: WorkerId, verdict: CheckOutcome) {
-        let examined = match verdict {
-            CheckOutcome::CheckFindings(examined) => examined,
-            CheckOutcome::Holds { checked, measured } => CheckFindings {
-                checked,
+    pub(super) fn checked_before_start(&mut self, worker: WorkerId, outcome: CheckOutcome) {
+        let findings = match outcome {
+            CheckOutcome::Measured(findings) => findings,
+            CheckOutcome::Confirmed { verdict, measured } => CheckFindings {
+                verdict,
                 measured,
                 ..CheckFindings::default()
             },
-            CheckOutcome::Mend(reason) | CheckOutcome::Contradicted(reason) => {
+            CheckOutcome::SendBack(reason) | CheckOutcome::Contradicted(reason) => {
                 return self.conclude(worker, StopReason::Ok, failed(reason), Retry::Never);
             }
         };
-        if examined.short.is_some() && !self.may_start_now(worker) {
+        if findings.shortfall.is_some() && !self.may_start_now(worker) {
             return self.postpone(worker);
         }
         let now = self.now;
         let attempt = self.live.get_mut(&worker).expect("callers looked it up");
-        attempt.examined = 1;
-        if let Some(short) = examined.short {
-            let stage = std::mem::replace(&mut attempt.stage, Stage::Starting);
-            let Stage::Examining { mut assignment } = stage else {
+        attempt.checks = 1;
+        if let Some(short) = findings.shortfall {
+            let stage = std::mem::replace(&mut attempt.stage, AttemptStage::Starting);
+            let AttemptStage::CheckingBeforeStart { mut assignment } = stage else {
                 return;
             };
             attempt.started = now;
@@ -63,15 +63,15 @@ impl Engine {
             self.out.push(Action::Spawn(assignment));
             return;
         }
-        let report = Report {
+        let report = WorkerReport {
             status: Status::Completed,
-            findings: examined.findings,
+            findings: findings.findings,
             whole_findings: None,
-            outputs: examined.measured,
+            outputs: findings.measured,
             error: String::new(),
-            facts: examined.facts,
+            facts: findings.facts,
         };
-        self.finish(worker, report, examined.checked);
+        self.finish(worker, report, findings.verdict);
     }
 
     /// Whether what held for the task when its examination began still does.
@@ -83,7 +83,7 @@ impl Engine {
         let first = self.ledger.next_wave().is_none_or(|lowest| lowest >= wave);
         let mut deps = self.ledger.plan().deps(task).iter();
         let stands = deps.all(|&dep| self.ledger.status(dep) == Status::Completed);
-        let may = first && stands && self.limit_reached().is_none() && self.gate_open(task);
+        let may = first && stands && self.limit_reached().is_none() && self.pool_allows_start(task);
         self.live.insert(worker, attempt);
         may
     }
@@ -97,29 +97,34 @@ impl Engine {
             task,
             attempt: attempt.number,
             stop: StopReason::Ok,
-            error: "what it needs was not there any more when it had been examined".to_owned(),
+            error: "what it needs was not there any more when it had been findings".to_owned(),
         });
         self.schedule.put_back(attempt.task);
     }
 
     /// The work of a turn was examined: the worker goes on with what is short, or is done.
-    pub(super) fn examined_again(&mut self, worker: WorkerId, mut report: Report, examined: CheckFindings) {
-        for (column, value) in examined.measured {
+    pub(super) fn checked_after_turn(
+        &mut self,
+        worker: WorkerId,
+        mut report: WorkerReport,
+        findings: CheckFindings,
+    ) {
+        for (column, value) in findings.measured {
             set(&mut report.outputs, &column, value);
         }
-        for (name, value) in examined.facts {
+        for (name, value) in findings.facts {
             set(&mut report.facts, &name, value);
         }
-        if !examined.findings.is_empty() {
-            report.put_first(&examined.findings);
+        if !findings.findings.is_empty() {
+            report.put_first(&findings.findings);
         }
         let attempt = self.live.get_mut(&worker).expect("callers looked it up");
-        attempt.examined += 1;
-        let (task, runs) = (attempt.task, attempt.examined);
-        let Some(short) = examined.short else {
-            return self.finish(worker, report, examined.checked);
+        attempt.checks += 1;
+        let (task, runs) = (attempt.task, attempt.checks);
+        let Some(short) = findings.shortfall else {
+            return self.finish(worker, report, findings.verdict);
         };
-        let patience = self.patience_with(self.ledger.plan().role(task));
+        let patience = self.repair_limits(self.ledger.plan().role(task));
         // What was delivered decides; the row shows what was kept of it.
         let number = |wanted: &str| {
             let mut values = report.outputs.iter().chain(&report.facts);
@@ -130,7 +135,7 @@ impl Engine {
             .enough
             .is_some_and(|(from, enough)| runs >= from && pass_rate.is_some_and(|rate| rate >= enough));
         // Where the first examination came before the worker, there was one more of them than turns.
-        if !good_enough && self.go_on_with(worker, &short, patience.iterations) {
+        if !good_enough && self.send_shortfall(worker, &short, patience.iterations) {
             return;
         }
         match patience.at_limit {
@@ -141,16 +146,16 @@ impl Engine {
                     format!("Still short after {rounds} rounds of repair: {short}"),
                 );
             }
-            OnLimit::Fail | OnLimit::Accept => self.finish(worker, report, examined.checked),
+            OnLimit::Fail | OnLimit::Accept => self.finish(worker, report, findings.verdict),
         }
     }
 
     /// Tells the worker what is short; false when it was told often enough.
-    fn go_on_with(&mut self, worker: WorkerId, short: &str, most: u32) -> bool {
+    fn send_shortfall(&mut self, worker: WorkerId, short: &str, most: u32) -> bool {
         let task = self.live[&worker].task;
         let spent_all = self.task_limit_reached(task).is_some();
         let attempt = self.live.get_mut(&worker).expect("callers looked it up");
-        if attempt.iterations >= most || attempt.ending != Ending::No || spent_all {
+        if attempt.iterations >= most || attempt.close != CloseState::Open || spent_all {
             return false;
         }
         attempt.iterations += 1;
@@ -163,17 +168,17 @@ impl Engine {
             turn,
             reason: short.to_owned(),
         });
-        self.say(
+        self.send(
             worker,
-            format!("Your work was examined. This is still short:\n\n{short}\n\nMend it and report again."),
+            format!("Your work was findings. This is still short:\n\n{short}\n\nMend it and report again."),
         );
         true
     }
 
-    fn patience_with(&self, role: &str) -> Patience {
+    fn repair_limits(&self, role: &str) -> RepairLimits {
         let found = self.ledger.team.loops.iter().find_map(|kind| match kind {
             LoopKind::GeneratorCritic { critic, inner, .. } if critic == role => {
-                inner.as_ref().map(|inner| Patience {
+                inner.as_ref().map(|inner| RepairLimits {
                     iterations: inner.max_iterations,
                     enough: Some((inner.relaxed_from, inner.enough_pass_rate)),
                     at_limit: OnLimit::Accept,
@@ -184,14 +189,14 @@ impl Engine {
                 max_rounds,
                 on_limit,
                 ..
-            } if fixer == role => Some(Patience {
+            } if fixer == role => Some(RepairLimits {
                 iterations: *max_rounds,
                 enough: None,
                 at_limit: *on_limit,
             }),
             LoopKind::GeneratorCritic { .. } | LoopKind::FixVerify { .. } => None,
         });
-        found.unwrap_or(Patience {
+        found.unwrap_or(RepairLimits {
             iterations: self.ledger.team.limits_for(role).max_repairs,
             enough: None,
             at_limit: OnLimit::Fail,

@@ -1,9 +1,9 @@
 //! What checkpoints and gates make of a result.
 
 use super::score::gates_after;
-use super::{Decision, Judged, Revision};
+use super::{PolicyResult, PolicyStep, Revision};
 use crate::engine::Engine;
-use crate::event::{Outcome, TaskResult};
+use crate::event::{PolicyOutcome, TaskResult};
 use crate::id::TaskIx;
 use crate::team::{Checkpoint, CheckpointVerdict, Expansion, GateKind};
 use crate::view::one_line;
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 impl Engine {
     /// What the team's policies make of a result; `None` when no policy looks at it.
-    pub(super) fn opinion(&self, task: TaskIx) -> Option<Judged> {
+    pub(super) fn policy_result(&self, task: TaskIx) -> Option<PolicyResult> {
         let (team, plan) = (&self.ledger.team, self.ledger.plan());
         let result = &self.ledger.task(task).result;
         if let Some(checkpoint) = team.checkpoint(plan.role(task)) {
@@ -20,8 +20,8 @@ impl Engine {
         if let Some(gate) = gates_after(team, plan.id(task)).next() {
             return Some(self.at_gate(task, gate, result));
         }
-        if let Some(judged) = self.round(task) {
-            return Some(judged);
+        if let Some(result) = self.round_result(task) {
+            return Some(result);
         }
         let expands = |expansion: &Expansion| match expansion {
             Expansion::PerPlanTask { after, .. } => after == plan.id(task),
@@ -35,42 +35,45 @@ impl Engine {
                 solution.is_some() && id.strip_prefix(chain).is_none_or(|rest| !rest.starts_with('-'))
             }
         };
-        team.expansion.iter().any(expands).then(|| Judged {
+        team.expansion.iter().any(expands).then(|| PolicyResult {
             by: format!("expansion of {}", plan.id(task)),
             score: None,
             why: String::new(),
             measured: Vec::new(),
             restore: None,
-            decision: Decision::Expand,
+            step: PolicyStep::Expand,
         })
     }
 
     /// How often work was sent back by this policy.
     pub(super) fn rounds_of(&self, by: &str) -> u32 {
-        let sent_back = self.ledger.judgements.iter();
-        let sent_back = sent_back.filter(|known| known.by == by && known.outcome == Outcome::Revise);
+        let sent_back = self.ledger.decisions.iter();
+        let sent_back = sent_back.filter(|known| known.by == by && known.outcome == PolicyOutcome::Revise);
         u32::try_from(sent_back.count()).unwrap_or(u32::MAX)
     }
 
-    fn at_checkpoint(&self, task: TaskIx, checkpoint: &Checkpoint, result: &TaskResult) -> Judged {
+    fn at_checkpoint(&self, task: TaskIx, checkpoint: &Checkpoint, result: &TaskResult) -> PolicyResult {
         let id = self.ledger.plan().id(task);
         let by = format!("checkpoint {id}");
         let score = number(result, "score");
         let verdict = score.map_or(CheckpointVerdict::Block, |score| checkpoint.verdict(score));
         let rounds = self.rounds_of(&by);
         let points = score.unwrap_or_default();
-        let (why, decision) = match verdict {
-            CheckpointVerdict::Pass => (format!("passed with {points}"), Decision::Settle(Outcome::Pass)),
+        let (why, step) = match verdict {
+            CheckpointVerdict::Pass => (
+                format!("passed with {points}"),
+                PolicyStep::Settle(PolicyOutcome::Pass),
+            ),
             CheckpointVerdict::Warn => (
                 format!("passed with a warning, {points}"),
-                Decision::Settle(Outcome::Warn),
+                PolicyStep::Settle(PolicyOutcome::Warn),
             ),
             CheckpointVerdict::Block => {
                 let revision = self.revision(task, self.upstream_of(task, result));
                 let otherwise = if rounds < checkpoint.unattended_revisions {
-                    Decision::Revise(revision.clone())
+                    PolicyStep::Revise(revision.clone())
                 } else {
-                    Decision::Stop
+                    PolicyStep::Stop
                 };
                 let why = format!("blocked with {points}, below {}", checkpoint.warn);
                 let offer = Offer {
@@ -82,10 +85,10 @@ impl Engine {
                 (why, offer.ask(result, otherwise))
             }
         };
-        judged(by, score, why, decision)
+        policy_result(by, score, why, step)
     }
 
-    fn at_gate(&self, task: TaskIx, gate: &GateKind, result: &TaskResult) -> Judged {
+    fn at_gate(&self, task: TaskIx, gate: &GateKind, result: &TaskResult) -> PolicyResult {
         let id = self.ledger.plan().id(task);
         let by = format!("gate {} of {id}", gate.name());
         let rounds = self.rounds_of(&by);
@@ -100,16 +103,16 @@ impl Engine {
             } => {
                 let word = result.value("verdict").unwrap_or_default().to_owned();
                 let revision = self.revision(task, self.upstream_with_role(task, back_to));
-                let decision = if pass.contains(&word) {
-                    Decision::Settle(Outcome::Pass)
+                let step = if pass.contains(&word) {
+                    PolicyStep::Settle(PolicyOutcome::Pass)
                 } else if warn.contains(&word) {
-                    Decision::Settle(Outcome::Warn)
+                    PolicyStep::Settle(PolicyOutcome::Warn)
                 } else {
                     let may_revise = rounds < *max_revisions;
                     let otherwise = if may_revise {
-                        Decision::Revise(revision.clone())
+                        PolicyStep::Revise(revision.clone())
                     } else {
-                        Decision::Stop
+                        PolicyStep::Stop
                     };
                     let offer = Offer {
                         about: format!("{id} says {word}{}.", after_rounds(rounds)),
@@ -119,21 +122,21 @@ impl Engine {
                     };
                     offer.ask(result, otherwise)
                 };
-                judged(by, None, format!("says {word}"), decision)
+                policy_result(by, None, format!("says {word}"), step)
             }
             GateKind::Rating { .. } => {
                 let score = number(result, "score");
                 let why = score.map_or("not rated".to_owned(), |score| format!("rated {score} of 100"));
-                judged(by, score, why, Decision::Settle(Outcome::Pass))
+                policy_result(by, score, why, PolicyStep::Settle(PolicyOutcome::Pass))
             }
             GateKind::Approval { question, .. } => {
-                let decision = Decision::Ask {
+                let step = PolicyStep::Ask {
                     question: question.clone(),
                     revision: None,
-                    yes: Outcome::Approved,
-                    otherwise: Box::new(Decision::Settle(Outcome::Approved)),
+                    yes: PolicyOutcome::Approved,
+                    otherwise: Box::new(PolicyStep::Settle(PolicyOutcome::Approved)),
                 };
-                judged(by, None, "approval".to_owned(), decision)
+                policy_result(by, None, "approval".to_owned(), step)
             }
         }
     }
@@ -145,7 +148,7 @@ impl Engine {
         result: &TaskResult,
         by: String,
         rounds: u32,
-    ) -> Judged {
+    ) -> PolicyResult {
         let GateKind::Score {
             pass,
             revise,
@@ -167,18 +170,21 @@ impl Engine {
             .as_ref()
             .is_some_and(|p| approval_in.contains(p));
         let after = after_rounds(rounds);
-        let (why, decision) = if score >= *pass && approval {
+        let (why, step) = if score >= *pass && approval {
             let why = format!("scored {score} of 100");
             let about = about(&format!("{id} {why}."), result, &revision);
-            let decision = Decision::Ask {
+            let step = PolicyStep::Ask {
                 question: format!("{about}\nApprove, so that the next phase begins?"),
                 revision: None,
-                yes: Outcome::Approved,
-                otherwise: Box::new(Decision::Settle(Outcome::Approved)),
+                yes: PolicyOutcome::Approved,
+                otherwise: Box::new(PolicyStep::Settle(PolicyOutcome::Approved)),
             };
-            (why, decision)
+            (why, step)
         } else if score >= *pass {
-            (format!("scored {score} of 100"), Decision::Settle(Outcome::Pass))
+            (
+                format!("scored {score} of 100"),
+                PolicyStep::Settle(PolicyOutcome::Pass),
+            )
         } else if score >= *revise {
             let why = format!("scored {score} of 100, below {pass}");
             let offer = Offer {
@@ -187,17 +193,17 @@ impl Engine {
                 revise: "have the work revised",
                 may_revise,
             };
-            (why, offer.ask(result, Decision::Settle(Outcome::Warn)))
+            (why, offer.ask(result, PolicyStep::Settle(PolicyOutcome::Warn)))
         } else {
             let why = format!("scored {score} of 100, below {revise}{after}");
-            let decision = if may_revise {
-                Decision::Revise(revision)
+            let step = if may_revise {
+                PolicyStep::Revise(revision)
             } else {
-                Decision::Stop
+                PolicyStep::Stop
             };
-            (why, decision)
+            (why, step)
         };
-        judged(by, Some(score), why, decision)
+        policy_result(by, Some(score), why, step)
     }
 
     fn revision(&self, by: TaskIx, tasks: Vec<TaskIx>) -> Revision {
@@ -262,17 +268,17 @@ struct Offer {
 
 impl Offer {
     /// What there is to know comes first; the question itself is the last line.
-    fn ask(self, result: &TaskResult, otherwise: Decision) -> Decision {
+    fn ask(self, result: &TaskResult, otherwise: PolicyStep) -> PolicyStep {
         let about = about(&self.about, result, &self.revision);
         let revision = self.may_revise.then_some(self.revision);
         let or = match revision {
             Some(_) => format!(", {},", self.revise),
             None => String::new(),
         };
-        Decision::Ask {
+        PolicyStep::Ask {
             question: format!("{about}\nGo on all the same{or} or stop here?"),
             revision,
-            yes: Outcome::Overridden,
+            yes: PolicyOutcome::Overridden,
             otherwise: Box::new(otherwise),
         }
     }
@@ -288,14 +294,14 @@ fn about(what: &str, result: &TaskResult, revision: &Revision) -> String {
     lines.join("\n")
 }
 
-fn judged(by: String, score: Option<f64>, why: String, decision: Decision) -> Judged {
-    Judged {
+fn policy_result(by: String, score: Option<f64>, why: String, step: PolicyStep) -> PolicyResult {
+    PolicyResult {
         by,
         score,
         why,
         measured: Vec::new(),
         restore: None,
-        decision,
+        step,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::action::Action;
 use super::input::{MergeOutcome, WorkerId};
 use super::{Engine, Isolation};
-use crate::event::{Event, Tree};
+use crate::event::{Event, WorktreeRecord};
 use crate::id::{ExecMode, TaskIx};
 use crate::team::Workspace;
 
@@ -19,44 +19,44 @@ impl Engine {
         }
     }
 
-    pub(super) fn tree_made(&mut self, worker: WorkerId, tree: Tree) {
+    pub(super) fn worktree_made(&mut self, worker: WorkerId, worktree: WorktreeRecord) {
         let Some(attempt) = self.live.get(&worker) else {
             return;
         };
-        if self.ledger.task(attempt.task).open_tree() != Some(&tree) {
+        if self.ledger.task(attempt.task).open_worktree() != Some(&worktree) {
             let task = self.ledger.plan().id(attempt.task).to_owned();
-            self.record(Event::TreeMade { task, tree });
+            self.record(Event::WorktreeMade { task, worktree });
         }
     }
 
     /// Has everything merged that is done and is not; whether something is being merged.
-    pub(super) fn land(&mut self) -> bool {
-        if self.landing.is_empty() {
+    pub(super) fn merge_worktrees(&mut self) -> bool {
+        if self.merging.is_empty() {
             let tasks = self.ledger.unmerged();
             if tasks.is_empty() {
                 return false;
             }
             let plan = self.ledger.plan();
-            self.landing = tasks.iter().map(|&task| plan.id(task).to_owned()).collect();
-            self.out.push(Action::Land { tasks });
+            self.merging = tasks.iter().map(|&task| plan.id(task).to_owned()).collect();
+            self.out.push(Action::Merge { tasks });
         }
         true
     }
 
-    pub(super) fn landed(&mut self, task: String, landing: MergeOutcome) {
-        if !self.landing.remove(&task) {
+    pub(super) fn merge_done(&mut self, task: String, outcome: MergeOutcome) {
+        if !self.merging.remove(&task) {
             return;
         }
-        match landing {
-            MergeOutcome::Merged { commit } => self.record(Event::TreeMerged {
+        match outcome {
+            MergeOutcome::Merged { commit } => self.record(Event::WorktreeMerged {
                 task,
                 commit: Some(commit),
             }),
-            MergeOutcome::Nothing => self.record(Event::TreeMerged { task, commit: None }),
+            MergeOutcome::Nothing => self.record(Event::WorktreeMerged { task, commit: None }),
             MergeOutcome::Refused(error) => {
                 let ix = self.ledger.plan().find(&task);
                 let at = self.now;
-                self.record(Event::TreeRefused { at, task, error });
+                self.record(Event::MergeFailed { at, task, error });
                 if let Some(task) = ix.filter(|&task| self.ledger.plan().mode(task) == ExecMode::Interactive)
                 {
                     self.out.push(Action::WriteInteractive { task });

@@ -1,9 +1,9 @@
 //! Generator against critic: rounds until what was measured is good enough, none of which may make things worse.
 
-use super::{Decision, Judged, Revision};
+use super::{PolicyResult, PolicyStep, Revision};
 use crate::engine::Engine;
-use crate::engine::ledger::Progress;
-use crate::event::{Event, Outcome, PolicyDecision, Status};
+use crate::engine::ledger::TaskProgress;
+use crate::event::{Event, PolicyDecision, PolicyOutcome, Status};
 use crate::id::TaskIx;
 use crate::team::{LoopKind, OnLimit};
 
@@ -27,7 +27,7 @@ struct Round<'a> {
 
 impl Engine {
     /// What the loop around this critic makes of its figures.
-    pub(super) fn round(&self, critic: TaskIx) -> Option<Judged> {
+    pub(super) fn round_result(&self, critic: TaskIx) -> Option<PolicyResult> {
         let round = self.measured_round(critic)?;
         let rounds = self.rounds_of(&round.key);
         let best = self.best_of(&round.key).filter(|best| {
@@ -39,10 +39,10 @@ impl Engine {
             why = format!("{why}, worse than before and rolled back");
             (best.attempt, best.measured.clone())
         });
-        let decision = if round.met {
-            Decision::Settle(Outcome::Pass)
+        let step = if round.met {
+            PolicyStep::Settle(PolicyOutcome::Pass)
         } else if rounds < round.max_rounds {
-            Decision::Revise(Revision {
+            PolicyStep::Revise(Revision {
                 tasks: self.generators_of(critic, &round),
                 brief: round.brief.map(|brief| self.path_for(critic, brief)),
             })
@@ -51,21 +51,21 @@ impl Engine {
             match round.on_limit {
                 OnLimit::Accept => {
                     why = format!("{why} after {many} rounds: accepted with a warning");
-                    Decision::Settle(Outcome::Accepted)
+                    PolicyStep::Settle(PolicyOutcome::Accepted)
                 }
                 OnLimit::Fail => {
                     why = format!("{why} after {many} rounds");
-                    Decision::Settle(Outcome::Failed)
+                    PolicyStep::Settle(PolicyOutcome::Failed)
                 }
             }
         };
-        Some(Judged {
+        Some(PolicyResult {
             by: round.key,
             score: Some(round.merit),
             why,
             measured: round.measured,
             restore,
-            decision,
+            step,
         })
     }
 
@@ -74,7 +74,7 @@ impl Engine {
         let plan = self.ledger.plan();
         let broken = plan.tasks().find_map(|task| {
             let state = self.ledger.task(task);
-            let failed = state.progress == Progress::Done && state.result.status != Status::Completed;
+            let failed = state.progress == TaskProgress::Done && state.result.status != Status::Completed;
             let rework = state.rework.as_ref().filter(|_| failed)?;
             let critic = plan.find(&rework.by)?;
             self.measured_round_of(critic)?;
@@ -98,20 +98,20 @@ impl Engine {
             let why = why.clone();
             self.record(Event::RolledBack { task, why });
         }
-        let Some(mut judged) = self.round(critic) else {
+        let Some(mut result) = self.round_result(critic) else {
             return;
         };
-        judged.why = format!("round {round} came to nothing ({why}), {}", judged.why);
+        result.why = format!("round {round} came to nothing ({why}), {}", result.why);
         let best = self
-            .best_of(&judged.by)
+            .best_of(&result.by)
             .map(|best| (best.attempt, best.measured.clone()));
-        judged.restore = best;
+        result.restore = best;
         // A loop settles or sends back; it never holds the run up.
-        let _ = self.carry_out(critic, judged);
+        let _ = self.apply_result(critic, result);
     }
 
     fn best_of(&self, key: &str) -> Option<&PolicyDecision> {
-        let rounds = self.ledger.judgements.iter().filter(|known| known.by == key);
+        let rounds = self.ledger.decisions.iter().filter(|known| known.by == key);
         rounds.max_by(|a, b| {
             a.score
                 .unwrap_or_default()
@@ -139,7 +139,7 @@ impl Engine {
         team.loops.iter().find_map(|kind| {
             let LoopKind::GeneratorCritic {
                 generator,
-                critic: judge,
+                critic: critic_role,
                 per,
                 min_pass_rate,
                 pass_rate_column,
@@ -153,7 +153,7 @@ impl Engine {
             else {
                 return None;
             };
-            if judge != plan.role(critic) {
+            if critic_role != plan.role(critic) {
                 return None;
             }
             let number = |column: &str| result.value(column)?.trim().parse::<f64>().ok();

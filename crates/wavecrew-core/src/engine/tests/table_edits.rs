@@ -9,7 +9,7 @@ fn edit(rig: &mut Rig, from: &str, to: &str) {
         &rig.engine.ledger().team,
     );
     let plan = Box::new(plan.expect("a plan").0);
-    rig.put(Input::Edited { patch, plan });
+    rig.put(Input::TableEdited { patch, plan });
 }
 
 #[test]

@@ -10,52 +10,52 @@ const MAX_NAME: usize = 200;
 
 /// What came out of comparing a claim with the facts.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Findings {
+pub struct ClaimCheck {
     checked: usize,
     missing: Vec<String>,
     outside: Vec<String>,
 }
 
-impl Findings {
+impl ClaimCheck {
     /// One more thing was looked at.
-    pub fn look(&mut self) {
+    pub fn count_check(&mut self) {
         self.checked += 1;
     }
 
     /// Something that the worker can still put right.
-    pub fn missing(&mut self, problem: String) {
+    pub fn add_fixable(&mut self, problem: String) {
         self.missing.push(problem);
     }
 
     /// A path that leads where the worker has no business.
-    pub fn outside(&mut self, problem: String) {
+    pub fn add_outside(&mut self, problem: String) {
         self.outside.push(problem);
     }
 
     /// Nothing that was looked at is short of anything.
-    pub fn nothing_missing(&self) -> bool {
+    pub fn has_no_problems(&self) -> bool {
         self.missing.is_empty() && self.outside.is_empty()
     }
 
     /// Something was looked at and all of it is as it should be.
-    pub fn all_good(&self) -> bool {
-        self.checked > 0 && self.nothing_missing()
+    pub fn is_verified(&self) -> bool {
+        self.checked > 0 && self.has_no_problems()
     }
 
-    pub fn verdict(self) -> CheckOutcome {
+    pub fn outcome(self) -> CheckOutcome {
         if !self.outside.is_empty() {
             return CheckOutcome::Contradicted(list(&self.outside));
         }
         if !self.missing.is_empty() {
-            return CheckOutcome::Mend(list(&self.missing));
+            return CheckOutcome::SendBack(list(&self.missing));
         }
-        let checked = if self.checked > 0 {
+        let verdict = if self.checked > 0 {
             Verdict::Verified
         } else {
             Verdict::Unverified
         };
-        CheckOutcome::Holds {
-            checked,
+        CheckOutcome::Confirmed {
+            verdict,
             measured: vec![],
         }
     }
@@ -70,7 +70,7 @@ fn list(problems: &[String]) -> String {
 }
 
 /// A path in backticks, safe to print and of bearable length: it may be a worker's invention.
-pub fn shown(path: &str) -> String {
+pub fn quoted_path(path: &str) -> String {
     let mut text = String::from("`");
     for c in path.chars().take(MAX_NAME) {
         if c.is_control() {
@@ -94,16 +94,18 @@ mod tests {
     fn verdicts() {
         let findings = |looks: usize, missing: &[&str], outside: &[&str]| {
             let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
-            Findings {
+            ClaimCheck {
                 checked: looks,
                 missing: owned(missing),
                 outside: owned(outside),
             }
         };
-        let said = |findings: Findings| match findings.verdict() {
-            CheckOutcome::Holds { checked, measured } => format!("{} {}", checked.as_str(), measured.len()),
-            CheckOutcome::CheckFindings(examined) => format!("{examined:?}"),
-            CheckOutcome::Mend(text) => format!("mend: {text}"),
+        let outcome = |findings: ClaimCheck| match findings.outcome() {
+            CheckOutcome::Confirmed { verdict, measured } => {
+                format!("{} {}", verdict.as_str(), measured.len())
+            }
+            CheckOutcome::Measured(examined) => format!("{examined:?}"),
+            CheckOutcome::SendBack(text) => format!("mend: {text}"),
             CheckOutcome::Contradicted(text) => format!("no: {text}"),
         };
         for (findings, good, expected) in [
@@ -112,10 +114,10 @@ mod tests {
             (findings(2, &["a", "b"], &[]), false, "mend: a; b"),
             (findings(2, &["a"], &["x", "y"]), false, "no: x; y"),
         ] {
-            assert_eq!(findings.all_good(), good, "{expected}");
-            assert_eq!(said(findings), expected);
+            assert_eq!(findings.is_verified(), good, "{expected}");
+            assert_eq!(outcome(findings), expected);
         }
-        let many = said(findings(1, &["a"; 25], &[]));
+        let many = outcome(findings(1, &["a"; 25], &[]));
         assert!(many.ends_with("; a; and 5 more"), "{many}");
     }
 
@@ -127,7 +129,7 @@ mod tests {
             (&"x".repeat(201), format!("`{}…`", "x".repeat(200))),
             (&"x".repeat(200), format!("`{}`", "x".repeat(200))),
         ] {
-            assert_eq!(shown(path), expected);
+            assert_eq!(quoted_path(path), expected);
         }
     }
 }
