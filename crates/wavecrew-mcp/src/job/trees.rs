@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use wavecrew_core::engine::{Ledger, Progress};
+use wavecrew_core::engine::{Ledger, TaskProgress};
 use wavecrew_run::event_loop::Running;
 use wavecrew_run::session::Folders;
 use wavecrew_run::worktree::{KeptWorktree, Worktree, WorktreeError, ref_part};
@@ -43,7 +43,7 @@ impl Trees {
         let plan = ledger.plan();
         let done = plan
             .tasks()
-            .filter(|task| matches!(ledger.task(*task).progress, Progress::Done))
+            .filter(|task| matches!(ledger.task(*task).progress, TaskProgress::Done))
             .map(|task| plan.id(task))
             .filter(|id| !busy.contains(id) && !self.settled.contains(*id))
             .map(str::to_owned)

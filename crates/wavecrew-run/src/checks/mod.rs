@@ -43,12 +43,12 @@ impl Driver<'_> {
             &merged_file,
         );
         let role = ledger.team.role(ledger.plan().role(task));
-        let has_role_check = role.is_some_and(|role| role.examined.is_some());
+        let has_role_check = role.is_some_and(|role| role.check.is_some());
         match outcome {
-            CheckOutcome::Holds { .. } if has_role_check => {
+            CheckOutcome::Confirmed { .. } if has_role_check => {
                 self.start_role_check(worker, task, Stage::After(outputs))
             }
-            CheckOutcome::Holds { .. } if self.session.verify.is_some() => {
+            CheckOutcome::Confirmed { .. } if self.session.verify.is_some() => {
                 self.start_verify_command(worker, task, outputs)
             }
             outcome => {
@@ -58,7 +58,7 @@ impl Driver<'_> {
         }
     }
 
-    fn claim_checked(&mut self, worker: WorkerId, verdict: CheckOutcome) {
-        self.inputs.push_back(Input::ClaimChecked { worker, verdict });
+    fn claim_checked(&mut self, worker: WorkerId, outcome: CheckOutcome) {
+        self.inputs.push_back(Input::ClaimChecked { worker, outcome });
     }
 }

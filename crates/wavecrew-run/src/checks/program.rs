@@ -205,18 +205,18 @@ impl Driver<'_> {
 
 fn outcome(result: ResultFormat, exit: Exit, output: &[u8]) -> CheckOutcome {
     match result {
-        ResultFormat::ExitCode if exit.is_success() => CheckOutcome::Holds {
-            checked: Verdict::Verified,
+        ResultFormat::ExitCode if exit.is_success() => CheckOutcome::Confirmed {
+            verdict: Verdict::Verified,
             measured: Vec::new(),
         },
-        ResultFormat::ExitCode => CheckOutcome::Mend(failure(exit, output)),
+        ResultFormat::ExitCode => CheckOutcome::SendBack(failure(exit, output)),
         ResultFormat::Report => match printed_report(output) {
             Some(Printed::Holds(found)) => findings(found, None),
             Some(Printed::Short(mut found)) => {
                 let feedback = std::mem::take(&mut found.feedback);
                 findings(found, Some(feedback))
             }
-            Some(Printed::Mend { reason }) => CheckOutcome::Mend(reason),
+            Some(Printed::Mend { reason }) => CheckOutcome::SendBack(reason),
             Some(Printed::Contradicted { reason }) => CheckOutcome::Contradicted(reason),
             None => CheckOutcome::Contradicted(failure(exit, output)),
         },
@@ -229,13 +229,13 @@ fn printed_report(output: &[u8]) -> Option<Printed> {
     serde_json::from_str(last).ok()
 }
 
-fn findings(found: Found, short: Option<String>) -> CheckOutcome {
-    CheckOutcome::CheckFindings(CheckFindings {
-        checked: found.checked,
+fn findings(found: Found, shortfall: Option<String>) -> CheckOutcome {
+    CheckOutcome::Measured(CheckFindings {
+        verdict: found.checked,
         measured: found.measured.into_iter().collect(),
         facts: found.facts.into_iter().collect(),
         findings: found.findings,
-        short,
+        shortfall,
     })
 }
 
@@ -274,18 +274,18 @@ mod tests {
     fn the_last_line_with_a_verdict_is_the_outcome() {
         let outcome = |text: &str| outcome(ResultFormat::Report, Exit::Code(0), text.as_bytes());
         let holds = r#"{"verdict":"holds","checked":"verified","measured":{"pass_rate":"1.00"}}"#;
-        let CheckOutcome::CheckFindings(found) = outcome(&format!("running\n{holds}\n")) else {
+        let CheckOutcome::Measured(found) = outcome(&format!("running\n{holds}\n")) else {
             panic!("it holds");
         };
         assert_eq!(found.measured, [("pass_rate".to_owned(), "1.00".to_owned())]);
-        assert_eq!((found.checked, found.short), (Verdict::Verified, None));
-        let CheckOutcome::CheckFindings(found) =
-            outcome(r#"{"verdict":"short","feedback":"one test fails"}"#)
+        assert_eq!((found.verdict, found.shortfall), (Verdict::Verified, None));
+        let CheckOutcome::Measured(found) = outcome(r#"{"verdict":"short","feedback":"one test fails"}"#)
         else {
             panic!("it is short");
         };
-        assert_eq!(found.short.as_deref(), Some("one test fails"));
-        let CheckOutcome::Mend(reason) = outcome(r#"{"verdict":"mend","reason":"asserts nothing"}"#) else {
+        assert_eq!(found.shortfall.as_deref(), Some("one test fails"));
+        let CheckOutcome::SendBack(reason) = outcome(r#"{"verdict":"mend","reason":"asserts nothing"}"#)
+        else {
             panic!("the worker can fix it");
         };
         assert_eq!(reason, "asserts nothing");
@@ -299,7 +299,7 @@ mod tests {
     fn a_command_without_a_report_succeeds_by_its_exit_code() {
         let holds = r#"{"verdict":"contradicted","reason":"not read"}"#;
         let outcome = |code| outcome(ResultFormat::ExitCode, Exit::Code(code), holds.as_bytes());
-        assert!(matches!(outcome(0), CheckOutcome::Holds { .. }));
-        assert!(matches!(outcome(1), CheckOutcome::Mend(_)));
+        assert!(matches!(outcome(0), CheckOutcome::Confirmed { .. }));
+        assert!(matches!(outcome(1), CheckOutcome::SendBack(_)));
     }
 }

@@ -31,7 +31,7 @@ impl Driver<'_> {
         let ledger = self.engine.ledger();
         let (plan, id) = (ledger.plan(), ledger.plan().id(task).to_owned());
         let attempt = ledger.task(task).attempts.to_string();
-        let kind = ledger.team.role(plan.role(task)).and_then(|role| role.examined);
+        let kind = ledger.team.role(plan.role(task)).and_then(|role| role.check);
         let Some(kind) = kind else {
             return Ok(());
         };
@@ -39,7 +39,7 @@ impl Driver<'_> {
             Some(worker) => Ok(worker.folder.clone()),
             None => self.session.task_folder(&id),
         };
-        let branch = ledger.task(task).open_tree().map(|tree| tree.branch.clone());
+        let branch = ledger.task(task).open_worktree().map(|tree| tree.branch.clone());
         let folder = folder.and_then(|path| match branch {
             Some(branch) if !path.is_dir() => Err(WorktreeError::Gone { path, branch }.to_string()),
             Some(_) | None => Ok(path),

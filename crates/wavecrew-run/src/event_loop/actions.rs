@@ -39,7 +39,9 @@ impl Driver<'_> {
                 task,
                 outputs,
             } => self.check_claim(worker, task, &outputs)?,
-            Action::Examine { worker, task, .. } => self.start_role_check(worker, task, Stage::Before)?,
+            Action::CheckBeforeStart { worker, task, .. } => {
+                self.start_role_check(worker, task, Stage::Before)?
+            }
             Action::Restore { task, attempt } => self.restore_measured_files(task, attempt)?,
             Action::Expand { task } => self.expand_plan(task),
             Action::Close { worker, grace } => self.close_worker(worker, grace)?,
@@ -50,15 +52,15 @@ impl Driver<'_> {
             Action::WriteInteractive { task } => {
                 interactive_results::write(&self.session.dir, self.engine.ledger(), task)?;
             }
-            Action::Merged { wave } => {
+            Action::PublishWave { wave } => {
                 remove_merged_of_wave(&session_worktrees(&self.session), self.engine.ledger(), wave);
                 self.clean_up_wave(wave)?;
             }
-            Action::Land { tasks } => self.merge_tasks(&tasks),
-            Action::Share { pool, news } => self.share_pool_event(&pool, news),
+            Action::Merge { tasks } => self.merge_tasks(&tasks),
+            Action::SharePoolEvent { pool, event } => self.share_pool_event(&pool, event),
             Action::Reply { worker, key, reply } => self.reply(worker, &key, &reply)?,
             Action::Ask(question) => self.ask(question),
-            Action::Tell(notice) => self.context.reporter.notice(&notice),
+            Action::Notify(notice) => self.context.reporter.notice(&notice),
             Action::Finish(ending) => self.ending = Some(ending),
         }
         Ok(())
@@ -66,7 +68,7 @@ impl Driver<'_> {
 
     fn ask(&mut self, question: Question) {
         let Some(asker) = self.context.asker.clone() else {
-            let answer = question.about.unanswered();
+            let answer = question.kind.unanswered();
             self.inputs.push_back(Input::Answered {
                 question: question.id,
                 answer,

@@ -34,7 +34,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use wavecrew_agents::{Adapter, AgentSettings, Pools, Redactor};
 use wavecrew_core::engine::{Answer, Engine, Input, Ledger, MergeOutcome, Question, WorkerId};
-use wavecrew_core::event::Ending;
+use wavecrew_core::event::RunOutcome;
 use wavecrew_process::guardian::{Guardian, GuardianCommand};
 use wavecrew_process::{ProcessError, check_open_files_limit};
 use wavecrew_session::{Attempts, SessionError};
@@ -103,7 +103,7 @@ pub struct Driver<'a> {
     pub(crate) answers: UnboundedSender<(u32, Answer)>,
     pub(crate) merges: UnboundedSender<(String, MergeOutcome)>,
     interrupts: u32,
-    ending: Option<Ending>,
+    ending: Option<RunOutcome>,
 }
 
 impl<'a> Driver<'a> {
@@ -113,7 +113,7 @@ impl<'a> Driver<'a> {
         engine: Engine,
         context: RunContext<'a>,
         guardian: GuardianCommand,
-    ) -> Result<(Ending, Ledger), DriveError> {
+    ) -> Result<(RunOutcome, Ledger), DriveError> {
         let failed = |source| ProcessError::System {
             what: "start the event loop",
             source,
@@ -132,7 +132,7 @@ impl<'a> Driver<'a> {
         engine: Engine,
         context: RunContext<'a>,
         guardian: GuardianCommand,
-    ) -> Result<(Ending, Ledger), DriveError> {
+    ) -> Result<(RunOutcome, Ledger), DriveError> {
         let (guardian, guardian_events) = Guardian::start(guardian).await?;
         session.record_guardian(guardian.process())?;
         let (worker_events, worker_events_in) = unbounded_channel();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::UnboundedReceiver;
 use wavecrew_core::engine::{Answer, Input, MergeOutcome, Notice, StopKind};
-use wavecrew_core::event::Ending;
+use wavecrew_core::event::RunOutcome;
 use wavecrew_process::{Exit, GuardianEvent, ProcessError};
 
 /// How often clocks, table edits and control files are checked.
@@ -27,7 +27,7 @@ pub(super) struct Channels {
 }
 
 impl Driver<'_> {
-    pub(super) async fn run_event_loop(&mut self, mut channels: Channels) -> Result<Ending, DriveError> {
+    pub(super) async fn run_event_loop(&mut self, mut channels: Channels) -> Result<RunOutcome, DriveError> {
         let signal_error = |source| ProcessError::System {
             what: "watch for signals",
             source,
@@ -61,8 +61,8 @@ impl Driver<'_> {
                     WorkerEvent::ProcessEnded { key, exit } => self.process_ended(key, exit)?,
                 },
                 Some((key, exit)) = channels.check_exits.recv() => self.check_ended(key, exit),
-                Some((task, landing)) = channels.merges.recv() => {
-                    self.inputs.push_back(Input::Landed { task, landing });
+                Some((task, outcome)) = channels.merges.recv() => {
+                    self.inputs.push_back(Input::MergeDone { task, outcome });
                 }
                 Some(event) = channels.table_events.recv() => self.handle_table_event(event)?,
                 Some((question, answer)) = channels.answers.recv() => {
@@ -108,7 +108,7 @@ impl Driver<'_> {
                 "Stopping: workers that run may finish. Press Ctrl-C again to end them.",
             )
         } else {
-            (Input::Stop(StopKind::Interrupt), "Ending all workers.")
+            (Input::Stop(StopKind::Interrupt), "RunOutcome all workers.")
         };
         self.context.reporter.notice(&Notice::Note(note.to_owned()));
         self.inputs.push_back(input);

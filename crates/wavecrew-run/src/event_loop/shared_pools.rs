@@ -77,7 +77,7 @@ impl PoolState {
         if workers != signed || expires || !self.unshared.is_empty() {
             let changed = self.file.update(|shared| {
                 for event in &self.unshared {
-                    shared.pool.hear(event);
+                    shared.pool.apply(event);
                 }
                 shared.sign(me, workers, now);
             })?;
@@ -125,7 +125,7 @@ impl Driver<'_> {
             let mine = workers.get(name.as_str()).copied().unwrap_or(0);
             match pool.sync(&self.pools.me, mine, now) {
                 Ok(None) => {}
-                Ok(Some((state, others))) => self.inputs.push_back(Input::PoolSeen {
+                Ok(Some((state, others))) => self.inputs.push_back(Input::PoolUpdated {
                     pool: name.clone(),
                     state,
                     others,

@@ -7,7 +7,7 @@ use crate::session::report;
 use crate::table::render;
 use crate::worktree::tasks::{remove_all_merged, session_worktrees};
 use wavecrew_core::engine::Ledger;
-use wavecrew_core::event::Ending;
+use wavecrew_core::event::RunOutcome;
 use wavecrew_core::view::report_markdown;
 use wavecrew_process::end_all_descendants;
 use wavecrew_session::{Publish, SessionState, atomic};
@@ -20,8 +20,8 @@ impl Driver<'_> {
     /// counts then.
     pub(super) async fn shutdown(
         mut self,
-        outcome: Result<Ending, DriveError>,
-    ) -> Result<(Ending, Ledger), DriveError> {
+        outcome: Result<RunOutcome, DriveError>,
+    ) -> Result<(RunOutcome, Ledger), DriveError> {
         let table = self.table.stop();
         self.packed_files.flush();
         self.guardian.shutdown().await;
@@ -55,13 +55,13 @@ impl Driver<'_> {
             }
         }
         self.session.info.state = match ending {
-            Ending::Completed => SessionState::Completed,
-            Ending::Failed => SessionState::Failed,
-            Ending::Interrupted | Ending::LimitReached { .. } | Ending::Blocked { .. } => {
+            RunOutcome::Completed => SessionState::Completed,
+            RunOutcome::Failed => SessionState::Failed,
+            RunOutcome::Interrupted | RunOutcome::LimitReached { .. } | RunOutcome::Blocked { .. } => {
                 SessionState::Stopped
             }
-            Ending::Cancelled => SessionState::Cancelled,
-            Ending::Stalled { .. } => SessionState::Stalled,
+            RunOutcome::Cancelled => SessionState::Cancelled,
+            RunOutcome::Stalled { .. } => SessionState::Stalled,
         };
         atomic::write(&self.session.dir.results_csv(), &bytes)?;
         let mut text = report_markdown(ledger, &self.session.meta());

@@ -1,7 +1,7 @@
 //! `interactive/{id}-result.json`: the results of interactive tasks.
 
 use std::fs;
-use wavecrew_core::engine::{Ledger, Progress};
+use wavecrew_core::engine::{Ledger, TaskProgress};
 use wavecrew_core::event::Status;
 use wavecrew_core::id::{ExecMode, TaskIx};
 use wavecrew_core::time::Timestamp;
@@ -18,7 +18,7 @@ pub(super) fn write_missing(dir: &SessionDir, ledger: &Ledger) -> Result<(), Ses
     for task in plan.tasks() {
         let state = ledger.task(task);
         // Without a stop reason, the result is not of one of our workers.
-        let is_ours = state.progress == Progress::Done && state.stop.is_some();
+        let is_ours = state.progress == TaskProgress::Done && state.stop.is_some();
         if plan.mode(task) != ExecMode::Interactive || !is_ours || state.result.status == Status::Skipped {
             continue;
         }
@@ -37,7 +37,7 @@ fn content(ledger: &Ledger, task: TaskIx) -> Vec<u8> {
         "status": state.result.status,
         "findings": state.result.findings,
         "error": state.result.error,
-        "verified": state.result.checked,
+        "verified": state.result.verdict,
         "timestamp": state.ended.unwrap_or(Timestamp(0)).to_string(),
     });
     // Facts first: a column of the team overrides a fact of the same name.

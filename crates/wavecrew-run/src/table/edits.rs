@@ -5,7 +5,7 @@ use super::render;
 use crate::event_loop::DriveError;
 use crate::event_loop::Driver;
 use crate::session::OpenSession;
-use wavecrew_core::engine::{Engine, Input, Ledger, Notice, Progress, is_engine_column};
+use wavecrew_core::engine::{Engine, Input, Ledger, Notice, TaskProgress, is_engine_column};
 use wavecrew_core::event::Status;
 use wavecrew_core::plan::{Plan, seal};
 use wavecrew_core::sheet::{Origin, Patch, Sheet};
@@ -59,7 +59,7 @@ pub fn read_edit(ledger: &Ledger, bytes: &[u8], time: EditTime) -> TableEdit {
     }
     let is_open = |id: &&String| {
         let task = ledger.plan().find(id);
-        task.is_some_and(|task| matches!(ledger.task(task).progress, Progress::Open { .. }))
+        task.is_some_and(|task| matches!(ledger.task(task).progress, TaskProgress::Open { .. }))
     };
     let running: Vec<String> = patch.removed.iter().filter(is_open).cloned().collect();
     if !running.is_empty() {
@@ -88,7 +88,7 @@ impl Driver<'_> {
     pub(crate) fn apply_table_edit(&mut self, bytes: &[u8]) -> Result<(), DriveError> {
         match read_edit(self.engine.ledger(), bytes, EditTime::DuringRun) {
             TableEdit::Unchanged => {}
-            TableEdit::Changed { patch, plan } => self.step(Input::Edited { patch, plan })?,
+            TableEdit::Changed { patch, plan } => self.step(Input::TableEdited { patch, plan })?,
             TableEdit::Invalid(problems) => {
                 let path = wavecrew_session::set_aside(&self.session.dir, bytes)?;
                 let note = format!(
@@ -97,7 +97,7 @@ impl Driver<'_> {
                     problems.join("; ")
                 );
                 self.context.reporter.notice(&Notice::Note(note));
-                self.step(Input::EditRefused { problems })?;
+                self.step(Input::TableEditRefused { problems })?;
             }
         }
         Ok(())
@@ -113,14 +113,14 @@ pub fn apply_edit_between_runs(
 ) -> Result<Vec<String>, DriveError> {
     let input = match read_edit(engine.ledger(), bytes, EditTime::BetweenRuns) {
         TableEdit::Unchanged => return Ok(Vec::new()),
-        TableEdit::Changed { patch, plan } => Input::Edited { patch, plan },
+        TableEdit::Changed { patch, plan } => Input::TableEdited { patch, plan },
         TableEdit::Invalid(problems) => {
             wavecrew_session::set_aside(&session.dir, bytes)?;
-            Input::EditRefused { problems }
+            Input::TableEditRefused { problems }
         }
     };
     let problems = match &input {
-        Input::EditRefused { problems } => problems.clone(),
+        Input::TableEditRefused { problems } => problems.clone(),
         _ => Vec::new(),
     };
     let events: Vec<_> = engine

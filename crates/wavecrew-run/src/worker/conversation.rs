@@ -80,7 +80,7 @@ impl Driver<'_> {
         if let Some((conversation, model, version)) = state.output.conversation() {
             state.conversation.started(memory, Some(&conversation));
             state.conversation.recorded = true;
-            self.inputs.push_back(Input::Conversing {
+            self.inputs.push_back(Input::ConversationStarted {
                 worker,
                 conversation,
                 model,

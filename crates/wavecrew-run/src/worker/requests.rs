@@ -14,8 +14,8 @@ impl Driver<'_> {
     pub(crate) fn collect_worker_requests(&mut self) {
         for (worker, state) in &self.workers {
             for (key, request) in state.output.take_requests() {
-                let (worker, wish) = (*worker, cleaned(request, &self.redactor));
-                self.inputs.push_back(Input::Asks { worker, key, wish });
+                let (worker, request) = (*worker, cleaned(request, &self.redactor));
+                self.inputs.push_back(Input::WorkerAsks { worker, key, request });
             }
         }
         let asks = self.session.dir.asks();
@@ -37,12 +37,12 @@ impl Driver<'_> {
                 continue;
             };
             state.question_files.push(name.clone());
-            let wish = cleaned(WorkerRequest::Question { question, options }, &self.redactor);
+            let request = cleaned(WorkerRequest::Question { question, options }, &self.redactor);
             let worker = *worker;
-            self.inputs.push_back(Input::Asks {
+            self.inputs.push_back(Input::WorkerAsks {
                 worker,
                 key: name,
-                wish,
+                request,
             });
         }
     }
@@ -57,7 +57,7 @@ impl Driver<'_> {
             return Ok(());
         }
         let answer = match reply {
-            Reply::Words(words) => words,
+            Reply::Text(words) => words,
             Reply::Permission(Permission::Granted) => "yes",
             Reply::Permission(Permission::Denied) => "no",
         };
@@ -68,7 +68,7 @@ impl Driver<'_> {
     pub(crate) fn collect_usage(&mut self) {
         for (worker, state) in &self.workers {
             if let Some(spent) = state.output.current_usage() {
-                self.inputs.push_back(Input::Using {
+                self.inputs.push_back(Input::UsageSoFar {
                     worker: *worker,
                     spent,
                     model: state.output.model(),

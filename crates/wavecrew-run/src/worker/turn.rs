@@ -142,7 +142,7 @@ impl Driver<'_> {
         let streams = match opened {
             Ok(streams) => streams,
             Err(error) => {
-                let error = SpawnError::Shortage(error.to_string());
+                let error = SpawnError::Temporary(error.to_string());
                 self.inputs.push_back(Input::SpawnFailed { worker, error });
                 self.finish_closing(worker);
                 return Ok(());

@@ -116,7 +116,7 @@ fn turn_end(
         return TurnEnd {
             exit: turn_exit(exit),
             reports,
-            last_words: output.error_line(),
+            last_output: output.error_line(),
             spent,
             model: None,
             retry_after: None,
@@ -131,7 +131,7 @@ fn turn_end(
     TurnEnd {
         exit,
         reports,
-        last_words: match &failure {
+        last_output: match &failure {
             Some(failure) => failure_message(agent, output, failure),
             None => output.error_line(),
         },
@@ -181,7 +181,7 @@ fn apply_recorded_end(end: &mut TurnEnd, replayed: Replayed) {
     end.retry_after = Some(Duration::ZERO);
     match replayed {
         Replayed::Ended => {}
-        Replayed::Stopped { stop, error } => (end.exit, end.last_words) = (Exit::Reason(stop), error),
+        Replayed::Stopped { stop, error } => (end.exit, end.last_output) = (Exit::Reason(stop), error),
     }
 }
 

@@ -6,7 +6,7 @@ use super::lifecycle::{Worktree, head};
 use super::merge_task::{Merged, merge_worktree};
 use super::names::{session_branch, session_ref, task_branch};
 use std::path::{Path, PathBuf};
-use wavecrew_core::event::Tree;
+use wavecrew_core::event::WorktreeRecord;
 use wavecrew_session::{SessionDir, SessionPaths};
 
 /// Names that are tried for a task that has old worktrees.
@@ -44,7 +44,11 @@ impl SessionWorktrees {
     }
 
     /// The worktree of a task: the existing one, or a new one from everything that is merged so far.
-    pub fn open(&self, task: &str, known: Option<&Tree>) -> Result<(Worktree, Tree), WorktreeError> {
+    pub fn open(
+        &self,
+        task: &str,
+        known: Option<&WorktreeRecord>,
+    ) -> Result<(Worktree, WorktreeRecord), WorktreeError> {
         if let Some(tree) = known {
             return self.resume(tree);
         }
@@ -66,20 +70,20 @@ impl SessionWorktrees {
             }
             let tree = Worktree::open_at(&self.project, &existing.path, &branch, &from)?;
             let base = tree.base.clone();
-            return Ok((tree, Tree { branch, folder, base }));
+            return Ok((tree, WorktreeRecord { branch, folder, base }));
         }
         Err(WorktreeError::InTheWay {
             path: SessionPaths::at(&self.dir).worktree(task),
         })
     }
 
-    fn resume(&self, tree: &Tree) -> Result<(Worktree, Tree), WorktreeError> {
+    fn resume(&self, tree: &WorktreeRecord) -> Result<(Worktree, WorktreeRecord), WorktreeError> {
         let path = self.dir.join(&tree.folder);
         Worktree::open_at(&self.project, &path, &tree.branch, &tree.base)?;
         Ok((self.existing(tree), tree.clone()))
     }
 
-    fn existing(&self, tree: &Tree) -> Worktree {
+    fn existing(&self, tree: &WorktreeRecord) -> Worktree {
         Worktree::existing(
             &self.project,
             &self.dir.join(&tree.folder),
@@ -89,7 +93,7 @@ impl SessionWorktrees {
     }
 
     /// Commits what is uncommitted in a worktree and merges its branch.
-    pub fn merge(&self, task: &str, tree: &Tree, message: &str) -> Result<Merged, WorktreeError> {
+    pub fn merge(&self, task: &str, tree: &WorktreeRecord, message: &str) -> Result<Merged, WorktreeError> {
         let merge_message = format!("Merge {task} of {}", self.session);
         merge_worktree(
             &self.project,
@@ -102,12 +106,12 @@ impl SessionWorktrees {
     }
 
     /// Removes a worktree if all its work is merged; returns whether it did.
-    pub fn remove_if_merged(&self, tree: &Tree) -> Result<bool, WorktreeError> {
+    pub fn remove_if_merged(&self, tree: &WorktreeRecord) -> Result<bool, WorktreeError> {
         self.existing(tree).remove_if_merged(&self.head()?)
     }
 
     /// Whether the worktree is on disk.
-    pub fn exists(&self, tree: &Tree) -> bool {
+    pub fn exists(&self, tree: &WorktreeRecord) -> bool {
         self.dir.join(&tree.folder).exists()
     }
 

@@ -7,9 +7,9 @@ use crate::session::OpenSession;
 use crate::table::expansion::planned_title;
 use std::path::PathBuf;
 use wavecrew_core::engine::{
-    Assignment, Input, Ledger, MergeOutcome, Notice, Progress, TaskWorktree, WorktreeState,
+    Assignment, Input, Ledger, MergeOutcome, Notice, TaskProgress, TaskWorktree, WorktreeState,
 };
-use wavecrew_core::event::Tree;
+use wavecrew_core::event::WorktreeRecord;
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::prompt::fill;
 use wavecrew_core::team::{DEFAULT_COMMIT, Workspace};
@@ -17,7 +17,7 @@ use wavecrew_core::team::{DEFAULT_COMMIT, Workspace};
 /// The work of one task that is to be merged.
 struct TaskMerge {
     task: String,
-    tree: Tree,
+    tree: WorktreeRecord,
     message: String,
 }
 
@@ -27,11 +27,11 @@ impl Driver<'_> {
         if assignment.workspace != Workspace::Worktree {
             return self.session.task_folder(&assignment.id);
         }
-        let opened = session_worktrees(&self.session).open(&assignment.id, assignment.tree.as_ref());
-        let (worktree, tree) = opened.map_err(|error| error.to_string())?;
+        let opened = session_worktrees(&self.session).open(&assignment.id, assignment.worktree.as_ref());
+        let (opened, worktree) = opened.map_err(|error| error.to_string())?;
         let worker = assignment.worker;
-        self.inputs.push_back(Input::TreeMade { worker, tree });
-        Ok(worktree.project_folder())
+        self.inputs.push_back(Input::WorktreeMade { worker, worktree });
+        Ok(opened.project_folder())
     }
 
     /// Merges the work of tasks on another thread, one after the other.
@@ -53,7 +53,7 @@ impl Driver<'_> {
 
     fn task_merge(&self, task: TaskIx) -> Option<TaskMerge> {
         let ledger = self.engine.ledger();
-        let (plan, tree) = (ledger.plan(), ledger.task(task).open_tree()?.clone());
+        let (plan, tree) = (ledger.plan(), ledger.task(task).open_worktree()?.clone());
         let role = ledger.team.role(plan.role(task));
         let template = role.map_or(DEFAULT_COMMIT, |role| &role.commit);
         let planned = planned_title(self.session.dir.path(), &ledger.team, plan, task);
@@ -82,7 +82,7 @@ pub(crate) fn merged_beside_checkout(session: &OpenSession) -> Option<String> {
 /// Whether the work of any task is merged.
 pub(crate) fn any_merged(ledger: &Ledger) -> bool {
     ledger.plan().tasks().any(|task| {
-        let tree = ledger.task(task).tree.as_deref();
+        let tree = ledger.task(task).worktree.as_deref();
         tree.is_some_and(|tree| matches!(tree.state, WorktreeState::Merged { .. }))
     })
 }
@@ -104,7 +104,7 @@ pub(crate) fn remove_all_merged(worktrees: &SessionWorktrees, ledger: &Ledger) -
     let plan = ledger.plan();
     let with_worktree: Vec<TaskIx> = plan
         .tasks()
-        .filter(|&task| ledger.task(task).tree.is_some())
+        .filter(|&task| ledger.task(task).worktree.is_some())
         .collect();
     let mut notes: Vec<String> = with_worktree
         .iter()
@@ -119,8 +119,11 @@ pub(crate) fn remove_all_merged(worktrees: &SessionWorktrees, ledger: &Ledger) -
 /// Removes the worktree of a finished task; returns the reason if it is kept.
 fn remove_if_merged(worktrees: &SessionWorktrees, ledger: &Ledger, task: TaskIx) -> Option<String> {
     let (id, state) = (ledger.plan().id(task), ledger.task(task));
-    let TaskWorktree { tree, state: merged } = state.tree.as_deref()?;
-    if state.progress != Progress::Done || !worktrees.exists(tree) {
+    let TaskWorktree {
+        worktree: tree,
+        state: merged,
+    } = state.worktree.as_deref()?;
+    if state.progress != TaskProgress::Done || !worktrees.exists(tree) {
         return None;
     }
     match (worktrees.remove_if_merged(tree), merged) {
@@ -135,8 +138,8 @@ fn remove_if_merged(worktrees: &SessionWorktrees, ledger: &Ledger, task: TaskIx)
     }
 }
 
-fn kept(id: &str, tree: &Tree, why: &str) -> String {
-    let Tree { folder, branch, .. } = tree;
+fn kept(id: &str, tree: &WorktreeRecord, why: &str) -> String {
+    let WorktreeRecord { folder, branch, .. } = tree;
     format!("The worktree of {id} is kept, because {why}: {folder} in the session folder, branch {branch}")
 }
 

@@ -6,7 +6,7 @@ use crate::worktree::git::Git;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use wavecrew_core::event::Tree;
+use wavecrew_core::event::WorktreeRecord;
 use wavecrew_session::SessionDir;
 
 /// A project with one commit, and a session in it.
@@ -54,13 +54,13 @@ impl Repository {
     }
 
     /// A tree in which a file was written.
-    fn work(&self, task: &str, file: &str, text: &str) -> Tree {
+    fn work(&self, task: &str, file: &str, text: &str) -> WorktreeRecord {
         let (worktree, tree) = self.worktrees.open(task, None).expect("a tree");
         fs::write(worktree.project_folder().join(file), text).expect("a file");
         tree
     }
 
-    fn merge(&self, task: &str, tree: &Tree) -> Result<Merged, WorktreeError> {
+    fn merge(&self, task: &str, tree: &WorktreeRecord) -> Result<Merged, WorktreeError> {
         self.worktrees.merge(task, tree, &format!("{task}: work"))
     }
 
@@ -300,7 +300,7 @@ fn a_tree_that_was_removed_by_hand_is_noticed() {
     let a = repo.work("A", "a.txt", "two\n");
     fs::remove_dir_all(repo.session.join("worktrees/A")).expect("removed");
     let error = repo.merge("A", &a).expect_err("gone").to_string();
-    assert!(error.contains("was removed while it was worked in"), "{error}");
+    assert!(error.contains("was removed while in use"), "{error}");
     // The next attempt gets it back as far as it was committed.
     let (again, _) = repo.worktrees.open("A", Some(&a)).expect("made again");
     assert_eq!(fs::read_to_string(again.path.join("a.txt")).unwrap(), "one\n");
