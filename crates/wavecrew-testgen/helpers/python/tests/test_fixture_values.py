@@ -100,17 +100,17 @@ class Node:
 )
 def test_a_snapshot_shows_every_change(make, change):
     value = make()
-    before = snapshot.of(value)
-    assert snapshot.of(value) == before
+    before = snapshot.take(value)
+    assert snapshot.take(value) == before
     change(value)
-    assert snapshot.of(value) != before
+    assert snapshot.take(value) != before
 
 
 def test_opaque_objects_are_rejected(tmp_path):
     with open(str(tmp_path / "a"), "w") as file:
         for value in ([object()], (each for each in "abc"), {"file": file}):
             with pytest.raises(snapshot.Opaque):
-                snapshot.of(value)
+                snapshot.take(value)
 
 
 @pytest.mark.parametrize(
