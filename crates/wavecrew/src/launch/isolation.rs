@@ -6,21 +6,21 @@ use serde_json::Value;
 use std::path::Path;
 use wavecrew_core::engine::Isolation;
 use wavecrew_core::team::{Team, Workspace};
-use wavecrew_run::worktree::{TreeError, Worktree};
+use wavecrew_run::worktree::{Worktree, WorktreeError};
 use wavecrew_session::SessionInfo;
 
 /// The field of `session.json` that keeps the person's choice.
 const FIELD: &str = "isolation";
 
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
-    /// In the project itself
+pub enum IsolationFlag {
+    /// In the project
     None,
-    /// In a git worktree of its own
+    /// In a git worktree per worker
     Worktree,
 }
 
-impl Place {
+impl IsolationFlag {
     fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -30,25 +30,30 @@ impl Place {
 }
 
 /// Keeps the choice with the session, so that it goes on as it began.
-pub fn keep(info: &mut SessionInfo, place: Option<Place>) {
-    if let Some(place) = place {
-        info.extra.insert(FIELD.to_owned(), place.as_str().into());
+pub fn save(info: &mut SessionInfo, flag: Option<IsolationFlag>) {
+    if let Some(flag) = flag {
+        info.extra.insert(FIELD.to_owned(), flag.as_str().into());
     }
 }
 
 /// What the session was begun with.
-pub fn kept(info: &SessionInfo) -> Option<Place> {
+pub fn saved(info: &SessionInfo) -> Option<IsolationFlag> {
     let word = info.extra.get(FIELD).and_then(Value::as_str)?;
-    [Place::None, Place::Worktree]
+    [IsolationFlag::None, IsolationFlag::Worktree]
         .into_iter()
-        .find(|place| place.as_str() == word)
+        .find(|flag| flag.as_str() == word)
 }
 
 /// Who works apart. Without a repository nobody does, and that is said; one without a commit is for the person to mend.
-pub fn settle(project: &Path, team: &Team, place: Option<Place>, quiet: bool) -> Result<Isolation, Failure> {
-    let isolation = match place {
-        Some(Place::None) => return Ok(Isolation::Never),
-        Some(Place::Worktree) => Isolation::Everybody,
+pub fn resolve(
+    project: &Path,
+    team: &Team,
+    flag: Option<IsolationFlag>,
+    quiet: bool,
+) -> Result<Isolation, Failure> {
+    let isolation = match flag {
+        Some(IsolationFlag::None) => return Ok(Isolation::Never),
+        Some(IsolationFlag::Worktree) => Isolation::Everybody,
         None if team
             .roles
             .iter()
@@ -58,9 +63,9 @@ pub fn settle(project: &Path, team: &Team, place: Option<Place>, quiet: bool) ->
         }
         None => return Ok(Isolation::ByRole),
     };
-    match Worktree::possible(project) {
+    match Worktree::check_possible(project) {
         Ok(()) => Ok(isolation),
-        Err(TreeError::NotARepository) => {
+        Err(WorktreeError::NotARepository) => {
             if !quiet {
                 anstream::eprintln!(
                     "Note    isolation is off: this is no git repository, so all workers work in the project itself"
@@ -68,7 +73,7 @@ pub fn settle(project: &Path, team: &Team, place: Option<Place>, quiet: bool) ->
             }
             Ok(Isolation::Never)
         }
-        Err(error @ TreeError::NoCommit) => Err(Failure::with_help(
+        Err(error @ WorktreeError::NoCommit) => Err(Failure::with_help(
             error.to_string(),
             "or give `--isolation none` to have all workers work in the project itself",
         )),
