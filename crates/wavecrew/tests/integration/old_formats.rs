@@ -96,7 +96,11 @@ fn a_killed_session_continues_and_repeats_nothing() {
     let status = project.status();
     assert_eq!(status["state"], "completed");
     assert_eq!(status["counts"]["completed"], 4);
-    let session = project.folder.path().join(".workflow/.csv-wave").join(&project.session);
+    let session = project
+        .folder
+        .path()
+        .join(".workflow/.csv-wave")
+        .join(&project.session);
     for (log, exists) in [("A.2.log", false), ("C.2.log", false), ("B.2.log", true)] {
         assert_eq!(session.join("logs").join(log).exists(), exists, "{log}");
     }
