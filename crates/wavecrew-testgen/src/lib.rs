@@ -13,14 +13,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// What tests are written for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Framework {
-    Pytest,
-    Vitest,
-    Jest,
-}
+pub use wavecrew_measure::framework::Framework;
 
 /// What one call of [`generate`] is asked for.
 #[derive(Debug, Clone)]
@@ -151,6 +144,8 @@ pub enum OfflineError {
     Interpreter { program: PathBuf, why: io::Error },
     #[error("the folder {} cannot be used: {why}", path.display())]
     Folder { path: PathBuf, why: io::Error },
+    #[error("no tests can be generated for {0}")]
+    Unsupported(&'static str),
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -160,6 +155,9 @@ pub fn generate(request: &Request, progress: &mut dyn FnMut(Progress)) -> Result
     let modules = match request.framework {
         Framework::Pytest => python::generate(request, progress)?,
         Framework::Vitest | Framework::Jest => javascript::generate(request, progress)?,
+        Framework::Cargo | Framework::Go | Framework::Command { .. } => {
+            return Err(OfflineError::Unsupported(request.framework.name()));
+        }
     };
     Ok(Outcome {
         seed: request.seed,

@@ -2,9 +2,6 @@
 //! Needs `scripts/install-frameworks.sh`; `WAVECREW_SKIP_FRAMEWORKS=1` passes these tests over.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
-#[path = "../../wavecrew-measure/tests/frameworks/installed.rs"]
-mod installed;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +11,7 @@ use std::time::Duration;
 use wavecrew_testgen::{Feedback, Framework, Imports, OfflineError, Outcome, Progress, Request, generate};
 
 fn python() -> Option<PathBuf> {
-    Some(installed::installed()?.join("venv/bin/python"))
+    Some(wavecrew_test_support::frameworks::installed()?.join("venv/bin/python"))
 }
 
 /// Runs those tests of the helper whose names fit.

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use wavecrew_measure::{FileCoverage, LineRange, Standing};
-use wavecrew_syntax::{Language, tests};
+use wavecrew_syntax::{Grammar, tests};
 
 use crate::check::Case;
 use crate::coverage_figures::percent;
@@ -93,7 +93,7 @@ fn superfluous(text: &mut String, result: &RunResult) {
 fn source_of(folder: &Path, test: &Dropped) -> Option<String> {
     let path = folder.join(&test.id.file);
     let source = fs::read_to_string(&path).ok()?;
-    let shapes = tests(Language::of(&path)?, &source);
+    let shapes = tests(Grammar::of(&path)?, &source);
     let shape = find(&shapes, &test.id.name)?;
     let lines = source.lines().skip(shape.lines.first as usize - 1);
     let count = (shape.lines.last + 1 - shape.lines.first) as usize;

@@ -122,10 +122,13 @@ impl Runner {
                 chosen_by: chosen_by(&root),
                 root,
             },
-            Framework::Vitest | Framework::Pytest => Self::Vitest {
+            Framework::Vitest => Self::Vitest {
                 program: program("vitest")?,
                 root,
             },
+            Framework::Pytest | Framework::Cargo | Framework::Go | Framework::Command { .. } => {
+                return Err(OfflineError::Unsupported(request.framework.name()));
+            }
         })
     }
 

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
-use wavecrew_syntax::{Language, outline};
+use wavecrew_syntax::{Grammar, outline};
 
 use crate::{Defect, LeftOut, Module, Mutants, OfflineError, Progress, Request, Written, modules};
 use file::{Test, text};
@@ -186,7 +186,7 @@ fn look(
 ) -> Result<Result<Found, Trouble>, OfflineError> {
     let folder = tempfile::tempdir()?;
     let (out, trail) = (folder.path().join("found.json"), folder.path().join("trail"));
-    let outline = Language::of(&source.file).map(|language| outline(language, &source.text));
+    let outline = Grammar::of(&source.file).map(|language| outline(language, &source.text));
     let mut plan = serde_json::to_value(outline.unwrap_or_default()).map_err(std::io::Error::other)?;
     // Another round looks elsewhere.
     let seed = request.seed.wrapping_add(u64::from(source.round) * 7919) % u64::from(u32::MAX);

@@ -1,11 +1,11 @@
 //! A project in a temporary folder with real vitest and jest.
 
-use crate::installed;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
+use wavecrew_test_support::frameworks;
 
 use wavecrew_testgen::{Feedback, Framework, Imports, Module, Request, generate};
 
@@ -15,7 +15,7 @@ pub struct Lab {
 
 impl Lab {
     pub fn new(files: &[(&str, &str)]) -> Option<Self> {
-        let folder = installed::installed()?;
+        let folder = frameworks::installed()?;
         let dir = tempfile::tempdir().unwrap();
         let lab = Self { dir };
         for (name, text) in files {

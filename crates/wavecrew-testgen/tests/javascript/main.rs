@@ -4,8 +4,6 @@
 
 mod bad_input;
 mod defects;
-#[path = "../../../wavecrew-measure/tests/frameworks/installed.rs"]
-mod installed;
 mod lab;
 mod rounds;
 mod settings;

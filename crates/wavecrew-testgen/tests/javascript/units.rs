@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::installed;
+use wavecrew_test_support::frameworks;
 
 #[test]
 fn parts_of_the_helper() {
-    if installed::installed().is_none() {
+    if frameworks::installed().is_none() {
         return;
     }
     let units = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/javascript/units.cjs");

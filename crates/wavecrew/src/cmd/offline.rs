@@ -112,7 +112,9 @@ fn failure(error: &OfflineError) -> Failure {
             error.to_string(),
             "install Python 3.8 or newer, or name one with --interpreter",
         ),
-        OfflineError::Folder { .. } | OfflineError::Io(_) => Failure::input(error.to_string()),
+        OfflineError::Unsupported(_) | OfflineError::Folder { .. } | OfflineError::Io(_) => {
+            Failure::input(error.to_string())
+        }
     }
 }
 
