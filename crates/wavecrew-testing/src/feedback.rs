@@ -1,5 +1,5 @@
 //! What a worker is told after a run, most useful first: failing tests with message and code, then uncovered lines with
-//! their source, then changes that no test noticed, then tests that add nothing, then what was tried before. Also `results/feedback-{layer}.md`.
+//! their source, then surviving mutants, then tests that add nothing, then what was tried before. Also `results/feedback-{layer}.md`.
 
 use std::fs;
 use std::path::Path;
@@ -82,8 +82,8 @@ fn superfluous(text: &mut String, result: &RunResult) {
         return;
     }
     text.push_str(
-        "\n## Tests that add nothing\n\nOther tests run all that these run and notice all that these notice, so they are not \
-         kept. Have them check something else, or take them away:\n\n",
+        "\n## Tests that add nothing\n\nOther tests run the same code and kill the same mutants, so these are dropped. Have them check something \
+         else, or delete them:\n\n",
     );
     for test in result.superfluous() {
         text.push_str(&format!("- `{}`\n", test.id));
@@ -173,7 +173,7 @@ fn survivors(text: &mut String, result: &RunResult) {
         return;
     };
     text.push_str(&format!(
-        "\n## Changes of the code that no test noticed\n\n{} of {} deliberate changes were noticed. A good assertion would notice these:\n\n",
+        "\n## Surviving mutants\n\n{} of {} mutants are killed. A good assertion would kill these:\n\n",
         killed.killed, killed.total
     ));
     for survivor in killed.survivors.iter().take(SURVIVORS) {

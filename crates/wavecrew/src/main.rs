@@ -1,5 +1,6 @@
 //! Runs teams of coding agents in dependency waves.
 
+mod agent_choice;
 mod cli;
 mod clients;
 mod clock;
@@ -7,16 +8,20 @@ mod cmd;
 mod config;
 mod csv_file;
 mod exit;
+mod export;
 mod find_team;
-mod issue_input;
+mod issues;
 mod launch;
 mod layout;
 mod memory;
 mod report;
+mod session_state;
 mod session_view;
 mod show;
 mod skills;
 mod target;
+mod terminal;
+mod units;
 mod user_file;
 
 use clap::Parser;

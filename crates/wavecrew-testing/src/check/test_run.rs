@@ -344,7 +344,7 @@ fn findings(case: &Case<'_>, result: &RunResult) -> String {
     }
     if let Some(m) = result.mutation.as_ref().filter(|m| m.total > 0) {
         text.push_str(&format!(
-            ", {} of {} deliberate changes noticed",
+            ", {} of {} mutants killed",
             m.killed, m.total
         ));
     }
@@ -356,7 +356,7 @@ fn findings(case: &Case<'_>, result: &RunResult) -> String {
     let superfluous: Vec<String> = result.superfluous().map(|test| test.id.to_string()).collect();
     if !superfluous.is_empty() {
         text.push_str(&format!(
-            "; left out because they add nothing to the others: {}",
+            "; dropped because they add nothing to the others: {}",
             listed(&superfluous)
         ));
     }

@@ -14,7 +14,7 @@ use wavecrew_testing::check_report::CheckReport;
 use wavecrew_testing::code_check::{self, CodeAttempt};
 
 /// How it is called.
-pub const NAME: &str = "__check";
+pub use crate::launch::CHECK_COMMAND as NAME;
 
 /// Check a worker's claim
 #[derive(clap::Args, Debug)]

@@ -1,4 +1,4 @@
-//! One file per verb. Each owns its flags and its `run`.
+//! One file per verb: its flags, its `run`, and nothing that another verb needs.
 
 pub mod agents;
 pub mod archive;
@@ -33,3 +33,8 @@ pub mod testing;
 pub mod validate;
 pub mod watch;
 pub mod wisdom;
+
+/// For the help of teams that change code.
+const VERIFY_NOTE: &str = "\
+A report about code is verified by the project's build and tests. Wavecrew finds their commands in the
+project's files. To use others, set setup, build, test and limit_seconds under [verify] in wavecrew.toml.";

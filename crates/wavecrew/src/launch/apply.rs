@@ -87,7 +87,7 @@ pub fn apply(project: &Path, dir: &SessionDir, yes: bool, global: &Global) -> Re
 }
 
 fn confirmed(plan: &ApplyPlan, global: &Global) -> Result<bool, Failure> {
-    if global.json || !super::is_terminal() {
+    if global.json || !crate::terminal::is_interactive() {
         return Err(Failure::with_help(
             "copying tests into the project needs your consent",
             "give -y with --apply",

@@ -1,9 +1,9 @@
 //! Sets up a session of team Testing before its first worker starts, and shows what its own tests came to.
 
 use crate::exit::{Exit, Failure};
-use crate::launch::asking;
 use crate::launch::testing::disk;
 use crate::show;
+use crate::terminal;
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::view::count;
 use wavecrew_measure::run::stop::stop_on_signals;
@@ -43,7 +43,7 @@ impl From<SetupError> for Failure {
 }
 
 fn measure_baseline(session: &OpenSession) -> Result<(), Failure> {
-    asking::leave_interrupts();
+    terminal::hand_over_interrupts();
     let stop = stop_on_signals().map_err(Failure::Output)?;
     let program = std::env::current_exe().map_err(Failure::Output)?;
     let status = setup::measure_baseline(&program, session.dir.path(), &stop).map_err(Failure::Output)?;
