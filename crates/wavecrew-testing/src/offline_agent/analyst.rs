@@ -24,9 +24,7 @@ pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
         let _ = writeln!(text, "{}. {line}", at + 1);
     }
     if advice.is_empty() {
-        text.push_str(
-            "Nothing is open: every target is met and no mutant survives.\n",
-        );
+        text.push_str("Nothing is open: every target is met and no mutant survives.\n");
     }
     task.write(SessionPaths::relative().quality_report(), &text)?;
     let reached = results.iter().map(|result| {
