@@ -25,6 +25,11 @@ pub trait Adapter: std::fmt::Debug {
         None
     }
 
+    /// The line of its stderr which says that it ignores the settings it was started with.
+    fn settings_warning(&self, _stderr: &str) -> Option<String> {
+        None
+    }
+
     /// Who does this attempt, for an agent that is another one each time: a recording. Or why nobody can.
     fn part(&self, _of: &Attempted<'_>) -> Option<Result<Part, String>> {
         None

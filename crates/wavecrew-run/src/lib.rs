@@ -1,5 +1,6 @@
 //! The driver of a run: does what the engine decides, with real processes, files and signals.
 
+pub mod agent_files;
 pub mod agent_name;
 pub mod driver;
 pub mod installed;

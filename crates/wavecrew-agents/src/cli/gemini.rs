@@ -1,6 +1,6 @@
 //! gemini: permissions by a policy file. MCP servers come from settings files only; the system's is the one that is
 //! neither the user's nor the project's, and a variable says where it is. gemini reads it only if root owns it and
-//! nobody else may write the folders above, so other users' workers report by their last message, or speak ACP.
+//! nobody else may write the folders above. Where it does not, workers report by their last message, or speak ACP.
 
 use serde_json::{Value, json};
 
@@ -64,6 +64,11 @@ impl AgentCli for Gemini {
             144..=255 => u16::try_from(code + 256).ok().and_then(FailKind::of_status),
             _ => None,
         }
+    }
+
+    fn settings_warning<'a>(&self, stderr: &'a str) -> Option<&'a str> {
+        let mut lines = stderr.lines();
+        lines.find(|line| line.contains("Skipping system settings file"))
     }
 
     fn mcp_tool(&self, server: &str, tool: &str) -> String {

@@ -47,6 +47,11 @@ pub trait AgentCli: fmt::Debug + Sync {
         None
     }
 
+    /// The line of its stderr which says that it ignores the settings it was started with.
+    fn settings_warning<'a>(&self, _stderr: &'a str) -> Option<&'a str> {
+        None
+    }
+
     /// The name under which the model sees a tool of an MCP server, for use in instructions.
     fn mcp_tool(&self, server: &str, tool: &str) -> String {
         format!("mcp__{server}__{tool}")
@@ -144,6 +149,10 @@ impl Adapter for &'static dyn AgentCli {
 
     fn memory(&self) -> Memory {
         self.facts().memory
+    }
+
+    fn settings_warning(&self, stderr: &str) -> Option<String> {
+        (**self).settings_warning(stderr).map(str::to_owned)
     }
 
     fn advice(&self, failure: FailKind) -> Option<String> {

@@ -8,13 +8,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use wavecrew_core::engine::MAX_REPORT_BYTES;
-use wavecrew_session::{SessionDir, SessionError};
-
-/// Removes a worker's private files.
-pub(super) fn remove_scratch(session: &SessionDir, id: &str, attempt: u32) {
-    // Most agents have none; what cannot be removed now is swept with the whole folder.
-    let _ = fs::remove_dir_all(session.scratch_of(id, attempt));
-}
+use wavecrew_session::SessionError;
 
 /// Files that only the user may read: some hold the worker's token.
 pub fn write_files(scratch: &Path, files: &[(PathBuf, String)]) -> Result<(), SessionError> {

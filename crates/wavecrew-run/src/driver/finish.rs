@@ -36,6 +36,7 @@ impl Driver<'_> {
         self.session.dir.attempts().sweep()?;
         // Gone with their workers already, but for what could not be removed.
         let _ = std::fs::remove_dir_all(self.session.dir.scratch_folder());
+        self.agent_files.remove();
         let ledger = self.engine.ledger();
         for notice in trees::sweep_all(&trees::of(&self.session), ledger) {
             self.surface.reporter.notice(&notice);

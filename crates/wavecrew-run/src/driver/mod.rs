@@ -47,13 +47,14 @@ pub use reporter::{Reporter, Running};
 pub use session::{Folders, NewSession, OpenSession};
 pub use verify::Verify;
 
+use crate::agent_files::AgentFiles;
 use briefing::Surroundings;
 use clock::Clock;
 use committer::Committer;
 use lookout::Channels;
 use pools::PoolKeeper;
 use shorts::Shorts;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::rc::Rc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use table::TableKeeper;
@@ -119,6 +120,9 @@ pub struct Driver<'a> {
     inputs: VecDeque<Input>,
     surroundings: Surroundings,
     shorts: Shorts,
+    agent_files: AgentFiles,
+    /// Agents of which the person knows that they ignore their settings.
+    warned_of: BTreeSet<String>,
     attempts: Attempts,
     pools: PoolKeeper,
     table: TableKeeper,
@@ -172,6 +176,9 @@ impl<'a> Driver<'a> {
         let syncer = session.journal.syncer();
         let clock = Clock::start();
         let shorts = Shorts::of(&session.dir);
+        let agent_files = AgentFiles::of_session(&session.dir);
+        // Files of workers that are gone.
+        agent_files.remove();
         let attempts = session.dir.attempts();
         let surroundings = Surroundings::of(&session.dir);
         let mut driver = Self {
@@ -196,6 +203,8 @@ impl<'a> Driver<'a> {
             inputs: VecDeque::new(),
             surroundings,
             shorts,
+            agent_files,
+            warned_of: BTreeSet::new(),
             attempts,
             settled: Vec::new(),
             process_news,

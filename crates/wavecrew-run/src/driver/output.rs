@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use tokio::sync::mpsc::UnboundedSender;
 use wavecrew_agents::stream::{End, Expects, Outcome};
-use wavecrew_agents::{Dialogue, Listener, Redactor, settled};
+use wavecrew_agents::{Adapter, Dialogue, Listener, Redactor, settled};
 use wavecrew_core::engine::{MAX_REPORT_BYTES, OutputMode, Reply, WorkerRequest, final_object};
 use wavecrew_core::event::TokenUsage;
 use wavecrew_core::sanitise::sanitise;
@@ -342,6 +342,13 @@ impl Output {
         let stderr = self.stderr.borrow();
         let stderr = String::from_utf8_lossy(stderr.end(SHORT_TAIL));
         Some(listener.outcome(end, expects, &stderr))
+    }
+
+    /// What the agent wrote about settings that it ignores.
+    pub(super) fn settings_warning(&self, agent: &dyn Adapter) -> Option<String> {
+        let stderr = self.stderr.borrow();
+        let line = agent.settings_warning(&String::from_utf8_lossy(&stderr.bytes))?;
+        Some(self.redactor.text(&sanitise(line.as_bytes())))
     }
 
     /// What was used since this was asked last.

@@ -2,7 +2,6 @@
 
 use super::conversation::conversation_id;
 use super::examine::Stage;
-use super::files::remove_scratch;
 use super::output::{Activity, Output};
 use super::shorts::{Place, SHORT};
 use super::turn::CUT_SHORT;
@@ -373,7 +372,8 @@ impl Driver<'_> {
                 .keep_log(&self.session.dir.log_file(id, attempt), &text);
         }
         if state.agent.memory() != Memory::None {
-            remove_scratch(&self.session.dir, &state.assignment.id, state.assignment.attempt);
+            self.agent_files
+                .remove_worker(&state.assignment.id, state.assignment.attempt);
         }
         self.count_workers();
         if closed.report.is_some() {

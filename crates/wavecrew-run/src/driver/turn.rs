@@ -99,7 +99,10 @@ impl Driver<'_> {
         let offered = self.surface.worker_tools.as_ref();
         let offered = offered.filter(|_| state.output.voice() == OutputMode::Streaming);
         let tools = offered.map(|words| tools(words, &env));
-        let scratch = self.session.dir.scratch_of(id, attempt);
+        let scratch = match state.agent.memory() {
+            Memory::None => self.session.dir.scratch_of(id, attempt),
+            Memory::Named | Memory::Own => self.agent_files.of_worker(id, attempt),
+        };
         let role = self.engine.ledger().team.role(&state.assignment.role);
         let settings = self.surface.agent_settings.of(&state.assignment.agent);
         let launch = state.agent.launch(&Request {

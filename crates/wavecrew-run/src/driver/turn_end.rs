@@ -5,7 +5,7 @@ use super::{DriveError, Driver, usage};
 use std::time::Duration;
 use wavecrew_agents::stream::{End, Expects, Failure, Outcome, Stopped};
 use wavecrew_agents::{Adapter, Replayed};
-use wavecrew_core::engine::{Exit, Input, OutputMode, TurnEnd, WorkerId};
+use wavecrew_core::engine::{Exit, Input, Notice, OutputMode, TurnEnd, WorkerId};
 use wavecrew_core::event::StopReason;
 use wavecrew_core::time::Timestamp;
 use wavecrew_process::Exit as ProcessExit;
@@ -22,6 +22,7 @@ impl Driver<'_> {
         state.output.end_turn();
         state.output.hang_up();
         self.tape_exit(worker, key, exit);
+        self.warn_of_ignored_settings(worker);
         self.note_conversation(worker);
         if self.begin_again(worker, exit)? || self.say_unsaid(worker)? {
             return Ok(());
@@ -29,6 +30,18 @@ impl Driver<'_> {
         self.end_turn(worker, exit)?;
         self.closed_if_gone(worker);
         Ok(())
+    }
+
+    /// Tells the person, once for each agent, that it does not have what its settings give it.
+    fn warn_of_ignored_settings(&mut self, worker: WorkerId) {
+        let state = &self.workers[&worker];
+        let name = &state.assignment.agent;
+        if let Some(warning) = state.output.settings_warning(state.agent.as_ref())
+            && self.warned_of.insert(name.clone())
+        {
+            let note = format!("warning: {name} ignores the settings of this run: {warning}");
+            self.surface.reporter.notice(&Notice::Note(note));
+        }
     }
 
     /// A process that is spoken to waits for the next message.

@@ -14,7 +14,7 @@ use wavecrew_agents::stream::{
 use wavecrew_core::event::StopReason;
 use wavecrew_core::team::Access;
 use wavecrew_test_support::fake_model::FakeModel;
-use wavecrew_test_support::fake_model::client::{installed, point};
+use wavecrew_test_support::fake_model::client::{installed, point, private_folder};
 
 pub const UUID: &str = "6f1c2a52-8f0e-4d0b-9d53-0f6f4d1c7a11";
 
@@ -24,6 +24,7 @@ pub struct Lab {
     pub bin: PathBuf,
     pub model: FakeModel,
     pub root: TempDir,
+    scratch: TempDir,
 }
 
 /// What a run of an agent came to.
@@ -38,9 +39,8 @@ pub struct Ran {
 impl Lab {
     pub fn new(cli: &'static dyn AgentCli) -> Option<Self> {
         let bin = installed()?;
-        // Not in the folder for temporary files: gemini reads no settings below a folder that others may write.
         let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        for folder in ["home", "project", "scratch", "tmp", "session"] {
+        for folder in ["home", "project", "tmp", "session"] {
             std::fs::create_dir(root.path().join(folder)).unwrap();
         }
         Some(Self {
@@ -48,11 +48,17 @@ impl Lab {
             bin,
             model: FakeModel::start().unwrap(),
             root,
+            scratch: private_folder().unwrap(),
         })
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
         self.root.path().join(name)
+    }
+
+    /// For the agent's settings files.
+    pub fn scratch(&self) -> PathBuf {
+        self.scratch.path().to_owned()
     }
 
     pub fn project(&self, name: &str) -> PathBuf {
