@@ -39,11 +39,11 @@ fn writes_and_resumes(cli: &'static dyn AgentCli) {
             .iter()
             .any(|event| matches!(event, AgentEvent::ToolEnd { ok: true, .. }))
     );
-    assert_eq!(first.tally.unknown, 0, "{:#?}", first.events);
+    assert_eq!(first.summary.unknown, 0, "{:#?}", first.events);
     let (spent, so_far) = first.spent(Usage::NONE);
 
     // The repair brings no script of its own, so only a conversation that was really resumed knows the next answer.
-    let id = first.tally.conversation.clone().unwrap();
+    let id = first.summary.conversation.clone().unwrap();
     let again = lab.run(
         "ok",
         Request {
@@ -53,7 +53,7 @@ fn writes_and_resumes(cli: &'static dyn AgentCli) {
     );
     again.ends(Expects::Report { received: false }, StopReason::Ok);
     assert_eq!(again.answer(), "{\"id\":\"A\"}");
-    assert_eq!(again.tally.conversation.as_deref(), Some(id.as_str()));
+    assert_eq!(again.summary.conversation.as_deref(), Some(id.as_str()));
     assert_eq!((spent, again.spent(so_far).0), (100, 50));
 }
 
@@ -205,7 +205,7 @@ fn answers_in_a_schema(cli: &'static dyn AgentCli, in_schema: &str) {
     };
     let good = lab.run("ok", request);
     good.ends(Expects::Schema, StopReason::Ok);
-    assert_eq!(good.tally.answer.unwrap().1, Some(json!({ "answer": "42" })));
+    assert_eq!(good.summary.answer.unwrap().1, Some(json!({ "answer": "42" })));
     let id = "9f1c2a52-8f0e-4d0b-9d53-0f6f4d1c7a14";
     let prose = Request {
         prompt: "@@final prose",

@@ -3,7 +3,7 @@
 use super::turn_end::end_of;
 use super::{DriveError, Driver};
 use std::fs;
-use wavecrew_agents::Memory;
+use wavecrew_agents::ResumeBy;
 use wavecrew_agents::stream::{Expects, FailKind};
 use wavecrew_core::engine::{Input, WorkerId};
 use wavecrew_process::Exit as ProcessExit;
@@ -13,7 +13,7 @@ impl Driver<'_> {
     /// Looks whether agents have named their conversations.
     pub(super) fn note_conversations(&mut self) {
         let untold = self.workers.iter().filter(|(_, state)| !state.talk.told);
-        let remembering = untold.filter(|(_, state)| state.agent.memory() != Memory::None);
+        let remembering = untold.filter(|(_, state)| state.agent.resume_by() != ResumeBy::Never);
         let workers: Vec<WorkerId> = remembering.map(|(worker, _)| *worker).collect();
         for worker in workers {
             self.note_conversation(worker);
@@ -25,15 +25,15 @@ impl Driver<'_> {
         let Some(state) = self.workers.get_mut(&worker) else {
             return;
         };
-        let memory = state.agent.memory();
-        if memory == Memory::None || state.talk.told {
+        let memory = state.agent.resume_by();
+        if memory == ResumeBy::Never || state.talk.told {
             return;
         }
         let told = state.output.conversation();
         if let Some((conversation, model, version)) = told {
             state.talk.begun(memory, Some(&conversation));
             state.talk.told = true;
-            self.inputs.push_back(Input::Conversing {
+            self.inputs.push_back(Input::ConversationStarted {
                 worker,
                 conversation,
                 model,

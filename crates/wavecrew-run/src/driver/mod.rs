@@ -60,9 +60,9 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use table::TableKeeper;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
-use wavecrew_agents::{Adapter, AgentSettings, Pools, Redactor};
+use wavecrew_agents::{Agent, AgentSettings, Pools, Redactor};
 use wavecrew_core::engine::{Answer, Engine, Input, Ledger, MergeOutcome, Question, WorkerId};
-use wavecrew_core::event::Ending;
+use wavecrew_core::event::RunOutcome;
 use wavecrew_process::guardian::{Guardian, GuardianCommand};
 use wavecrew_process::{ProcessError, check_open_files_limit};
 use wavecrew_session::{Attempts, SessionError};
@@ -103,7 +103,7 @@ pub struct Driver<'a> {
     engine: Engine,
     surface: Surface<'a>,
     clock: Clock,
-    agents: BTreeMap<String, Rc<dyn Adapter>>,
+    agents: BTreeMap<String, Rc<dyn Agent>>,
     redactor: Rc<Redactor>,
     guardian: Guardian,
     workers: BTreeMap<WorkerId, Worker>,
@@ -135,7 +135,7 @@ pub struct Driver<'a> {
     answers: UnboundedSender<(u32, Answer)>,
     landings: UnboundedSender<(String, MergeOutcome)>,
     interrupts: u32,
-    ending: Option<Ending>,
+    ending: Option<RunOutcome>,
 }
 
 impl<'a> Driver<'a> {
@@ -145,7 +145,7 @@ impl<'a> Driver<'a> {
         engine: Engine,
         surface: Surface<'a>,
         guardian: GuardianCommand,
-    ) -> Result<(Ending, Ledger), DriveError> {
+    ) -> Result<(RunOutcome, Ledger), DriveError> {
         let failed = |source| ProcessError::System {
             what: "start the event loop",
             source,
@@ -164,7 +164,7 @@ impl<'a> Driver<'a> {
         engine: Engine,
         surface: Surface<'a>,
         guardian: GuardianCommand,
-    ) -> Result<(Ending, Ledger), DriveError> {
+    ) -> Result<(RunOutcome, Ledger), DriveError> {
         let (guardian, notices) = Guardian::start(guardian).await?;
         session.note_guardian(guardian.process())?;
         let (process_news, news_of_processes) = unbounded_channel();

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use tokio::sync::mpsc::UnboundedSender;
 use wavecrew_agents::stream::{End, Expects, Outcome};
-use wavecrew_agents::{Adapter, Dialogue, Listener, Redactor, settled};
+use wavecrew_agents::{Agent, InteractiveProtocol, OutputReader, Redactor, settled};
 use wavecrew_core::engine::{MAX_REPORT_BYTES, OutputMode, Reply, WorkerRequest, final_object};
 use wavecrew_core::event::TokenUsage;
 use wavecrew_core::sanitise::sanitise;
@@ -23,7 +23,7 @@ pub struct Output {
     log: RefCell<Option<BoundedLog>>,
     stdout: RefCell<Tail>,
     stderr: RefCell<Tail>,
-    listener: Option<RefCell<Listener>>,
+    reader: Option<RefCell<OutputReader>>,
     redactor: Rc<Redactor>,
     active: Cell<bool>,
     /// Into the process that is spoken to, if one is.
@@ -70,9 +70,9 @@ impl Tail {
 }
 
 impl Output {
-    pub fn new(log: PathBuf, limit: u64, listener: Option<Listener>, redactor: Rc<Redactor>) -> Self {
-        // A report that ends the output is looked for only where no listener knows better.
-        let (log, tail) = if listener.is_some() {
+    pub fn new(log: PathBuf, limit: u64, reader: Option<OutputReader>, redactor: Rc<Redactor>) -> Self {
+        // A report that ends the output is looked for only where no reader knows better.
+        let (log, tail) = if reader.is_some() {
             (BoundedLog::create(log, limit), SHORT_TAIL)
         } else {
             let log = BoundedLog::begin_in_memory(log, limit);
@@ -82,7 +82,7 @@ impl Output {
             log: RefCell::new(Some(log)),
             stdout: Tail::new(tail),
             stderr: Tail::new(SHORT_TAIL),
-            listener: listener.map(RefCell::new),
+            reader: reader.map(RefCell::new),
             redactor,
             active: Cell::new(false),
             line: RefCell::new(None),
@@ -98,8 +98,8 @@ impl Output {
         }
     }
 
-    pub fn voice(&self) -> OutputMode {
-        match self.listener {
+    pub fn output_mode(&self) -> OutputMode {
+        match self.reader {
             Some(_) => OutputMode::Streaming,
             None => OutputMode::Silent,
         }
@@ -112,23 +112,23 @@ impl Output {
         if let Some(tape) = &self.tape {
             tape.borrow_mut().take_in(matches!(stream, Stream::Stderr), chunk);
         }
-        match (stream, &self.listener) {
+        match (stream, &self.reader) {
             (_, None) => self.active.set(true),
             // Only events are signs of life: warnings of a hanging agent are none.
-            (Stream::Stdout, Some(listener)) => {
-                if listener.borrow_mut().hear(chunk) {
+            (Stream::Stdout, Some(reader)) => {
+                if reader.borrow_mut().read(chunk) {
                     self.active.set(true);
                 }
-                self.speak(&mut listener.borrow_mut());
+                self.speak(&mut reader.borrow_mut());
             }
             (Stream::Stderr, Some(_)) => {}
         }
     }
 
     /// A process that is spoken to is there; what goes into `line` reaches it.
-    pub fn converse(&self, dialogue: Box<dyn Dialogue>, line: UnboundedSender<String>) {
-        if let Some(listener) = &self.listener {
-            listener.borrow_mut().converse(dialogue);
+    pub fn converse(&self, dialogue: Box<dyn InteractiveProtocol>, line: UnboundedSender<String>) {
+        if let Some(reader) = &self.reader {
+            reader.borrow_mut().start_interactive(dialogue);
             *self.line.borrow_mut() = Some(line);
         }
     }
@@ -136,78 +136,78 @@ impl Output {
     /// The process that was spoken to is gone, or is to read no more.
     pub fn hang_up(&self) {
         *self.line.borrow_mut() = None;
-        if let Some(listener) = &self.listener {
-            listener.borrow_mut().hang_up();
+        if let Some(reader) = &self.reader {
+            reader.borrow_mut().stop_interactive();
         }
     }
 
     /// Whether there is a process that is spoken to.
     pub fn converses(&self) -> bool {
-        self.listener
+        self.reader
             .as_ref()
-            .is_some_and(|listener| listener.borrow().converses())
+            .is_some_and(|reader| reader.borrow().is_interactive())
     }
 
     /// Whether the process that is spoken to is at work.
     pub fn turn_open(&self) -> bool {
-        self.listener
+        self.reader
             .as_ref()
-            .is_some_and(|listener| listener.borrow().turn_open())
+            .is_some_and(|reader| reader.borrow().turn_open())
     }
 
     /// Whether a turn of the process that is spoken to has just ended.
     pub fn take_turn_over(&self) -> bool {
-        let over = |listener: &RefCell<Listener>| listener.borrow_mut().take_turn_over();
-        self.listener.as_ref().is_some_and(over)
+        let over = |reader: &RefCell<OutputReader>| reader.borrow_mut().take_turn_over();
+        self.reader.as_ref().is_some_and(over)
     }
 
     pub fn say(&self, message: &str) {
-        if let Some(listener) = &self.listener {
-            let mut listener = listener.borrow_mut();
-            listener.say(message);
-            self.speak(&mut listener);
+        if let Some(reader) = &self.reader {
+            let mut reader = reader.borrow_mut();
+            reader.start_turn(message);
+            self.speak(&mut reader);
         }
     }
 
     /// The worker's report is here: what changes from now on was not in it.
     pub fn note_report(&self) {
-        if let Some(listener) = &self.listener {
-            listener.borrow_mut().note_report();
+        if let Some(reader) = &self.reader {
+            reader.borrow_mut().note_report();
         }
     }
 
     /// Files that the agent says it changed after its report.
     pub fn late_changes(&self) -> Vec<String> {
-        let listener = self.listener.as_ref();
-        listener.map_or_else(Vec::new, |listener| listener.borrow().late_changes().to_vec())
+        let reader = self.reader.as_ref();
+        reader.map_or_else(Vec::new, |reader| reader.borrow().late_changes().to_vec())
     }
 
     /// What the agent asked since this was asked last, under ids.
     pub fn take_questions(&self) -> Vec<(String, WorkerRequest)> {
-        let listener = self.listener.as_ref();
-        listener.map_or_else(Vec::new, |listener| listener.borrow_mut().take_questions())
+        let reader = self.reader.as_ref();
+        reader.map_or_else(Vec::new, |reader| reader.borrow_mut().take_questions())
     }
 
     /// Answers a question of the agent.
     pub fn reply(&self, question: &str, reply: &Reply) {
-        if let Some(listener) = &self.listener {
-            let mut listener = listener.borrow_mut();
-            listener.reply(question, reply);
-            self.speak(&mut listener);
+        if let Some(reader) = &self.reader {
+            let mut reader = reader.borrow_mut();
+            reader.reply(question, reply);
+            self.speak(&mut reader);
         }
     }
 
     /// Asks the process that is spoken to for the end of its turn.
     pub fn cut_short(&self) {
-        if let Some(listener) = &self.listener {
-            let mut listener = listener.borrow_mut();
-            listener.cut_short();
-            self.speak(&mut listener);
+        if let Some(reader) = &self.reader {
+            let mut reader = reader.borrow_mut();
+            reader.interrupt_turn();
+            self.speak(&mut reader);
         }
     }
 
-    fn speak(&self, listener: &mut Listener) {
-        let text = listener.take_outgoing();
+    fn speak(&self, reader: &mut OutputReader) {
+        let text = reader.take_outgoing();
         if let Some(line) = self.line.borrow().as_ref().filter(|_| !text.is_empty()) {
             // A process that is gone is heard of elsewhere.
             let _ = line.send(text);
@@ -260,8 +260,8 @@ impl Output {
             let held = std::mem::take(&mut self.tail(stream).borrow_mut().held);
             self.write_log(&held);
         }
-        if let Some(listener) = &self.listener {
-            listener.borrow_mut().end_turn();
+        if let Some(reader) = &self.reader {
+            reader.borrow_mut().end_turn();
         }
     }
 
@@ -269,8 +269,8 @@ impl Output {
     pub fn new_turn(&self) {
         self.stdout.borrow_mut().bytes.clear();
         self.stderr.borrow_mut().bytes.clear();
-        if let Some(listener) = &self.listener {
-            listener.borrow_mut().next_turn();
+        if let Some(reader) = &self.reader {
+            reader.borrow_mut().next_turn();
         }
     }
 
@@ -281,10 +281,8 @@ impl Output {
 
     /// Files that the agent says it wrote.
     pub fn changed_files(&self) -> Vec<String> {
-        let listener = self.listener.as_ref();
-        listener.map_or_else(Vec::new, |listener| {
-            listener.borrow().changed().cloned().collect()
-        })
+        let reader = self.reader.as_ref();
+        reader.map_or_else(Vec::new, |reader| reader.borrow().changed().cloned().collect())
     }
 
     /// Whether there was a sign of life since the last look, or a tool is at work, which may take its time.
@@ -292,8 +290,8 @@ impl Output {
         if self.active.replace(false) {
             return Activity::Output;
         }
-        let at_work = |listener: &RefCell<Listener>| listener.borrow().tally().open_tools > 0;
-        if self.listener.as_ref().is_some_and(at_work) {
+        let at_work = |reader: &RefCell<OutputReader>| reader.borrow().summary().open_tools > 0;
+        if self.reader.as_ref().is_some_and(at_work) {
             Activity::ToolOpen
         } else {
             Activity::None
@@ -302,8 +300,8 @@ impl Output {
 
     /// What stands in the output in place of a report.
     pub fn answer(&self) -> Option<String> {
-        let answer = if let Some(listener) = &self.listener {
-            listener.borrow().answer()
+        let answer = if let Some(reader) = &self.reader {
+            reader.borrow().answer()
         } else {
             let stdout = self.stdout.borrow();
             final_object(&String::from_utf8_lossy(&stdout.bytes)).map(str::to_owned)
@@ -313,9 +311,9 @@ impl Output {
 
     /// All that the agent said at the end of its turn; for programs, what they printed.
     pub fn message(&self) -> Option<String> {
-        let text = if let Some(listener) = &self.listener {
-            let listener = listener.borrow();
-            let (text, _) = listener.tally().answer.as_ref()?;
+        let text = if let Some(reader) = &self.reader {
+            let reader = reader.borrow();
+            let (text, _) = reader.summary().answer.as_ref()?;
             text.trim().to_owned()
         } else {
             sanitise(&self.stdout.borrow().bytes).trim().to_owned()
@@ -325,27 +323,27 @@ impl Output {
 
     /// The conversation, the model and the version, once the agent has named the conversation.
     pub fn conversation(&self) -> Option<(String, Option<String>, Option<String>)> {
-        let listener = self.listener.as_ref()?.borrow();
-        let tally = listener.tally();
-        let conversation = tally.conversation.clone()?;
-        Some((conversation, tally.model.clone(), tally.version.clone()))
+        let reader = self.reader.as_ref()?.borrow();
+        let summary = reader.summary();
+        let conversation = summary.conversation.clone()?;
+        Some((conversation, summary.model.clone(), summary.version.clone()))
     }
 
     /// The model, once it is known.
     pub fn model(&self) -> Option<String> {
-        self.listener.as_ref()?.borrow().tally().model.clone()
+        self.reader.as_ref()?.borrow().summary().model.clone()
     }
 
     /// Why the turn ended, if its agent tells.
     pub fn outcome(&self, end: End, expects: Expects) -> Option<Outcome> {
-        let listener = self.listener.as_ref()?.borrow();
+        let reader = self.reader.as_ref()?.borrow();
         let stderr = self.stderr.borrow();
         let stderr = String::from_utf8_lossy(stderr.end(SHORT_TAIL));
-        Some(listener.outcome(end, expects, &stderr))
+        Some(reader.outcome(end, expects, &stderr))
     }
 
     /// What the agent wrote about settings that it ignores.
-    pub(super) fn settings_warning(&self, agent: &dyn Adapter) -> Option<String> {
+    pub(super) fn settings_warning(&self, agent: &dyn Agent) -> Option<String> {
         let stderr = self.stderr.borrow();
         let line = agent.settings_warning(&String::from_utf8_lossy(&stderr.bytes))?;
         Some(self.redactor.text(&sanitise(line.as_bytes())))
@@ -353,17 +351,17 @@ impl Output {
 
     /// What was used since this was asked last.
     pub fn take_spent(&self) -> TokenUsage {
-        let listener = self.listener.as_ref();
-        listener.map_or_else(TokenUsage::default, |listener| listener.borrow_mut().take_spent())
+        let reader = self.reader.as_ref();
+        reader.map_or_else(TokenUsage::default, |reader| reader.borrow_mut().take_spent())
     }
 
     /// The same while the turn goes on, without taking it, if it has changed.
     pub fn using(&self) -> Option<TokenUsage> {
-        self.listener.as_ref()?.borrow_mut().using()
+        self.reader.as_ref()?.borrow_mut().using()
     }
 
     /// The last line of complaint, or else of output, made safe to show.
-    pub fn last_words(&self) -> String {
+    pub fn last_output(&self) -> String {
         let stderr = self.shown(self.stderr.borrow().end(SHORT_TAIL));
         if stderr.is_empty() {
             self.last_line()
@@ -373,8 +371,8 @@ impl Output {
     }
 
     pub fn last_line(&self) -> String {
-        match &self.listener {
-            Some(listener) => self.shown(listener.borrow().latest().as_bytes()),
+        match &self.reader {
+            Some(reader) => self.shown(reader.borrow().latest().as_bytes()),
             None => self.shown(self.stdout.borrow().end(SHORT_TAIL)),
         }
     }
@@ -452,7 +450,7 @@ mod tests {
             for chunk in text.as_bytes().chunks(size) {
                 output.take_in(Stream::Stderr, chunk);
             }
-            assert_eq!(output.last_words(), "[redacted]");
+            assert_eq!(output.last_output(), "[redacted]");
             output.surface();
             assert_eq!(output.finish(), None);
             let log = std::fs::read_to_string(path).unwrap();

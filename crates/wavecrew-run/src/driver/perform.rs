@@ -13,8 +13,8 @@ use std::fs;
 use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use wavecrew_agents::stream::{Span, Usage};
-use wavecrew_agents::{Adapter, Attempted, Memory};
+use wavecrew_agents::stream::{Usage, UsageScope};
+use wavecrew_agents::{Agent, AttemptKey, ResumeBy};
 use wavecrew_core::engine::{
     Action, Assignment, CheckOutcome, Input, Notice, OutputMode, Resume, SpawnError, WorkerId,
 };
@@ -55,7 +55,7 @@ impl Driver<'_> {
                     let file = || super::trees::file_beside(&self.session, path);
                     self.any_merged.then(file).flatten()
                 };
-                let verdict = super::claims::check(
+                let outcome = super::claims::check(
                     dir.path(),
                     state.map_or(&self.session.project, |state| &state.folder),
                     &ledger.team,
@@ -67,18 +67,18 @@ impl Driver<'_> {
                 let examined = ledger
                     .team
                     .role(ledger.plan().role(task))
-                    .and_then(|role| role.examined);
-                match verdict {
-                    CheckOutcome::Holds { .. } if examined.is_some() => {
+                    .and_then(|role| role.check);
+                match outcome {
+                    CheckOutcome::Confirmed { .. } if examined.is_some() => {
                         self.examine(worker, task, Stage::After(&outputs))?;
                     }
-                    CheckOutcome::Holds { .. } if self.session.verify.is_some() => {
+                    CheckOutcome::Confirmed { .. } if self.session.verify.is_some() => {
                         self.start_check(worker, task, &outputs)?;
                     }
-                    verdict => self.inputs.push_back(Input::ClaimChecked { worker, verdict }),
+                    outcome => self.inputs.push_back(Input::ClaimChecked { worker, outcome }),
                 }
             }
-            Action::Examine { worker, task, .. } => self.examine(worker, task, Stage::Before)?,
+            Action::CheckBeforeStart { worker, task, .. } => self.examine(worker, task, Stage::Before)?,
             Action::Restore { task, attempt } => self.restore(task, attempt)?,
             Action::Expand { task } => self.expand(task),
             Action::Close { worker, grace } => self.close(worker, grace)?,
@@ -89,16 +89,16 @@ impl Driver<'_> {
             Action::WriteInteractive { task } => {
                 session::write_interactive(&self.session.dir, self.engine.ledger(), task)?;
             }
-            Action::Merged { wave } => {
+            Action::PublishWave { wave } => {
                 super::trees::sweep_wave(&super::trees::of(&self.session), self.engine.ledger(), wave);
                 self.merged(wave)?;
             }
-            Action::Land { tasks } => self.land(&tasks),
-            Action::Share { pool, news } => self.share(&pool, news),
+            Action::Merge { tasks } => self.land(&tasks),
+            Action::SharePoolEvent { pool, event } => self.share(&pool, event),
             Action::Reply { worker, key, reply } => self.reply(worker, &key, &reply)?,
             Action::Ask(question) => {
                 let Some(asker) = self.surface.asker.clone() else {
-                    let answer = question.about.unanswered();
+                    let answer = question.kind.unanswered();
                     self.inputs.push_back(Input::Answered {
                         question: question.id,
                         answer,
@@ -111,7 +111,7 @@ impl Driver<'_> {
                     let _ = answers.send((question.id, answer));
                 });
             }
-            Action::Tell(notice) => self.surface.reporter.notice(&notice),
+            Action::Notify(notice) => self.surface.reporter.notice(&notice),
             Action::Finish(ending) => self.ending = Some(ending),
         }
         Ok(())
@@ -145,7 +145,7 @@ impl Driver<'_> {
             }
         };
         let print = self.print(assignment.task);
-        let part = agent.part(&Attempted {
+        let part = agent.part(&AttemptKey {
             task: &assignment.id,
             attempt: assignment.attempt,
             print: &print,
@@ -165,16 +165,16 @@ impl Driver<'_> {
         };
         let message = self.first_message_of(&assignment);
         let (id, attempt) = (assignment.id.as_str(), assignment.attempt);
-        let memory = agent.memory();
-        let resume = assignment.resume.clone().filter(|_| memory != Memory::None);
+        let memory = agent.resume_by();
+        let resume = assignment.resume.clone().filter(|_| memory != ResumeBy::Never);
         let message = match resume {
             Some(_) => resumed_message(&message),
             None => message,
         };
         let before = resume.as_ref().map_or(Usage::NONE, used_before);
         let fresh = match memory {
-            Memory::None => String::new(),
-            Memory::Named | Memory::Own => conversation_id()?,
+            ResumeBy::Never => String::new(),
+            ResumeBy::OurId | ResumeBy::ItsId => conversation_id()?,
         };
         let token = self.attempts.open_attempt(id, attempt)?;
         let limit = self
@@ -190,7 +190,7 @@ impl Driver<'_> {
         )
         .taped(self.session.recorder.as_ref().map(|_| Tape::default()));
         let files = Place::own(&self.session.dir, id, attempt);
-        let files = match output.voice() {
+        let files = match output.output_mode() {
             OutputMode::Silent => self.shorts.place(files),
             OutputMode::Streaming => files,
         };
@@ -264,7 +264,7 @@ impl Driver<'_> {
     }
 
     /// The agent of this name, made once.
-    fn agent(&mut self, name: &str) -> Result<Rc<dyn Adapter>, AgentError> {
+    fn agent(&mut self, name: &str) -> Result<Rc<dyn Agent>, AgentError> {
         if let Some(agent) = self.agents.get(name) {
             return Ok(Rc::clone(agent));
         }
@@ -371,7 +371,7 @@ impl Driver<'_> {
             self.shorts
                 .keep_log(&self.session.dir.log_file(id, attempt), &text);
         }
-        if state.agent.memory() != Memory::None {
+        if state.agent.resume_by() != ResumeBy::Never {
             self.agent_files
                 .remove_worker(&state.assignment.id, state.assignment.attempt);
         }
@@ -416,7 +416,7 @@ impl Driver<'_> {
 /// What a conversation had used when it was cut off.
 fn used_before(resume: &Resume) -> Usage {
     Usage {
-        span: Span::Conversation,
+        scope: UsageScope::Conversation,
         input: resume.spent.input,
         cached: resume.spent.cached,
         output: resume.spent.output,

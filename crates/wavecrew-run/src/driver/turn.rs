@@ -5,7 +5,7 @@ use super::worker::{Life, Unsaid, open_streams};
 use super::{DriveError, Driver};
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
-use wavecrew_agents::Memory;
+use wavecrew_agents::ResumeBy;
 use wavecrew_agents::launch::{McpServer, Request, Stdin};
 use wavecrew_core::engine::{Input, OutputMode, SpawnError, WorkerId};
 use wavecrew_core::team::Access;
@@ -23,7 +23,7 @@ impl Driver<'_> {
         };
         let answers_report = state.report_seen;
         let waits = state.output.converses() && !state.output.turn_open();
-        if state.agent.memory() == Memory::None || state.alive.is_empty() || waits {
+        if state.agent.resume_by() == ResumeBy::Never || state.alive.is_empty() || waits {
             state.output.new_turn();
             self.start_turn(worker, turn, &text)?;
         } else {
@@ -92,16 +92,16 @@ impl Driver<'_> {
             variable("WAVECREW_TURN", turn.to_string()),
             variable("WAVECREW_TOKEN", state.token.as_str()),
         ];
-        if state.output.voice() == OutputMode::Silent {
+        if state.output.output_mode() == OutputMode::Silent {
             env.push(variable("WAVECREW_USAGE_FILE", &state.files.usage));
         }
         // A program that is no known agent has no use for them.
         let offered = self.surface.worker_tools.as_ref();
-        let offered = offered.filter(|_| state.output.voice() == OutputMode::Streaming);
+        let offered = offered.filter(|_| state.output.output_mode() == OutputMode::Streaming);
         let tools = offered.map(|words| tools(words, &env));
-        let scratch = match state.agent.memory() {
-            Memory::None => self.session.dir.scratch_of(id, attempt),
-            Memory::Named | Memory::Own => self.agent_files.of_worker(id, attempt),
+        let scratch = match state.agent.resume_by() {
+            ResumeBy::Never => self.session.dir.scratch_of(id, attempt),
+            ResumeBy::OurId | ResumeBy::ItsId => self.agent_files.of_worker(id, attempt),
         };
         let role = self.engine.ledger().team.role(&state.assignment.role);
         let settings = self.surface.agent_settings.of(&state.assignment.agent);
@@ -125,7 +125,7 @@ impl Driver<'_> {
                 (stdin, None)
             }
             Stdin::Text(text) => (write_prompt(&prompt_file, &text)?, None),
-            Stdin::Spoken(dialogue) => (write_prompt(&prompt_file, message)?, Some(dialogue)),
+            Stdin::Interactive(dialogue) => (write_prompt(&prompt_file, message)?, Some(dialogue)),
         };
         env.extend(launch.env.iter().map(|(name, value)| variable(name, value)));
         let key = self.next_key;
@@ -140,7 +140,7 @@ impl Driver<'_> {
         let streams = match opened {
             Ok(streams) => streams,
             Err(error) => {
-                let error = SpawnError::Shortage(error.to_string());
+                let error = SpawnError::Temporary(error.to_string());
                 self.inputs.push_back(Input::SpawnFailed { worker, error });
                 self.closed_if_gone(worker);
                 return Ok(());

@@ -4,7 +4,7 @@ use super::output::Output;
 use super::{DriveError, Driver, usage};
 use std::time::Duration;
 use wavecrew_agents::stream::{End, Expects, Failure, Outcome, Stopped};
-use wavecrew_agents::{Adapter, Replayed};
+use wavecrew_agents::{Agent, RecordedEnd};
 use wavecrew_core::engine::{Exit, Input, Notice, OutputMode, TurnEnd, WorkerId};
 use wavecrew_core::event::StopReason;
 use wavecrew_core::time::Timestamp;
@@ -91,12 +91,12 @@ impl Driver<'_> {
                 reports,
                 now,
             );
-            if state.output.voice() == OutputMode::Silent
+            if state.output.output_mode() == OutputMode::Silent
                 && let Some(told) = self.shorts.read(&state.files, &state.files.usage)?
             {
                 usage::complete(&mut end, &told);
             }
-            if let Some(replayed) = state.agent.replayed(state.turn) {
+            if let Some(replayed) = state.agent.recorded_end(state.turn) {
                 as_recorded(&mut end, replayed);
             }
             self.tape_spent(worker, end.spent);
@@ -132,7 +132,7 @@ impl Driver<'_> {
 
 /// What the engine is told of the end of a turn.
 fn turn_end(
-    agent: &dyn Adapter,
+    agent: &dyn Agent,
     output: &Output,
     exit: ProcessExit,
     stopped: bool,
@@ -151,7 +151,7 @@ fn turn_end(
         return TurnEnd {
             exit: Driver::exit_of(exit),
             reports,
-            last_words: output.last_words(),
+            last_output: output.last_output(),
             spent,
             model: None,
             retry_after: None,
@@ -166,9 +166,9 @@ fn turn_end(
     TurnEnd {
         exit,
         reports,
-        last_words: match &failure {
+        last_output: match &failure {
             Some(failure) => failure_words(agent, output, failure),
-            None => output.last_words(),
+            None => output.last_output(),
         },
         spent,
         model: output.model(),
@@ -177,7 +177,7 @@ fn turn_end(
 }
 
 /// What is told of a failure, and what a person can do about it.
-pub fn failure_words(agent: &dyn Adapter, output: &Output, failure: &Failure) -> String {
+pub fn failure_words(agent: &dyn Agent, output: &Output, failure: &Failure) -> String {
     let words = output.shown(failure.message.as_bytes());
     match agent.advice(failure.kind) {
         Some(advice) => format!("{words} (help: {advice})"),
@@ -186,9 +186,9 @@ pub fn failure_words(agent: &dyn Adapter, output: &Output, failure: &Failure) ->
 }
 
 /// What an agent said at the end of a turn of which no report is expected, or what went wrong.
-pub fn last_message(agent: &dyn Adapter, output: &Output, exit: ProcessExit) -> Result<String, String> {
+pub fn last_message(agent: &dyn Agent, output: &Output, exit: ProcessExit) -> Result<String, String> {
     let failed = match output.outcome(end_of(exit), Expects::Nothing) {
-        None => (!exit.is_success()).then(|| output.last_words()),
+        None => (!exit.is_success()).then(|| output.last_output()),
         Some(outcome) => outcome
             .failure
             .map(|failure| failure_words(agent, output, &failure)),
@@ -196,7 +196,7 @@ pub fn last_message(agent: &dyn Adapter, output: &Output, exit: ProcessExit) -> 
     match failed {
         None => Ok(output.message().unwrap_or_default()),
         // An agent that tells what went wrong need not tell how it ended.
-        Some(words) if output.voice() == OutputMode::Streaming && !words.is_empty() => Err(words),
+        Some(words) if output.output_mode() == OutputMode::Streaming && !words.is_empty() => Err(words),
         Some(words) => {
             let how = match exit {
                 ProcessExit::Code(code) => format!("The agent exited with code {code}"),
@@ -212,11 +212,11 @@ pub fn last_message(agent: &dyn Adapter, output: &Output, exit: ProcessExit) -> 
 }
 
 /// No service wants to be waited for in a replay, and a clock that ended the worker need not run again.
-fn as_recorded(end: &mut TurnEnd, replayed: Replayed) {
+fn as_recorded(end: &mut TurnEnd, replayed: RecordedEnd) {
     end.retry_after = Some(Duration::ZERO);
     match replayed {
-        Replayed::Ended => {}
-        Replayed::Stopped { stop, error } => (end.exit, end.last_words) = (Exit::Reason(stop), error),
+        RecordedEnd::Ended => {}
+        RecordedEnd::Stopped { stop, error } => (end.exit, end.last_output) = (Exit::Reason(stop), error),
     }
 }
 

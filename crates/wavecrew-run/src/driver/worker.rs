@@ -11,7 +11,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use wavecrew_agents::launch::Conversation;
-use wavecrew_agents::{Adapter, Dialogue, Memory};
+use wavecrew_agents::{Agent, InteractiveProtocol, ResumeBy};
 use wavecrew_core::engine::Assignment;
 use wavecrew_process::{Exit, input_pipe, output_pipe, pump, take_rest};
 use wavecrew_session::{Closed, Token};
@@ -37,7 +37,7 @@ pub(super) struct Worker {
     pub files: Place,
     /// Keys of processes that live or are being started.
     pub alive: Vec<u64>,
-    pub agent: Rc<dyn Adapter>,
+    pub agent: Rc<dyn Agent>,
     /// Where it works.
     pub folder: PathBuf,
     /// The latest one that was started.
@@ -93,11 +93,11 @@ impl Talk {
     }
 
     /// What the agent said its conversation is, or what it was told to call it.
-    pub fn begun(&mut self, memory: Memory, told: Option<&str>) {
-        match (told, memory) {
-            (Some(id), Memory::Named | Memory::Own) => self.known = Some(id.to_owned()),
-            (None, Memory::Named) if self.known.is_none() => self.known = Some(self.fresh.clone()),
-            (_, Memory::None) | (None, Memory::Named | Memory::Own) => {}
+    pub fn begun(&mut self, resume_by: ResumeBy, told: Option<&str>) {
+        match (told, resume_by) {
+            (Some(id), ResumeBy::OurId | ResumeBy::ItsId) => self.known = Some(id.to_owned()),
+            (None, ResumeBy::OurId) if self.known.is_none() => self.known = Some(self.fresh.clone()),
+            (_, ResumeBy::Never) | (None, ResumeBy::OurId | ResumeBy::ItsId) => {}
         }
     }
 
@@ -132,7 +132,7 @@ pub fn open_streams(
     output: &Rc<Output>,
     news: UnboundedSender<ProcessNews>,
     prompt: OwnedFd,
-    spoken: Option<(Box<dyn Dialogue>, &str)>,
+    spoken: Option<(Box<dyn InteractiveProtocol>, &str)>,
     life: Life,
 ) -> io::Result<Streams> {
     let (out_from, stdout) = output_pipe()?;

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::rc::Rc;
 use wavecrew_agents::launch::{Launch, Request, Stdin};
 use wavecrew_agents::stream::Usage;
-use wavecrew_agents::{Adapter, Attempted, Listener, Memory, Part, Replayed};
+use wavecrew_agents::{Agent, AttemptAgent, AttemptKey, OutputReader, RecordedEnd, ResumeBy};
 
 /// The first word of a process that plays.
 pub const PLAY: &str = "__replay";
@@ -27,20 +27,20 @@ impl Player {
     }
 }
 
-impl Adapter for Player {
+impl Agent for Player {
     fn launch(&self, request: &Request<'_>) -> Launch {
         launch(&self.cassette.path, None, request)
     }
 
-    fn listener(&self, _before: Usage) -> Option<Listener> {
+    fn listener(&self, _before: Usage) -> Option<OutputReader> {
         None
     }
 
-    fn memory(&self) -> Memory {
-        Memory::None
+    fn resume_by(&self) -> ResumeBy {
+        ResumeBy::Never
     }
 
-    fn part(&self, of: &Attempted<'_>) -> Option<Result<Part, String>> {
+    fn part(&self, of: &AttemptKey<'_>) -> Option<Result<AttemptAgent, String>> {
         Some(self.cassette.attempt(of.task, of.attempt).and_then(|turns| {
             let first = turns.first().ok_or("the attempt has no turns")?;
             if let End::NotStarted(error) = &first.end {
@@ -55,7 +55,7 @@ impl Adapter for Player {
                     of.task
                 )
             });
-            Ok(Part {
+            Ok(AttemptAgent {
                 agent: Rc::new(Recorded {
                     path: self.cassette.path.to_string_lossy().into_owned(),
                     turns: turns.to_vec(),
@@ -73,15 +73,15 @@ struct Recorded {
     path: String,
     turns: Vec<Entry>,
     /// Who was recorded; nobody for an agent that this version does not know.
-    voice: Option<Rc<dyn Adapter>>,
+    voice: Option<Rc<dyn Agent>>,
 }
 
-impl Adapter for Recorded {
+impl Agent for Recorded {
     fn launch(&self, request: &Request<'_>) -> Launch {
         let mut launch = launch(Path::new(&self.path), self.turns.first(), request);
         // Who was spoken to is spoken to again: the player answers as was recorded.
         if let Some(voice) = &self.voice
-            && let stdin @ Stdin::Spoken(_) = voice.launch(request).stdin
+            && let stdin @ Stdin::Interactive(_) = voice.launch(request).stdin
         {
             launch.args.push(SPOKEN.to_owned());
             launch.stdin = stdin;
@@ -89,24 +89,28 @@ impl Adapter for Recorded {
         launch
     }
 
-    fn listener(&self, before: Usage) -> Option<Listener> {
+    fn listener(&self, before: Usage) -> Option<OutputReader> {
         self.voice.as_ref()?.listener(before)
     }
 
-    fn memory(&self) -> Memory {
-        self.voice.as_ref().map_or(Memory::None, |voice| voice.memory())
+    fn resume_by(&self) -> ResumeBy {
+        self.voice
+            .as_ref()
+            .map_or(ResumeBy::Never, |voice| voice.resume_by())
     }
 
-    fn replayed(&self, turn: u32) -> Option<Replayed> {
+    fn recorded_end(&self, turn: u32) -> Option<RecordedEnd> {
         let from = self.turns.iter().skip_while(|entry| entry.turn != turn);
         // One process plays a turn and those that it went on in.
         let last = from.map(|entry| &entry.end).find(|end| **end != End::WentOn);
         Some(match last {
-            Some(End::Stopped { stop, error }) => Replayed::Stopped {
+            Some(End::Stopped { stop, error }) => RecordedEnd::Stopped {
                 stop: *stop,
                 error: error.clone(),
             },
-            Some(End::Exit(_) | End::Signal(_) | End::WentOn | End::NotStarted(_)) | None => Replayed::Ended,
+            Some(End::Exit(_) | End::Signal(_) | End::WentOn | End::NotStarted(_)) | None => {
+                RecordedEnd::Ended
+            }
         })
     }
 }

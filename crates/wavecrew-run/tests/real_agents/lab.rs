@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use wavecrew_agents::cli::AgentCli;
 use wavecrew_agents::launch::{Conversation, Launch, Request, Stdin};
 use wavecrew_agents::stream::{
-    AgentEvent, End, Expects, FailKind, Meter, Outcome, Stream, Tally, Usage, outcome,
+    AgentEvent, End, Expects, FailKind, Outcome, StreamParser, TurnSummary, Usage, UsageMeter, outcome,
 };
 use wavecrew_core::event::StopReason;
 use wavecrew_core::team::Access;
@@ -30,7 +30,7 @@ pub struct Lab {
 /// What a run of an agent came to.
 pub struct Ran {
     pub events: Vec<AgentEvent>,
-    pub tally: Tally,
+    pub summary: TurnSummary,
     pub end: End,
     pub stderr: String,
     pub cli: &'static dyn AgentCli,
@@ -74,17 +74,17 @@ impl Lab {
         command.envs(point(self.cli.name(), base, &self.path("home")).unwrap());
         let launch = self.cli.launch(&request);
         let output = start(&mut command, &launch, self.root.path());
-        let mut stream = Stream::new(self.cli);
+        let mut stream = StreamParser::new(self.cli);
         let lines = String::from_utf8(output.stdout).unwrap();
         let events: Vec<_> = lines.lines().flat_map(|line| stream.line(line)).collect();
-        let mut tally = Tally::default();
+        let mut summary = TurnSummary::default();
         for event in &events {
-            tally.on(event);
+            summary.on(event);
         }
         let end = output.status.code().map_or(End::Signal(0), End::Exit);
         Ran {
             events,
-            tally,
+            summary,
             end,
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
             cli: self.cli,
@@ -108,7 +108,7 @@ impl Lab {
 
 impl Ran {
     fn judged(&self, expects: Expects) -> Outcome {
-        outcome(Some(self.cli), &self.tally, self.end, expects, &self.stderr)
+        outcome(Some(self.cli), &self.summary, self.end, expects, &self.stderr)
     }
 
     /// Fails the test with everything the agent said unless it ended so.
@@ -124,11 +124,11 @@ impl Ran {
     }
 
     pub fn answer(&self) -> &str {
-        self.tally.answer.as_ref().map_or("", |(text, _)| text)
+        self.summary.answer.as_ref().map_or("", |(text, _)| text)
     }
 
     pub fn spent(&self, before: Usage) -> (u64, Usage) {
-        let mut meter = Meter::new(before);
+        let mut meter = UsageMeter::new(before);
         for event in &self.events {
             meter.on(event);
         }

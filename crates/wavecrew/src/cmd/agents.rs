@@ -1,8 +1,8 @@
 //! `agents`: which agents are here and what they can do; `agents test` has one of them do a tiny task.
 
+use crate::agent_choice::{check, search_path};
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
-use crate::launch::agents::{check, search_path};
 use crate::layout::fit;
 use serde_json::{Value, json};
 use std::fs;
