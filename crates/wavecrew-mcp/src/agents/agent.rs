@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{oneshot, watch};
-use wavecrew_agents::{Adapter, AgentSetting};
+use wavecrew_agents::AgentSetting;
 use wavecrew_core::engine::{Permission, Reply, UNATTENDED, WorkerRequest};
 use wavecrew_process::Exit;
 use wavecrew_process::guardian::Guardian;
@@ -24,7 +24,7 @@ use wavecrew_run::worktree::Worktree;
 pub(super) const GRACE: Duration = Duration::from_secs(3);
 
 pub(super) struct Agent {
-    pub adapter: Rc<dyn Adapter>,
+    pub adapter: Rc<dyn wavecrew_agents::Agent>,
     pub settings: AgentSetting,
     pub output: Rc<Output>,
     pub folder: PathBuf,
@@ -144,7 +144,8 @@ impl Agent {
     fn settle(&mut self, came_to: Result<String, String>) {
         self.last_call = None;
         let told = self.output.conversation().map(|(id, _, _)| id);
-        self.conversation.started(self.adapter.memory(), told.as_deref());
+        self.conversation
+            .started(self.adapter.resume_by(), told.as_deref());
         if self.unsaid.is_empty() {
             self.status.send_replace(match came_to {
                 Ok(text) => Status::Completed(text),

@@ -40,6 +40,8 @@ impl Driver<'_> {
         self.session.dir.attempts().sweep()?;
         // Only what could not be removed with its worker is left.
         let _ = std::fs::remove_dir_all(self.session.dir.scratch_folder());
+        self.agent_files.remove();
+        self.agent_files.remove();
         let ledger = self.engine.ledger();
         for notice in remove_all_merged(&session_worktrees(&self.session), ledger) {
             self.context.reporter.notice(&notice);

@@ -21,7 +21,7 @@ use packed_files::WorkerFiles;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use wavecrew_agents::Adapter;
+use wavecrew_agents::Agent;
 use wavecrew_core::engine::Assignment;
 use wavecrew_session::{Closed, Token};
 
@@ -35,7 +35,7 @@ pub(crate) struct Worker {
     pub files: WorkerFiles,
     /// Keys of processes that run or are being started.
     pub alive: Vec<u64>,
-    pub agent: Rc<dyn Adapter>,
+    pub agent: Rc<dyn Agent>,
     /// Its working folder.
     pub folder: PathBuf,
     /// The turn that was started last.

@@ -8,8 +8,10 @@ use wavecrew_core::engine::{Reply, WorkerRequest, final_object};
 use wavecrew_core::event::TokenUsage;
 
 use super::cli::AgentCli;
-use super::dialogue::{Dialogue, Heard};
-use super::stream::{AgentEvent, End, Expects, Meter, Outcome, Stream, Tally, Usage, outcome};
+use super::interactive::{InteractiveProtocol, Received};
+use super::stream::{
+    AgentEvent, End, Expects, Outcome, StreamParser, TurnSummary, Usage, UsageMeter, outcome,
+};
 
 /// Longer lines are dropped and counted. They hold whole files that a tool read; what matters is never so long.
 const MAX_LINE: usize = 8 << 20;
@@ -17,15 +19,15 @@ const MAX_LINE: usize = 8 << 20;
 const MAX_CHANGED: usize = 10_000;
 
 #[derive(Debug)]
-pub struct Listener {
+pub struct OutputReader {
     source: Source,
     /// Whether a turn of a conversation is under way.
     turn: Turn,
     /// What is to be written to the process.
     outgoing: String,
     partial: Partial,
-    tally: Tally,
-    meter: Meter,
+    summary: TurnSummary,
+    meter: UsageMeter,
     latest: String,
     /// What the agent waits to be told, each under the question's id.
     questions: Vec<(String, WorkerRequest)>,
@@ -40,9 +42,9 @@ pub struct Listener {
 #[derive(Debug)]
 enum Source {
     /// Each turn is a process of its own, which prints.
-    Printed(&'static dyn AgentCli, Stream),
+    OneShot(&'static dyn AgentCli, StreamParser),
     /// One process is spoken to, turn after turn.
-    Spoken(Option<&'static dyn AgentCli>, Box<dyn Dialogue>),
+    Interactive(Option<&'static dyn AgentCli>, Box<dyn InteractiveProtocol>),
     /// A process that would be spoken to is not there.
     Silent(Option<&'static dyn AgentCli>),
 }
@@ -62,13 +64,13 @@ enum Partial {
     TooLong,
 }
 
-impl Listener {
+impl OutputReader {
     pub(super) fn new(cli: &'static dyn AgentCli, before: Usage) -> Self {
-        Self::of(Source::Printed(cli, Stream::new(cli)), before)
+        Self::of(Source::OneShot(cli, StreamParser::new(cli)), before)
     }
 
     /// For an agent that is spoken to, from [`converse`](Self::converse) on.
-    pub(super) fn spoken(before: Usage) -> Self {
+    pub(super) fn interactive(before: Usage) -> Self {
         Self::of(Source::Silent(None), before)
     }
 
@@ -78,8 +80,8 @@ impl Listener {
             turn: Turn::Closed,
             outgoing: String::new(),
             partial: Partial::Kept(Vec::new()),
-            tally: Tally::default(),
-            meter: Meter::new(before),
+            summary: TurnSummary::default(),
+            meter: UsageMeter::new(before),
             latest: String::new(),
             questions: Vec::new(),
             late: None,
@@ -89,21 +91,21 @@ impl Listener {
     }
 
     /// Takes in output as it comes. Whether it held an event.
-    pub fn hear(&mut self, chunk: &[u8]) -> bool {
+    pub fn read(&mut self, chunk: &[u8]) -> bool {
         let Some(first) = memchr(b'\n', chunk) else {
             self.keep(chunk);
             return false;
         };
         let last = memrchr(b'\n', chunk).unwrap_or(first);
         self.keep(&chunk[..first]);
-        let mut heard = self.end_line();
+        let mut received = self.end_line();
         if first < last {
             for line in chunk[first + 1..last].split(|byte| *byte == b'\n') {
-                heard |= self.line(line);
+                received |= self.line(line);
             }
         }
         self.keep(&chunk[last + 1..]);
-        heard
+        received
     }
 
     /// The turn is over: what has no line break at its end is a line too.
@@ -113,28 +115,28 @@ impl Listener {
 
     /// Another turn begins.
     pub fn next_turn(&mut self) {
-        if let Source::Printed(cli, stream) = &mut self.source {
-            *stream = Stream::new(*cli);
+        if let Source::OneShot(cli, stream) = &mut self.source {
+            *stream = StreamParser::new(*cli);
         }
-        self.tally.next_turn();
+        self.summary.next_turn();
         self.late = None;
     }
 
     /// From now on the process is spoken to.
-    pub fn converse(&mut self, dialogue: Box<dyn Dialogue>) {
-        self.source = Source::Spoken(self.cli(), dialogue);
+    pub fn start_interactive(&mut self, protocol: Box<dyn InteractiveProtocol>) {
+        self.source = Source::Interactive(self.cli(), protocol);
     }
 
     /// The process that was spoken to is gone.
-    pub fn hang_up(&mut self) {
-        if let Source::Spoken(cli, _) = self.source {
+    pub fn stop_interactive(&mut self) {
+        if let Source::Interactive(cli, _) = self.source {
             (self.source, self.turn) = (Source::Silent(cli), Turn::Closed);
         }
     }
 
     /// Whether there is a process that is spoken to.
-    pub fn converses(&self) -> bool {
-        matches!(self.source, Source::Spoken(..))
+    pub fn is_interactive(&self) -> bool {
+        matches!(self.source, Source::Interactive(..))
     }
 
     /// Whether the process that is spoken to is at work.
@@ -143,9 +145,9 @@ impl Listener {
     }
 
     /// Begins a turn of the conversation.
-    pub fn say(&mut self, message: &str) {
-        if let Source::Spoken(_, dialogue) = &mut self.source {
-            self.outgoing.push_str(&dialogue.say(message));
+    pub fn start_turn(&mut self, message: &str) {
+        if let Source::Interactive(_, protocol) = &mut self.source {
+            self.outgoing.push_str(&protocol.start_turn(message));
             self.turn = Turn::Open;
         }
     }
@@ -157,15 +159,15 @@ impl Listener {
 
     /// Answers a question of the agent.
     pub fn reply(&mut self, question: &str, reply: &Reply) {
-        if let Source::Spoken(_, dialogue) = &mut self.source {
-            self.outgoing.push_str(&dialogue.answer(question, reply));
+        if let Source::Interactive(_, protocol) = &mut self.source {
+            self.outgoing.push_str(&protocol.answer(question, reply));
         }
     }
 
     /// Asks for the end of the turn.
-    pub fn cut_short(&mut self) {
-        if let Source::Spoken(_, dialogue) = &mut self.source {
-            self.outgoing.push_str(&dialogue.cut_short());
+    pub fn interrupt_turn(&mut self) {
+        if let Source::Interactive(_, protocol) = &mut self.source {
+            self.outgoing.push_str(&protocol.interrupt_turn());
         }
     }
 
@@ -185,13 +187,13 @@ impl Listener {
 
     fn cli(&self) -> Option<&'static dyn AgentCli> {
         match self.source {
-            Source::Printed(cli, _) => Some(cli),
-            Source::Spoken(cli, _) | Source::Silent(cli) => cli,
+            Source::OneShot(cli, _) => Some(cli),
+            Source::Interactive(cli, _) | Source::Silent(cli) => cli,
         }
     }
 
-    pub fn tally(&self) -> &Tally {
-        &self.tally
+    pub fn summary(&self) -> &TurnSummary {
+        &self.summary
     }
 
     /// The report is here.
@@ -226,13 +228,13 @@ impl Listener {
 
     /// Why the turn ended.
     pub fn outcome(&self, end: End, expects: Expects, stderr: &str) -> Outcome {
-        outcome(self.cli(), &self.tally, end, expects, stderr)
+        outcome(self.cli(), &self.summary, end, expects, stderr)
     }
 
     /// The answer that ended the turn, as a report: the object that it is or ends with, else all of it, so that an
     /// agent that answers with prose, or with nothing, is told what is wrong with it.
     pub fn answer(&self) -> Option<String> {
-        let (text, structured) = self.tally.answer.as_ref()?;
+        let (text, structured) = self.summary.answer.as_ref()?;
         if let Some(object) = structured {
             return Some(object.to_string());
         }
@@ -262,22 +264,22 @@ impl Listener {
 
     fn line(&mut self, line: &[u8]) -> bool {
         let line = String::from_utf8_lossy(line);
-        let Heard {
+        let Received {
             events,
             reply,
             questions,
         } = match &mut self.source {
-            Source::Printed(_, stream) => Heard {
+            Source::OneShot(_, stream) => Received {
                 events: stream.line(&line),
-                ..Heard::default()
+                ..Received::default()
             },
-            Source::Spoken(_, dialogue) => dialogue.hear(&line),
-            Source::Silent(_) => Heard::default(),
+            Source::Interactive(_, protocol) => protocol.read(&line),
+            Source::Silent(_) => Received::default(),
         };
         self.outgoing.push_str(&reply);
         self.questions.extend(questions);
         for event in &events {
-            self.tally.on(event);
+            self.summary.on(event);
             self.meter.on(event);
             if self.turn == Turn::Open && matches!(event, AgentEvent::Final { .. } | AgentEvent::Failed(_)) {
                 self.turn = Turn::JustOver;
@@ -341,15 +343,15 @@ mod tests {
     #[test]
     fn lines_are_whole_however_they_arrive() {
         for size in [1, 2, 3, 7, 50, 1000] {
-            let mut listener = Listener::new(&Codex, Usage::NONE);
+            let mut listener = OutputReader::new(&Codex, Usage::NONE);
             for chunk in SAID.as_bytes().chunks(size) {
-                listener.hear(chunk);
+                listener.read(chunk);
             }
             assert_eq!(listener.answer(), None, "the last line has no end yet");
             listener.end_turn();
             assert_eq!(listener.answer().as_deref(), Some(r#"{"id":"ü"}"#), "{size}");
-            assert_eq!(listener.tally().conversation.as_deref(), Some("t-1"));
-            assert_eq!(listener.tally().unknown, 0);
+            assert_eq!(listener.summary().conversation.as_deref(), Some("t-1"));
+            assert_eq!(listener.summary().unknown, 0);
             assert_eq!(listener.take_spent().output, 3);
             assert_eq!(listener.take_spent(), TokenUsage::default());
         }
@@ -357,25 +359,25 @@ mod tests {
 
     #[test]
     fn a_line_without_end_is_dropped_and_the_next_one_is_read() {
-        let mut listener = Listener::new(&Codex, Usage::NONE);
+        let mut listener = OutputReader::new(&Codex, Usage::NONE);
         for _ in 0..9 {
-            assert!(!listener.hear(&vec![b'x'; 1 << 20]));
+            assert!(!listener.read(&vec![b'x'; 1 << 20]));
         }
-        assert!(listener.hear(b"tail\n"), "it is a sign of life");
-        assert!(listener.hear(SAID.as_bytes()));
+        assert!(listener.read(b"tail\n"), "it is a sign of life");
+        assert!(listener.read(SAID.as_bytes()));
         listener.end_turn();
-        assert_eq!((listener.dropped, listener.tally().unknown), (1, 0));
+        assert_eq!((listener.dropped, listener.summary().unknown), (1, 0));
         assert!(listener.answer().is_some());
     }
 
     #[test]
     fn what_a_turn_uses_is_known_before_its_end_and_counted_once() {
-        let mut listener = Listener::new(&Claude, Usage::NONE);
+        let mut listener = OutputReader::new(&Claude, Usage::NONE);
         let usage =
             |output: u64| format!(r#""input_tokens":5,"cache_read_input_tokens":2,"output_tokens":{output}"#);
         let mut says = |id: &str| {
             let message = format!(r#"{{"id":"{id}","content":[],"usage":{{{}}}}}"#, usage(1));
-            listener.hear(format!("{{\"type\":\"assistant\",\"message\":{message}}}\n").as_bytes());
+            listener.read(format!("{{\"type\":\"assistant\",\"message\":{message}}}\n").as_bytes());
             listener
                 .using()
                 .map(|spent| (spent.input, spent.cached, spent.output))
@@ -384,7 +386,7 @@ mod tests {
         assert_eq!(says("m-1"), None, "the second part of a message");
         assert_eq!(says("m-2"), Some((14, 4, 2)));
         let result = format!(r#"{{"type":"result","result":"x","usage":{{{}}}}}"#, usage(60));
-        listener.hear(format!("{result}\n").as_bytes());
+        listener.read(format!("{result}\n").as_bytes());
         assert_eq!(listener.using().map(|spent| spent.output), Some(60));
         assert_eq!(listener.take_spent().output, 60);
         assert_eq!(listener.using(), None);
@@ -392,8 +394,8 @@ mod tests {
 
     #[test]
     fn prose_is_handed_on_as_it_is() {
-        let mut listener = Listener::new(&Claude, Usage::NONE);
-        listener.hear(b"{\"type\":\"result\",\"is_error\":false,\"result\":\" All done. \"}\n");
+        let mut listener = OutputReader::new(&Claude, Usage::NONE);
+        listener.read(b"{\"type\":\"result\",\"is_error\":false,\"result\":\" All done. \"}\n");
         assert_eq!(listener.answer().as_deref(), Some("All done."));
         listener.next_turn();
         assert_eq!(listener.answer(), None);

@@ -10,7 +10,7 @@ use super::launch::Request;
 
 /// What an agent wants to do, as far as it matters here.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Deed {
+pub(super) enum ToolAction {
     /// Change these files; without names, some.
     Write(Vec<String>),
     /// A command cannot be fenced in.
@@ -22,13 +22,13 @@ pub(super) enum Deed {
 }
 
 #[derive(Debug)]
-pub(super) struct Policy {
+pub(super) struct AccessPolicy {
     access: Access,
     project: PathBuf,
     folders: Vec<PathBuf>,
 }
 
-impl Policy {
+impl AccessPolicy {
     pub(super) fn new(request: &Request<'_>) -> Self {
         Self {
             access: request.access,
@@ -37,12 +37,12 @@ impl Policy {
         }
     }
 
-    pub(super) fn judge(&self, deed: &Deed) -> Permission {
-        let allowed = match deed {
-            Deed::Write(paths) => self.may_write(paths),
-            Deed::Run => self.writes_project(),
-            Deed::SwitchMode => false,
-            Deed::Other => true,
+    pub(super) fn decide(&self, action: &ToolAction) -> Permission {
+        let allowed = match action {
+            ToolAction::Write(paths) => self.may_write(paths),
+            ToolAction::Run => self.writes_project(),
+            ToolAction::SwitchMode => false,
+            ToolAction::Other => true,
         };
         if allowed {
             Permission::Granted
@@ -89,8 +89,8 @@ mod tests {
 
     #[test]
     fn access_decides_what_is_allowed() {
-        let write = |path: &str| Deed::Write(vec![path.to_owned()]);
-        // The deed, and whether a role that writes and a role that does not may do it.
+        let write = |path: &str| ToolAction::Write(vec![path.to_owned()]);
+        // The action, and whether a role that writes and a role that does not may do it.
         let cases = [
             (write("/project/a.rs"), true, false),
             (write("a.rs"), true, false),
@@ -98,24 +98,24 @@ mod tests {
             (write("/project/../etc/passwd"), false, false),
             (write("/project/.workflow/s/../../a.rs"), true, false),
             (write("/elsewhere/x"), false, false),
-            (Deed::Write(Vec::new()), true, false),
-            (Deed::Run, true, false),
-            (Deed::SwitchMode, false, false),
-            (Deed::Other, true, true),
+            (ToolAction::Write(Vec::new()), true, false),
+            (ToolAction::Run, true, false),
+            (ToolAction::SwitchMode, false, false),
+            (ToolAction::Other, true, true),
         ];
-        for (deed, writer, reader) in cases {
+        for (action, writer, reader) in cases {
             let may = |access| {
-                let policy = Policy {
+                let policy = AccessPolicy {
                     access,
                     project: "/project".into(),
                     folders: vec!["/project/.workflow/s".into()],
                 };
-                policy.judge(&deed) == Permission::Granted
+                policy.decide(&action) == Permission::Granted
             };
             assert_eq!(
                 (may(Access::Source), may(Access::ReadOnly)),
                 (writer, reader),
-                "{deed:?}"
+                "{action:?}"
             );
         }
     }

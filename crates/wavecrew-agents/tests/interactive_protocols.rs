@@ -1,5 +1,5 @@
 //! Recorded conversations with agents over the Agent Client Protocol, held again: our side is played by the client,
-//! theirs by `dialogues/NAME.txt` (`-->` is what was said to the agent, `<--` what it said).
+//! theirs by `interactive/NAME.txt` (`-->` is what was said to the agent, `<--` what it said).
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
 use std::collections::HashMap;
@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use wavecrew_agents::launch::{Conversation, McpServer, Request, Stdin};
-use wavecrew_agents::stream::{AgentEvent, FailKind, Meter, Tally, Usage};
-use wavecrew_agents::{Dialogue, by_name};
+use wavecrew_agents::stream::{AgentEvent, FailKind, TurnSummary, Usage, UsageMeter};
+use wavecrew_agents::{InteractiveProtocol, by_name};
 use wavecrew_core::engine::{Permission, Reply};
 use wavecrew_core::team::Access;
 
 /// Both sides of a conversation.
 struct Held {
-    dialogue: Box<dyn Dialogue>,
+    protocol: Box<dyn InteractiveProtocol>,
     events: Vec<AgentEvent>,
     /// What we wrote.
     said: Vec<Value>,
@@ -41,11 +41,11 @@ impl Held {
             folders: &[PathBuf::from("/session")],
             extra: &[],
         });
-        let Stdin::Spoken(dialogue) = launch.stdin else {
+        let Stdin::Interactive(protocol) = launch.stdin else {
             panic!("it is spoken to")
         };
         Self {
-            dialogue,
+            protocol,
             events: Vec::new(),
             said: Vec::new(),
         }
@@ -60,31 +60,31 @@ impl Held {
         self.said.extend(lines);
     }
 
-    fn say(&mut self, message: &str) {
-        let written = self.dialogue.say(message);
+    fn start_turn(&mut self, message: &str) {
+        let written = self.protocol.start_turn(message);
         self.note(&written);
     }
 
-    fn cut_short(&mut self) {
-        let written = self.dialogue.cut_short();
+    fn interrupt_turn(&mut self) {
+        let written = self.protocol.interrupt_turn();
         self.note(&written);
     }
 
-    fn hear(&mut self, message: &Value) {
+    fn read(&mut self, message: &Value) {
         self.hear_line(&message.to_string());
     }
 
     fn hear_line(&mut self, line: &str) {
-        let heard = self.dialogue.hear(line);
-        self.events.extend(heard.events);
-        self.note(&heard.reply);
+        let received = self.protocol.read(line);
+        self.events.extend(received.events);
+        self.note(&received.reply);
     }
 
     /// Answers our latest request of this method.
     fn answer(&mut self, method: &str, outcome: &str, value: &Value) {
         let id = &self.last(method)["id"];
         let message = json!({ "jsonrpc": "2.0", "id": id, outcome: value });
-        self.hear(&message);
+        self.read(&message);
     }
 
     fn last(&self, method: &str) -> &Value {
@@ -95,20 +95,20 @@ impl Held {
     /// Greeted, and with an open session named `s`.
     fn opened(access: Access) -> Self {
         let mut held = Self::new(access, Conversation::New { id: "" }, None);
-        held.say("do it");
+        held.start_turn("do it");
         held.answer("initialize", "result", &json!({ "protocolVersion": 1 }));
         held.answer("session/new", "result", &json!({ "sessionId": "s" }));
         held
     }
 
     fn update(&mut self, update: &Value) {
-        self.hear(&json!({ "jsonrpc": "2.0", "method": "session/update", "params": { "update": update } }));
+        self.read(&json!({ "jsonrpc": "2.0", "method": "session/update", "params": { "update": update } }));
     }
 
-    fn tally(&self) -> Tally {
-        let mut tally = Tally::default();
-        self.events.iter().for_each(|event| tally.on(event));
-        tally
+    fn summary(&self) -> TurnSummary {
+        let mut summary = TurnSummary::default();
+        self.events.iter().for_each(|event| summary.on(event));
+        summary
     }
 
     fn failure(&self) -> (FailKind, &str) {
@@ -120,13 +120,13 @@ impl Held {
     }
 
     fn answered(&self) -> Option<String> {
-        self.tally().answer.map(|(text, _)| text)
+        self.summary().answer.map(|(text, _)| text)
     }
 }
 
 /// Holds a recorded conversation once more.
 fn held(name: &str, resume: Option<&str>) -> Held {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/dialogues/{name}.txt"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/interactive/{name}.txt"));
     let text = std::fs::read_to_string(path).unwrap();
     let conversation = resume.map_or(Conversation::New { id: "" }, |id| Conversation::Resume { id });
     let mut held = Held::new(Access::Source, conversation, None);
@@ -143,7 +143,7 @@ fn held(name: &str, resume: Option<&str>) -> Held {
             if let (Some(method), Some(id)) = (method, message["id"].as_u64()) {
                 // The first message waits until the session is open.
                 if method == "initialize" {
-                    held.say("first");
+                    held.start_turn("first");
                 }
                 asked.insert(id, method);
             }
@@ -151,10 +151,10 @@ fn held(name: &str, resume: Option<&str>) -> Held {
             let method = &asked[&id];
             if let Some(ours) = held.said.iter().rfind(|said| said["method"] == *method) {
                 message["id"] = ours["id"].clone();
-                held.hear(&message);
+                held.read(&message);
             }
         } else {
-            held.hear(&message);
+            held.read(&message);
         }
     }
     held
@@ -195,17 +195,17 @@ fn recordings_end_as_they_ended() {
     ];
     for (name, session, answer, output, files) in cases {
         let held = held(name, None);
-        let tally = held.tally();
-        assert_eq!(tally.conversation.as_deref(), Some(session), "{name}");
-        assert!(tally.version.is_some(), "{name}");
+        let summary = held.summary();
+        assert_eq!(summary.conversation.as_deref(), Some(session), "{name}");
+        assert!(summary.version.is_some(), "{name}");
         assert_eq!(
             held.answered().as_deref(),
             Some(answer),
             "{name}: {:#?}",
             held.events
         );
-        assert_eq!(tally.open_tools, 0, "{name}");
-        let mut meter = Meter::new(Usage::NONE);
+        assert_eq!(summary.open_tools, 0, "{name}");
+        let mut meter = UsageMeter::new(Usage::NONE);
         held.events.iter().for_each(|event| meter.on(event));
         assert_eq!(meter.spent().output, output, "{name}");
         let told = held.events.iter().filter_map(|event| match event {
@@ -236,7 +236,7 @@ fn a_session_is_loaded_and_its_past_is_not_the_answer() {
     let id = "3acc27f9-6024-4d14-9185-9addd72831f6";
     let held = held("gemini_load", Some(id));
     assert_eq!(held.last("session/load")["params"]["sessionId"], id);
-    assert_eq!(held.tally().conversation.as_deref(), Some(id));
+    assert_eq!(held.summary().conversation.as_deref(), Some(id));
     assert!(
         held.answered().unwrap().ends_with("after load"),
         "{:#?}",
@@ -252,7 +252,7 @@ fn a_session_that_is_lost_is_begun_anew() {
         json!({}),
     ] {
         let mut held = Held::new(Access::Source, Conversation::Resume { id: "old" }, None);
-        held.say("go on");
+        held.start_turn("go on");
         let greeting = json!({ "protocolVersion": 1, "agentCapabilities": capabilities });
         held.answer("initialize", "result", &greeting);
         if let Some(asked) = held.said.iter().find(|said| said["params"]["sessionId"] == "old") {
@@ -268,7 +268,7 @@ fn a_session_that_is_lost_is_begun_anew() {
             held.last("session/prompt")["params"]["prompt"][0]["text"],
             "go on"
         );
-        assert_eq!(held.tally().conversation.as_deref(), Some("new"));
+        assert_eq!(held.summary().conversation.as_deref(), Some("new"));
     }
 }
 
@@ -280,7 +280,7 @@ fn turns_follow_each_other_in_one_session() {
     );
     held.answer("session/prompt", "result", &json!({ "stopReason": "end_turn" }));
     assert_eq!(held.answered().as_deref(), Some("one"));
-    held.say("again");
+    held.start_turn("again");
     held.update(
         &json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": "two" } }),
     );
@@ -308,7 +308,7 @@ fn stop_reasons_are_normalised() {
         "result",
         &json!({ "stopReason": "of_another_kind" }),
     );
-    assert!(held.answered().is_some() && held.tally().unknown == 1);
+    assert!(held.answered().is_some() && held.summary().unknown == 1);
 }
 
 #[test]
@@ -319,14 +319,14 @@ fn what_is_asked_is_answered_by_the_access_of_the_role() {
     } });
     for (access, option, denied) in [(Access::Source, "yes", 0), (Access::ReadOnly, "no", 1)] {
         let mut held = Held::opened(access);
-        held.hear(&ask);
+        held.read(&ask);
         if denied > 0 {
             // It waits until somebody has decided.
             let Some(AgentEvent::Question { id, tool, .. }) = held.events.last().cloned() else {
                 panic!("{:#?}", held.events)
             };
             assert_eq!(tool, "edit a.rs write");
-            let written = held.dialogue.answer(&id, &Reply::Permission(Permission::Denied));
+            let written = held.protocol.answer(&id, &Reply::Permission(Permission::Denied));
             held.note(&written);
             held.update(&json!({ "sessionUpdate": "plan" }));
         }
@@ -336,7 +336,7 @@ fn what_is_asked_is_answered_by_the_access_of_the_role() {
             answer["result"]["outcome"],
             json!({ "outcome": "selected", "optionId": option })
         );
-        assert_eq!(held.tally().denied.len(), denied);
+        assert_eq!(held.summary().denied.len(), denied);
     }
 }
 
@@ -349,7 +349,7 @@ fn files_and_terminals_are_not_offered() {
         "elicitation/create",
     ] {
         let mut held = Held::opened(Access::Source);
-        held.hear(
+        held.read(
             &json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": { "path": "/etc/passwd" } }),
         );
         let answer = held.said.last().unwrap();
@@ -371,13 +371,13 @@ fn what_is_new_is_counted_and_borne() {
     let mut held = Held::opened(Access::Source);
     held.update(&json!({ "sessionUpdate": "of_another_kind" }));
     held.update(&json!(null));
-    held.hear(&json!({ "jsonrpc": "2.0", "method": "_own/notice", "params": {} }));
-    held.hear(&json!({ "jsonrpc": "2.0", "id": 999, "result": {} }));
-    held.hear(&json!({ "jsonrpc": "2.0" }));
+    held.read(&json!({ "jsonrpc": "2.0", "method": "_own/notice", "params": {} }));
+    held.read(&json!({ "jsonrpc": "2.0", "id": 999, "result": {} }));
+    held.read(&json!({ "jsonrpc": "2.0" }));
     for line in ["a banner", "[1]", "", "{\"half\":"] {
         held.hear_line(line);
     }
-    assert_eq!(held.tally().unknown, 8, "{:#?}", held.events);
+    assert_eq!(held.summary().unknown, 8, "{:#?}", held.events);
     held.answer("session/prompt", "result", &json!({ "stopReason": "end_turn" }));
     assert!(held.answered().is_some());
 }
@@ -385,15 +385,15 @@ fn what_is_new_is_counted_and_borne() {
 #[test]
 fn a_turn_is_cut_short() {
     let mut held = Held::opened(Access::Source);
-    held.cut_short();
+    held.interrupt_turn();
     assert_eq!(
         *held.said.last().unwrap(),
         json!({ "jsonrpc": "2.0", "method": "session/cancel", "params": { "sessionId": "s" } })
     );
     // Before the session is open there is nothing to cancel, and nothing to say any more.
     let mut held = Held::new_one();
-    held.say("do it");
-    held.cut_short();
+    held.start_turn("do it");
+    held.interrupt_turn();
     held.answer("initialize", "result", &json!({ "protocolVersion": 1 }));
     held.answer("session/new", "result", &json!({ "sessionId": "s" }));
     assert_eq!(held.failure().1, "the turn was cut short");
@@ -403,12 +403,12 @@ fn a_turn_is_cut_short() {
 #[test]
 fn an_agent_that_cannot_be_used_says_why() {
     let mut held = Held::new_one();
-    held.say("do it");
+    held.start_turn("do it");
     held.answer("initialize", "result", &json!({ "protocolVersion": 7 }));
     assert!(held.failure().1.contains("version 7"), "{:?}", held.failure());
 
     let mut held = Held::new_one();
-    held.say("do it");
+    held.start_turn("do it");
     held.answer(
         "initialize",
         "error",
@@ -421,7 +421,7 @@ fn an_agent_that_cannot_be_used_says_why() {
     );
 
     let mut held = Held::new_one();
-    held.say("do it");
+    held.start_turn("do it");
     let ways =
         json!([{ "id": "a", "name": "Key", "description": "set KEY" }, { "id": "b", "name": "Browser" }]);
     held.answer(
@@ -443,7 +443,7 @@ fn an_agent_that_cannot_be_used_says_why() {
 fn a_model_is_chosen_in_the_way_that_the_agent_offers() {
     let open = |session: &Value| {
         let mut held = Held::new(Access::Source, Conversation::New { id: "" }, Some("m-1"));
-        held.say("do it");
+        held.start_turn("do it");
         held.answer("initialize", "result", &json!({ "protocolVersion": 1 }));
         held.answer("session/new", "result", session);
         held
