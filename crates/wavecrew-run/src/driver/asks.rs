@@ -6,8 +6,8 @@ use wavecrew_agents::Redactor;
 use wavecrew_core::engine::{Input, Permission, Reply, WorkerId, WorkerRequest};
 use wavecrew_core::sanitise::sanitise;
 use wavecrew_core::view::one_line;
-use wavecrew_session::Ask;
-use wavecrew_session::asks::is_of;
+use wavecrew_session::WorkerQuestion;
+use wavecrew_session::worker_questions::belongs_to;
 
 impl Driver<'_> {
     pub(super) fn look_for_questions(&mut self) {
@@ -17,16 +17,18 @@ impl Driver<'_> {
                 self.inputs.push_back(Input::Asks { worker, key, wish });
             }
         }
-        let asks = self.session.dir.asks();
+        let asks = self.session.dir.worker_questions();
         for name in asks.open() {
             if self.workers.values().any(|state| state.asks.contains(&name)) {
                 continue;
             }
             let of_it = |state: &super::Worker| {
-                state.closing.is_none() && is_of(&name, &state.assignment.id, state.assignment.attempt)
+                state.closing.is_none() && belongs_to(&name, &state.assignment.id, state.assignment.attempt)
             };
             let found = self.workers.iter_mut().find(|(_, state)| of_it(state));
-            let (Some((worker, state)), Some(Ask { question, options })) = (found, asks.read(&name)) else {
+            let (Some((worker, state)), Some(WorkerQuestion { question, options })) =
+                (found, asks.read(&name))
+            else {
                 // Of a worker that is gone, or no question.
                 asks.forget(&name);
                 continue;
@@ -56,7 +58,7 @@ impl Driver<'_> {
             Reply::Permission(Permission::Granted) => "yes",
             Reply::Permission(Permission::Denied) => "no",
         };
-        Ok(self.session.dir.asks().answer(key, words)?)
+        Ok(self.session.dir.worker_questions().answer(key, words)?)
     }
 
     /// Tells the engine what turns use, where agents tell it before they end.

@@ -87,7 +87,7 @@ impl Driver<'_> {
             Edit::Nothing => {}
             Edit::Change { patch, plan } => self.step(Input::Edited { patch, plan })?,
             Edit::Refused(problems) => {
-                let path = wavecrew_session::set_aside(&self.session.dir, bytes)?;
+                let path = wavecrew_session::save_rejected_edit(&self.session.dir, bytes)?;
                 let note = format!(
                     "An edit of tasks.csv cannot be followed and was set aside as {}: {}",
                     path.display(),
@@ -112,7 +112,7 @@ pub fn follow_edit(
         Edit::Nothing => return Ok(Vec::new()),
         Edit::Change { patch, plan } => Input::Edited { patch, plan },
         Edit::Refused(problems) => {
-            wavecrew_session::set_aside(&session.dir, bytes)?;
+            wavecrew_session::save_rejected_edit(&session.dir, bytes)?;
             Input::EditRefused { problems }
         }
     };

@@ -6,7 +6,7 @@ use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::Ending;
 use wavecrew_core::view::report_markdown;
 use wavecrew_process::end_all_descendants;
-use wavecrew_session::{Publish, SessionState, atomic};
+use wavecrew_session::{PublishOutcome, SessionState, atomic};
 
 /// How often the final table is offered while somebody is writing it.
 const TRIES: usize = 20;
@@ -45,8 +45,8 @@ impl Driver<'_> {
             for _ in 0..TRIES {
                 match table.publish(&bytes)? {
                     // An edit stays where it is: the next run finds it and follows it.
-                    Publish::Published | Publish::HandEdit(_) => break,
-                    Publish::Unsettled => tokio::time::sleep(TICK).await,
+                    PublishOutcome::Published | PublishOutcome::TableEdit(_) => break,
+                    PublishOutcome::StillChanging => tokio::time::sleep(TICK).await,
                 }
             }
         }

@@ -126,7 +126,7 @@ pub struct Driver<'a> {
     /// The work of some task is merged.
     any_merged: bool,
     /// Reports of the channel that may be removed once their results are durable.
-    settled: Vec<(String, u32, wavecrew_session::Closed)>,
+    settled: Vec<(String, u32, wavecrew_session::ClosedAttempt)>,
     process_news: UnboundedSender<ProcessNews>,
     answers: UnboundedSender<(u32, Answer)>,
     landings: UnboundedSender<(String, MergeOutcome)>,

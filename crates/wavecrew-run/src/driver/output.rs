@@ -389,7 +389,7 @@ impl Output {
     pub fn finish(&self) -> Option<Vec<u8>> {
         self.end_turn();
         let mut log = self.log.borrow_mut().take()?;
-        let young = log.take_young();
+        let young = log.take_in_memory();
         // As above: a log that cannot be finished is no reason to fail anything.
         let _ = log.finish();
         young

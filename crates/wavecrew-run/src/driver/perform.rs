@@ -365,7 +365,7 @@ impl Driver<'_> {
         };
         let state = self.workers.remove(&worker).expect("looked up above");
         for name in &state.asks {
-            self.session.dir.asks().forget(name);
+            self.session.dir.worker_questions().forget(name);
         }
         let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
         if let Some(text) = state.output.finish() {

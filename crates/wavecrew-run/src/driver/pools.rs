@@ -8,7 +8,7 @@ use wavecrew_agents::Pools;
 use wavecrew_core::engine::{Input, Notice};
 use wavecrew_core::pool::{Pool, PoolEvent};
 use wavecrew_core::time::Timestamp;
-use wavecrew_session::{PoolFile, SessionError, SharedPool};
+use wavecrew_session::{SessionError, SharedPool, SharedPoolFile};
 
 /// A run that has workers shows itself so often; it counts as gone after three times as long.
 const SHOWN: Duration = Duration::from_secs(10);
@@ -22,7 +22,7 @@ pub(super) struct PoolKeeper {
 }
 
 struct Kept {
-    file: PoolFile,
+    file: SharedPoolFile,
     version: Option<(u64, i64, i64)>,
     seen: SharedPool,
     /// What the engine was told.
@@ -38,7 +38,7 @@ impl PoolKeeper {
         let kept = |folder: &std::path::PathBuf| {
             let one = |name: &String| {
                 let kept = Kept {
-                    file: PoolFile::in_folder(folder, name),
+                    file: SharedPoolFile::in_folder(folder, name),
                     version: None,
                     seen: SharedPool::default(),
                     told: (Pool::default(), 0),
@@ -80,7 +80,7 @@ impl Kept {
                 for news in &self.unsaid {
                     shared.pool.hear(news);
                 }
-                shared.sign(me, workers, now);
+                shared.record_workers(me, workers, now);
             })?;
             let Some(shared) = changed else {
                 return Ok(None);
@@ -94,7 +94,7 @@ impl Kept {
                 (self.seen, self.version) = (self.file.read(), version);
             }
         }
-        let now_known = (self.seen.pool, self.seen.others(me, now));
+        let now_known = (self.seen.pool, self.seen.workers_of_other_runs(me, now));
         let is_news = now_known != self.told;
         self.told = now_known;
         Ok(is_news.then_some(now_known))

@@ -16,7 +16,7 @@ use wavecrew_core::time::Timestamp;
 use wavecrew_core::view::SessionMeta;
 use wavecrew_process::{ProcessId, end_leftovers};
 use wavecrew_session::{
-    Holder, Journal, Publish, SessionDir, SessionError, SessionInfo, SessionLock, TableFile, atomic,
+    Holder, Journal, PublishOutcome, SessionDir, SessionError, SessionInfo, SessionLock, TableFile, atomic,
 };
 
 /// How long a changed table must rest before it counts as a finished edit.
@@ -78,7 +78,7 @@ impl NewSession<'_> {
         let mut table = TableFile::open(&dir, SETTLE)?;
         let ledger = dir.read_ledger(self.team.clone(), &[])?;
         // Nobody knows the new folder: there is nothing to be found but our own version.
-        let _: Publish = table.publish(&render(&ledger))?;
+        let _: PublishOutcome = table.publish(&render(&ledger))?;
         let info = info(&dir);
         dir.write_info(&info)?;
         let session = OpenSession {

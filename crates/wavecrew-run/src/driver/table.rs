@@ -6,7 +6,7 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
-use wavecrew_session::{Publish, SessionError, Syncer, TableFile};
+use wavecrew_session::{PublishOutcome, SessionError, Syncer, TableFile};
 
 /// At most five refreshes a second.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -14,7 +14,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 const SHARE: u32 = 100;
 
 enum Job {
-    Publish(Vec<u8>),
+    PublishOutcome(Vec<u8>),
     Check,
 }
 
@@ -45,7 +45,7 @@ impl TableKeeper {
             let mut table = table;
             for job in inbox {
                 let found = match job {
-                    Job::Publish(bytes) => syncer.sync().and_then(|()| publish(&mut table, &bytes)),
+                    Job::PublishOutcome(bytes) => syncer.sync().and_then(|()| publish(&mut table, &bytes)),
                     Job::Check => table.check().map(|edit| edit.map(TableNews::Edit)),
                 };
                 flag.store(false, Ordering::Release);
@@ -77,7 +77,7 @@ impl TableKeeper {
             return;
         }
         let job = if std::mem::take(&mut self.dirty) {
-            Job::Publish(render())
+            Job::PublishOutcome(render())
         } else {
             Job::Check
         };
@@ -95,8 +95,8 @@ impl TableKeeper {
 
 fn publish(table: &mut TableFile, bytes: &[u8]) -> Result<Option<TableNews>, SessionError> {
     Ok(match table.publish(bytes)? {
-        Publish::Published => None,
-        Publish::Unsettled => Some(TableNews::Unsettled),
-        Publish::HandEdit(edit) => Some(TableNews::Edit(edit)),
+        PublishOutcome::Published => None,
+        PublishOutcome::StillChanging => Some(TableNews::Unsettled),
+        PublishOutcome::TableEdit(edit) => Some(TableNews::Edit(edit)),
     })
 }

@@ -14,7 +14,7 @@ use wavecrew_agents::launch::Conversation;
 use wavecrew_agents::{Adapter, Dialogue, Memory};
 use wavecrew_core::engine::Assignment;
 use wavecrew_process::{Exit, input_pipe, output_pipe, pump, take_rest};
-use wavecrew_session::{Closed, Token};
+use wavecrew_session::{ClosedAttempt, Token};
 
 /// Something happened to a process of a worker, and everything that it had printed by then was taken in.
 pub enum ProcessNews {
@@ -50,7 +50,7 @@ pub(super) struct Worker {
     /// A report of the channel was handed to the engine and not refused.
     pub report_seen: bool,
     /// The engine wants it ended.
-    pub closing: Option<Closed>,
+    pub closing: Option<ClosedAttempt>,
     /// Its turn was asked to end before its process is; until when, and the grace after that.
     pub last_call: Option<(Instant, Duration)>,
 }

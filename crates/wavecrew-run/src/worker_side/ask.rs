@@ -3,7 +3,7 @@
 use super::{Refused, WorkerSide};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use wavecrew_session::{Ask, Asks};
+use wavecrew_session::{WorkerQuestion, WorkerQuestions};
 
 /// How often the answer is looked for.
 pub const LOOK: Duration = Duration::from_millis(100);
@@ -15,13 +15,13 @@ const MAX_QUESTION: usize = 4000;
 /// A question that was asked.
 #[derive(Debug)]
 pub struct Waiting {
-    asks: Asks,
+    asks: WorkerQuestions,
     name: String,
     since: Instant,
 }
 
 impl WorkerSide {
-    /// Asks; the answer is waited for with [`Waiting`].
+    /// WorkerQuestions; the answer is waited for with [`Waiting`].
     pub fn ask(&self, question: &str, options: Vec<String>) -> Result<Waiting, Refused> {
         let question = question.trim();
         if question.is_empty() {
@@ -43,14 +43,14 @@ impl WorkerSide {
                 "nobody waits for this task any more",
             ));
         }
-        let ask = Ask {
+        let ask = WorkerQuestion {
             question: self.redactor.text(question),
             options: options
                 .into_iter()
                 .map(|option| self.redactor.text(&option))
                 .collect(),
         };
-        let asks = who.session.asks();
+        let asks = who.session.worker_questions();
         Ok(Waiting {
             name: asks.put(&who.task, who.attempt, &ask)?,
             asks,

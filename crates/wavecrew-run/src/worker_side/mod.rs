@@ -17,7 +17,7 @@ use wavecrew_agents::Redactor;
 use wavecrew_core::engine::ReportReader;
 use wavecrew_core::team::Team;
 use wavecrew_core::time::Timestamp;
-use wavecrew_session::{SessionError, Submitted, submit};
+use wavecrew_session::{SessionError, SubmitOutcome, submit};
 
 /// Why a worker's wish was not granted, in words that can be sent back to it.
 #[derive(Debug, thiserror::Error)]
@@ -84,8 +84,8 @@ impl WorkerSide {
         let who = &self.who;
         let token = who.token()?;
         match submit(&who.session, &who.task, who.attempt, token, body.as_bytes())? {
-            Submitted::Accepted => Ok(()),
-            Submitted::Refused(refusal) => Err(Refused::wish(refusal.to_string(), again)),
+            SubmitOutcome::Accepted => Ok(()),
+            SubmitOutcome::Refused(refusal) => Err(Refused::wish(refusal.to_string(), again)),
         }
     }
 }
