@@ -193,8 +193,8 @@ impl IssueStore {
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
             match parse_line(&String::from_utf8_lossy(line)) {
                 Ok(mut issue) if issue.id == id && closed.is_none() => {
-                    if issue.status != IssueStatus::ClosedAttempt {
-                        issue.status = IssueStatus::ClosedAttempt;
+                    if issue.status != IssueStatus::Closed {
+                        issue.status = IssueStatus::Closed;
                         issue.closed_at = Some(now.at.clone());
                         issue.resolution = resolution.map(str::to_owned);
                     }
@@ -298,7 +298,7 @@ mod tests {
             .unwrap();
         assert_eq!(
             (closed.status, closed.resolution.as_deref()),
-            (IssueStatus::ClosedAttempt, Some("merged"))
+            (IssueStatus::Closed, Some("merged"))
         );
         assert_eq!(store.read().unwrap().find(&added[0].id), Some(&closed));
         assert_eq!(store.close("ISS-20260308-999999", None, &now()).unwrap(), None);
@@ -348,9 +348,9 @@ mod tests {
             .collect();
         assert_eq!(
             states,
-            [("A", IssueStatus::ClosedAttempt), ("B", issues[1].status)]
+            [("A", IssueStatus::Closed), ("B", issues[1].status)]
         );
-        assert_ne!(issues[1].status, IssueStatus::ClosedAttempt);
+        assert_ne!(issues[1].status, IssueStatus::Closed);
     }
 
     #[test]

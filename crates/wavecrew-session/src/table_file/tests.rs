@@ -154,10 +154,10 @@ fn a_removed_table_is_published_again() {
 /// `swap_in` is what follows the first look: an edit before it is one that came in between.
 #[test]
 fn an_edit_that_comes_in_between_is_kept_until_it_is_dealt_with() {
-    for swap in [Swap::Exchange, Swap::Replace] {
+    for swap in [ReplaceMethod::Exchange, ReplaceMethod::Replace] {
         let fixture = Fixture::new();
         let mut table = fixture.table();
-        table.swap = swap;
+        table.replace_method = swap;
         assert_eq!(table.publish(b"ours").unwrap(), PublishOutcome::Published);
         fixture.replace("theirs");
         let found = match table.swap_in(b"next").unwrap() {
