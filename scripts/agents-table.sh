@@ -43,12 +43,12 @@ table() {
     row 'one-shot: a file and a report' one-shot
     row 'tokens counted' usage
     row 'report by MCP tool' mcp
-    row 'interactive: asked again in its conversation' interactive
-    row 'goes on after the coordinator was killed' resume
-    row 'stopped with SIGTERM or Ctrl-C: nothing left behind' stopped
-    row 'recorded, and played back without it' replay
-    row 'asks before it does what its role may not' asks
-    row 'ended within its turn at the limit of its task' 'limit within a turn'
+    row 'interactive: a second turn in its conversation' interactive
+    row 'resumes after the coordinator was killed' resume
+    row 'stopped by SIGTERM or Ctrl-C: no process left' stopped
+    row 'recorded and replayed' replay
+    row 'asks for permissions beyond its role' asks
+    row 'ended within a turn at the budget of its task' 'limit within a turn'
     row 'service answers 400' 400
     row 'service answers 401' 401
     row 'service answers 429 once' '429 once'

@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use crate::Cli;
 use crate::acp::Acp;
-use crate::adapter::{Adapter, Command};
+use crate::agent::{Adapter, Command};
+use crate::cli;
 
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
@@ -20,7 +20,7 @@ pub enum AgentError {
 
 /// The agent of this name: `codex` and its kin, `acp:COMMAND` or `command:COMMAND`.
 pub fn by_name(name: &str) -> Result<Rc<dyn Adapter>, AgentError> {
-    if let Some(cli) = Cli::by_name(name) {
+    if let Some(cli) = cli::by_name(name) {
         return Ok(Rc::new(cli));
     }
     if let Some(command) = name.strip_prefix("acp:") {
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn known_agents_go_by_their_name() {
-        for cli in Cli::ALL {
+        for cli in cli::ALL {
             let agent = by_name(cli.name()).unwrap();
             assert_eq!(agent.launch(&request("")).program, cli.name());
         }

@@ -7,7 +7,7 @@ use memchr::{memchr, memrchr};
 use wavecrew_core::engine::{Reply, WorkerRequest, final_object};
 use wavecrew_core::event::TokenUsage;
 
-use super::Cli;
+use super::cli::AgentCli;
 use super::dialogue::{Dialogue, Heard};
 use super::stream::{AgentEvent, End, Expects, Meter, Outcome, Stream, Tally, Usage, outcome};
 
@@ -40,11 +40,11 @@ pub struct Listener {
 #[derive(Debug)]
 enum Source {
     /// Each turn is a process of its own, which prints.
-    Printed(Cli, Stream),
+    Printed(&'static dyn AgentCli, Stream),
     /// One process is spoken to, turn after turn.
-    Spoken(Option<Cli>, Box<dyn Dialogue>),
+    Spoken(Option<&'static dyn AgentCli>, Box<dyn Dialogue>),
     /// A process that would be spoken to is not there.
-    Silent(Option<Cli>),
+    Silent(Option<&'static dyn AgentCli>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +63,7 @@ enum Partial {
 }
 
 impl Listener {
-    pub(super) fn new(cli: Cli, before: Usage) -> Self {
+    pub(super) fn new(cli: &'static dyn AgentCli, before: Usage) -> Self {
         Self::of(Source::Printed(cli, Stream::new(cli)), before)
     }
 
@@ -183,7 +183,7 @@ impl Listener {
         over
     }
 
-    fn cli(&self) -> Option<Cli> {
+    fn cli(&self) -> Option<&'static dyn AgentCli> {
         match self.source {
             Source::Printed(cli, _) => Some(cli),
             Source::Spoken(cli, _) | Source::Silent(cli) => cli,
@@ -328,6 +328,7 @@ fn first_line(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::{Claude, Codex};
 
     const SAID: &str = concat!(
         r#"{"type":"thread.started","thread_id":"t-1"}"#,
@@ -340,7 +341,7 @@ mod tests {
     #[test]
     fn lines_are_whole_however_they_arrive() {
         for size in [1, 2, 3, 7, 50, 1000] {
-            let mut listener = Listener::new(Cli::Codex, Usage::NONE);
+            let mut listener = Listener::new(&Codex, Usage::NONE);
             for chunk in SAID.as_bytes().chunks(size) {
                 listener.hear(chunk);
             }
@@ -356,7 +357,7 @@ mod tests {
 
     #[test]
     fn a_line_without_end_is_dropped_and_the_next_one_is_read() {
-        let mut listener = Listener::new(Cli::Codex, Usage::NONE);
+        let mut listener = Listener::new(&Codex, Usage::NONE);
         for _ in 0..9 {
             assert!(!listener.hear(&vec![b'x'; 1 << 20]));
         }
@@ -369,7 +370,7 @@ mod tests {
 
     #[test]
     fn what_a_turn_uses_is_known_before_its_end_and_counted_once() {
-        let mut listener = Listener::new(Cli::Claude, Usage::NONE);
+        let mut listener = Listener::new(&Claude, Usage::NONE);
         let usage =
             |output: u64| format!(r#""input_tokens":5,"cache_read_input_tokens":2,"output_tokens":{output}"#);
         let mut says = |id: &str| {
@@ -391,7 +392,7 @@ mod tests {
 
     #[test]
     fn prose_is_handed_on_as_it_is() {
-        let mut listener = Listener::new(Cli::Claude, Usage::NONE);
+        let mut listener = Listener::new(&Claude, Usage::NONE);
         listener.hear(b"{\"type\":\"result\",\"is_error\":false,\"result\":\" All done. \"}\n");
         assert_eq!(listener.answer().as_deref(), Some("All done."));
         listener.next_turn();

@@ -1,7 +1,7 @@
 //! Which agents draw on the same account: a name for each, from its key, its login and the address of its service,
 //! none of which can be read from the name. And where runs on this machine tell each other about them.
 
-use super::Cli;
+use super::cli::{self, AgentCli};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -28,7 +28,7 @@ impl Pools {
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Self {
         let pool = |agent: &str| {
-            let usual = || cli_behind(agent).map(|cli| cli.pool(&variable));
+            let usual = || cli_behind(agent).map(|cli| pool_of(cli, &variable));
             Some((agent.to_owned(), named.get(agent).cloned().or_else(usual)?))
         };
         Self {
@@ -39,25 +39,24 @@ impl Pools {
 }
 
 /// Whose login the agent uses: `acp:gemini --acp` that of gemini, `acp:/opt/codex-acp` that of codex.
-fn cli_behind(agent: &str) -> Option<Cli> {
+fn cli_behind(agent: &str) -> Option<&'static dyn AgentCli> {
     let Some(words) = agent.strip_prefix("acp:") else {
-        return Cli::by_name(agent);
+        return cli::by_name(agent);
     };
     let program = Path::new(words.split_whitespace().next()?)
         .file_name()?
         .to_str()?;
     let name = program.strip_suffix("-acp").unwrap_or(program);
-    Cli::by_name(name.strip_suffix("-agent").unwrap_or(name))
+    cli::by_name(name.strip_suffix("-agent").unwrap_or(name))
 }
 
-impl Cli {
-    fn pool(self, variable: &impl Fn(&str) -> Option<OsString>) -> String {
-        let (keys, places) = self.credentials();
-        let folders = places.iter().map(|place| place.0).chain(["HOME"]);
-        let names = keys.iter().copied().chain(ADDRESSES).chain(folders);
-        let values: Vec<OsString> = names.map(|name| variable(name).unwrap_or_default()).collect();
-        name_of(self.name(), values.iter().map(|value| value.as_bytes()))
-    }
+fn pool_of(cli: &dyn AgentCli, variable: &impl Fn(&str) -> Option<OsString>) -> String {
+    let facts = cli.facts();
+    let keys = facts.key_variables.iter().copied();
+    let folders = facts.login_files.iter().map(|file| file.variable);
+    let names = keys.chain(ADDRESSES).chain(folders).chain(["HOME"]);
+    let values: Vec<OsString> = names.map(|name| variable(name).unwrap_or_default()).collect();
+    name_of(facts.name, values.iter().map(|value| value.as_bytes()))
 }
 
 fn folder(variable: &impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {

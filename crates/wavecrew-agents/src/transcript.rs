@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use wavecrew_core::event::TokenUsage;
 use wavecrew_core::sanitise::sanitise;
 
-use super::Cli;
+use super::cli::AgentCli;
 use super::listen::spent;
 use super::stream::{AgentEvent, Meter, Stream, Usage};
 
@@ -44,7 +44,7 @@ pub struct Row {
 
 #[derive(Debug)]
 pub struct Transcript {
-    cli: Cli,
+    cli: &'static dyn AgentCli,
     stream: Stream,
     folding: Folding,
     meter: Meter,
@@ -73,7 +73,7 @@ struct Call {
 
 impl Transcript {
     /// `reasons` are what was said to the worker before turn 2, 3, ..., where that is known.
-    pub fn new(cli: Cli, folding: Folding, reasons: BTreeMap<u32, String>) -> Self {
+    pub fn new(cli: &'static dyn AgentCli, folding: Folding, reasons: BTreeMap<u32, String>) -> Self {
         Self {
             cli,
             stream: Stream::new(cli),
@@ -133,8 +133,7 @@ impl Transcript {
                 self.row(Tone::Aside, &parts.join(" · "));
             }
             AgentEvent::Text(text) => {
-                // The only one that speaks in pieces.
-                if self.cli == Cli::Gemini {
+                if self.cli.facts().text_in_pieces {
                     self.speech.push_str(&text);
                 } else {
                     self.says(&text);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use wavecrew_agents::Cli;
+use wavecrew_agents::cli::{self, AgentCli, Claude, Codex, Gemini, Goose, Opencode, Qwen};
 use wavecrew_agents::stream::{
     AgentEvent, End, Expects, FailKind, Meter, Outcome, Stopped, Stream, Tally, Usage, outcome,
 };
@@ -15,7 +15,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/streams")
 }
 
-fn events(cli: Cli, name: &str) -> Vec<AgentEvent> {
+fn events(cli: &'static dyn AgentCli, name: &str) -> Vec<AgentEvent> {
     let path = folder().join(cli.name()).join(format!("{name}.jsonl"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut stream = Stream::new(cli);
@@ -30,7 +30,7 @@ fn tally(events: &[AgentEvent]) -> Tally {
     tally
 }
 
-fn judge(cli: Cli, name: &str, end: End, expects: Expects) -> Outcome {
+fn judge(cli: &'static dyn AgentCli, name: &str, end: End, expects: Expects) -> Outcome {
     outcome(Some(cli), &tally(&events(cli, name)), end, expects, "")
 }
 
@@ -39,109 +39,109 @@ const REPORT: Expects = Expects::Report { received: false };
 
 /// One row per recording: how the process ended, what was owed, and the reason that comes of it.
 #[rustfmt::skip]
-const RECORDINGS: &[(Cli, &str, End, Expects, &str)] = &[
-    (Cli::Codex, "ok", End::Exit(0), ANY, "ok"),
-    (Cli::Codex, "ok", End::Exit(0), REPORT, "no_report"),
-    (Cli::Codex, "ok", End::Exit(0), Expects::Report { received: true }, "ok"),
-    (Cli::Codex, "tools", End::Exit(0), Expects::Schema, "ok"),
-    (Cli::Codex, "ok", End::Exit(0), Expects::Schema, "schema_invalid"),
-    (Cli::Codex, "mcp", End::Exit(0), ANY, "ok"),
-    (Cli::Codex, "resume", End::Exit(0), ANY, "ok"),
-    (Cli::Codex, "e400", End::Exit(1), ANY, "refused"),
-    (Cli::Codex, "e401", End::Exit(1), ANY, "auth"),
-    (Cli::Codex, "e429", End::Exit(1), ANY, "rate_limited"),
-    (Cli::Codex, "e500", End::Exit(1), ANY, "rate_limited"),
-    (Cli::Codex, "e503", End::Exit(1), ANY, "rate_limited"),
-    (Cli::Codex, "e529", End::Exit(1), ANY, "rate_limited"),
-    (Cli::Codex, "quota", End::Exit(1), ANY, "quota"),
-    (Cli::Codex, "cut", End::Exit(1), ANY, "crashed"),
-    (Cli::Codex, "refuse", End::Exit(0), REPORT, "no_report"),
+const RECORDINGS: &[(&dyn AgentCli, &str, End, Expects, &str)] = &[
+    (&Codex, "ok", End::Exit(0), ANY, "ok"),
+    (&Codex, "ok", End::Exit(0), REPORT, "no_report"),
+    (&Codex, "ok", End::Exit(0), Expects::Report { received: true }, "ok"),
+    (&Codex, "tools", End::Exit(0), Expects::Schema, "ok"),
+    (&Codex, "ok", End::Exit(0), Expects::Schema, "schema_invalid"),
+    (&Codex, "mcp", End::Exit(0), ANY, "ok"),
+    (&Codex, "resume", End::Exit(0), ANY, "ok"),
+    (&Codex, "e400", End::Exit(1), ANY, "refused"),
+    (&Codex, "e401", End::Exit(1), ANY, "auth"),
+    (&Codex, "e429", End::Exit(1), ANY, "rate_limited"),
+    (&Codex, "e500", End::Exit(1), ANY, "rate_limited"),
+    (&Codex, "e503", End::Exit(1), ANY, "rate_limited"),
+    (&Codex, "e529", End::Exit(1), ANY, "rate_limited"),
+    (&Codex, "quota", End::Exit(1), ANY, "quota"),
+    (&Codex, "cut", End::Exit(1), ANY, "crashed"),
+    (&Codex, "refuse", End::Exit(0), REPORT, "no_report"),
     // Never exits by itself; both clocks find the same reason.
-    (Cli::Codex, "refused", End::Stopped(Stopped::Idle), ANY, "refused"),
-    (Cli::Codex, "refused", End::Stopped(Stopped::Timeout), ANY, "refused"),
-    (Cli::Codex, "refused", End::Stopped(Stopped::Cancelled), ANY, "cancelled"),
-    (Cli::Codex, "refused", End::Stopped(Stopped::Interrupted), ANY, "interrupted"),
+    (&Codex, "refused", End::Stopped(Stopped::Idle), ANY, "refused"),
+    (&Codex, "refused", End::Stopped(Stopped::Timeout), ANY, "refused"),
+    (&Codex, "refused", End::Stopped(Stopped::Cancelled), ANY, "cancelled"),
+    (&Codex, "refused", End::Stopped(Stopped::Interrupted), ANY, "interrupted"),
 
-    (Cli::Claude, "tools", End::Exit(0), ANY, "ok"),
-    (Cli::Claude, "skip", End::Exit(0), ANY, "ok"),
-    (Cli::Claude, "mcp", End::Exit(0), ANY, "ok"),
-    (Cli::Claude, "mcpbare", End::Exit(0), ANY, "ok"),
-    (Cli::Claude, "resume", End::Exit(0), ANY, "ok"),
-    (Cli::Claude, "schema", End::Exit(0), Expects::Schema, "ok"),
-    (Cli::Claude, "schema_inv", End::Exit(0), Expects::Schema, "ok"),
-    (Cli::Claude, "schema_bad", End::Exit(0), Expects::Schema, "schema_invalid"),
-    (Cli::Claude, "def", End::Exit(0), REPORT, "permission_blocked"),
-    (Cli::Claude, "dontask", End::Exit(0), REPORT, "permission_blocked"),
-    (Cli::Claude, "dontask", End::Exit(0), Expects::Report { received: true }, "ok"),
-    (Cli::Claude, "budget", End::Exit(1), ANY, "budget"),
-    (Cli::Claude, "maxturns", End::Exit(1), ANY, "budget"),
-    (Cli::Claude, "quota", End::Exit(1), ANY, "quota"),
-    (Cli::Claude, "e400", End::Exit(1), ANY, "refused"),
-    (Cli::Claude, "e401", End::Exit(1), ANY, "auth"),
-    (Cli::Claude, "e403", End::Exit(1), ANY, "auth"),
-    (Cli::Claude, "e429", End::Exit(1), ANY, "rate_limited"),
-    (Cli::Claude, "e500", End::Exit(1), ANY, "crashed"),
-    (Cli::Claude, "e529", End::Exit(1), ANY, "rate_limited"),
-    (Cli::Claude, "flaky1", End::Exit(0), ANY, "ok"),
-    (Cli::Claude, "cut", End::Exit(0), ANY, "ok"),
-    (Cli::Claude, "cut2", End::Exit(1), ANY, "crashed"),
-    (Cli::Claude, "cut4", End::Exit(0), ANY, "ok"),
-    (Cli::Claude, "refuse", End::Exit(1), ANY, "refused"),
-    (Cli::Claude, "refused", End::Exit(1), ANY, "refused"),
+    (&Claude, "tools", End::Exit(0), ANY, "ok"),
+    (&Claude, "skip", End::Exit(0), ANY, "ok"),
+    (&Claude, "mcp", End::Exit(0), ANY, "ok"),
+    (&Claude, "mcpbare", End::Exit(0), ANY, "ok"),
+    (&Claude, "resume", End::Exit(0), ANY, "ok"),
+    (&Claude, "schema", End::Exit(0), Expects::Schema, "ok"),
+    (&Claude, "schema_inv", End::Exit(0), Expects::Schema, "ok"),
+    (&Claude, "schema_bad", End::Exit(0), Expects::Schema, "schema_invalid"),
+    (&Claude, "def", End::Exit(0), REPORT, "permission_blocked"),
+    (&Claude, "dontask", End::Exit(0), REPORT, "permission_blocked"),
+    (&Claude, "dontask", End::Exit(0), Expects::Report { received: true }, "ok"),
+    (&Claude, "budget", End::Exit(1), ANY, "budget"),
+    (&Claude, "maxturns", End::Exit(1), ANY, "budget"),
+    (&Claude, "quota", End::Exit(1), ANY, "quota"),
+    (&Claude, "e400", End::Exit(1), ANY, "refused"),
+    (&Claude, "e401", End::Exit(1), ANY, "auth"),
+    (&Claude, "e403", End::Exit(1), ANY, "auth"),
+    (&Claude, "e429", End::Exit(1), ANY, "rate_limited"),
+    (&Claude, "e500", End::Exit(1), ANY, "crashed"),
+    (&Claude, "e529", End::Exit(1), ANY, "rate_limited"),
+    (&Claude, "flaky1", End::Exit(0), ANY, "ok"),
+    (&Claude, "cut", End::Exit(0), ANY, "ok"),
+    (&Claude, "cut2", End::Exit(1), ANY, "crashed"),
+    (&Claude, "cut4", End::Exit(0), ANY, "ok"),
+    (&Claude, "refuse", End::Exit(1), ANY, "refused"),
+    (&Claude, "refused", End::Exit(1), ANY, "refused"),
 
-    (Cli::Gemini, "tools", End::Exit(0), ANY, "ok"),
-    (Cli::Gemini, "mcp", End::Exit(0), ANY, "ok"),
-    (Cli::Gemini, "resume", End::Exit(0), ANY, "ok"),
-    (Cli::Gemini, "resume", End::Exit(0), REPORT, "no_report"),
-    (Cli::Gemini, "e400", End::Exit(144), ANY, "refused"),
-    (Cli::Gemini, "e401", End::Exit(145), ANY, "auth"),
-    (Cli::Gemini, "e429", End::Exit(173), ANY, "rate_limited"),
-    (Cli::Gemini, "e500", End::Exit(244), ANY, "crashed"),
-    (Cli::Gemini, "e503", End::Exit(247), ANY, "rate_limited"),
-    (Cli::Gemini, "e529", End::Exit(17), ANY, "rate_limited"),
-    (Cli::Gemini, "quota", End::Exit(173), ANY, "quota"),
-    (Cli::Gemini, "flaky1", End::Exit(0), ANY, "ok"),
+    (&Gemini, "tools", End::Exit(0), ANY, "ok"),
+    (&Gemini, "mcp", End::Exit(0), ANY, "ok"),
+    (&Gemini, "resume", End::Exit(0), ANY, "ok"),
+    (&Gemini, "resume", End::Exit(0), REPORT, "no_report"),
+    (&Gemini, "e400", End::Exit(144), ANY, "refused"),
+    (&Gemini, "e401", End::Exit(145), ANY, "auth"),
+    (&Gemini, "e429", End::Exit(173), ANY, "rate_limited"),
+    (&Gemini, "e500", End::Exit(244), ANY, "crashed"),
+    (&Gemini, "e503", End::Exit(247), ANY, "rate_limited"),
+    (&Gemini, "e529", End::Exit(17), ANY, "rate_limited"),
+    (&Gemini, "quota", End::Exit(173), ANY, "quota"),
+    (&Gemini, "flaky1", End::Exit(0), ANY, "ok"),
     // Failed, whatever the exit code says.
-    (Cli::Gemini, "cut", End::Exit(0), ANY, "crashed"),
-    (Cli::Gemini, "broken", End::Exit(1), ANY, "crashed"),
-    (Cli::Gemini, "refuse", End::Exit(0), ANY, "refused"),
-    (Cli::Gemini, "refused", End::Exit(1), ANY, "refused"),
+    (&Gemini, "cut", End::Exit(0), ANY, "crashed"),
+    (&Gemini, "broken", End::Exit(1), ANY, "crashed"),
+    (&Gemini, "refuse", End::Exit(0), ANY, "refused"),
+    (&Gemini, "refused", End::Exit(1), ANY, "refused"),
 
-    (Cli::Qwen, "tools", End::Exit(0), ANY, "ok"),
-    (Cli::Qwen, "mcp", End::Exit(0), ANY, "ok"),
-    (Cli::Qwen, "mt", End::Exit(0), ANY, "ok"),
-    (Cli::Qwen, "resume", End::Exit(0), ANY, "ok"),
-    (Cli::Qwen, "schema", End::Exit(0), Expects::Schema, "ok"),
-    (Cli::Qwen, "schema_bad", End::Exit(1), Expects::Schema, "schema_invalid"),
-    (Cli::Qwen, "e400", End::Exit(1), ANY, "refused"),
-    (Cli::Qwen, "e401", End::Exit(1), ANY, "auth"),
-    (Cli::Qwen, "e429", End::Exit(1), ANY, "rate_limited"),
-    (Cli::Qwen, "e500", End::Exit(1), ANY, "crashed"),
-    (Cli::Qwen, "e503", End::Exit(1), ANY, "rate_limited"),
-    (Cli::Qwen, "cut", End::Exit(0), ANY, "ok"),
-    (Cli::Qwen, "cut2", End::Exit(1), ANY, "crashed"),
-    (Cli::Qwen, "refuse", End::Exit(1), ANY, "crashed"),
-    (Cli::Qwen, "closed_port", End::Exit(1), ANY, "refused"),
+    (&Qwen, "tools", End::Exit(0), ANY, "ok"),
+    (&Qwen, "mcp", End::Exit(0), ANY, "ok"),
+    (&Qwen, "mt", End::Exit(0), ANY, "ok"),
+    (&Qwen, "resume", End::Exit(0), ANY, "ok"),
+    (&Qwen, "schema", End::Exit(0), Expects::Schema, "ok"),
+    (&Qwen, "schema_bad", End::Exit(1), Expects::Schema, "schema_invalid"),
+    (&Qwen, "e400", End::Exit(1), ANY, "refused"),
+    (&Qwen, "e401", End::Exit(1), ANY, "auth"),
+    (&Qwen, "e429", End::Exit(1), ANY, "rate_limited"),
+    (&Qwen, "e500", End::Exit(1), ANY, "crashed"),
+    (&Qwen, "e503", End::Exit(1), ANY, "rate_limited"),
+    (&Qwen, "cut", End::Exit(0), ANY, "ok"),
+    (&Qwen, "cut2", End::Exit(1), ANY, "crashed"),
+    (&Qwen, "refuse", End::Exit(1), ANY, "crashed"),
+    (&Qwen, "closed_port", End::Exit(1), ANY, "refused"),
     // Told to wait a minute and was ended while it did.
-    (Cli::Qwen, "quota", End::Stopped(Stopped::Timeout), ANY, "rate_limited"),
+    (&Qwen, "quota", End::Stopped(Stopped::Timeout), ANY, "rate_limited"),
     // Says nothing while it tries to connect.
-    (Cli::Qwen, "refused", End::Stopped(Stopped::Idle), ANY, "idle"),
-    (Cli::Qwen, "refused", End::Exit(53), ANY, "budget"),
-    (Cli::Qwen, "refused", End::Exit(55), ANY, "timeout"),
-    (Cli::Qwen, "refused", End::Exit(130), ANY, "crashed"),
+    (&Qwen, "refused", End::Stopped(Stopped::Idle), ANY, "idle"),
+    (&Qwen, "refused", End::Exit(53), ANY, "budget"),
+    (&Qwen, "refused", End::Exit(55), ANY, "timeout"),
+    (&Qwen, "refused", End::Exit(130), ANY, "crashed"),
 
-    (Cli::Opencode, "tools", End::Exit(0), ANY, "ok"),
-    (Cli::Opencode, "e400", End::Exit(1), ANY, "refused"),
-    (Cli::Opencode, "e401", End::Exit(1), ANY, "auth"),
-    (Cli::Opencode, "e429", End::Exit(1), ANY, "rate_limited"),
-    (Cli::Opencode, "e500", End::Exit(1), ANY, "crashed"),
-    (Cli::Opencode, "e503", End::Exit(1), ANY, "rate_limited"),
-    (Cli::Opencode, "quota", End::Exit(1), ANY, "quota"),
-    (Cli::Opencode, "refuse", End::Exit(1), ANY, "refused"),
-    (Cli::Opencode, "broken", End::Exit(1), ANY, "crashed"),
-    (Cli::Opencode, "closed_port", End::Exit(1), ANY, "refused"),
+    (&Opencode, "tools", End::Exit(0), ANY, "ok"),
+    (&Opencode, "e400", End::Exit(1), ANY, "refused"),
+    (&Opencode, "e401", End::Exit(1), ANY, "auth"),
+    (&Opencode, "e429", End::Exit(1), ANY, "rate_limited"),
+    (&Opencode, "e500", End::Exit(1), ANY, "crashed"),
+    (&Opencode, "e503", End::Exit(1), ANY, "rate_limited"),
+    (&Opencode, "quota", End::Exit(1), ANY, "quota"),
+    (&Opencode, "refuse", End::Exit(1), ANY, "refused"),
+    (&Opencode, "broken", End::Exit(1), ANY, "crashed"),
+    (&Opencode, "closed_port", End::Exit(1), ANY, "refused"),
 
-    (Cli::Goose, "tools", End::Exit(0), ANY, "ok"),
+    (&Goose, "tools", End::Exit(0), ANY, "ok"),
 ];
 
 #[test]
@@ -165,7 +165,7 @@ fn no_recording_is_left_out() {
         .iter()
         .map(|(cli, name, ..)| format!("{}/{name}", cli.name()))
         .collect();
-    for cli in Cli::ALL {
+    for cli in cli::ALL.iter().copied() {
         for entry in std::fs::read_dir(folder().join(cli.name())).unwrap() {
             let name = format!(
                 "{}/{}",
@@ -181,23 +181,17 @@ fn no_recording_is_left_out() {
 fn ends_without_a_word() {
     let silent = Tally::default();
     let judge = |cli, end, stderr| outcome(Some(cli), &silent, end, ANY, stderr).reason.as_str();
-    assert_eq!(judge(Cli::Gemini, End::Exit(0), ""), "crashed");
-    assert_eq!(judge(Cli::Codex, End::Signal(9), ""), "crashed");
+    assert_eq!(judge(&Gemini, End::Exit(0), ""), "crashed");
+    assert_eq!(judge(&Codex, End::Signal(9), ""), "crashed");
     assert_eq!(
-        judge(Cli::Claude, End::Exit(1), "Invalid API key · Please run /login\n"),
+        judge(&Claude, End::Exit(1), "Invalid API key · Please run /login\n"),
         "auth"
     );
-    assert_eq!(
-        judge(Cli::Gemini, End::Exit(41), "Please set an Auth method"),
-        "auth"
-    );
-    assert_eq!(
-        judge(Cli::Opencode, End::Stopped(Stopped::Timeout), ""),
-        "timeout"
-    );
-    assert_eq!(judge(Cli::Opencode, End::Stopped(Stopped::Idle), ""), "idle");
+    assert_eq!(judge(&Gemini, End::Exit(41), "Please set an Auth method"), "auth");
+    assert_eq!(judge(&Opencode, End::Stopped(Stopped::Timeout), ""), "timeout");
+    assert_eq!(judge(&Opencode, End::Stopped(Stopped::Idle), ""), "idle");
     let crash = outcome(
-        Some(Cli::Claude),
+        Some(&Claude),
         &silent,
         End::Exit(1),
         ANY,
@@ -213,7 +207,7 @@ fn ends_without_a_word() {
 
 #[test]
 fn an_open_question_is_what_the_clock_found() {
-    let mut stream = Stream::new(Cli::Claude);
+    let mut stream = Stream::new(&Claude);
     let line = r#"{"type":"control_request","request_id":"q1","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"ls"}}}"#;
     let asked = stream.line(line);
     let [AgentEvent::Question { id, tool, input }] = asked.as_slice() else {
@@ -224,7 +218,7 @@ fn an_open_question_is_what_the_clock_found() {
         ("q1", "Bash", &"ls".into())
     );
     let blocked = outcome(
-        Some(Cli::Claude),
+        Some(&Claude),
         &tally(&asked),
         End::Stopped(Stopped::Idle),
         REPORT,
@@ -245,14 +239,14 @@ fn a_retry_carries_its_wait() {
             .unwrap()
     };
     assert_eq!(
-        waits(Cli::Claude, "e429"),
+        waits(&Claude, "e429"),
         (FailKind::RateLimited, Some(Duration::from_secs(1)))
     );
     assert_eq!(
-        waits(Cli::Qwen, "e429"),
+        waits(&Qwen, "e429"),
         (FailKind::RateLimited, Some(Duration::from_mins(1)))
     );
-    let limited = judge(Cli::Opencode, "e429", End::Exit(1), ANY).failure.unwrap();
+    let limited = judge(&Opencode, "e429", End::Exit(1), ANY).failure.unwrap();
     assert_eq!(limited.retry_after, Some(Duration::from_secs(1)));
 }
 
@@ -265,9 +259,9 @@ fn a_reset_time_is_waited_for() {
     };
     let failed = r#"{"type":"result","is_error":true,"result":"You've hit your limit · resets 2pm"}"#;
     let wait = |lines: &[&str], now: u64| {
-        let mut stream = Stream::new(Cli::Claude);
+        let mut stream = Stream::new(&Claude);
         let events: Vec<AgentEvent> = lines.iter().flat_map(|line| stream.line(line)).collect();
-        let outcome = outcome(Some(Cli::Claude), &tally(&events), End::Exit(1), ANY, "");
+        let outcome = outcome(Some(&Claude), &tally(&events), End::Exit(1), ANY, "");
         assert_eq!(outcome.reason.as_str(), "quota");
         outcome.failure.unwrap().wait(Timestamp(now * 1000))
     };
@@ -277,7 +271,7 @@ fn a_reset_time_is_waited_for() {
     assert_eq!(wait(&[&info("allowed_warning", 1000), failed], 900), None);
 }
 
-fn story(cli: Cli, name: &str) -> Vec<String> {
+fn story(cli: &'static dyn AgentCli, name: &str) -> Vec<String> {
     let tell = |event: &AgentEvent| match event {
         AgentEvent::Started { conversation, .. } => Some(format!("started {}", conversation.len() > 10)),
         AgentEvent::Text(text) => Some(format!("says {text}")),
@@ -302,7 +296,7 @@ fn story(cli: Cli, name: &str) -> Vec<String> {
 #[test]
 fn the_same_work_reads_the_same() {
     assert_eq!(
-        story(Cli::Codex, "tools"),
+        story(&Codex, "tools"),
         [
             "started true",
             "calls shell: /bin/bash -lc 'echo hi > made.txt; cat made.txt'",
@@ -311,11 +305,9 @@ fn the_same_work_reads_the_same() {
             "answers {\"answer\":\"42\"}, {\"answer\":\"42\"}",
         ]
     );
-    for (cli, tool) in [
-        (Cli::Claude, "Write"),
-        (Cli::Gemini, "write_file"),
-        (Cli::Qwen, "write_file"),
-    ] {
+    let writers: [(&'static dyn AgentCli, &str); 3] =
+        [(&Claude, "Write"), (&Gemini, "write_file"), (&Qwen, "write_file")];
+    for (cli, tool) in writers {
         assert_eq!(
             story(cli, "tools"),
             [
@@ -331,7 +323,7 @@ fn the_same_work_reads_the_same() {
         );
     }
     assert_eq!(
-        story(Cli::Opencode, "tools"),
+        story(&Opencode, "tools"),
         [
             "started true",
             "calls write: LABPROJECT.txt",
@@ -344,7 +336,7 @@ fn the_same_work_reads_the_same() {
         ]
     );
     assert_eq!(
-        story(Cli::Claude, "dontask")[1..],
+        story(&Claude, "dontask")[1..],
         [
             "calls Bash: echo hi > b2.txt; id -u",
             "denied Bash",
@@ -357,7 +349,7 @@ fn the_same_work_reads_the_same() {
         ]
     );
     assert_eq!(
-        story(Cli::Codex, "mcp")[1..3],
+        story(&Codex, "mcp")[1..3],
         [
             "calls orch.report_status: {\"status\":\"working\"}",
             "ended ok=true code=None"
@@ -375,13 +367,13 @@ fn usage_is_the_same_in_every_way_of_counting() {
         (meter.spent().input, meter.spent().cached, meter.spent().output)
     };
     let two_calls = (2000, 400, 100);
-    for cli in [Cli::Codex, Cli::Gemini, Cli::Qwen, Cli::Goose] {
+    for cli in ["codex", "gemini", "qwen", "goose"].map(|name| cli::by_name(name).unwrap()) {
         assert_eq!(spent(cli, "tools", Usage::NONE), two_calls, "{}", cli.name());
     }
     // This recording's service counted what was cached on top of the input.
-    assert_eq!(spent(Cli::Claude, "tools", Usage::NONE), (2400, 400, 100));
-    assert_eq!(spent(Cli::Opencode, "tools", Usage::NONE), (3000, 600, 150));
-    assert_eq!(spent(Cli::Qwen, "mt", Usage::NONE), (4000, 800, 200));
+    assert_eq!(spent(&Claude, "tools", Usage::NONE), (2400, 400, 100));
+    assert_eq!(spent(&Opencode, "tools", Usage::NONE), (3000, 600, 150));
+    assert_eq!(spent(&Qwen, "mt", Usage::NONE), (4000, 800, 200));
 
     // A resumed conversation reports its whole past; the attempt pays for its own part.
     let past = Usage {
@@ -390,11 +382,11 @@ fn usage_is_the_same_in_every_way_of_counting() {
         output: 50,
         ..Usage::NONE
     };
-    assert_eq!(spent(Cli::Codex, "resume", past), (1000, 200, 50));
+    assert_eq!(spent(&Codex, "resume", past), (1000, 200, 50));
     // An agent that silently began a new conversation starts its counters again.
     let other = Usage { input: 9000, ..past };
-    assert_eq!(spent(Cli::Codex, "resume", other), two_calls);
-    assert_eq!(spent(Cli::Gemini, "resume", past), (1000, 200, 50));
+    assert_eq!(spent(&Codex, "resume", other), two_calls);
+    assert_eq!(spent(&Gemini, "resume", past), (1000, 200, 50));
 }
 
 #[test]
@@ -404,7 +396,7 @@ fn cost_is_counted_where_it_is_told() {
         input: 1,
         ..Usage::NONE
     });
-    for event in &events(Cli::Claude, "tools") {
+    for event in &events(&Claude, "tools") {
         meter.on(event);
     }
     assert!((meter.spent().cost.unwrap() - 0.00008).abs() < 1e-9);
@@ -413,7 +405,7 @@ fn cost_is_counted_where_it_is_told() {
 
 #[test]
 fn what_is_new_is_counted_and_harms_nothing() {
-    for cli in Cli::ALL {
+    for cli in cli::ALL.iter().copied() {
         let mut stream = Stream::new(cli);
         let mut all = Vec::new();
         let lines = [
@@ -446,7 +438,7 @@ fn what_is_new_is_counted_and_harms_nothing() {
             .filter(|e| matches!(e, AgentEvent::Unknown { .. }))
             .count()
     };
-    let counts = Cli::ALL.map(strange);
+    let counts = cli::ALL.iter().copied().map(strange).collect::<Vec<_>>();
     // Only goose prints a banner between its events.
     assert_eq!(counts, [0, 0, 0, 0, 0, 3]);
 }

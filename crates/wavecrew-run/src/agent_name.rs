@@ -4,9 +4,10 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::rc::Rc;
 
-use wavecrew_agents::{Adapter, Cli, Command};
+use wavecrew_agents::{Adapter, Command, cli};
 use wavecrew_core::team::Role;
 
+use crate::installed::find;
 use crate::recording::{CassetteError, PREFIX, Player};
 
 #[derive(Debug, thiserror::Error)]
@@ -42,8 +43,8 @@ pub fn by_name(name: &str) -> Result<Rc<dyn Adapter>, AgentError> {
 
 /// The first of a role's preferred agents that can be started here.
 pub fn preferred<'a>(role: &'a Role, path: &OsStr) -> Option<&'a str> {
-    let here = |name: &&str| match Cli::by_name(name) {
-        Some(cli) => cli.find(path).is_some(),
+    let here = |name: &&str| match cli::by_name(name) {
+        Some(cli) => find(cli, path).is_some(),
         None => by_name(name).is_ok(),
     };
     role.agents.iter().map(String::as_str).find(here)

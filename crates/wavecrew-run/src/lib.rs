@@ -2,6 +2,7 @@
 
 pub mod agent_name;
 pub mod driver;
+pub mod installed;
 pub mod questions;
 pub mod recording;
 pub mod worker_side;

@@ -8,16 +8,17 @@ mod lab;
 use std::path::Path;
 
 use serde_json::json;
-use wavecrew_agents::Cli;
-use wavecrew_agents::launch::{Conversation, McpServer, OUTER_MARKERS, Request, launch};
+use wavecrew_agents::cli::{AgentCli, Claude, Codex, Gemini, Opencode, Qwen};
+use wavecrew_agents::launch::{Conversation, McpServer, Request};
 use wavecrew_agents::stream::{AgentEvent, Expects, FailKind, Usage};
 use wavecrew_core::event::StopReason;
 use wavecrew_core::team::Access;
+use wavecrew_process::outer_agent_markers;
 
 use lab::{Lab, UUID, request};
 
 /// One file, one answer, one conversation that goes on, in the agent's own words.
-fn writes_and_resumes(cli: Cli) {
+fn writes_and_resumes(cli: &'static dyn AgentCli) {
     let Some(lab) = Lab::new(cli) else { return };
     let scratch = lab.path("scratch");
     let made = lab.project("made.txt");
@@ -55,9 +56,9 @@ fn writes_and_resumes(cli: Cli) {
 }
 
 /// A tool of our own server is called, with a secret that is on no command line.
-fn calls_mcp(cli: Cli) {
+fn calls_mcp(cli: &'static dyn AgentCli) {
     let Some(lab) = Lab::new(cli) else { return };
-    if cli == Cli::Gemini && !rustix::process::geteuid().is_root() {
+    if cli.name() == "gemini" && !rustix::process::geteuid().is_root() {
         eprintln!("passed over: gemini reads the settings it is pointed at only if root owns them");
         return;
     }
@@ -70,11 +71,9 @@ fn calls_mcp(cli: Cli) {
         args: vec![word(&probe), word(&noted)],
         env: vec![("PROBE_SECRET".into(), "s3cret".into())],
     };
-    let tool = match cli {
-        Cli::Codex => "mcp__wavecrew::report".to_owned(),
-        Cli::Claude | Cli::Gemini | Cli::Qwen | Cli::Opencode | Cli::Goose => {
-            cli.mcp_tool("wavecrew", "report")
-        }
+    let tool = match cli.name() {
+        "codex" => "mcp__wavecrew::report".to_owned(),
+        _ => cli.mcp_tool("wavecrew", "report"),
     };
     let prompt = format!("@@tool {tool} {{\"status\":\"done\"}}\n@@final reported");
     for access in [Access::Source, Access::ReadOnly] {
@@ -83,7 +82,7 @@ fn calls_mcp(cli: Cli) {
             mcp: Some(&server),
             ..request(&prompt, &scratch)
         };
-        let started = launch(cli, &request);
+        let started = cli.launch(&request);
         assert!(!started.args.iter().any(|word| word.contains("s3cret")));
         let id = if access == Access::Source {
             UUID
@@ -113,7 +112,7 @@ fn calls_mcp(cli: Cli) {
 }
 
 /// A role that may not change the project cannot; its session folder is another matter.
-fn keeps_out(cli: Cli) {
+fn keeps_out(cli: &'static dyn AgentCli) {
     let Some(lab) = Lab::new(cli) else { return };
     let scratch = lab.path("scratch");
     let made = lab.project("made.txt");
@@ -144,7 +143,7 @@ fn keeps_out(cli: Cli) {
 }
 
 /// Failures that each agent reports soon; those it sits out are among the recordings.
-fn fails_for_the_right_reason(cli: Cli) {
+fn fails_for_the_right_reason(cli: &'static dyn AgentCli) {
     let Some(lab) = Lab::new(cli) else { return };
     let scratch = lab.path("scratch");
     let request = request("@@final hello", &scratch);
@@ -171,13 +170,13 @@ fn fails_for_the_right_reason(cli: Cli) {
     run(2, "flaky1").ends(Expects::Nothing, StopReason::Ok);
     assert_eq!(lab.model.stats("flaky1").requests.min(2), 2);
     // These two wait a minute or more before they give up.
-    if matches!(cli, Cli::Codex | Cli::Claude | Cli::Gemini) {
+    if ["codex", "claude", "gemini"].contains(&cli.name()) {
         let limited = run(3, "e429").ends(Expects::Nothing, StopReason::RateLimited);
         assert_eq!(limited, Some(FailKind::RateLimited));
         let kind = run(4, "cut2").ends(Expects::Nothing, StopReason::Crashed);
         assert_eq!(kind, Some(FailKind::Cut));
     }
-    if matches!(cli, Cli::Claude | Cli::Gemini) {
+    if ["claude", "gemini"].contains(&cli.name()) {
         let id = &ids[5];
         let refused = Request {
             conversation: Conversation::New { id },
@@ -192,8 +191,8 @@ fn fails_for_the_right_reason(cli: Cli) {
 }
 
 /// An answer in the schema, and one that is not.
-fn answers_in_a_schema(cli: Cli, in_schema: &str) {
-    assert!(cli.takes_schema());
+fn answers_in_a_schema(cli: &'static dyn AgentCli, in_schema: &str) {
+    assert!(cli.facts().features.schema);
     let Some(lab) = Lab::new(cli) else { return };
     let scratch = lab.path("scratch");
     let schema = json!({ "type": "object", "properties": { "answer": { "type": "string" } },
@@ -244,54 +243,54 @@ macro_rules! agents {
 }
 
 agents! {
-    codex: Cli::Codex,
-    claude: Cli::Claude,
-    gemini: Cli::Gemini,
-    qwen: Cli::Qwen,
-    opencode: Cli::Opencode,
+    codex: &Codex,
+    claude: &Claude,
+    gemini: &Gemini,
+    qwen: &Qwen,
+    opencode: &Opencode,
 }
 
 #[test]
 fn codex_answers_in_a_schema() {
-    answers_in_a_schema(Cli::Codex, r#"@@final {"answer":"42"}"#);
+    answers_in_a_schema(&Codex, r#"@@final {"answer":"42"}"#);
 }
 
 #[test]
 fn claude_answers_in_a_schema() {
-    answers_in_a_schema(Cli::Claude, r#"@@tool StructuredOutput {"answer":"42"}"#);
+    answers_in_a_schema(&Claude, r#"@@tool StructuredOutput {"answer":"42"}"#);
 }
 
 #[test]
 fn qwen_answers_in_a_schema() {
-    answers_in_a_schema(Cli::Qwen, r#"@@tool structured_output {"answer":"42"}"#);
+    answers_in_a_schema(&Qwen, r#"@@tool structured_output {"answer":"42"}"#);
 }
 
 /// The marks that we take out of a worker's environment are those that agents really leave.
 #[test]
 fn agents_leave_the_marks_that_are_scrubbed() {
-    let script = [
+    let script: [(&'static dyn AgentCli, &str, &str); 5] = [
         (
-            Cli::Codex,
+            &Codex,
             r#"@@tool exec_command {"cmd":"env > env.txt"}"#,
             "CODEX_THREAD_ID",
         ),
         (
-            Cli::Claude,
+            &Claude,
             r#"@@tool Bash {"command":"env > env.txt","description":"x"}"#,
             "CLAUDECODE",
         ),
         (
-            Cli::Gemini,
+            &Gemini,
             r#"@@tool run_shell_command {"command":"env > env.txt"}"#,
             "GEMINI_CLI",
         ),
         (
-            Cli::Qwen,
+            &Qwen,
             r#"@@tool run_shell_command {"command":"env > env.txt","is_background":false}"#,
             "QWEN_CODE_SESSION_ID",
         ),
         (
-            Cli::Opencode,
+            &Opencode,
             r#"@@tool bash {"command":"env > env.txt","description":"x"}"#,
             "OPENCODE_PID",
         ),
@@ -307,12 +306,6 @@ fn agents_leave_the_marks_that_are_scrubbed() {
             "{}: {seen}",
             cli.name()
         );
-        assert!(OUTER_MARKERS.contains(&marker));
-        // What a person set up for the agent is not a mark.
-        assert!(
-            !OUTER_MARKERS
-                .iter()
-                .any(|name| name.ends_with("_HOME") || name.ends_with("_KEY") || name.ends_with("_URL"))
-        );
+        assert_eq!(outer_agent_markers([marker.into()]), [marker]);
     }
 }

@@ -4,3 +4,4 @@
 pub mod depth;
 pub mod fake_agent;
 pub mod fake_model;
+pub mod frameworks;

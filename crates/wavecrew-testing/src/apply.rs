@@ -26,14 +26,14 @@ pub struct KeptFile {
 
 /// What would be written, and what is there already.
 #[derive(Debug, Default)]
-pub struct Plan {
+pub struct ApplyPlan {
     pub files: Vec<KeptFile>,
     /// Same text, at a place where it would be written.
     pub there: Vec<KeptFile>,
 }
 
-pub fn plan(session: &Path, project: &Path, scope: &Scope) -> io::Result<Plan> {
-    let mut plan = Plan::default();
+pub fn plan(session: &Path, project: &Path, scope: &Scope) -> io::Result<ApplyPlan> {
+    let mut plan = ApplyPlan::default();
     let mut taken = BTreeSet::new();
     for layer in &scope.layers {
         let folder = rounds::accepted(session, &layer.name);
@@ -215,7 +215,7 @@ fn relative(from: &Path, to: &Path) -> String {
     up.chain(down).collect::<Vec<_>>().join("/")
 }
 
-impl Plan {
+impl ApplyPlan {
     /// For a person to see before anything is written.
     pub fn diff(&self) -> String {
         let mut out = String::new();
@@ -271,8 +271,8 @@ fn measure(
     project: &Path,
     scope: &Scope,
     runner: impl Fn() -> Runner,
-) -> Result<Measured, MeasureError> {
-    let mut measured = Measured::default();
+) -> Result<AppliedRun, MeasureError> {
+    let mut measured = AppliedRun::default();
     for (index, framework) in scope.frameworks.iter().enumerate() {
         let tests: Vec<PathBuf> = files
             .iter()
@@ -304,13 +304,13 @@ fn measure(
 /// What tests came to in the project itself.
 #[derive(Debug, Default)]
 pub struct Applied {
-    pub new: Measured,
+    pub new: AppliedRun,
     /// The new ones and those of the session that were there before, when there were some.
-    pub with_former: Option<Measured>,
+    pub with_former: Option<AppliedRun>,
 }
 
 #[derive(Debug, Default)]
-pub struct Measured {
+pub struct AppliedRun {
     pub tests: Vec<TestCase>,
     pub files: Vec<FileCoverage>,
 }
@@ -324,7 +324,7 @@ impl Applied {
     }
 
     /// All of them together.
-    pub fn all(&self) -> &Measured {
+    pub fn all(&self) -> &AppliedRun {
         self.with_former.as_ref().unwrap_or(&self.new)
     }
 }

@@ -9,19 +9,19 @@ use serde::{Deserialize, Serialize};
 use wavecrew_measure::run::{MeasureError, Wanted};
 use wavecrew_measure::{FileCoverage, Measurement, Outcome, TestId};
 
-use crate::bench::{Bench, Trouble};
+use crate::environment::{EnvironmentError, TestEnvironment};
 use crate::rounds::whole;
 use crate::scope::FrameworkInScope;
 use wavecrew_session::SessionPaths;
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Baseline {
-    pub suites: Vec<Suite>,
+    pub suites: Vec<FrameworkBaseline>,
 }
 
 /// The suite of one framework.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Suite {
+pub struct FrameworkBaseline {
     pub root: PathBuf,
     pub framework: String,
     #[serde(flatten)]
@@ -32,7 +32,7 @@ pub struct Suite {
 #[serde(rename_all = "snake_case")]
 pub enum SuiteResult {
     Measurement(Measurement),
-    /// Why it could not be run, and what helps.
+    /// DropReason it could not be run, and what helps.
     Error {
         message: String,
         help: String,
@@ -41,20 +41,22 @@ pub enum SuiteResult {
 
 impl Baseline {
     /// Runs what is there. A suite that cannot be run is a fact about the project, not a failure of ours.
-    pub fn measure(bench: &Bench) -> Result<Self, Trouble> {
+    pub fn measure(environment: &TestEnvironment) -> Result<Self, EnvironmentError> {
         let mut suites = Vec::new();
-        for framework in &bench.scope.frameworks {
-            let result = match bench.own_suite(framework, Wanted::TestsAndCoverage) {
+        for framework in &environment.scope.frameworks {
+            let result = match environment.own_suite(framework, Wanted::TestsAndCoverage) {
                 Ok(found) => SuiteResult::Measurement(found),
-                Err(error @ (Trouble::Environment(MeasureError::Stopped) | Trouble::Disk(_))) => {
+                Err(
+                    error @ (EnvironmentError::Measure(MeasureError::Stopped) | EnvironmentError::Disk(_)),
+                ) => {
                     return Err(error);
                 }
-                Err(error @ Trouble::Environment(_)) => SuiteResult::Error {
+                Err(error @ EnvironmentError::Measure(_)) => SuiteResult::Error {
                     message: error.to_string(),
                     help: error.help(),
                 },
             };
-            suites.push(Suite {
+            suites.push(FrameworkBaseline {
                 root: framework.root.clone(),
                 framework: framework.framework.name().to_owned(),
                 result,
@@ -76,7 +78,7 @@ impl Baseline {
         whole(&Self::file(session), &text)
     }
 
-    fn measurements(&self) -> impl Iterator<Item = (&Suite, &Measurement)> {
+    fn measurements(&self) -> impl Iterator<Item = (&FrameworkBaseline, &Measurement)> {
         self.suites.iter().filter_map(|suite| match &suite.result {
             SuiteResult::Measurement(found) => Some((suite, found)),
             SuiteResult::Error { .. } => None,

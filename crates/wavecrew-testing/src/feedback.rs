@@ -7,12 +7,12 @@ use std::path::Path;
 use wavecrew_measure::{FileCoverage, LineRange, Standing};
 use wavecrew_syntax::{Language, tests};
 
-use crate::accept::{Rejected, find};
-use crate::bench::{Bench, Trouble};
-use crate::examine::Case;
-use crate::figures::percent;
+use crate::check::Case;
+use crate::coverage_figures::percent;
+use crate::environment::{EnvironmentError, TestEnvironment};
 use crate::result::RunResult;
 use crate::rounds;
+use crate::select::{Dropped, find};
 
 /// Characters of one failure's message.
 const MESSAGE: usize = 1500;
@@ -24,10 +24,15 @@ const FAILURES: usize = 12;
 const UNCOVERED_LINES: usize = 250;
 const SURVIVORS: usize = 10;
 
-pub fn write(bench: &Bench, case: &Case<'_>, folder: &Path, result: &RunResult) -> Result<String, Trouble> {
+pub fn write(
+    environment: &TestEnvironment,
+    case: &Case<'_>,
+    folder: &Path,
+    result: &RunResult,
+) -> Result<String, EnvironmentError> {
     let mut text = summary(case, result);
     failures(&mut text, folder, result);
-    uncovered(&mut text, bench, result);
+    uncovered(&mut text, environment, result);
     survivors(&mut text, result);
     superfluous(&mut text, result);
     history(&mut text, case);
@@ -85,7 +90,7 @@ fn superfluous(text: &mut String, result: &RunResult) {
     }
 }
 
-fn source_of(folder: &Path, test: &Rejected) -> Option<String> {
+fn source_of(folder: &Path, test: &Dropped) -> Option<String> {
     let path = folder.join(&test.id.file);
     let source = fs::read_to_string(&path).ok()?;
     let shapes = tests(Language::of(&path)?, &source);
@@ -95,7 +100,7 @@ fn source_of(folder: &Path, test: &Rejected) -> Option<String> {
     Some(lines.take(count).collect::<Vec<_>>().join("\n"))
 }
 
-fn uncovered(text: &mut String, bench: &Bench, result: &RunResult) {
+fn uncovered(text: &mut String, environment: &TestEnvironment, result: &RunResult) {
     let Some(covered) = &result.coverage else { return };
     let mut files: Vec<&FileCoverage> = covered
         .files
@@ -122,8 +127,9 @@ fn uncovered(text: &mut String, bench: &Bench, result: &RunResult) {
         if left == 0 {
             continue;
         }
-        let source = String::from_utf8_lossy(&fs::read(bench.tree().join(&file.path)).unwrap_or_default())
-            .into_owned();
+        let source =
+            String::from_utf8_lossy(&fs::read(environment.tree().join(&file.path)).unwrap_or_default())
+                .into_owned();
         let language = Path::new(&file.path)
             .extension()
             .unwrap_or_default()

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::result::RunResult;
 use crate::rounds;
 use crate::scope::Scope;
-use crate::tree::Trees;
+use crate::snapshot::Snapshot;
 
 /// What was set aside stays in `results/quarantine`, what was delivered in `rounds`.
 pub fn finish(session: &Path) -> io::Result<()> {
@@ -19,5 +19,5 @@ pub fn finish(session: &Path) -> io::Result<()> {
         rounds::mirror(&accepted, &session.join(&layer.folder))?;
         rounds::mirror(&accepted, &rounds::kept(session, &layer.name))?;
     }
-    Trees::remove(session)
+    Snapshot::remove(session)
 }

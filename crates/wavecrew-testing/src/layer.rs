@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use wavecrew_measure::detect::{Framework, Language};
 
 use crate::scope::{FrameworkInScope, Scope};
-use crate::tree::Manifest;
+use crate::snapshot::Manifest;
 
 /// A file below a layer's folder, with its place in a copy of the project.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,22 +1,28 @@
-//! What team Testing knows beyond its team file: which code is in scope, the copy of the project in which it is tested,
-//! how claims of its roles are examined, how good the tests are, and how they come into the project. Works on a session
-//! folder and a project; starts no agent and decides nothing about waves.
+//! Team Testing: which code is in scope, the copy of the project in which it is tested, how claims of its roles are checked,
+//! how good the tests are, how they get into the project, and the roles of the built-in agent. Works on a session folder and
+//! a project; starts no agent and decides nothing about waves. Also checks code changes ([`code_check`]), which run in the
+//! same check process and need the same measurements.
 
-pub mod accept;
 pub mod apply;
 pub mod baseline;
-pub mod bench;
-mod cut;
-pub mod examine;
+pub mod check;
+pub mod check_report;
+pub mod code_check;
+pub mod coverage_figures;
+pub mod environment;
 pub mod feedback;
-pub mod figures;
 pub mod finish;
 pub mod layer;
+mod mutant_runs;
 mod mutation;
+pub mod offline_agent;
+pub mod prepare;
 pub mod quality;
 pub mod result;
 pub mod rounds;
 pub mod scope;
-pub mod tree;
-mod trial;
-pub mod verdict;
+pub mod select;
+pub mod setup;
+pub mod snapshot;
+pub mod targets;
+mod test_removal;

@@ -12,13 +12,13 @@ use wavecrew_measure::run::{Reach, Way};
 use wavecrew_measure::{FileCoverage, Note, Standing, TestId};
 use wavecrew_syntax::{Language, LineSet, TestShape, tests};
 
-use crate::accept::{Rejected, Why, find};
-use crate::bench::{Bench, LayerRun, Trouble};
-use crate::examine::{Case, listed};
-use crate::result::{Killed, RunResult, Survivor};
+use crate::check::{Case, listed};
+use crate::environment::{EnvironmentError, LayerRun, TestEnvironment};
+use crate::mutant_runs::{Effort, Noticed, Trials};
+use crate::result::{MutationResult, RunResult, Survivor};
 use crate::rounds;
-use crate::scope::Mutation;
-use crate::trial::{Effort, Noticed, Trials};
+use crate::scope::MutationEffort;
+use crate::select::{DropReason, Dropped, find};
 
 struct Budget {
     /// Changes of the files in scope together, and runs to see what single tests run.
@@ -30,7 +30,7 @@ struct Budget {
     per_test: usize,
 }
 
-impl Mutation {
+impl MutationEffort {
     fn budget(self) -> Option<Budget> {
         match self {
             Self::Off => None,
@@ -52,22 +52,27 @@ impl Mutation {
 
 /// What was found out about a suite.
 #[derive(Default)]
-pub struct Found {
+pub struct MutationFindings {
     /// `None` when it is off, or when there is nothing that could be changed.
-    pub killed: Option<Killed>,
+    pub killed: Option<MutationResult>,
     /// Tests that add nothing to the others.
-    pub superfluous: Vec<Rejected>,
+    pub superfluous: Vec<Dropped>,
     pub notes: Vec<Note>,
 }
 
 pub fn check(
-    bench: &Bench,
+    environment: &TestEnvironment,
     case: &Case<'_>,
     kept: &LayerRun,
     before: Option<&RunResult>,
-) -> Result<Found, Trouble> {
-    let Some(budget) = bench.scope.mutation.budget().filter(|_| !kept.tests.is_empty()) else {
-        return Ok(Found::default());
+) -> Result<MutationFindings, EnvironmentError> {
+    let Some(budget) = environment
+        .scope
+        .mutation
+        .budget()
+        .filter(|_| !kept.tests.is_empty())
+    else {
+        return Ok(MutationFindings::default());
     };
     let folder = rounds::accepted(case.session, case.layer);
     let suite = rounds::print(&folder)?;
@@ -76,17 +81,17 @@ pub fn check(
     }
     let until = Instant::now() + budget.time;
     let reaches = match kept.coverage {
-        Some(_) => bench.reach(case.layer, &folder, kept, budget.changes)?,
+        Some(_) => environment.reach(case.layer, &folder, kept, budget.changes)?,
         None => Vec::new(),
     };
     let units = ordered(units(&folder, reaches), before);
     let doubtful = running_nothing_new(units);
-    let targets = targets(bench, kept, &doubtful, &budget);
+    let targets = targets(environment, kept, &doubtful, &budget);
     let effort = Effort {
         per_file: (budget.changes / targets.len().max(1)).max(1),
         until,
     };
-    let trials = bench.try_changes(case.layer, &folder, kept, &targets, effort)?;
+    let trials = environment.try_changes(case.layer, &folder, kept, &targets, effort)?;
     let judged = noticing_nothing_new(&doubtful, &trials);
     let mut notes = trials.notes.clone();
     let superfluous = if trials.tried.is_empty() || trials.untried > 0 {
@@ -95,13 +100,13 @@ pub fn check(
     } else {
         judged
     };
-    Ok(Found {
+    Ok(MutationFindings {
         killed: killed(suite, &trials),
         superfluous: superfluous
             .into_iter()
-            .map(|id| Rejected {
+            .map(|id| Dropped {
                 id,
-                why: Why::AddsNothing,
+                why: DropReason::AddsNothing,
                 message: String::new(),
             })
             .collect(),
@@ -110,16 +115,16 @@ pub fn check(
 }
 
 /// What an earlier run found out about the very same suite.
-fn known(before: &RunResult, suite: &str) -> Option<Found> {
+fn known(before: &RunResult, suite: &str) -> Option<MutationFindings> {
     let killed = before.mutation.clone().filter(|known| known.suite == suite)?;
-    Some(Found {
+    Some(MutationFindings {
         killed: Some(killed),
         superfluous: before.superfluous().cloned().collect(),
         notes: Vec::new(),
     })
 }
 
-fn killed(suite: String, trials: &Trials) -> Option<Killed> {
+fn killed(suite: String, trials: &Trials) -> Option<MutationResult> {
     let survivors: Vec<Survivor> = trials
         .tried
         .iter()
@@ -131,7 +136,7 @@ fn killed(suite: String, trials: &Trials) -> Option<Killed> {
         })
         .collect();
     let total = trials.tried.len() as u64;
-    (total > 0).then(|| Killed {
+    (total > 0).then(|| MutationResult {
         suite,
         killed: total - survivors.len() as u64,
         total,
@@ -229,20 +234,25 @@ fn undecided(tests: &[TestId]) -> Option<Note> {
 }
 
 /// Lines that passing tests run, by file; more closely those of tests that are in doubt.
-fn targets(bench: &Bench, kept: &LayerRun, doubtful: &[Reach], budget: &Budget) -> BTreeMap<String, Target> {
+fn targets(
+    environment: &TestEnvironment,
+    kept: &LayerRun,
+    doubtful: &[Reach],
+    budget: &Budget,
+) -> BTreeMap<String, Target> {
     let mut targets: BTreeMap<String, Target> = BTreeMap::new();
-    for file in &bench.scope.files {
+    for file in &environment.scope.files {
         let path = file.path.to_string_lossy().into_owned();
         let lines = match &kept.coverage {
             Some(files) => files
                 .iter()
                 .find(|file| file.path == path)
-                .and_then(|file| covered(bench, file)),
+                .and_then(|file| covered(environment, file)),
             None if matches!(file.framework, Framework::Pytest | Framework::Cargo) => Some(LineSet::All),
             None => None,
         };
         if let Some(lines) = lines {
-            let file = bench.tree().join(&path);
+            let file = environment.tree().join(&path);
             targets.insert(
                 path,
                 Target {
@@ -253,7 +263,7 @@ fn targets(bench: &Bench, kept: &LayerRun, doubtful: &[Reach], budget: &Budget) 
             );
         }
     }
-    let warm: BTreeSet<String> = bench
+    let warm: BTreeSet<String> = environment
         .scope
         .files
         .iter()
@@ -288,11 +298,11 @@ fn targets(bench: &Bench, kept: &LayerRun, doubtful: &[Reach], budget: &Budget) 
 }
 
 /// All lines but those that no test ran; `None` when nothing ran.
-fn covered(bench: &Bench, file: &FileCoverage) -> Option<LineSet> {
+fn covered(environment: &TestEnvironment, file: &FileCoverage) -> Option<LineSet> {
     if file.standing != Standing::Measured || file.lines.covered == 0 {
         return None;
     }
-    let source = fs::read_to_string(bench.tree().join(&file.path)).unwrap_or_default();
+    let source = fs::read_to_string(environment.tree().join(&file.path)).unwrap_or_default();
     let missed: BTreeSet<u32> = file.missed.iter().copied().collect();
     let last = u32::try_from(source.lines().count()).unwrap_or(u32::MAX);
     let spans = |line: &u32| file.uncovered.iter().any(|r| (r.first..=r.last).contains(line));
@@ -306,7 +316,7 @@ fn covered(bench: &Bench, file: &FileCoverage) -> Option<LineSet> {
 #[cfg(test)]
 mod tests_of_it {
     use super::*;
-    use crate::trial::Trial;
+    use crate::mutant_runs::Trial;
     use wavecrew_measure::run::Point;
 
     fn id(name: &str) -> TestId {

@@ -8,8 +8,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use wavecrew_measure::{FileCoverage, Note, Outcome, Ratio, TestCase, TestId};
 
-use crate::accept::{Rejected, Why};
 use crate::rounds;
+use crate::select::{DropReason, Dropped};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RunResult {
@@ -23,35 +23,35 @@ pub struct RunResult {
     pub coverage_achieved: Option<String>,
     pub target: f64,
     /// On everything that was written; the loop goes by this.
-    pub delivered: Suite,
-    pub accepted: Suite,
+    pub delivered: SuiteFigures,
+    pub accepted: SuiteFigures,
     /// Of the accepted tests, over all files in scope.
-    pub coverage: Option<Covered>,
-    pub rejected: Vec<Rejected>,
+    pub coverage: Option<LayerCoverage>,
+    pub rejected: Vec<Dropped>,
     /// Failing in the same way each time: the test is wrong, or the code is.
     pub suspected_defects: Vec<TestId>,
-    pub mutation: Option<Killed>,
+    pub mutation: Option<MutationResult>,
     pub notes: Vec<Note>,
     /// Everything that was written, with its outcome.
     pub tests: Vec<TestCase>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Suite {
+pub struct SuiteFigures {
     pub tests: usize,
     pub passed: u64,
     pub pass_rate: String,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Covered {
+pub struct LayerCoverage {
     pub lines: Ratio,
     pub files: Vec<FileCoverage>,
 }
 
 /// What the accepted tests noticed of deliberate changes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Killed {
+pub struct MutationResult {
     /// Of the suite that was tried: the same one need not be tried again.
     pub suite: String,
     pub killed: u64,
@@ -82,13 +82,17 @@ impl RunResult {
     }
 
     /// Tests that passed and add nothing to the others.
-    pub fn superfluous(&self) -> impl Iterator<Item = &Rejected> {
-        self.rejected.iter().filter(|test| test.why == Why::AddsNothing)
+    pub fn superfluous(&self) -> impl Iterator<Item = &Dropped> {
+        self.rejected
+            .iter()
+            .filter(|test| test.why == DropReason::AddsNothing)
     }
 
     /// Tests that something is wrong with.
-    pub fn faulty(&self) -> impl Iterator<Item = &Rejected> {
-        self.rejected.iter().filter(|test| test.why != Why::AddsNothing)
+    pub fn faulty(&self) -> impl Iterator<Item = &Dropped> {
+        self.rejected
+            .iter()
+            .filter(|test| test.why != DropReason::AddsNothing)
     }
 
     pub fn kept(&self) -> impl Iterator<Item = &TestId> {

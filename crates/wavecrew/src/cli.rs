@@ -1,7 +1,7 @@
 //! The command line: flags that every command has, and the way to each verb.
 
 use crate::cmd::{
-    agents, archive, ask, baseline, cancel, completions, discover, examine, export, init, issues, lifecycle,
+    agents, archive, ask, baseline, cancel, check, completions, discover, export, init, issues, lifecycle,
     list, logs, mcp, measure, msg, offline, plan, planex, report, resume, retry, run, show, skills, status,
     teams, testing, validate, watch, wisdom,
 };
@@ -99,8 +99,8 @@ enum Command {
     Wisdom(wisdom::Args),
     #[command(name = "__offline", hide = true)]
     Offline(offline::Args),
-    #[command(name = "__examine", hide = true)]
-    Examine(examine::Args),
+    #[command(name = check::NAME, hide = true)]
+    Check(check::Args),
     #[command(name = baseline::NAME, hide = true)]
     Baseline(baseline::Args),
     Ask(ask::Args),
@@ -143,7 +143,7 @@ impl Cli {
             Command::Msg(args) => args.run(&self.global),
             Command::Wisdom(args) => args.run(&self.global),
             Command::Offline(args) => args.run(&self.global),
-            Command::Examine(args) => args.run(),
+            Command::Check(args) => args.run(),
             Command::Baseline(args) => args.run(),
             Command::Ask(args) => args.run(&self.global),
         }

@@ -1,5 +1,6 @@
 //! Runs teams of coding agents in dependency waves.
 
+mod agent_choice;
 mod cli;
 mod clients;
 mod clock;
@@ -7,17 +8,20 @@ mod cmd;
 mod config;
 mod csv_file;
 mod exit;
+mod export;
 mod find_team;
-mod issue_input;
+mod issues;
 mod launch;
 mod layout;
 mod memory;
-mod offline;
 mod report;
+mod session_state;
 mod session_view;
 mod show;
 mod skills;
 mod target;
+mod terminal;
+mod units;
 mod user_file;
 
 use clap::Parser;
@@ -44,9 +48,9 @@ fn main() -> ExitCode {
     }
     if std::env::args_os()
         .nth(1)
-        .is_some_and(|word| word == offline::WORKER)
+        .is_some_and(|word| word == cmd::offline_worker::NAME)
     {
-        return offline::worker_main();
+        return cmd::offline_worker::worker_main();
     }
     if std::env::args_os()
         .nth(1)

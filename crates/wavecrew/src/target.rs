@@ -1,59 +1,60 @@
-//! What a person wants planned or run: a team with a pipeline, or a table of their own.
+//! What to plan or run: a team with a pipeline, or a table.
 
 use crate::csv_file::CsvFile;
 use crate::exit::Failure;
-use crate::issue_input::{self, IssueFlags, NewIssues};
-use crate::launch::testing::{self, Prepared, TestingFlags};
+use crate::issues::{self, IssueFlags, NewIssues};
+use crate::launch::testing::{self, TestingFlags};
 use crate::{find_team, show};
 use std::path::{Path, PathBuf};
 use wavecrew_core::plan::{Plan, Problem, seal};
 use wavecrew_core::sheet::SheetBuilder;
-use wavecrew_core::team::{Expansion, Switch, Team};
+use wavecrew_core::team::{Expansion, PipelineFlag, Team};
+use wavecrew_testing::prepare::{Prepared, is_testing};
 
 /// A target, read and checked.
 pub struct Target {
     pub team: Team,
     pub plan: Plan,
     pub pipeline: Option<String>,
-    /// Why this pipeline.
+    /// Why this pipeline was chosen.
     pub reason: Option<String>,
-    /// The table it came from.
+    /// The table, unless a team made it.
     pub file: Option<PathBuf>,
-    /// What is tested, in a team that tests code.
+    /// The scope, for a team that tests code.
     pub testing: Option<Prepared>,
-    /// Issues that are filed when it is run.
+    /// Issues to file when the run starts.
     pub new_issues: NewIssues,
 }
 
-/// The words that name a target.
+/// Arguments that name a target.
 #[derive(clap::Args, Debug)]
-pub struct Words {
+pub struct TargetArgs {
     /// A team (`testing`), a team file (`mine.toml`) or a table (`tasks.csv`)
     #[arg(value_name = "TEAM|TEAM.toml|TASKS.csv")]
     pub target: Option<String>,
-    /// What is wanted, in words
+    /// What you want the team to do, in words
     #[arg(value_name = "REQUEST")]
     request: Vec<String>,
     /// The team whose rules the table follows [default: generic]
-    #[arg(long, value_name = "TEAM")]
+    #[arg(long, value_name = "TEAM", help_heading = "Team")]
     team: Option<String>,
-    /// The team's pipeline, in place of the one that fits the request
-    #[arg(long, value_name = "NAME")]
+    /// The team's pipeline [default: the one that fits the request]
+    #[arg(long, value_name = "NAME", help_heading = "Team")]
     pipeline: Option<String>,
     /// Turn on a switch of the team (`wavecrew teams NAME` lists them)
-    #[arg(long, value_name = "FLAG")]
+    #[arg(long, value_name = "FLAG", help_heading = "Team")]
     switch: Vec<String>,
-    /// The same as `--switch no-supervision`
-    #[arg(long)]
+    /// Run without checkpoints; the same as `--switch no-supervision`
+    #[arg(long, help_heading = "Team lifecycle")]
     no_supervision: bool,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Team testing")]
     pub testing: TestingFlags,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Team planex")]
     issues: IssueFlags,
 }
 
-impl Words {
-    /// The words of a team's own command.
+impl TargetArgs {
+    /// The arguments of a team's own command.
     fn of_team(team: &str, request: Vec<String>) -> Self {
         Self {
             target: Some(team.to_owned()),
@@ -94,14 +95,14 @@ impl Words {
         self.issues.request(&self.request)
     }
 
-    /// What a team that tests code is to test.
+    /// The scope of a team that tests code; an error for another team with its flags.
     fn prepare(&self, team: &Team) -> Result<Option<Prepared>, Failure> {
-        if !testing::is_testing(team) {
+        if !is_testing(team) {
             return match self.testing.given() {
                 None => Ok(None),
                 Some(flag) => Err(Failure::with_help(
                     format!("the team `{}` has no flag {flag}", team.name),
-                    "it is for teams that test code, such as `testing`",
+                    "use it with a team that tests code, such as `testing`",
                 )),
             };
         }
@@ -109,17 +110,17 @@ impl Words {
         testing::prepare(&project, team, &self.testing, &self.request).map(Some)
     }
 
-    /// Reads and checks what is named; warnings are shown unless `quiet`.
+    /// Reads and checks the target. Shows warnings unless `quiet`.
     pub fn read(&self, quiet: bool) -> Result<Target, Failure> {
         self.read_as(quiet, self.pipeline.as_deref())
     }
 
-    /// With this pipeline in place of the one that fits.
+    /// Like `read`, with this pipeline in place of the one that fits.
     pub fn read_as(&self, quiet: bool, pipeline: Option<&str>) -> Result<Target, Failure> {
         let Some(name) = self.target.as_deref() else {
             return Err(Failure::with_help(
-                "nothing was named",
-                "name a team (`wavecrew teams` lists them) or a table: TASKS.csv",
+                "no team or table is named",
+                "name a team (`wavecrew teams` lists them) or a table (TASKS.csv)",
             ));
         };
         let target = if is_table(name) {
@@ -133,13 +134,13 @@ impl Words {
     fn apply_switches(&self, mut target: Target) -> Result<Target, Failure> {
         let supervision = self.no_supervision.then_some("no-supervision");
         for wanted in self.switch.iter().map(String::as_str).chain(supervision) {
-            let named = |Switch::RemoveRole { flag, .. }: &&Switch| flag == wanted;
-            let Some(Switch::RemoveRole { role, .. }) = target.team.switches.iter().find(named) else {
-                let flag = |Switch::RemoveRole { flag, .. }: &Switch| flag.clone();
+            let named = |PipelineFlag::RemoveRole { flag, .. }: &&PipelineFlag| flag == wanted;
+            let Some(PipelineFlag::RemoveRole { role, .. }) = target.team.switches.iter().find(named) else {
+                let flag = |PipelineFlag::RemoveRole { flag, .. }: &PipelineFlag| flag.clone();
                 let flags: Vec<String> = target.team.switches.iter().map(flag).collect();
                 let help = match flags.as_slice() {
-                    [] => "it has no switches".to_owned(),
-                    flags => format!("it has: {}", flags.join(", ")),
+                    [] => "this team has no switches".to_owned(),
+                    flags => format!("switches: {}", flags.join(", ")),
                 };
                 let message = format!("the team `{}` has no switch `{wanted}`", target.team.name);
                 return Err(Failure::with_help(message, help));
@@ -151,11 +152,11 @@ impl Words {
     }
 
     fn read_table(&self, name: &str, quiet: bool) -> Result<Target, Failure> {
-        self.no_issues("a table of your own")?;
+        self.refuse_issue_flags("a table")?;
         if self.pipeline.is_some() {
             return Err(Failure::with_help(
-                "a table of your own has no pipelines",
-                "leave --pipeline out, or name a team instead of the table",
+                "a table has no pipelines",
+                "remove --pipeline, or name a team instead of the table",
             ));
         }
         let team = find_team::find(self.team.as_deref().unwrap_or("generic"))?;
@@ -183,15 +184,15 @@ impl Words {
     fn read_team(&self, target: &str, pipeline: Option<&str>, quiet: bool) -> Result<Target, Failure> {
         if let Some(other) = &self.team {
             return Err(Failure::with_help(
-                format!("`{target}` is a team itself, and --team names another one: `{other}`"),
-                "give --team only with a table",
+                format!("two teams are named: `{target}`, and --team `{other}`"),
+                "use --team only with a table",
             ));
         }
         let team = find_team::find(target)?;
         let none = || {
             Failure::with_help(
                 format!("the team `{}` has no pipelines", team.name),
-                "give it a table: `wavecrew run TASKS.csv --team NAME`",
+                "run it on a table: `wavecrew run TASKS.csv --team NAME`",
             )
         };
         let testing = self.prepare(&team)?;
@@ -215,7 +216,7 @@ impl Words {
                 .map(|pipeline| pipeline.name.as_str())
                 .collect();
             let help = wavecrew_core::plan::did_you_mean(&name, names.iter().copied())
-                .unwrap_or_else(|| format!("there are: {}", names.join(", ")));
+                .unwrap_or_else(|| format!("pipelines: {}", names.join(", ")));
             let message = format!("the team `{}` has no pipeline `{name}`", team.name);
             return Err(Failure::with_help(message, help));
         };
@@ -227,10 +228,10 @@ impl Words {
             Expansion::PerPlanTask { .. } => None,
         });
         let (mut pipeline, new_issues) = if let Some(chain) = chain {
-            let input = issue_input::read(&self.issues, &self.request, quiet)?;
+            let input = issues::read(&self.issues, &self.request, quiet)?;
             (pipeline.for_issues(&input.rows, chain), input.new)
         } else {
-            self.no_issues(&format!("the team `{}`", team.name))?;
+            self.refuse_issue_flags(&format!("the team `{}`", team.name))?;
             (pipeline.for_request(&request), NewIssues::None)
         };
         if let Some(prepared) = &testing {
@@ -261,28 +262,28 @@ impl Words {
         })
     }
 
-    fn no_issues(&self, what: &str) -> Result<(), Failure> {
+    fn refuse_issue_flags(&self, what: &str) -> Result<(), Failure> {
         if self.issues.is_empty() {
             return Ok(());
         }
         Err(Failure::with_help(
-            format!("{what} does not work on issues: --text, --plan and --exec mean nothing to it"),
-            "they are for teams such as planex",
+            format!("{what} does not take issues: --text, --plan and --exec cannot be used"),
+            "use them with a team that takes issues, such as `planex`",
         ))
     }
 }
 
-/// A table is named by its ending, or is a file that is no team file.
+/// Whether the name means a table: a `.csv` file, or any other file that is not a team file.
 fn is_table(name: &str) -> bool {
     let path = Path::new(name);
     let is = |ending: &str| {
         path.extension()
             .is_some_and(|found| found.eq_ignore_ascii_case(ending))
     };
-    is("csv") || (!is("toml") && path.exists() && !is_team(name))
+    is("csv") || (!is("toml") && path.exists() && !is_builtin_team(name))
 }
 
-/// A folder that happens to be called like a team does not hide the team.
-fn is_team(name: &str) -> bool {
+/// A folder with the name of a team does not hide the team.
+fn is_builtin_team(name: &str) -> bool {
     Team::builtin_names().contains(&name)
 }

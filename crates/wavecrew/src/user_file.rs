@@ -3,7 +3,7 @@
 
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
-use crate::launch::is_terminal;
+use crate::terminal::is_interactive;
 use serde_json::{Value, json};
 use similar::TextDiff;
 use std::fs::{self, Permissions};
@@ -134,7 +134,7 @@ fn told(change: &Change, written: bool) -> Value {
 }
 
 fn agree(global: &Global) -> Result<(), Failure> {
-    if global.json || !is_terminal() {
+    if global.json || !is_interactive() {
         return Err(Failure::with_help(
             "the change needs your word before it is made",
             "give -y to make it, or --print to look at it only",

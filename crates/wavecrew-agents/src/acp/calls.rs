@@ -5,7 +5,8 @@ use serde_json::Value;
 use wavecrew_core::engine::Permission;
 
 use super::super::policy::Deed;
-use super::super::stream::{items, paths_of, text};
+use super::super::stream::{items, text};
+use super::updates::paths_of;
 
 /// `tools` is the name of our own server.
 pub(super) fn deed(call: &Value, tools: Option<&str>) -> Deed {

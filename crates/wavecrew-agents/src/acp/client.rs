@@ -9,8 +9,9 @@ use wavecrew_core::engine::{Permission, Reply, WorkerRequest};
 use super::super::dialogue::{Dialogue, Heard};
 use super::super::launch::{Conversation, McpServer, Request};
 use super::super::policy::Policy;
-use super::super::stream::{AgentEvent, FailKind, Failure, SessionUpdates, State, items, owned, text};
+use super::super::stream::{AgentEvent, FailKind, Failure, State, items, owned, text};
 use super::calls::{choice, deed, wish};
+use super::updates::SessionUpdates;
 
 const VERSION: u64 = 1;
 /// Codes of errors.
@@ -341,7 +342,7 @@ impl Dialogue for Client {
         let permission = match reply {
             Reply::Permission(permission) => *permission,
             // It asks for nothing else.
-            Reply::Words(_) => return String::new(),
+            Reply::Text(_) => return String::new(),
         };
         let asked = self.asked.iter().position(|(key, ..)| key == question);
         if let Some(at) = asked {

@@ -2,24 +2,14 @@
 
 mod calls;
 mod client;
+mod updates;
 
-use super::adapter::{Adapter, Memory};
+use super::agent::{Adapter, Memory};
+use super::cli;
 use super::launch::{Launch, Request, Stdin};
 use super::listen::Listener;
 use super::stream::Usage;
 use client::Client;
-
-/// What makes agents that are known to need it ask us, and nobody else; to the others these mean nothing.
-const SETTINGS: [(&str, &str); 3] = [
-    // gemini asks whether it may read the folder, and starts itself a second time.
-    ("GEMINI_CLI_TRUST_WORKSPACE", "true"),
-    ("GEMINI_CLI_NO_RELAUNCH", "true"),
-    // opencode asks about nothing by itself, and nobody can answer the questions of its model.
-    (
-        "OPENCODE_CONFIG_CONTENT",
-        r#"{"autoupdate":false,"share":"disabled","permission":{"edit":"ask","bash":"ask","task":"deny","question":"deny"}}"#,
-    ),
-];
 
 /// A command that speaks the protocol, as words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,9 +25,12 @@ impl Adapter for Acp {
         Launch {
             program: self.program.clone(),
             args,
-            env: SETTINGS
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .to_vec(),
+            // To agents that do not know them, the variables mean nothing.
+            env: cli::ALL
+                .iter()
+                .flat_map(|cli| cli.facts().acp_variables)
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
             files: Vec::new(),
             stdin: Stdin::Spoken(Box::new(Client::new(request))),
         }

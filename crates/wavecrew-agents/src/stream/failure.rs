@@ -70,12 +70,12 @@ impl Failure {
         }
     }
 
-    pub(super) fn after(mut self, wait: Option<Duration>) -> Self {
+    pub(crate) fn after(mut self, wait: Option<Duration>) -> Self {
         self.retry_after = wait.or(self.retry_after);
         self
     }
 
-    pub(super) fn until(mut self, at: Option<Timestamp>) -> Self {
+    pub(crate) fn until(mut self, at: Option<Timestamp>) -> Self {
         self.retry_at = at.or(self.retry_at);
         self
     }
@@ -173,7 +173,7 @@ impl FailKind {
         }
     }
 
-    pub(super) fn of_status(status: u16) -> Option<Self> {
+    pub(crate) fn of_status(status: u16) -> Option<Self> {
         Some(match status {
             401 | 403 => Self::Auth,
             402 => Self::Quota,

@@ -1,15 +1,10 @@
 //! Reads what an agent command line prints for machines, line by line, into events that mean the same for every agent.
 //! Pure: no process, no clock, no file. What it does not understand it counts and passes on as [`AgentEvent::Unknown`].
 
-mod acp;
-mod codex;
 mod failure;
-mod gemini;
-mod goose;
-mod opencode;
 mod outcome;
-mod tools;
-mod turns;
+pub(crate) mod stream_json;
+pub(crate) mod tools;
 mod usage;
 
 use std::time::Duration;
@@ -17,12 +12,11 @@ use std::time::Duration;
 use serde_json::Value;
 use wavecrew_core::time::Timestamp;
 
-pub(super) use acp::{SessionUpdates, paths_of};
 pub use failure::{FailKind, Failure};
 pub use outcome::{End, Expects, Outcome, Stopped, Tally, outcome};
 pub use usage::{Meter, Span, Usage};
 
-use super::Cli;
+use super::cli::AgentCli;
 use tools::OpenTools;
 
 /// One thing that an agent said or did.
@@ -83,28 +77,28 @@ pub enum AgentEvent {
 /// The reader of one agent's output.
 #[derive(Debug)]
 pub struct Stream {
-    cli: Cli,
+    cli: &'static dyn AgentCli,
     state: State,
 }
 
-/// What a reader must remember between lines.
+/// What is remembered between lines.
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub struct State {
     events: Vec<AgentEvent>,
-    conversation: Option<String>,
+    pub(crate) conversation: Option<String>,
     /// The agent's latest message, which is its answer if the turn ends now.
-    text: String,
+    pub(crate) text: String,
     tools: OpenTools,
     /// The message whose usage was told last.
-    counted: String,
+    pub(crate) counted: String,
     denied: Vec<String>,
-    trouble: Option<String>,
+    pub(crate) trouble: Option<String>,
     /// When the account may be used again.
-    resets_at: Option<Timestamp>,
+    pub(crate) resets_at: Option<Timestamp>,
 }
 
 impl Stream {
-    pub fn new(cli: Cli) -> Self {
+    pub fn new(cli: &'static dyn AgentCli) -> Self {
         Self {
             cli,
             state: State::default(),
@@ -119,49 +113,37 @@ impl Stream {
             return Vec::new();
         }
         match serde_json::from_str::<Value>(line) {
-            Ok(value) if value.is_object() => self.value(&value),
+            Ok(value) if value.is_object() => self.cli.read(&value, &mut self.state),
             // Warnings and banners land between the events.
             Ok(_) | Err(_) => self.state.unknown("text"),
         }
         self.state.take()
     }
-
-    fn value(&mut self, value: &Value) {
-        let state = &mut self.state;
-        match self.cli {
-            Cli::Codex => codex::read(value, state),
-            Cli::Claude => turns::read(&turns::CLAUDE, value, state),
-            Cli::Qwen => turns::read(&turns::QWEN, value, state),
-            Cli::Gemini => gemini::read(value, state),
-            Cli::Opencode => opencode::read(value, state),
-            Cli::Goose => goose::read(value, state),
-        }
-    }
 }
 
 impl State {
     /// The events since this was asked last.
-    pub(super) fn take(&mut self) -> Vec<AgentEvent> {
+    pub(crate) fn take(&mut self) -> Vec<AgentEvent> {
         std::mem::take(&mut self.events)
     }
 
-    pub(super) fn push(&mut self, event: AgentEvent) {
+    pub(crate) fn push(&mut self, event: AgentEvent) {
         self.events.push(event);
     }
 
-    pub(super) fn unknown(&mut self, kind: &str) {
+    pub(crate) fn unknown(&mut self, kind: &str) {
         self.push(AgentEvent::Unknown {
             kind: kind.to_owned(),
         });
     }
 
     /// A whole message; the latest one is the answer.
-    fn says(&mut self, text: &str) {
+    pub(crate) fn says(&mut self, text: &str) {
         text.clone_into(&mut self.text);
         self.push(AgentEvent::Text(text.to_owned()));
     }
 
-    fn tool_start(&mut self, kit: &tools::Kit, id: &str, name: &str, input: &Value) {
+    pub(crate) fn tool_start(&mut self, kit: &tools::Kit, id: &str, name: &str, input: &Value) {
         let summary = self.tools.open(kit, id, name, input);
         self.push(AgentEvent::ToolStart {
             id: id.to_owned(),
@@ -170,7 +152,7 @@ impl State {
         });
     }
 
-    fn tool_end(&mut self, id: &str, ok: bool, exit_code: Option<i64>, output: &Value) {
+    pub(crate) fn tool_end(&mut self, id: &str, ok: bool, exit_code: Option<i64>, output: &Value) {
         self.push(AgentEvent::ToolEnd {
             id: id.to_owned(),
             ok,
@@ -183,11 +165,11 @@ impl State {
     }
 
     /// What was denied in one turn is told again in the next.
-    pub(super) fn turn_begins(&mut self) {
+    pub(crate) fn turn_begins(&mut self) {
         self.denied.clear();
     }
 
-    pub(super) fn denied(&mut self, id: &str, tool: &str) {
+    pub(crate) fn denied(&mut self, id: &str, tool: &str) {
         // Some agents tell of a denial when it happens and list all of them at the end.
         if !self.denied.iter().any(|known| known == id) {
             self.denied.push(id.to_owned());
@@ -197,18 +179,18 @@ impl State {
         }
     }
 
-    fn answered(&mut self, structured: Option<Value>) {
+    pub(crate) fn answered(&mut self, structured: Option<Value>) {
         let text = std::mem::take(&mut self.text);
         let structured = structured.or_else(|| json_object(&text));
         self.push(AgentEvent::Final { text, structured });
     }
 
-    pub(super) fn failed(&mut self, failure: Failure) {
+    pub(crate) fn failed(&mut self, failure: Failure) {
         self.text.clear();
         self.push(AgentEvent::Failed(failure));
     }
 
-    fn retrying(&mut self, failure: Failure) {
+    pub(crate) fn retrying(&mut self, failure: Failure) {
         self.push(AgentEvent::Retrying(failure));
     }
 }
@@ -218,7 +200,7 @@ fn json_object(text: &str) -> Option<Value> {
     serde_json::from_str(text.trim()).ok().filter(Value::is_object)
 }
 
-pub(super) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+pub(crate) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_default()
 }
 
@@ -234,18 +216,18 @@ fn words(value: &Value) -> String {
     }
 }
 
-pub(super) fn owned(value: &Value) -> Option<String> {
+pub(crate) fn owned(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-pub(super) fn items<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+pub(crate) fn items<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value[key].as_array().map_or(&[], Vec::as_slice)
 }
 
-fn status(value: &Value) -> Option<u16> {
+pub(crate) fn status(value: &Value) -> Option<u16> {
     value.as_u64().and_then(|status| u16::try_from(status).ok())
 }
 
-fn millis(value: &Value) -> Option<Duration> {
+pub(crate) fn millis(value: &Value) -> Option<Duration> {
     value.as_u64().map(Duration::from_millis)
 }

@@ -3,8 +3,9 @@
 use serde_json::Value;
 use wavecrew_core::event::StopReason;
 
+use super::AgentEvent;
 use super::failure::{FailKind, Failure};
-use super::{AgentEvent, Cli};
+use crate::cli::AgentCli;
 
 impl FailKind {
     /// The reason to write down when this ended the worker.
@@ -136,7 +137,13 @@ impl Tally {
 }
 
 /// Why the worker ended. `cli` says what its exit codes mean; `stderr` is the end of what it wrote there.
-pub fn outcome(cli: Option<Cli>, tally: &Tally, end: End, expects: Expects, stderr: &str) -> Outcome {
+pub fn outcome(
+    cli: Option<&dyn AgentCli>,
+    tally: &Tally,
+    end: End,
+    expects: Expects,
+    stderr: &str,
+) -> Outcome {
     match end {
         End::Stopped(stopped) => stopped_by_us(tally, stopped),
         End::Exit(code) => ended(cli, tally, Some(code), expects, stderr),
@@ -178,8 +185,14 @@ fn stopped_by_us(tally: &Tally, stopped: Stopped) -> Outcome {
     }
 }
 
-fn ended(cli: Option<Cli>, tally: &Tally, code: Option<i32>, expects: Expects, stderr: &str) -> Outcome {
-    let by_code = cli.zip(code).and_then(|(cli, code)| exit_kind(cli, code));
+fn ended(
+    cli: Option<&dyn AgentCli>,
+    tally: &Tally,
+    code: Option<i32>,
+    expects: Expects,
+    stderr: &str,
+) -> Outcome {
+    let by_code = cli.zip(code).and_then(|(cli, code)| cli.exit_failure(code));
     if let Some(failure) = &tally.failure {
         let mut failure = failure.clone();
         if failure.kind == FailKind::Other {
@@ -217,19 +230,6 @@ fn owed(tally: &Tally, json: bool, expects: Expects) -> StopReason {
         }
         Expects::Schema => StopReason::SchemaInvalid,
         Expects::Report { received: false } => StopReason::NoReport,
-    }
-}
-
-/// What an exit code of this agent means, where it means something of its own.
-fn exit_kind(cli: Cli, code: i32) -> Option<FailKind> {
-    match (cli, code) {
-        (Cli::Gemini, 41) => Some(FailKind::Auth),
-        (Cli::Gemini | Cli::Qwen, 53) => Some(FailKind::OwnLimit),
-        (Cli::Qwen, 55) => Some(FailKind::OutOfTime),
-        // gemini exits with the HTTP status, of which the system keeps the low eight bits.
-        (Cli::Gemini, 17) => FailKind::of_status(529),
-        (Cli::Gemini, 144..=255) => u16::try_from(code + 256).ok().and_then(FailKind::of_status),
-        (Cli::Codex | Cli::Claude | Cli::Gemini | Cli::Qwen | Cli::Opencode | Cli::Goose, _) => None,
     }
 }
 

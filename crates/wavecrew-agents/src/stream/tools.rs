@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// Which arguments of an agent's tools name a command or a file.
 #[derive(Debug)]
-pub(super) struct Kit {
+pub(crate) struct Kit {
     /// Arguments that best say what a call does, best first.
     pub telling: &'static [&'static str],
     /// Tools that write a file, with the argument that names it.
@@ -13,11 +13,11 @@ pub(super) struct Kit {
 
 /// Calls under way that will have written a file when they end well.
 #[derive(Debug, Default)]
-pub(super) struct OpenTools(Vec<(String, String)>);
+pub(crate) struct OpenTools(Vec<(String, String)>);
 
 impl OpenTools {
     /// Remembers the call and describes it.
-    pub(super) fn open(&mut self, kit: &Kit, id: &str, name: &str, input: &Value) -> String {
+    pub(crate) fn open(&mut self, kit: &Kit, id: &str, name: &str, input: &Value) -> String {
         let writer = kit.writers.iter().find(|(tool, _)| *tool == name);
         if let Some(path) = writer.and_then(|(_, argument)| input[argument].as_str()) {
             self.0.push((id.to_owned(), path.to_owned()));
@@ -29,14 +29,14 @@ impl OpenTools {
     }
 
     /// The file that the call wrote.
-    pub(super) fn close(&mut self, id: &str) -> Option<String> {
+    pub(crate) fn close(&mut self, id: &str) -> Option<String> {
         let at = self.0.iter().position(|(open, _)| open == id)?;
         Some(self.0.swap_remove(at).1)
     }
 }
 
 /// The first line, at most 160 characters.
-pub(super) fn brief(text: &str) -> String {
+pub(crate) fn brief(text: &str) -> String {
     const MOST: usize = 160;
     let line = text.trim().lines().next().unwrap_or_default();
     if line.chars().count() <= MOST {

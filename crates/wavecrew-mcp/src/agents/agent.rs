@@ -178,7 +178,7 @@ impl Agent {
             let reply = match wish {
                 // What it may do by itself is not asked.
                 WorkerRequest::Permission(_) => Reply::Permission(Permission::Denied),
-                WorkerRequest::Question { .. } => Reply::Words(UNATTENDED.to_owned()),
+                WorkerRequest::Question { .. } => Reply::Text(UNATTENDED.to_owned()),
             };
             self.output.reply(&question, &reply);
         }

@@ -5,7 +5,7 @@ use super::table::{InputTable, Item};
 use super::trees::Trees;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
-use wavecrew_core::engine::{Ledger, Progress, TaskState};
+use wavecrew_core::engine::{Ledger, TaskProgress, TaskState};
 use wavecrew_core::event::{Status, StopReason};
 use wavecrew_run::worktree::Kept;
 
@@ -107,7 +107,7 @@ impl Row {
         let state = state.unwrap_or(&nothing);
         let result_json = output(state, "result");
         let ended = state.ended.map(|at| at.to_string());
-        let over = matches!(state.progress, Progress::Done);
+        let over = matches!(state.progress, TaskProgress::Done);
         let when = |shown: bool| ended.clone().filter(|_| shown).unwrap_or_default();
         Self {
             result: serde_json::from_str(result_json).ok(),
@@ -153,7 +153,7 @@ pub(super) fn output<'a>(state: &'a TaskState, name: &str) -> &'a str {
 
 fn status(state: &TaskState) -> &'static str {
     match (state.progress, state.result.status) {
-        (Progress::Open { .. }, Status::Pending) => "running",
+        (TaskProgress::Open { .. }, Status::Pending) => "running",
         (_, status) => status.as_str(),
     }
 }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use wavecrew_agents::{AgentSettings, Pools};
 use wavecrew_core::budget::Budget;
 use wavecrew_core::engine::{AgentChoice, Engine, Ledger, Notice, Options};
-use wavecrew_core::event::{Ending, Event};
+use wavecrew_core::event::{Event, RunOutcome};
 use wavecrew_process::guardian::GuardianCommand;
 use wavecrew_process::{end_with_stdin, signal_self};
 use wavecrew_run::driver::{Driver, OpenSession, Reporter, Running, Surface, Verify};
@@ -183,11 +183,11 @@ impl Keeper {
         })
     }
 
-    fn end(&mut self, ending: &Ending, ledger: &Ledger) -> Result<(), SessionError> {
+    fn end(&mut self, ending: &RunOutcome, ledger: &Ledger) -> Result<(), SessionError> {
         let (state, error) = match ending {
-            Ending::Completed | Ending::Failed => (JobState::Completed, None),
-            Ending::Cancelled => (JobState::Cancelled, None),
-            Ending::Interrupted => match &self.stopped_by {
+            RunOutcome::Completed | RunOutcome::Failed => (JobState::Completed, None),
+            RunOutcome::Cancelled => (JobState::Cancelled, None),
+            RunOutcome::Interrupted => match &self.stopped_by {
                 Some(item) => (
                     JobState::Cancelled,
                     Some(format!("the worker of {item} stopped the job")),
@@ -197,8 +197,8 @@ impl Keeper {
                     Some(format!("interrupted; go on with resume_job_id {}", self.dir.id())),
                 ),
             },
-            Ending::Stalled { chain } => (JobState::Failed, Some(format!("stalled: {chain}"))),
-            Ending::LimitReached { why, go_on } => {
+            RunOutcome::Stalled { chain } => (JobState::Failed, Some(format!("stalled: {chain}"))),
+            RunOutcome::LimitReached { why, go_on } => {
                 let more = limits::arguments(go_on);
                 let why = format!(
                     "stopped at a limit: {why}; go on with resume_job_id {}{more}",
@@ -206,7 +206,7 @@ impl Keeper {
                 );
                 (JobState::Stopped, Some(why))
             }
-            Ending::Blocked { why, .. } => (
+            RunOutcome::Blocked { why, .. } => (
                 JobState::Stopped,
                 Some(format!("{why}; go on with resume_job_id {}", self.dir.id())),
             ),

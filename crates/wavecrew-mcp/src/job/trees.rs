@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use wavecrew_core::engine::{Ledger, Progress};
+use wavecrew_core::engine::{Ledger, TaskProgress};
 use wavecrew_run::driver::{Folders, Running};
 use wavecrew_run::worktree::{Kept, TreeError, Worktree, ref_part};
 use wavecrew_session::SessionDir;
@@ -42,7 +42,7 @@ impl Trees {
         let plan = ledger.plan();
         let done = plan
             .tasks()
-            .filter(|task| matches!(ledger.task(*task).progress, Progress::Done))
+            .filter(|task| matches!(ledger.task(*task).progress, TaskProgress::Done))
             .map(|task| plan.id(task))
             .filter(|id| !busy.contains(id) && !self.settled.contains(*id))
             .map(str::to_owned)

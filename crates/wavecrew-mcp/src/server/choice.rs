@@ -2,8 +2,8 @@
 
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
-use wavecrew_agents::Cli;
-use wavecrew_agents::machine::installed;
+use wavecrew_agents::cli::AgentCli;
+use wavecrew_run::installed::installed;
 
 /// What the call says, else the server's setting, else the client's own kind, else the first one that is installed.
 pub(super) fn choose(
@@ -25,7 +25,7 @@ pub(super) fn choose(
         })
 }
 
-fn preferred(client: Option<&str>, here: &[Cli]) -> Option<Cli> {
+fn preferred(client: Option<&str>, here: &[&'static dyn AgentCli]) -> Option<&'static dyn AgentCli> {
     let own = here
         .iter()
         .find(|cli| client.is_some_and(|client| client.contains(cli.name())));
@@ -35,13 +35,16 @@ fn preferred(client: Option<&str>, here: &[Cli]) -> Option<Cli> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wavecrew_agents::cli::{Claude, Codex};
 
     #[test]
     fn a_client_is_served_by_its_own_kind() {
-        let here = [Cli::Codex, Cli::Claude];
-        assert_eq!(preferred(Some("claude-code"), &here), Some(Cli::Claude));
-        assert_eq!(preferred(Some("codex-mcp-client"), &here), Some(Cli::Codex));
-        assert_eq!(preferred(Some("gemini-cli-mcp-client"), &here), Some(Cli::Codex));
+        let here: [&'static dyn AgentCli; 2] = [&Codex, &Claude];
+        let preferred =
+            |client, here: &[&'static dyn AgentCli]| preferred(client, here).map(|cli| cli.name());
+        assert_eq!(preferred(Some("claude-code"), &here), Some("claude"));
+        assert_eq!(preferred(Some("codex-mcp-client"), &here), Some("codex"));
+        assert_eq!(preferred(Some("gemini-cli-mcp-client"), &here), Some("codex"));
         assert_eq!(preferred(None, &[]), None);
     }
 }

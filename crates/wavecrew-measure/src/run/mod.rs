@@ -14,6 +14,7 @@ pub(crate) mod process;
 mod pytest;
 mod reach;
 mod scope;
+pub mod stop;
 pub mod watch;
 
 use std::ffi::OsString;

@@ -12,9 +12,9 @@ use wavecrew_session::worker_questions::belongs_to;
 impl Driver<'_> {
     pub(super) fn look_for_questions(&mut self) {
         for (worker, state) in &self.workers {
-            for (key, wish) in state.output.take_questions() {
-                let (worker, wish) = (*worker, shown(wish, &self.redactor));
-                self.inputs.push_back(Input::Asks { worker, key, wish });
+            for (key, request) in state.output.take_questions() {
+                let (worker, request) = (*worker, shown(request, &self.redactor));
+                self.inputs.push_back(Input::WorkerAsks { worker, key, request });
             }
         }
         let asks = self.session.dir.worker_questions();
@@ -34,12 +34,12 @@ impl Driver<'_> {
                 continue;
             };
             state.asks.push(name.clone());
-            let wish = shown(WorkerRequest::Question { question, options }, &self.redactor);
+            let request = shown(WorkerRequest::Question { question, options }, &self.redactor);
             let worker = *worker;
-            self.inputs.push_back(Input::Asks {
+            self.inputs.push_back(Input::WorkerAsks {
                 worker,
                 key: name,
-                wish,
+                request,
             });
         }
     }
@@ -54,7 +54,7 @@ impl Driver<'_> {
             return Ok(());
         }
         let words = match reply {
-            Reply::Words(words) => words,
+            Reply::Text(words) => words,
             Reply::Permission(Permission::Granted) => "yes",
             Reply::Permission(Permission::Denied) => "no",
         };
@@ -65,7 +65,7 @@ impl Driver<'_> {
     pub(super) fn look_at_usage(&mut self) {
         for (worker, state) in &self.workers {
             if let Some(spent) = state.output.using() {
-                self.inputs.push_back(Input::Using {
+                self.inputs.push_back(Input::UsageSoFar {
                     worker: *worker,
                     spent,
                     model: state.output.model(),
@@ -76,9 +76,9 @@ impl Driver<'_> {
 }
 
 /// Without secrets, and safe to show.
-fn shown(wish: WorkerRequest, redactor: &Redactor) -> WorkerRequest {
+fn shown(request: WorkerRequest, redactor: &Redactor) -> WorkerRequest {
     let clean = |text: String| one_line(&sanitise(redactor.text(&text).as_bytes()));
-    match wish {
+    match request {
         WorkerRequest::Permission(what) => WorkerRequest::Permission(clean(what)),
         WorkerRequest::Question { question, options } => WorkerRequest::Question {
             question: clean(question),

@@ -79,7 +79,7 @@ fn discoveries(session: &SessionDir, team: &Team, ledger: &Ledger) -> Vec<String
     let mut lines = Vec::new();
     let mut bytes = 0;
     for mut entry in found.dedup(keys).entries.into_iter().rev() {
-        let checked = ledger.checked(&entry.worker);
+        let checked = ledger.verdict_of(&entry.worker);
         if checked == Some(Verdict::Contradicted) {
             continue;
         }

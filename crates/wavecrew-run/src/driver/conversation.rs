@@ -33,7 +33,7 @@ impl Driver<'_> {
         if let Some((conversation, model, version)) = told {
             state.talk.begun(memory, Some(&conversation));
             state.talk.told = true;
-            self.inputs.push_back(Input::Conversing {
+            self.inputs.push_back(Input::ConversationStarted {
                 worker,
                 conversation,
                 model,

@@ -70,7 +70,7 @@ fn defects(dir: &SessionDir, ledger: &Ledger) -> String {
     };
     let mut rows = String::new();
     for entry in found.dedup(|kind| (kind == DEFECT).then_some(&key[..])).entries {
-        if entry.kind != DEFECT || ledger.checked(&entry.worker) == Some(Verdict::Contradicted) {
+        if entry.kind != DEFECT || ledger.verdict_of(&entry.worker) == Some(Verdict::Contradicted) {
             continue;
         }
         let cell = |name: &str| {
@@ -97,14 +97,14 @@ fn defects(dir: &SessionDir, ledger: &Ledger) -> String {
 fn commits(ledger: &Ledger) -> String {
     let plan = ledger.plan();
     let rows = plan.tasks().filter_map(|task| {
-        let tree = ledger.task(task).tree.as_deref()?;
+        let tree = ledger.task(task).worktree.as_deref()?;
         let commit = match &tree.state {
             WorktreeState::Merged { commit: Some(commit) } => {
                 format!("`{}`", commit.chars().take(10).collect::<String>())
             }
             WorktreeState::Merged { commit: None } => "nothing to merge".to_owned(),
             WorktreeState::Open | WorktreeState::Refused => {
-                format!("not merged, on branch `{}`", tree.tree.branch)
+                format!("not merged, on branch `{}`", tree.worktree.branch)
             }
         };
         Some(format!("| {} | {commit} |\n", plan.id(task)))

@@ -1,7 +1,7 @@
 //! A person's edit of `tasks.csv`: compared with what stands, checked, and handed to the engine or set aside.
 
 use super::{DriveError, Driver, session};
-use wavecrew_core::engine::{Engine, Input, Ledger, Notice, Progress, is_engine_column};
+use wavecrew_core::engine::{Engine, Input, Ledger, Notice, TaskProgress, is_engine_column};
 use wavecrew_core::event::Status;
 use wavecrew_core::plan::{Plan, seal};
 use wavecrew_core::sheet::{Origin, Patch, Sheet};
@@ -56,7 +56,7 @@ pub fn read_edit(ledger: &Ledger, bytes: &[u8], moment: Moment) -> Edit {
     }
     let is_open = |id: &&String| {
         let task = ledger.plan().find(id);
-        task.is_some_and(|task| matches!(ledger.task(task).progress, Progress::Open { .. }))
+        task.is_some_and(|task| matches!(ledger.task(task).progress, TaskProgress::Open { .. }))
     };
     let running: Vec<String> = patch.removed.iter().filter(is_open).cloned().collect();
     if !running.is_empty() {
@@ -85,7 +85,7 @@ impl Driver<'_> {
     pub(super) fn hand_edit(&mut self, bytes: &[u8]) -> Result<(), DriveError> {
         match read_edit(self.engine.ledger(), bytes, Moment::During) {
             Edit::Nothing => {}
-            Edit::Change { patch, plan } => self.step(Input::Edited { patch, plan })?,
+            Edit::Change { patch, plan } => self.step(Input::TableEdited { patch, plan })?,
             Edit::Refused(problems) => {
                 let path = wavecrew_session::save_rejected_edit(&self.session.dir, bytes)?;
                 let note = format!(
@@ -94,7 +94,7 @@ impl Driver<'_> {
                     problems.join("; ")
                 );
                 self.surface.reporter.notice(&Notice::Note(note));
-                self.step(Input::EditRefused { problems })?;
+                self.step(Input::TableEditRefused { problems })?;
             }
         }
         Ok(())
@@ -110,14 +110,14 @@ pub fn follow_edit(
 ) -> Result<Vec<String>, DriveError> {
     let input = match read_edit(engine.ledger(), bytes, Moment::Between) {
         Edit::Nothing => return Ok(Vec::new()),
-        Edit::Change { patch, plan } => Input::Edited { patch, plan },
+        Edit::Change { patch, plan } => Input::TableEdited { patch, plan },
         Edit::Refused(problems) => {
             wavecrew_session::save_rejected_edit(&session.dir, bytes)?;
-            Input::EditRefused { problems }
+            Input::TableEditRefused { problems }
         }
     };
     let told = match &input {
-        Input::EditRefused { problems } => problems.clone(),
+        Input::TableEditRefused { problems } => problems.clone(),
         _ => Vec::new(),
     };
     let events: Vec<_> = engine

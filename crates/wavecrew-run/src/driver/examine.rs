@@ -1,5 +1,5 @@
 //! Examinations: a program of our own finds out what is so, under the guardian like any worker, and prints its verdict.
-//! Also what follows from judgements on disk: the brief of a revision, work that is put back, the state of loops.
+//! Also what follows from decisions on disk: the brief of a revision, work that is put back, the state of loops.
 
 use super::verify::complaint;
 use super::{DriveError, Driver};
@@ -73,7 +73,7 @@ impl Driver<'_> {
         let ledger = self.engine.ledger();
         let (plan, id) = (ledger.plan(), ledger.plan().id(task).to_owned());
         let attempt = ledger.task(task).attempts.to_string();
-        let examined = ledger.team.role(plan.role(task)).and_then(|role| role.examined);
+        let examined = ledger.team.role(plan.role(task)).and_then(|role| role.check);
         let Some(examined) = examined else {
             return Ok(());
         };
@@ -81,7 +81,7 @@ impl Driver<'_> {
             Some(worker) => Ok(worker.folder.clone()),
             None => self.session.folder_of(&id),
         };
-        let branch = ledger.task(task).open_tree().map(|tree| tree.branch.clone());
+        let branch = ledger.task(task).open_worktree().map(|tree| tree.branch.clone());
         let folder = folder.and_then(|path| match branch {
             Some(branch) if !path.is_dir() => Err(TreeError::Gone { path, branch }.to_string()),
             Some(_) | None => Ok(path),
@@ -89,8 +89,8 @@ impl Driver<'_> {
         let folder = match folder {
             Ok(folder) => folder,
             Err(error) => {
-                let verdict = CheckOutcome::Contradicted(error);
-                self.inputs.push_back(Input::ClaimChecked { worker, verdict });
+                let outcome = CheckOutcome::Contradicted(error);
+                self.inputs.push_back(Input::ClaimChecked { worker, outcome });
                 return Ok(());
             }
         };
@@ -190,13 +190,13 @@ fn settle(exit: Exit, printed: &[u8]) -> CheckOutcome {
     let text = String::from_utf8_lossy(printed);
     let last = text.lines().rev().find(|line| line.starts_with("{\"verdict\""));
     let verdict = last.and_then(|line| serde_json::from_str(line).ok());
-    let examined = |found: Found, short| {
-        CheckOutcome::CheckFindings(CheckFindings {
-            checked: found.checked,
+    let examined = |found: Found, shortfall| {
+        CheckOutcome::Measured(CheckFindings {
+            verdict: found.checked,
             measured: found.measured.into_iter().collect(),
             facts: found.facts.into_iter().collect(),
             findings: found.findings,
-            short,
+            shortfall,
         })
     };
     match verdict {
@@ -205,7 +205,7 @@ fn settle(exit: Exit, printed: &[u8]) -> CheckOutcome {
             let short = std::mem::take(&mut found.feedback);
             examined(found, Some(short))
         }
-        Some(Printed::Mend { reason }) => CheckOutcome::Mend(reason),
+        Some(Printed::Mend { reason }) => CheckOutcome::SendBack(reason),
         Some(Printed::Contradicted { reason }) => CheckOutcome::Contradicted(reason),
         None => CheckOutcome::Contradicted(complaint(exit, printed)),
     }
@@ -219,17 +219,16 @@ mod tests {
     fn a_verdict_is_the_last_line_that_is_one() {
         let said = |text: &str| settle(Exit::Code(0), text.as_bytes());
         let holds = r#"{"verdict":"holds","checked":"verified","measured":{"pass_rate":"1.00"}}"#;
-        let CheckOutcome::CheckFindings(found) = said(&format!("running\n{holds}\n")) else {
+        let CheckOutcome::Measured(found) = said(&format!("running\n{holds}\n")) else {
             panic!("it holds");
         };
         assert_eq!(found.measured, [("pass_rate".to_owned(), "1.00".to_owned())]);
-        assert_eq!((found.checked, found.short), (Verdict::Verified, None));
-        let CheckOutcome::CheckFindings(found) = said(r#"{"verdict":"short","feedback":"one test fails"}"#)
-        else {
+        assert_eq!((found.verdict, found.shortfall), (Verdict::Verified, None));
+        let CheckOutcome::Measured(found) = said(r#"{"verdict":"short","feedback":"one test fails"}"#) else {
             panic!("it is short");
         };
-        assert_eq!(found.short.as_deref(), Some("one test fails"));
-        let CheckOutcome::Mend(reason) = said(r#"{"verdict":"mend","reason":"asserts nothing"}"#) else {
+        assert_eq!(found.shortfall.as_deref(), Some("one test fails"));
+        let CheckOutcome::SendBack(reason) = said(r#"{"verdict":"mend","reason":"asserts nothing"}"#) else {
             panic!("it can be mended");
         };
         assert_eq!(reason, "asserts nothing");

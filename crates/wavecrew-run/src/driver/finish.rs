@@ -3,7 +3,7 @@
 use super::lookout::TICK;
 use super::{DriveError, Driver, documents, session, trees};
 use wavecrew_core::engine::Ledger;
-use wavecrew_core::event::Ending;
+use wavecrew_core::event::RunOutcome;
 use wavecrew_core::view::report_markdown;
 use wavecrew_process::end_all_descendants;
 use wavecrew_session::{PublishOutcome, SessionState, atomic};
@@ -16,8 +16,8 @@ impl Driver<'_> {
     /// disk is what the journal says.
     pub(super) async fn wind_up(
         mut self,
-        outcome: Result<Ending, DriveError>,
-    ) -> Result<(Ending, Ledger), DriveError> {
+        outcome: Result<RunOutcome, DriveError>,
+    ) -> Result<(RunOutcome, Ledger), DriveError> {
         let table = self.table.stop();
         self.shorts.flush();
         self.guardian.shutdown().await;
@@ -51,13 +51,13 @@ impl Driver<'_> {
             }
         }
         self.session.info.state = match ending {
-            Ending::Completed => SessionState::Completed,
-            Ending::Failed => SessionState::Failed,
-            Ending::Interrupted | Ending::LimitReached { .. } | Ending::Blocked { .. } => {
+            RunOutcome::Completed => SessionState::Completed,
+            RunOutcome::Failed => SessionState::Failed,
+            RunOutcome::Interrupted | RunOutcome::LimitReached { .. } | RunOutcome::Blocked { .. } => {
                 SessionState::Stopped
             }
-            Ending::Cancelled => SessionState::Cancelled,
-            Ending::Stalled { .. } => SessionState::Stalled,
+            RunOutcome::Cancelled => SessionState::Cancelled,
+            RunOutcome::Stalled { .. } => SessionState::Stalled,
         };
         atomic::write(&self.session.dir.results_csv(), &bytes)?;
         let mut report = report_markdown(ledger, &self.session.meta());

@@ -15,7 +15,7 @@ impl Driver<'_> {
                     self.inputs.push_back(Input::Spawned {
                         worker: *worker,
                         process,
-                        voice: state.output.voice(),
+                        output_mode: state.output.output_mode(),
                     });
                 }
             }
@@ -32,7 +32,7 @@ impl Driver<'_> {
                 let text = error.to_string();
                 self.tape_not_started(worker, &text);
                 let error = match error.reason {
-                    SpawnFailure::TooManyFiles | SpawnFailure::Other(_) => SpawnError::Shortage(text),
+                    SpawnFailure::TooManyFiles | SpawnFailure::Other(_) => SpawnError::Temporary(text),
                     SpawnFailure::NotFound
                     | SpawnFailure::NoWorkingFolder(_)
                     | SpawnFailure::NotPermitted

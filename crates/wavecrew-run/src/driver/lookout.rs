@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::UnboundedReceiver;
 use wavecrew_core::engine::{Answer, Input, MergeOutcome, Notice, StopKind};
-use wavecrew_core::event::Ending;
+use wavecrew_core::event::RunOutcome;
 use wavecrew_process::{Exit, Notice as ProcessNotice, ProcessError};
 
 /// How often clocks, edits and words from outside are looked at.
@@ -27,7 +27,7 @@ pub(super) struct Channels {
 }
 
 impl Driver<'_> {
-    pub(super) async fn look_after(&mut self, mut channels: Channels) -> Result<Ending, DriveError> {
+    pub(super) async fn look_after(&mut self, mut channels: Channels) -> Result<RunOutcome, DriveError> {
         let signal_error = |source| ProcessError::System {
             what: "watch for signals",
             source,
@@ -61,8 +61,8 @@ impl Driver<'_> {
                     ProcessNews::Ended { key, exit } => self.process_ended(key, exit)?,
                 },
                 Some((key, exit)) = channels.checks_ended.recv() => self.check_ended(key, exit),
-                Some((task, landing)) = channels.landed.recv() => {
-                    self.inputs.push_back(Input::Landed { task, landing });
+                Some((task, outcome)) = channels.landed.recv() => {
+                    self.inputs.push_back(Input::MergeDone { task, outcome });
                 }
                 Some(news) = channels.news.recv() => self.table_news(news)?,
                 Some((question, answer)) = channels.answered.recv() => {

@@ -2,7 +2,7 @@
 //! stops nothing.
 
 use super::Driver;
-use wavecrew_core::event::{Event, Outcome, Status};
+use wavecrew_core::event::{Event, PolicyOutcome, Status};
 use wavecrew_session::Message;
 use wavecrew_session::bus::COORDINATOR;
 
@@ -21,14 +21,14 @@ impl Driver<'_> {
             Event::Finished { task, result, .. } if result.status == Status::Failed => {
                 ("error", format!("{task} failed: {}", result.error))
             }
-            Event::Judged { judgement, .. } => {
-                let kind = match judgement.outcome {
-                    Outcome::Revise if judgement.by.starts_with("loop ") => "gc_loop_trigger",
-                    _ if judgement.by.starts_with("checkpoint ") => "checkpoint_verdict",
+            Event::PolicyDecided { decision, .. } => {
+                let kind = match decision.outcome {
+                    PolicyOutcome::Revise if decision.by.starts_with("loop ") => "gc_loop_trigger",
+                    _ if decision.by.starts_with("checkpoint ") => "checkpoint_verdict",
                     _ => "quality_gate",
                 };
-                let (task, outcome) = (&judgement.task, judgement.outcome.as_str());
-                (kind, format!("{task}: {outcome}: {}", judgement.why))
+                let (task, outcome) = (&decision.task, decision.outcome.as_str());
+                (kind, format!("{task}: {outcome}: {}", decision.why))
             }
             Event::RunEnded { ending, .. } => ("shutdown", format!("the run ended: {ending}")),
             _ => return,

@@ -61,7 +61,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use wavecrew_agents::{Adapter, AgentSettings, Pools, Redactor};
 use wavecrew_core::engine::{Answer, Engine, Input, Ledger, MergeOutcome, Question, WorkerId};
-use wavecrew_core::event::Ending;
+use wavecrew_core::event::RunOutcome;
 use wavecrew_process::guardian::{Guardian, GuardianCommand};
 use wavecrew_process::{ProcessError, check_open_files_limit};
 use wavecrew_session::{Attempts, SessionError};
@@ -131,7 +131,7 @@ pub struct Driver<'a> {
     answers: UnboundedSender<(u32, Answer)>,
     landings: UnboundedSender<(String, MergeOutcome)>,
     interrupts: u32,
-    ending: Option<Ending>,
+    ending: Option<RunOutcome>,
 }
 
 impl<'a> Driver<'a> {
@@ -141,7 +141,7 @@ impl<'a> Driver<'a> {
         engine: Engine,
         surface: Surface<'a>,
         guardian: GuardianCommand,
-    ) -> Result<(Ending, Ledger), DriveError> {
+    ) -> Result<(RunOutcome, Ledger), DriveError> {
         let failed = |source| ProcessError::System {
             what: "start the event loop",
             source,
@@ -160,7 +160,7 @@ impl<'a> Driver<'a> {
         engine: Engine,
         surface: Surface<'a>,
         guardian: GuardianCommand,
-    ) -> Result<(Ending, Ledger), DriveError> {
+    ) -> Result<(RunOutcome, Ledger), DriveError> {
         let (guardian, notices) = Guardian::start(guardian).await?;
         session.note_guardian(guardian.process())?;
         let (process_news, news_of_processes) = unbounded_channel();

@@ -98,7 +98,7 @@ impl Output {
         }
     }
 
-    pub fn voice(&self) -> OutputMode {
+    pub fn output_mode(&self) -> OutputMode {
         match self.listener {
             Some(_) => OutputMode::Streaming,
             None => OutputMode::Silent,
@@ -356,7 +356,7 @@ impl Output {
     }
 
     /// The last line of complaint, or else of output, made safe to show.
-    pub fn last_words(&self) -> String {
+    pub fn last_output(&self) -> String {
         let stderr = self.shown(self.stderr.borrow().end(SHORT_TAIL));
         if stderr.is_empty() {
             self.last_line()
@@ -445,7 +445,7 @@ mod tests {
             for chunk in text.as_bytes().chunks(size) {
                 output.take_in(Stream::Stderr, chunk);
             }
-            assert_eq!(output.last_words(), "[redacted]");
+            assert_eq!(output.last_output(), "[redacted]");
             output.surface();
             assert_eq!(output.finish(), None);
             let log = std::fs::read_to_string(path).unwrap();

@@ -56,7 +56,7 @@ impl Driver<'_> {
                     let file = || super::trees::file_beside(&self.session, path);
                     self.any_merged.then(file).flatten()
                 };
-                let verdict = super::claims::check(
+                let outcome = super::claims::check(
                     dir.path(),
                     state.map_or(&self.session.project, |state| &state.folder),
                     &ledger.team,
@@ -68,18 +68,18 @@ impl Driver<'_> {
                 let examined = ledger
                     .team
                     .role(ledger.plan().role(task))
-                    .and_then(|role| role.examined);
-                match verdict {
-                    CheckOutcome::Holds { .. } if examined.is_some() => {
+                    .and_then(|role| role.check);
+                match outcome {
+                    CheckOutcome::Confirmed { .. } if examined.is_some() => {
                         self.examine(worker, task, Stage::After(&outputs))?;
                     }
-                    CheckOutcome::Holds { .. } if self.session.verify.is_some() => {
+                    CheckOutcome::Confirmed { .. } if self.session.verify.is_some() => {
                         self.start_check(worker, task, &outputs)?;
                     }
-                    verdict => self.inputs.push_back(Input::ClaimChecked { worker, verdict }),
+                    outcome => self.inputs.push_back(Input::ClaimChecked { worker, outcome }),
                 }
             }
-            Action::Examine { worker, task, .. } => self.examine(worker, task, Stage::Before)?,
+            Action::CheckBeforeStart { worker, task, .. } => self.examine(worker, task, Stage::Before)?,
             Action::Restore { task, attempt } => self.restore(task, attempt)?,
             Action::Expand { task } => self.expand(task),
             Action::Close { worker, grace } => self.close(worker, grace)?,
@@ -90,16 +90,16 @@ impl Driver<'_> {
             Action::WriteInteractive { task } => {
                 session::write_interactive(&self.session.dir, self.engine.ledger(), task)?;
             }
-            Action::Merged { wave } => {
+            Action::PublishWave { wave } => {
                 super::trees::sweep_wave(&super::trees::of(&self.session), self.engine.ledger(), wave);
                 self.merged(wave)?;
             }
-            Action::Land { tasks } => self.land(&tasks),
-            Action::Share { pool, news } => self.share(&pool, news),
+            Action::Merge { tasks } => self.land(&tasks),
+            Action::SharePoolEvent { pool, event } => self.share(&pool, event),
             Action::Reply { worker, key, reply } => self.reply(worker, &key, &reply)?,
             Action::Ask(question) => {
                 let Some(asker) = self.surface.asker.clone() else {
-                    let answer = question.about.unanswered();
+                    let answer = question.kind.unanswered();
                     self.inputs.push_back(Input::Answered {
                         question: question.id,
                         answer,
@@ -112,7 +112,7 @@ impl Driver<'_> {
                     let _ = answers.send((question.id, answer));
                 });
             }
-            Action::Tell(notice) => self.surface.reporter.notice(&notice),
+            Action::Notify(notice) => self.surface.reporter.notice(&notice),
             Action::Finish(ending) => self.ending = Some(ending),
         }
         Ok(())
@@ -191,7 +191,7 @@ impl Driver<'_> {
         )
         .taped(self.session.recorder.as_ref().map(|_| Tape::default()));
         let files = Place::own(&self.session.dir, id, attempt);
-        let files = match output.voice() {
+        let files = match output.output_mode() {
             OutputMode::Silent => self.shorts.place(files),
             OutputMode::Streaming => files,
         };

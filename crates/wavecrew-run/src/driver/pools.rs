@@ -78,7 +78,7 @@ impl Kept {
         if workers != signed || fades || !self.unsaid.is_empty() {
             let changed = self.file.update(|shared| {
                 for news in &self.unsaid {
-                    shared.pool.hear(news);
+                    shared.pool.apply(news);
                 }
                 shared.record_workers(me, workers, now);
             })?;
@@ -126,7 +126,7 @@ impl Driver<'_> {
             let mine = workers.get(name.as_str()).copied().unwrap_or(0);
             match kept.look(&self.pools.me, mine, now) {
                 Ok(None) => {}
-                Ok(Some((state, others))) => self.inputs.push_back(Input::PoolSeen {
+                Ok(Some((state, others))) => self.inputs.push_back(Input::PoolUpdated {
                     pool: name.clone(),
                     state,
                     others,

@@ -22,16 +22,16 @@ impl Driver<'_> {
                 Event::Finished { .. }
                     | Event::Skipped { .. }
                     | Event::Reset { .. }
-                    | Event::TreeRefused { .. }
-                    | Event::Judged { .. }
+                    | Event::MergeFailed { .. }
+                    | Event::PolicyDecided { .. }
                     | Event::Reworked { .. }
                     | Event::RolledBack { .. }
             ) {
                 self.table.mark_dirty();
             }
             match event {
-                Event::Judged { .. } => self.write_loop_state()?,
-                Event::TreeMerged { .. } => self.any_merged = true,
+                Event::PolicyDecided { .. } => self.write_loop_state()?,
+                Event::WorktreeMerged { .. } => self.any_merged = true,
                 _ => {}
             }
             self.announce(&event);

@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use wavecrew_core::engine::{Ledger, Progress, RecoveredReport};
+use wavecrew_core::engine::{Ledger, RecoveredReport, TaskProgress};
 use wavecrew_core::event::{Event, Status};
 use wavecrew_core::id::{ExecMode, TaskIx};
 use wavecrew_core::plan::Plan;
@@ -222,7 +222,7 @@ fn mend_interactive(dir: &SessionDir, ledger: &Ledger) -> Result<(), SessionErro
     for task in plan.tasks() {
         let state = ledger.task(task);
         // Without a stop reason no worker of ours made the result.
-        let ours = state.progress == Progress::Done && state.stop.is_some();
+        let ours = state.progress == TaskProgress::Done && state.stop.is_some();
         if plan.mode(task) != ExecMode::Interactive || !ours || state.result.status == Status::Skipped {
             continue;
         }
@@ -241,7 +241,7 @@ fn interactive_result(ledger: &Ledger, task: TaskIx) -> Vec<u8> {
         "status": state.result.status,
         "findings": state.result.findings,
         "error": state.result.error,
-        "verified": state.result.checked,
+        "verified": state.result.verdict,
         "timestamp": state.ended.unwrap_or(Timestamp(0)).to_string(),
     });
     // Facts first: a column of the team has the last word on a name.

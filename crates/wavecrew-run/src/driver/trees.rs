@@ -6,9 +6,9 @@ use super::{Driver, OpenSession};
 use crate::worktree::{Landed, Published, SessionTrees};
 use std::path::PathBuf;
 use wavecrew_core::engine::{
-    Assignment, Input, Ledger, MergeOutcome, Notice, Progress, TaskWorktree, WorktreeState,
+    Assignment, Input, Ledger, MergeOutcome, Notice, TaskProgress, TaskWorktree, WorktreeState,
 };
-use wavecrew_core::event::Tree;
+use wavecrew_core::event::WorktreeRecord;
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::prompt::fill;
 use wavecrew_core::team::{DEFAULT_COMMIT, Workspace};
@@ -16,7 +16,7 @@ use wavecrew_core::team::{DEFAULT_COMMIT, Workspace};
 /// The work of one task, on its way.
 struct Cargo {
     task: String,
-    tree: Tree,
+    tree: WorktreeRecord,
     message: String,
 }
 
@@ -26,11 +26,11 @@ impl Driver<'_> {
         if assignment.workspace != Workspace::Worktree {
             return self.session.folder_of(&assignment.id);
         }
-        let opened = of(&self.session).open(&assignment.id, assignment.tree.as_ref());
-        let (worktree, tree) = opened.map_err(|error| error.to_string())?;
+        let opened = of(&self.session).open(&assignment.id, assignment.worktree.as_ref());
+        let (opened, worktree) = opened.map_err(|error| error.to_string())?;
         let worker = assignment.worker;
-        self.inputs.push_back(Input::TreeMade { worker, tree });
-        Ok(worktree.folder())
+        self.inputs.push_back(Input::WorktreeMade { worker, worktree });
+        Ok(opened.folder())
     }
 
     /// Merges on a thread of its own, one after the other.
@@ -52,7 +52,7 @@ impl Driver<'_> {
 
     fn cargo(&self, task: TaskIx) -> Option<Cargo> {
         let ledger = self.engine.ledger();
-        let (plan, tree) = (ledger.plan(), ledger.task(task).open_tree()?.clone());
+        let (plan, tree) = (ledger.plan(), ledger.task(task).open_worktree()?.clone());
         let role = ledger.team.role(plan.role(task));
         let template = role.map_or(DEFAULT_COMMIT, |role| &role.commit);
         let planned = planned_title(self.session.dir.path(), &ledger.team, plan, task);
@@ -81,7 +81,7 @@ pub(super) fn beside(session: &OpenSession) -> Option<String> {
 /// Whether the work of any task is merged. Looks at all of them.
 pub(super) fn any_merged(ledger: &Ledger) -> bool {
     ledger.plan().tasks().any(|task| {
-        let tree = ledger.task(task).tree.as_deref();
+        let tree = ledger.task(task).worktree.as_deref();
         tree.is_some_and(|tree| matches!(tree.state, WorktreeState::Merged { .. }))
     })
 }
@@ -101,15 +101,15 @@ pub(super) fn sweep_wave(trees: &SessionTrees, ledger: &Ledger, wave: u32) {
 /// Removes all such trees; says what is kept, and where merged work is.
 pub(super) fn sweep_all(trees: &SessionTrees, ledger: &Ledger) -> Vec<Notice> {
     let plan = ledger.plan();
-    let in_trees: Vec<TaskIx> = plan
+    let open_worktrees: Vec<TaskIx> = plan
         .tasks()
-        .filter(|&task| ledger.task(task).tree.is_some())
+        .filter(|&task| ledger.task(task).worktree.is_some())
         .collect();
-    let mut notes: Vec<String> = in_trees
+    let mut notes: Vec<String> = open_worktrees
         .iter()
         .filter_map(|&task| sweep(trees, ledger, task))
         .collect();
-    if !in_trees.is_empty() {
+    if !open_worktrees.is_empty() {
         notes.extend(published(trees));
     }
     notes.into_iter().map(Notice::Note).collect()
@@ -118,8 +118,11 @@ pub(super) fn sweep_all(trees: &SessionTrees, ledger: &Ledger) -> Vec<Notice> {
 /// Removes the tree of a task that has its result; says why if it is kept.
 fn sweep(trees: &SessionTrees, ledger: &Ledger, task: TaskIx) -> Option<String> {
     let (id, state) = (ledger.plan().id(task), ledger.task(task));
-    let TaskWorktree { tree, state: merged } = state.tree.as_deref()?;
-    if state.progress != Progress::Done || !trees.is_there(tree) {
+    let TaskWorktree {
+        worktree: tree,
+        state: merged,
+    } = state.worktree.as_deref()?;
+    if state.progress != TaskProgress::Done || !trees.is_there(tree) {
         return None;
     }
     match (trees.sweep(tree), merged) {
@@ -134,8 +137,8 @@ fn sweep(trees: &SessionTrees, ledger: &Ledger, task: TaskIx) -> Option<String> 
     }
 }
 
-fn kept(id: &str, tree: &Tree, why: &str) -> String {
-    let Tree { folder, branch, .. } = tree;
+fn kept(id: &str, tree: &WorktreeRecord, why: &str) -> String {
+    let WorktreeRecord { folder, branch, .. } = tree;
     format!("The worktree of {id} is kept, because {why}: {folder} in the session folder, branch {branch}")
 }
 

@@ -92,12 +92,12 @@ impl Driver<'_> {
             variable("WAVECREW_TURN", turn.to_string()),
             variable("WAVECREW_TOKEN", state.token.as_str()),
         ];
-        if state.output.voice() == OutputMode::Silent {
+        if state.output.output_mode() == OutputMode::Silent {
             env.push(variable("WAVECREW_USAGE_FILE", &state.files.usage));
         }
         // A program that is no known agent has no use for them.
         let offered = self.surface.worker_tools.as_ref();
-        let offered = offered.filter(|_| state.output.voice() == OutputMode::Streaming);
+        let offered = offered.filter(|_| state.output.output_mode() == OutputMode::Streaming);
         let tools = offered.map(|words| tools(words, &env));
         let scratch = self.session.dir.scratch_of(id, attempt);
         let role = self.engine.ledger().team.role(&state.assignment.role);
@@ -137,7 +137,7 @@ impl Driver<'_> {
         let streams = match opened {
             Ok(streams) => streams,
             Err(error) => {
-                let error = SpawnError::Shortage(error.to_string());
+                let error = SpawnError::Temporary(error.to_string());
                 self.inputs.push_back(Input::SpawnFailed { worker, error });
                 self.closed_if_gone(worker);
                 return Ok(());

@@ -78,7 +78,7 @@ impl Driver<'_> {
                 reports,
                 now,
             );
-            if state.output.voice() == OutputMode::Silent
+            if state.output.output_mode() == OutputMode::Silent
                 && let Some(told) = self.shorts.read(&state.files, &state.files.usage)?
             {
                 usage::complete(&mut end, &told);
@@ -138,7 +138,7 @@ fn turn_end(
         return TurnEnd {
             exit: Driver::exit_of(exit),
             reports,
-            last_words: output.last_words(),
+            last_output: output.last_output(),
             spent,
             model: None,
             retry_after: None,
@@ -153,9 +153,9 @@ fn turn_end(
     TurnEnd {
         exit,
         reports,
-        last_words: match &failure {
+        last_output: match &failure {
             Some(failure) => failure_words(agent, output, failure),
-            None => output.last_words(),
+            None => output.last_output(),
         },
         spent,
         model: output.model(),
@@ -175,7 +175,7 @@ pub fn failure_words(agent: &dyn Adapter, output: &Output, failure: &Failure) ->
 /// What an agent said at the end of a turn of which no report is expected, or what went wrong.
 pub fn last_message(agent: &dyn Adapter, output: &Output, exit: ProcessExit) -> Result<String, String> {
     let failed = match output.outcome(end_of(exit), Expects::Nothing) {
-        None => (!exit.is_success()).then(|| output.last_words()),
+        None => (!exit.is_success()).then(|| output.last_output()),
         Some(outcome) => outcome
             .failure
             .map(|failure| failure_words(agent, output, &failure)),
@@ -183,7 +183,7 @@ pub fn last_message(agent: &dyn Adapter, output: &Output, exit: ProcessExit) -> 
     match failed {
         None => Ok(output.message().unwrap_or_default()),
         // An agent that tells what went wrong need not tell how it ended.
-        Some(words) if output.voice() == OutputMode::Streaming && !words.is_empty() => Err(words),
+        Some(words) if output.output_mode() == OutputMode::Streaming && !words.is_empty() => Err(words),
         Some(words) => {
             let how = match exit {
                 ProcessExit::Code(code) => format!("The agent exited with code {code}"),
@@ -203,7 +203,7 @@ fn as_recorded(end: &mut TurnEnd, replayed: Replayed) {
     end.retry_after = Some(Duration::ZERO);
     match replayed {
         Replayed::Ended => {}
-        Replayed::Stopped { stop, error } => (end.exit, end.last_words) = (Exit::Reason(stop), error),
+        Replayed::Stopped { stop, error } => (end.exit, end.last_output) = (Exit::Reason(stop), error),
     }
 }
 

@@ -73,7 +73,7 @@ mod tests {
         let mut end = TurnEnd {
             exit: Exit::Code(1),
             reports: reports.iter().map(ToString::to_string).collect(),
-            last_words: String::new(),
+            last_output: String::new(),
             spent: TokenUsage::default(),
             model: None,
             retry_after: None,

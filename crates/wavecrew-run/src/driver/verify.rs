@@ -61,8 +61,8 @@ impl Driver<'_> {
         outputs: &[(String, String)],
     ) -> Result<(), DriveError> {
         let (Some(verify), Some(state)) = (self.session.verify.clone(), self.workers.get(&worker)) else {
-            let verdict = settle(Exit::Code(0), &[]);
-            self.inputs.push_back(Input::ClaimChecked { worker, verdict });
+            let outcome = settle(Exit::Code(0), &[]);
+            self.inputs.push_back(Input::ClaimChecked { worker, outcome });
             return Ok(());
         };
         let plan = self.engine.ledger().plan();
@@ -102,17 +102,17 @@ impl Driver<'_> {
         let ((from, into), stdin) = match opened {
             Ok(opened) => opened,
             Err(error) => {
-                let verdict = CheckOutcome::Contradicted(format!("The check could not be started: {error}"));
-                self.inputs.push_back(Input::ClaimChecked { worker, verdict });
+                let outcome = CheckOutcome::Contradicted(format!("The check could not be started: {error}"));
+                self.inputs.push_back(Input::ClaimChecked { worker, outcome });
                 return Ok(());
             }
         };
         let stdout = into.try_clone();
         let (Ok(stdout), stderr) = (stdout, into) else {
-            let verdict = CheckOutcome::Contradicted(
+            let outcome = CheckOutcome::Contradicted(
                 "The check could not be started: no more files can be opened".to_owned(),
             );
-            self.inputs.push_back(Input::ClaimChecked { worker, verdict });
+            self.inputs.push_back(Input::ClaimChecked { worker, outcome });
             return Ok(());
         };
         let key = self.next_key;
@@ -218,20 +218,20 @@ impl Driver<'_> {
             Clock::Over if exit.is_success() => Exit::Signal(Signal::TERM.as_raw()),
             Clock::Over | Clock::Until(_) => exit,
         };
-        let verdict = (check.settle)(exit, &self.redactor.bytes(printed));
+        let outcome = (check.settle)(exit, &self.redactor.bytes(printed));
         let worker = check.worker;
-        self.inputs.push_back(Input::ClaimChecked { worker, verdict });
+        self.inputs.push_back(Input::ClaimChecked { worker, outcome });
     }
 }
 
 fn settle(exit: Exit, printed: &[u8]) -> CheckOutcome {
     if exit.is_success() {
-        CheckOutcome::Holds {
-            checked: Verdict::Verified,
+        CheckOutcome::Confirmed {
+            verdict: Verdict::Verified,
             measured: Vec::new(),
         }
     } else {
-        CheckOutcome::Mend(complaint(exit, printed))
+        CheckOutcome::SendBack(complaint(exit, printed))
     }
 }
 

@@ -6,7 +6,7 @@ use super::land::{Landed, land};
 use super::names::{session_branch, session_ref, task_branch};
 use super::tree::{Worktree, head};
 use std::path::{Path, PathBuf};
-use wavecrew_core::event::Tree;
+use wavecrew_core::event::WorktreeRecord;
 use wavecrew_session::{SessionDir, SessionPaths};
 
 /// Names that are tried for the tree of a task that has old ones.
@@ -44,7 +44,11 @@ impl SessionTrees {
     }
 
     /// The tree of a task: the one it has, or a new one from all that is merged so far.
-    pub fn open(&self, task: &str, known: Option<&Tree>) -> Result<(Worktree, Tree), TreeError> {
+    pub fn open(
+        &self,
+        task: &str,
+        known: Option<&WorktreeRecord>,
+    ) -> Result<(Worktree, WorktreeRecord), TreeError> {
         if let Some(tree) = known {
             return self.take_up(tree);
         }
@@ -66,20 +70,20 @@ impl SessionTrees {
             }
             let tree = Worktree::open_from(&self.project, &there.path, &branch, &from)?;
             let base = tree.base.clone();
-            return Ok((tree, Tree { branch, folder, base }));
+            return Ok((tree, WorktreeRecord { branch, folder, base }));
         }
         Err(TreeError::InTheWay {
             path: SessionPaths::at(&self.dir).worktree(task),
         })
     }
 
-    fn take_up(&self, tree: &Tree) -> Result<(Worktree, Tree), TreeError> {
+    fn take_up(&self, tree: &WorktreeRecord) -> Result<(Worktree, WorktreeRecord), TreeError> {
         let path = self.dir.join(&tree.folder);
         Worktree::open_from(&self.project, &path, &tree.branch, &tree.base)?;
         Ok((self.known(tree), tree.clone()))
     }
 
-    fn known(&self, tree: &Tree) -> Worktree {
+    fn known(&self, tree: &WorktreeRecord) -> Worktree {
         Worktree::known(
             &self.project,
             &self.dir.join(&tree.folder),
@@ -89,7 +93,7 @@ impl SessionTrees {
     }
 
     /// Commits what is uncommitted in a tree and merges its branch.
-    pub fn land(&self, task: &str, tree: &Tree, message: &str) -> Result<Landed, TreeError> {
+    pub fn land(&self, task: &str, tree: &WorktreeRecord, message: &str) -> Result<Landed, TreeError> {
         let merged = format!("Merge {task} of {}", self.session);
         land(
             &self.project,
@@ -102,12 +106,12 @@ impl SessionTrees {
     }
 
     /// Removes a tree that holds nothing which is not merged; says whether it did.
-    pub fn sweep(&self, tree: &Tree) -> Result<bool, TreeError> {
+    pub fn sweep(&self, tree: &WorktreeRecord) -> Result<bool, TreeError> {
         self.known(tree).remove_if_merged(&self.head()?)
     }
 
     /// Whether something of the tree is on disk.
-    pub fn is_there(&self, tree: &Tree) -> bool {
+    pub fn is_there(&self, tree: &WorktreeRecord) -> bool {
         self.dir.join(&tree.folder).exists()
     }
 

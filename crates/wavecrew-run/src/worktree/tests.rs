@@ -6,7 +6,7 @@ use crate::worktree::git::Git;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use wavecrew_core::event::Tree;
+use wavecrew_core::event::WorktreeRecord;
 use wavecrew_session::SessionDir;
 
 /// A project with one commit, and a session in it.
@@ -54,13 +54,13 @@ impl Lab {
     }
 
     /// A tree in which a file was written.
-    fn work(&self, task: &str, file: &str, text: &str) -> Tree {
+    fn work(&self, task: &str, file: &str, text: &str) -> WorktreeRecord {
         let (worktree, tree) = self.trees.open(task, None).expect("a tree");
         fs::write(worktree.folder().join(file), text).expect("a file");
         tree
     }
 
-    fn land(&self, task: &str, tree: &Tree) -> Result<Landed, TreeError> {
+    fn land(&self, task: &str, tree: &WorktreeRecord) -> Result<Landed, TreeError> {
         self.trees.land(task, tree, &format!("{task}: work"))
     }
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
-use wavecrew_agents::Cli;
-use wavecrew_agents::launch::{Conversation, Launch, Request, Stdin, launch};
+use wavecrew_agents::cli::AgentCli;
+use wavecrew_agents::launch::{Conversation, Launch, Request, Stdin};
 use wavecrew_agents::stream::{
     AgentEvent, End, Expects, FailKind, Meter, Outcome, Stream, Tally, Usage, outcome,
 };
@@ -20,7 +20,7 @@ pub const UUID: &str = "6f1c2a52-8f0e-4d0b-9d53-0f6f4d1c7a11";
 
 /// A home, a project and a service of one agent's own.
 pub struct Lab {
-    pub cli: Cli,
+    pub cli: &'static dyn AgentCli,
     pub bin: PathBuf,
     pub model: FakeModel,
     pub root: TempDir,
@@ -32,11 +32,11 @@ pub struct Ran {
     pub tally: Tally,
     pub end: End,
     pub stderr: String,
-    pub cli: Cli,
+    pub cli: &'static dyn AgentCli,
 }
 
 impl Lab {
-    pub fn new(cli: Cli) -> Option<Self> {
+    pub fn new(cli: &'static dyn AgentCli) -> Option<Self> {
         let bin = installed()?;
         // Not in the folder for temporary files: gemini reads no settings below a folder that others may write.
         let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -66,7 +66,7 @@ impl Lab {
     pub fn run_at(&self, base: &str, request: Request) -> Ran {
         let mut command = Command::new(self.bin.join(self.cli.name()));
         command.envs(point(self.cli.name(), base, &self.path("home")).unwrap());
-        let launch = launch(self.cli, &request);
+        let launch = self.cli.launch(&request);
         let output = start(&mut command, &launch, self.root.path());
         let mut stream = Stream::new(self.cli);
         let lines = String::from_utf8(output.stdout).unwrap();
@@ -88,14 +88,14 @@ impl Lab {
     /// A script line that writes a file of the project by the agent's own tool.
     pub fn write_line(&self, path: &Path) -> String {
         let path = path.display();
-        match self.cli {
-            Cli::Codex => format!(r#"@@tool exec_command {{"cmd":"echo hi > {path}"}}"#),
-            Cli::Claude => format!(r#"@@tool Write {{"file_path":"{path}","content":"hi"}}"#),
-            Cli::Gemini | Cli::Qwen => {
+        match self.cli.name() {
+            "codex" => format!(r#"@@tool exec_command {{"cmd":"echo hi > {path}"}}"#),
+            "claude" => format!(r#"@@tool Write {{"file_path":"{path}","content":"hi"}}"#),
+            "gemini" | "qwen" => {
                 format!(r#"@@tool write_file {{"file_path":"{path}","content":"hi"}}"#)
             }
-            Cli::Opencode => format!(r#"@@tool write {{"filePath":"{path}","content":"hi"}}"#),
-            Cli::Goose => unreachable!("not among the installed agents"),
+            "opencode" => format!(r#"@@tool write {{"filePath":"{path}","content":"hi"}}"#),
+            other => unreachable!("{other} is not among the installed agents"),
         }
     }
 }

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use wavecrew_measure::FileCoverage;
 
 use crate::baseline::Baseline;
-use crate::figures::together;
+use crate::coverage_figures::together;
 use crate::result::RunResult;
 use crate::rounds;
 use crate::scope::Scope;

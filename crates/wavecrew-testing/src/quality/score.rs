@@ -3,7 +3,7 @@
 use wavecrew_measure::Ratio;
 
 use super::{Data, LayerData};
-use crate::figures::{lines, percent};
+use crate::coverage_figures::{lines, percent};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Score {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wavecrew_measure::Standing;
 
 use super::{Data, Score};
-use crate::figures::percent;
+use crate::coverage_figures::percent;
 
 const BEGIN: &str = "<!-- measured: begin -->";
 const END: &str = "<!-- measured: end -->";

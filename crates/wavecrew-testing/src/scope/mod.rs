@@ -1,10 +1,10 @@
-//! What is to be tested: the source files in scope, the frameworks that test them, the targets. Found once, when a session
+//! What is to be tested: the source files in scope, the frameworks that test them, the targets. FilesInScope once, when a session
 //! begins, and kept in its `scope.json`; everything later goes by that file.
 
-mod change;
+mod changes;
+mod file;
 pub(crate) mod git;
-mod kept;
-mod named;
+mod named_paths;
 #[cfg(test)]
 mod tests;
 
@@ -13,15 +13,15 @@ use std::path::{Path, PathBuf};
 
 use wavecrew_measure::detect::{Project, by_project, conventions, is_test, project_of};
 
-use named::Named;
+use named_paths::Named;
 use wavecrew_session::WORKFLOW_FOLDER;
 
-pub use change::{Base, GitError};
-pub use kept::{FrameworkInScope, LayerInScope, Mutation, Scope, ScopedFile};
+pub use changes::{Base, GitError};
+pub use file::{FrameworkInScope, LayerInScope, MutationEffort, Scope, ScopedFile};
 
 /// What a person asked for.
 #[derive(Debug, Clone, Default)]
-pub struct Wish<'a> {
+pub struct ScopeRequest<'a> {
     /// Compare with this revision in place of the last commit.
     pub since: Option<&'a str>,
     /// The request as it was given, argument by argument; existing paths in it narrow the scope.
@@ -30,7 +30,7 @@ pub struct Wish<'a> {
 
 /// Files in scope, and how they came to be there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FilesInScope {
     pub base: Base,
     pub commit: Option<String>,
     /// Relative to the project, sorted.
@@ -41,7 +41,7 @@ pub struct Found {
     pub missing: Vec<String>,
 }
 
-impl Found {
+impl FilesInScope {
     /// Whether the whole project was taken only because there was nothing better: worth a question.
     pub fn is_fallback(&self) -> bool {
         matches!(self.base, Base::Whole)
@@ -54,13 +54,13 @@ impl Found {
 }
 
 /// Looks for what changed in `project`, which is absolute; without changes, for all of it.
-pub fn find(project: &Path, wish: &Wish<'_>) -> Result<Found, GitError> {
+pub fn find(project: &Path, wish: &ScopeRequest<'_>) -> Result<FilesInScope, GitError> {
     let Named {
         paths: named,
         missing,
     } = Named::of(project, wish.words);
     let below = |file: &Path| named.is_empty() || named.iter().any(|path| file.starts_with(path));
-    let changes = change::changes(project, wish.since)?;
+    let changes = changes::changes(project, wish.since)?;
     let commit = changes.as_ref().and_then(|changes| changes.commit.clone());
     let whole = |why: &str| {
         let mut files: Vec<PathBuf> = if named.is_empty() {
@@ -79,7 +79,7 @@ pub fn find(project: &Path, wish: &Wish<'_>) -> Result<Found, GitError> {
             let shown: Vec<String> = named.iter().map(|path| path.display().to_string()).collect();
             format!("all of {}", shown.join(", "))
         };
-        Found {
+        FilesInScope {
             // Paths that a person named are a choice, not a fallback.
             base: if named.is_empty() {
                 Base::Whole
@@ -116,7 +116,7 @@ pub fn find(project: &Path, wish: &Wish<'_>) -> Result<Found, GitError> {
             all.extend(there);
         }
         all.extend(files);
-        return Ok(Found {
+        return Ok(FilesInScope {
             base: changes.base,
             commit,
             files: all.into_iter().collect(),

@@ -57,7 +57,7 @@ impl Lab {
 
     fn find(&self, since: Option<&str>, request: &str) -> (Vec<String>, String) {
         let words = [request.to_owned()];
-        let found = find(&self.path(), &Wish { since, words: &words }).unwrap();
+        let found = find(&self.path(), &ScopeRequest { since, words: &words }).unwrap();
         (
             found
                 .files
@@ -115,7 +115,7 @@ fn what_falls_back_to_the_whole_project_says_why() {
 
     fs::remove_file(lab.path().join("shop/b.py")).unwrap();
     lab.git(&["commit", "-qam", "two"]);
-    let found = find(&lab.path(), &Wish::default()).unwrap();
+    let found = find(&lab.path(), &ScopeRequest::default()).unwrap();
     assert!(found.is_fallback());
     assert_eq!(
         found.how,
@@ -137,7 +137,7 @@ fn a_revision_that_git_does_not_know_is_refused() {
     let said = |since| {
         find(
             &lab.path(),
-            &Wish {
+            &ScopeRequest {
                 since: Some(since),
                 words: &[],
             },
@@ -150,7 +150,7 @@ fn a_revision_that_git_does_not_know_is_refused() {
     let bare = Lab::new(&["a.py"]);
     let error = find(
         &bare.path(),
-        &Wish {
+        &ScopeRequest {
             since: Some("HEAD"),
             words: &[],
         },
@@ -225,7 +225,7 @@ fn arguments_that_are_paths_are_taken_as_they_are() {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let found = find(
             &lab.path(),
-            &Wish {
+            &ScopeRequest {
                 since: None,
                 words: &words,
             },

@@ -1,17 +1,17 @@
 //! `agents`: which agents are here and what they can do; `agents test` has one of them do a tiny task.
 
+use crate::agent_choice::{check, search_path};
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
-use crate::launch::agents::{check, search_path};
 use crate::layout::fit;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use wavecrew_agents::Cli;
-use wavecrew_agents::machine::{Features, Login, acp_agents, version};
+use wavecrew_agents::cli::{self, AgentCli, Features};
 use wavecrew_core::sheet::{Origin, Sheet};
+use wavecrew_run::installed::{Login, acp_agents, find, login, version};
 use wavecrew_session::{SessionEntry, list_sessions};
 
 /// List the agents: what is installed, logged in or not, and what to do about the rest
@@ -46,7 +46,7 @@ struct TestArgs {
 
 /// One known agent on this machine.
 struct Found {
-    cli: Cli,
+    cli: &'static dyn AgentCli,
     program: Option<PathBuf>,
     version: Result<String, String>,
     login: Login,
@@ -89,10 +89,11 @@ fn list(global: &Global) -> Result<Exit, Failure> {
 /// Asks all programs for their versions at the same time: some take seconds to start.
 fn look() -> Vec<Found> {
     let path = search_path();
-    let asked: Vec<_> = Cli::ALL
-        .into_iter()
+    let asked: Vec<_> = cli::ALL
+        .iter()
+        .copied()
         .map(|cli| {
-            let program = cli.find(&path);
+            let program = find(cli, &path);
             let asked = program
                 .clone()
                 .map(|program| std::thread::spawn(move || version(&program)));
@@ -107,7 +108,7 @@ fn look() -> Vec<Found> {
             Some(Err(_)) => Err("its version could not be asked for".to_owned()),
             None => Err("not installed".to_owned()),
         },
-        login: cli.login(|name| std::env::var_os(name)),
+        login: login(cli, |name| std::env::var_os(name)),
     });
     told.collect()
 }
@@ -115,8 +116,8 @@ fn look() -> Vec<Found> {
 impl Found {
     fn advice(&self) -> Option<&'static str> {
         match (&self.program, &self.login) {
-            (None, _) => Some(self.cli.how_to_install()),
-            (Some(_), Login::NotFound) => Some(self.cli.how_to_log_in()),
+            (None, _) => Some(self.cli.facts().how_to_install),
+            (Some(_), Login::NotFound) => Some(self.cli.facts().how_to_log_in),
             (Some(_), Login::Variable(_) | Login::File(_)) => None,
         }
     }
@@ -124,13 +125,13 @@ impl Found {
     /// The version that wavecrew is tested with, if another one is here.
     fn other_version(&self) -> Option<&'static str> {
         let here = self.version.as_deref().ok()?;
-        self.cli.tested_version().filter(|tested| *tested != here)
+        self.cli.facts().tested_version.filter(|tested| *tested != here)
     }
 
     fn print(&self, out: &mut impl Write) -> std::io::Result<()> {
         let name = fit(self.cli.name(), 8);
         let Some(program) = &self.program else {
-            return writeln!(out, "{name}  not installed: {}", self.cli.how_to_install());
+            return writeln!(out, "{name}  not installed: {}", self.cli.facts().how_to_install);
         };
         let version = match &self.version {
             Ok(version) => version.clone(),
@@ -138,7 +139,7 @@ impl Found {
         };
         writeln!(out, "{name}  {version} · {}", program.display())?;
         if let Some(tested) = self.other_version() {
-            let how = self.cli.how_to_install();
+            let how = self.cli.facts().how_to_install;
             writeln!(
                 out,
                 "          wavecrew is tested with {tested}; if it does not work: {how}"
@@ -149,11 +150,15 @@ impl Found {
             Login::File(path) => format!("logged in: {} is there", path.display()),
             Login::NotFound => format!(
                 "no login found (one in the system's key ring is not seen): {}",
-                self.cli.how_to_log_in()
+                self.cli.facts().how_to_log_in
             ),
         };
         writeln!(out, "          {login}")?;
-        writeln!(out, "          {}", features(self.cli.features()).join(", "))
+        writeln!(
+            out,
+            "          {}",
+            features(self.cli.facts().features).join(", ")
+        )
     }
 
     fn json(&self) -> Value {
@@ -168,10 +173,10 @@ impl Found {
             "installed": self.program.is_some(),
             "path": self.program,
             "version": self.version.as_ref().ok(),
-            "tested_version": self.cli.tested_version(),
+            "tested_version": self.cli.facts().tested_version,
             "logged_in": login,
             "logged_in_by": by,
-            "features": features(self.cli.features()),
+            "features": features(self.cli.facts().features),
             "advice": self.advice(),
         })
     }

@@ -1,13 +1,13 @@
 //! `wavecrew archive`: puts a session away; nothing of it is removed.
 
 use crate::cli::Global;
-use crate::clock;
 use crate::exit::{Exit, Failure};
+use crate::session_state::{StateFailure, set_state};
 use crate::session_view::find;
 use serde_json::json;
 use std::io::{Write, stdout};
 use std::path::Path;
-use wavecrew_session::{Holder, SessionDir, SessionError, SessionState};
+use wavecrew_session::SessionState;
 
 /// Mark a session as archived; it is no longer offered for --continue
 #[derive(clap::Args, Debug)]
@@ -22,7 +22,7 @@ impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
         let dir = find(Path::new("."), &self.session)?;
         set_state(&dir, SessionState::Archived).map_err(|failure| match failure {
-            StateFailure::Runs(holder) => Failure::with_help(
+            StateFailure::Running(holder) => Failure::with_help(
                 format!("the session `{}` is running{holder}", dir.id()),
                 format!("wait for it, or stop it with `wavecrew cancel {}`", dir.id()),
             ),
@@ -35,26 +35,4 @@ impl Args {
         }
         Ok(Exit::Done)
     }
-}
-
-/// Why a session keeps its state.
-pub enum StateFailure {
-    /// Somebody runs it; says who.
-    Runs(String),
-    Other(Failure),
-}
-
-/// Sets the state of a session that nobody runs.
-pub fn set_state(dir: &SessionDir, state: SessionState) -> Result<(), StateFailure> {
-    let me = Holder::this_process(&clock::now().to_string(), "wavecrew");
-    let other = |error: SessionError| StateFailure::Other(error.into());
-    let _lock = dir.lock(&me).map_err(|error| match error {
-        SessionError::Locked { holder, .. } => {
-            StateFailure::Runs(holder.map(|holder| format!(" by {holder}")).unwrap_or_default())
-        }
-        error => other(error),
-    })?;
-    let mut info = dir.read_info().map_err(other)?;
-    info.state = state;
-    dir.write_info(&info).map_err(other)
 }

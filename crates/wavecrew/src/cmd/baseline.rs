@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use wavecrew_measure::run::MeasureError;
 use wavecrew_process::end_with_stdin;
 use wavecrew_testing::baseline::Baseline;
-use wavecrew_testing::bench::Trouble;
+use wavecrew_testing::environment::EnvironmentError;
 
 /// How it is called.
-pub const NAME: &str = "__baseline";
+pub use wavecrew_testing::setup::BASELINE_COMMAND as NAME;
 
 /// Run a project's own tests
 #[derive(clap::Args, Debug)]
@@ -21,14 +21,14 @@ pub struct Args {
 
 impl Args {
     pub fn run(&self) -> Result<Exit, Failure> {
-        let bench = testing::bench(&self.session)?;
+        let environment = testing::open_environment(&self.session)?;
         end_with_stdin();
-        match Baseline::measure(&bench) {
+        match Baseline::measure(&environment) {
             Ok(baseline) => baseline
                 .write(&self.session)
                 .map_err(|error| testing::disk(&error))?,
-            Err(Trouble::Environment(MeasureError::Stopped)) => return Ok(Exit::Interrupted),
-            Err(trouble) => return Err(testing::trouble_failure(&trouble)),
+            Err(EnvironmentError::Measure(MeasureError::Stopped)) => return Ok(Exit::Interrupted),
+            Err(error) => return Err(testing::environment_failure(&error)),
         }
         Ok(Exit::Done)
     }

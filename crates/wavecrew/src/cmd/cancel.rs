@@ -1,8 +1,8 @@
 //! `wavecrew cancel`: stops a run in another process by leaving it a word, and waits for it to be gone.
 
-use super::archive::{StateFailure, set_state};
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
+use crate::session_state::{StateFailure, set_state};
 use crate::session_view::find;
 use serde_json::json;
 use std::fs;
@@ -140,7 +140,7 @@ fn idle(dir: &SessionDir, word: Word) -> Result<&'static str, Failure> {
         return Ok(state.name_when_idle());
     }
     set_state(dir, SessionState::Cancelled).map_err(|failure| match failure {
-        StateFailure::Runs(holder) => Failure::NotDone {
+        StateFailure::Running(holder) => Failure::NotDone {
             message: format!("the session `{}` was just started{holder}", dir.id()),
             help: "give the command again to stop it".into(),
         },

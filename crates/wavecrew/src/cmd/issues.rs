@@ -3,13 +3,12 @@
 use crate::cli::Global;
 use crate::clock;
 use crate::exit::{Exit, Failure};
+use crate::issues::{find, planned, unknown};
 use crate::layout::fit;
 use crate::show::safe;
-use std::fs;
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
-use wavecrew_core::issue::{Issue, IssueStatus, read_plan};
-use wavecrew_core::plan::did_you_mean;
+use wavecrew_core::issue::{Issue, IssueStatus};
 use wavecrew_session::{IssueFile, IssueStore};
 
 /// List, file, show and close the issues of this project
@@ -176,33 +175,6 @@ impl AddArgs {
     }
 }
 
-/// The issues of a Markdown plan, with the places of those that come before each.
-pub fn planned(file: &Path) -> Result<Vec<(Issue, Vec<usize>)>, Failure> {
-    let text = fs::read_to_string(file).map_err(|error| {
-        Failure::with_help(
-            format!("the plan {} cannot be read: {error}", file.display()),
-            "name a Markdown file",
-        )
-    })?;
-    let issues = read_plan(&text).map_err(|problem| {
-        Failure::with_help(
-            format!("{}: {problem}", file.display()),
-            "write phases as headings (`## Phase 1: Storage`), or what is to be done as a check list (`- [ ] Do it`)",
-        )
-    })?;
-    let issue = |planned: wavecrew_core::issue::Planned| {
-        let issue = Issue {
-            title: planned.title,
-            description: planned.text,
-            tags: vec![format!("wave-{}", planned.wave)],
-            source: "plan".to_owned(),
-            ..Issue::default()
-        };
-        (issue, planned.depends_on)
-    };
-    Ok(issues.into_iter().map(issue).collect())
-}
-
 /// The issues of the store; lines that are none are told.
 fn read(store: &IssueStore, global: &Global) -> Result<IssueFile, Failure> {
     let known = store.read()?;
@@ -217,18 +189,6 @@ fn read(store: &IssueStore, global: &Global) -> Result<IssueFile, Failure> {
         }
     }
     Ok(known)
-}
-
-/// An issue by its id, with help for a mistyped one.
-pub fn find<'a>(known: &'a IssueFile, id: &str) -> Result<&'a Issue, Failure> {
-    known.find(id).ok_or_else(|| unknown(known, id))
-}
-
-fn unknown(known: &IssueFile, id: &str) -> Failure {
-    let ids = known.issues.iter().map(|issue| issue.id.as_str());
-    let help =
-        did_you_mean(id, ids).unwrap_or_else(|| "`wavecrew issues list` shows what there is".to_owned());
-    Failure::with_help(format!("there is no issue `{}`", safe(id)), help)
 }
 
 fn show_one(issue: &Issue, global: &Global) -> Result<Exit, Failure> {

@@ -6,7 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::launch::RunFlags;
 use crate::layout::{self, PlanJson};
 use crate::show;
-use crate::target::{Target, Words};
+use crate::target::{Target, TargetArgs};
 use clap::ValueEnum;
 use std::io::{BufWriter, Write, stdout};
 use wavecrew_core::plan::{self, Detail, Plan};
@@ -19,7 +19,7 @@ use wavecrew_core::plan::{self, Detail, Plan};
 )]
 pub struct Args {
     #[command(flatten)]
-    words: Words,
+    target: TargetArgs,
     /// Show who waits for whom instead of the table
     #[arg(
         long,
@@ -57,7 +57,7 @@ impl Args {
             reason,
             testing,
             ..
-        } = self.words.read(global.quiet)?;
+        } = self.target.read(global.quiet)?;
         let mut out = BufWriter::with_capacity(64 << 10, stdout().lock());
         if global.json {
             serde_json::to_writer(

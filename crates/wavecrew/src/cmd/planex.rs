@@ -1,38 +1,36 @@
-//! `wavecrew planex`: plans issues and implements them. The same as `run planex`, with its words in their usual order.
+//! `wavecrew planex`: the team `planex`, with its own flags. Plans issues and implements them.
 
-use super::run;
+use super::VERIFY_NOTE;
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
-use crate::issue_input::IssueFlags;
-use crate::target::Words;
+use crate::issues::IssueFlags;
+use crate::launch::{self, RunArgs};
+use crate::target::TargetArgs;
 
 /// Plan issues and implement them, as many at once as their files allow
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = format!("{EXAMPLES}\n\n{VERIFY_NOTE}"))]
 pub struct Args {
-    /// Ids of issues, or a file of issues (`issues.jsonl`)
+    /// Issue ids, or a file of issues (`issues.jsonl`)
     #[arg(value_name = "ISSUE|ISSUES.jsonl")]
     issues: Vec<String>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Team planex")]
     input: IssueFlags,
     #[command(flatten)]
-    how: run::TeamRun,
+    run: RunArgs,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   wavecrew planex --text 'Answer 429 after 100 requests a minute' -y
   wavecrew planex --plan plan.md --exec codex    one issue per open box or phase of the plan
-  wavecrew planex ISS-20260308-120000            an issue that was filed before
+  wavecrew planex ISS-20260308-120000            an issue that you filed before
   wavecrew planex issues.jsonl --exec auto       all open issues of a file
-  wavecrew planex --continue                     go on where the last run stopped
-
-Code is believed when the project's build and tests say so. They are found by the project's files;
-other commands stand in wavecrew.toml under [verify]: setup, build, test, limit_seconds.";
+  wavecrew planex --continue                     continue the latest session";
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
-        let words = Words::of_planex(self.issues.clone(), self.input.clone());
-        run::Args::of_team(words, self.how.clone()).run(global)
+        let target = TargetArgs::of_planex(self.issues.clone(), self.input.clone());
+        launch::run(&target, &self.run, global)
     }
 }

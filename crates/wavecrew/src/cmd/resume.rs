@@ -1,10 +1,9 @@
 //! `resume`: the same as `run --continue`, for people who look for the verb.
 
-use super::run::{self, Changes};
 use crate::cli::Global;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
-use crate::launch::RunFlags;
+use crate::launch::{self, ResumeOptions, RunFlags};
 use crate::session_view;
 
 /// Go on with a session: the named one, or the latest unfinished one
@@ -33,11 +32,11 @@ impl Args {
                 None => return Err(session_view::none_to_continue(&project)),
             },
         };
-        let changes = Changes {
+        let changes = ResumeOptions {
             keep: self.keep,
             dry_run: self.dry_run,
             retry: None,
         };
-        run::resume(&project, dir, &self.flags, global, &config, &changes)
+        launch::resume(&project, dir, &self.flags, global, &config, &changes)
     }
 }

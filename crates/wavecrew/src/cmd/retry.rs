@@ -1,10 +1,9 @@
 //! `retry`: run failed tasks of a session again, with what was skipped because of them.
 
-use super::run::{Changes, resume};
 use crate::cli::Global;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
-use crate::launch::RunFlags;
+use crate::launch::{ResumeOptions, RunFlags, resume};
 use crate::session_view;
 
 /// Run failed tasks of a session again, with what was skipped because of them
@@ -23,9 +22,9 @@ impl Args {
         let project = std::env::current_dir().map_err(Failure::Output)?;
         let config = Config::load(&project)?;
         let dir = session_view::find(&project, &self.session)?;
-        let changes = Changes {
+        let changes = ResumeOptions {
             retry: Some(self.tasks.clone()),
-            ..Changes::default()
+            ..ResumeOptions::default()
         };
         resume(&project, dir, &self.flags, global, &config, &changes)
     }

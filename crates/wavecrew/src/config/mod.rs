@@ -14,7 +14,7 @@ use std::io;
 use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-use wavecrew_agents::{AgentSetting, AgentSettings, Cli};
+use wavecrew_agents::{AgentSetting, AgentSettings, cli};
 use wavecrew_core::plan::did_you_mean;
 use wavecrew_core::team::TeamProblem;
 
@@ -162,8 +162,7 @@ impl ConfigLimits {
 
 /// `[agents.NAME]`: a model and further words for each.
 fn agents(value: &Spanned<DeValue<'_>>, reader: &mut Reader<'_>) -> AgentSettings {
-    let mut known = Cli::ALL.map(Cli::name).to_vec();
-    known.push("acp");
+    let known: Vec<&str> = cli::ALL.iter().map(|cli| cli.name()).chain(["acp"]).collect();
     let mut settings = AgentSettings::default();
     let DeValue::Table(table) = value.get_ref() else {
         let help = "write [agents.codex] and below it model = \"...\"";

@@ -1,5 +1,6 @@
 //! Limits on money, tokens and time as people write them.
 
+use crate::units::{read_cost, read_seconds, read_tokens};
 use wavecrew_core::budget::Budget;
 
 /// Flags that limit what a run may use.
@@ -24,7 +25,7 @@ pub struct BudgetFlags {
     pub max_task_tokens: Option<Cap<u64>>,
 }
 
-/// A limit, or the wish for none.
+/// A limit, or `off`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Cap<T> {
     Off,
@@ -32,7 +33,7 @@ pub enum Cap<T> {
 }
 
 impl BudgetFlags {
-    /// These limits, and the other ones where nothing was said.
+    /// These limits, and `before` where a flag is missing.
     pub fn over(&self, before: Budget) -> Budget {
         fn one<T: Copy>(flag: Option<Cap<T>>, before: Option<T>) -> Option<T> {
             match flag {
@@ -72,45 +73,7 @@ fn time(text: &str) -> Result<Cap<u64>, String> {
     cap(text, read_seconds, "a time such as `90s`, `30m` or `1h30m`")
 }
 
-/// An amount of money: `5`, `$0.50`.
-pub fn read_cost(text: &str) -> Option<f64> {
-    let amount: f64 = text.strip_prefix('$').unwrap_or(text).parse().ok()?;
-    (amount.is_finite() && amount > 0.0).then_some(amount)
-}
-
-fn read_tokens(text: &str) -> Option<u64> {
-    let (digits, factor) = match text.as_bytes().last()? {
-        b'k' | b'K' => (&text[..text.len() - 1], 1000),
-        b'm' | b'M' => (&text[..text.len() - 1], 1_000_000),
-        _ => (text, 1),
-    };
-    let number: u64 = digits.parse().ok()?;
-    number.checked_mul(factor).filter(|number| *number > 0)
-}
-
-/// A length of time in seconds: `90`, `90s`, `1h30m`.
-pub fn read_seconds(text: &str) -> Option<u64> {
-    let mut rest = text.trim();
-    let mut total: u64 = 0;
-    while !rest.is_empty() {
-        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-        let number: u64 = rest[..end].parse().ok()?;
-        let unit = rest[end..].chars().next();
-        let seconds = match unit {
-            None if total == 0 => 1,
-            Some('s') => 1,
-            Some('m') => 60,
-            Some('h') => 3600,
-            Some('d') => 86_400,
-            None | Some(_) => return None,
-        };
-        total = total.checked_add(number.checked_mul(seconds)?)?;
-        rest = rest[end..].get(unit.map_or(0, char::len_utf8)..)?.trim_start();
-    }
-    Some(total).filter(|total| *total > 0)
-}
-
-/// What decides chance: no two runs have the same.
+/// A random seed, different for every run.
 pub fn seed() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let nanos = now.map_or(0, |now| u64::try_from(now.as_nanos()).unwrap_or(u64::MAX));

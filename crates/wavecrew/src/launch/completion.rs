@@ -2,19 +2,20 @@
 //! again what failed.
 
 use super::RunFlags;
-use super::asking::choice;
 use super::testing::TestingFlags;
+use super::{ResumeOptions, resume};
 use crate::cli::Global;
-use crate::cmd::archive::{StateFailure, set_state};
-use crate::cmd::export::export;
-use crate::cmd::run::{Changes, resume};
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
+use crate::export::export;
+use crate::session_state::{StateFailure, set_state};
+use crate::terminal::choose;
 use std::path::PathBuf;
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::team::Completion;
 use wavecrew_session::{SessionDir, SessionState};
 use wavecrew_testing::scope::Scope;
+use wavecrew_testing::targets::targets;
 
 /// Asks what is to become of the session, and does it. Whoever does not answer keeps it.
 pub(super) fn offer(
@@ -35,7 +36,7 @@ pub(super) fn offer(
         .position(|(choice, _)| *choice == Choice::Team(Completion::Keep));
     let labels: Vec<&str> = choices.iter().map(|(_, label)| *label).collect();
     let asked = "What is to become of the session?";
-    let Some(chosen) = choice(asked, &labels, keep.unwrap_or(0)) else {
+    let Some(chosen) = choose(asked, &labels, keep.unwrap_or(0)) else {
         return Ok(exit);
     };
     let chosen = match choices[chosen].0 {
@@ -55,8 +56,8 @@ pub(super) fn offer(
             };
             let team = &ledger.team;
             let is_target = |given: &String| {
-                let targets = raised(given).targets_of(team);
-                targets.map(drop).map_err(|failure| failure.to_string())
+                let targets = targets(team, std::slice::from_ref(given));
+                targets.map(drop).map_err(|error| error.to_string())
             };
             let given = dialoguer::Input::<String>::new()
                 .with_prompt("Layer and percentage")
@@ -64,13 +65,20 @@ pub(super) fn offer(
                 .validate_with(is_target)
                 .interact_text();
             if let Ok(given) = given {
-                super::apply::deepen(dir, &raised(&given))?;
+                super::apply::raise_targets(dir, &raised(&given))?;
                 let project = std::env::current_dir().map_err(Failure::Output)?;
-                return resume(&project, dir.clone(), flags, global, config, &Changes::default());
+                return resume(
+                    &project,
+                    dir.clone(),
+                    flags,
+                    global,
+                    config,
+                    &ResumeOptions::default(),
+                );
             }
         }
         Completion::Archive => set_state(dir, SessionState::Archived).map_err(|failure| match failure {
-            StateFailure::Runs(holder) => Failure::input(format!("`{}` is running{holder}", dir.id())),
+            StateFailure::Running(holder) => Failure::input(format!("`{}` is running{holder}", dir.id())),
             StateFailure::Other(failure) => failure,
         })?,
         Completion::Export => {
@@ -92,11 +100,11 @@ pub(super) fn offer(
         }
         Completion::RetryFailed => {
             let project = std::env::current_dir().map_err(Failure::Output)?;
-            let changes = Changes {
+            let options = ResumeOptions {
                 retry: Some(Vec::new()),
-                ..Changes::default()
+                ..ResumeOptions::default()
             };
-            return resume(&project, dir.clone(), flags, global, config, &changes);
+            return resume(&project, dir.clone(), flags, global, config, &options);
         }
     }
     Ok(exit)

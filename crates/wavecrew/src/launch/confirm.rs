@@ -1,21 +1,21 @@
 //! A team made the table, not the person: it is shown, and the person says what becomes of it.
 
-use super::asking::choice;
 use crate::cli::Global;
 use crate::csv_file::CsvFile;
 use crate::exit::Failure;
 use crate::show;
-use crate::target::{Target, Words};
+use crate::target::{Target, TargetArgs};
+use crate::terminal::{choose, is_interactive};
 use std::env;
 use std::io::Write;
 use std::process::Command;
 
 /// The target that is to be run, as it is or as the person wants it.
-pub fn confirm(mut target: Target, words: &Words, yes: bool, global: &Global) -> Result<Target, Failure> {
+pub fn confirm(mut target: Target, args: &TargetArgs, yes: bool, global: &Global) -> Result<Target, Failure> {
     if yes || target.file.is_some() {
         return Ok(target);
     }
-    if !super::is_terminal() || global.json {
+    if !is_interactive() || global.json {
         return Err(Failure::with_help(
             "the plan of the team needs your word before it runs",
             "give -y to run it as it is, or look at it with `wavecrew plan` first",
@@ -24,7 +24,7 @@ pub fn confirm(mut target: Target, words: &Words, yes: bool, global: &Global) ->
     loop {
         show_plan(&target)?;
         let items = ["Run it", "Use another pipeline", "Edit the table first", "Cancel"];
-        match choice(question(&target), &items, 0) {
+        match choose(question(&target), &items, 0) {
             Some(0) => return Ok(target),
             Some(1) => {
                 let pipelines = target.team.pipelines.iter();
@@ -32,9 +32,9 @@ pub fn confirm(mut target: Target, words: &Words, yes: bool, global: &Global) ->
                 let now = names
                     .iter()
                     .position(|name| Some(*name) == target.pipeline.as_deref());
-                let chosen = choice("Which one?", &names, now.unwrap_or(0));
+                let chosen = choose("Which one?", &names, now.unwrap_or(0));
                 if let Some(name) = chosen.map(|at| names[at].to_owned()) {
-                    target = words.read_as(global.quiet, Some(&name))?;
+                    target = args.read_as(global.quiet, Some(&name))?;
                 }
             }
             Some(2) => edit(&mut target)?,

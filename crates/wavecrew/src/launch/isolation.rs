@@ -13,14 +13,14 @@ use wavecrew_session::SessionInfo;
 const FIELD: &str = "isolation";
 
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
-    /// In the project itself
+pub enum IsolationFlag {
+    /// In the project
     None,
-    /// In a git worktree of its own
+    /// In a git worktree per worker
     Worktree,
 }
 
-impl Place {
+impl IsolationFlag {
     fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -30,25 +30,30 @@ impl Place {
 }
 
 /// Keeps the choice with the session, so that it goes on as it began.
-pub fn keep(info: &mut SessionInfo, place: Option<Place>) {
-    if let Some(place) = place {
-        info.extra.insert(FIELD.to_owned(), place.as_str().into());
+pub fn save(info: &mut SessionInfo, flag: Option<IsolationFlag>) {
+    if let Some(flag) = flag {
+        info.extra.insert(FIELD.to_owned(), flag.as_str().into());
     }
 }
 
 /// What the session was begun with.
-pub fn kept(info: &SessionInfo) -> Option<Place> {
+pub fn saved(info: &SessionInfo) -> Option<IsolationFlag> {
     let word = info.extra.get(FIELD).and_then(Value::as_str)?;
-    [Place::None, Place::Worktree]
+    [IsolationFlag::None, IsolationFlag::Worktree]
         .into_iter()
-        .find(|place| place.as_str() == word)
+        .find(|flag| flag.as_str() == word)
 }
 
 /// Who works apart. Without a repository nobody does, and that is said; one without a commit is for the person to mend.
-pub fn settle(project: &Path, team: &Team, place: Option<Place>, quiet: bool) -> Result<Isolation, Failure> {
-    let isolation = match place {
-        Some(Place::None) => return Ok(Isolation::Never),
-        Some(Place::Worktree) => Isolation::Everybody,
+pub fn resolve(
+    project: &Path,
+    team: &Team,
+    flag: Option<IsolationFlag>,
+    quiet: bool,
+) -> Result<Isolation, Failure> {
+    let isolation = match flag {
+        Some(IsolationFlag::None) => return Ok(Isolation::Never),
+        Some(IsolationFlag::Worktree) => Isolation::Everybody,
         None if team
             .roles
             .iter()

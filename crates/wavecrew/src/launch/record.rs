@@ -48,7 +48,7 @@ pub fn begin(file: &Path, session: &mut OpenSession) -> Result<(), Failure> {
 }
 
 /// `codex, recorded 2026-03-08T10:00:00Z`
-pub fn played(file: &str) -> String {
+pub fn describe(file: &str) -> String {
     match Cassette::open(Path::new(file)) {
         Ok(cassette) => format!(
             "{}, recorded {}",

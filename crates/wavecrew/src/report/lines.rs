@@ -1,11 +1,11 @@
 //! One calm line per finished task and per wave, for files, pipes and CI.
 
-use super::words::{self, Weight};
+use super::event_lines::{self, Weight};
 use super::{Detail, Screen, last_words};
 use crate::exit::Exit;
 use std::io::{BufWriter, Write};
 use wavecrew_core::engine::{Ledger, Notice};
-use wavecrew_core::event::{Ending, Event};
+use wavecrew_core::event::{Event, RunOutcome};
 use wavecrew_run::driver::{Reporter, Running};
 use wavecrew_session::{SessionDir, SessionInfo};
 
@@ -41,11 +41,11 @@ impl Lines {
 
 impl Reporter for Lines {
     fn event(&mut self, event: &Event, ledger: &Ledger) {
-        self.say(words::event(event, ledger));
+        self.say(event_lines::event(event, ledger));
     }
 
     fn notice(&mut self, notice: &Notice) {
-        self.say(words::notice(notice, &self.session));
+        self.say(event_lines::notice(notice, &self.session));
     }
 
     fn tick(&mut self, _: &[Running], _: &Ledger) {
@@ -58,7 +58,7 @@ impl Reporter for Lines {
 }
 
 impl Screen for Lines {
-    fn end(&mut self, _: &Ending, ledger: &Ledger, dir: &SessionDir, info: &SessionInfo, _: Exit) {
+    fn end(&mut self, _: &RunOutcome, ledger: &Ledger, dir: &SessionDir, info: &SessionInfo, _: Exit) {
         last_words(&mut self.out, ledger, dir, info);
     }
 }

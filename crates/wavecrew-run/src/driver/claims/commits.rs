@@ -2,27 +2,27 @@
 
 use crate::worktree::{Holds, commit_holds};
 use std::path::Path;
-use wavecrew_core::claim::{Findings, reported, reported_commits, shown};
+use wavecrew_core::claim::{ClaimCheck, quoted_path, reported_commits, reported_paths};
 use wavecrew_core::team::Team;
 
 /// Checks that reported commits are there, on the branch that the worker was to work on, and hold the reported files.
-pub(super) fn check(folder: &Path, team: &Team, outputs: &[(String, String)], findings: &mut Findings) {
+pub(super) fn check(folder: &Path, team: &Team, outputs: &[(String, String)], findings: &mut ClaimCheck) {
     for (column, commit) in reported_commits(team, outputs) {
-        let what = format!("{} in `{column}`", shown(commit));
-        let files: Vec<&str> = reported(team, outputs)
+        let what = format!("{} in `{column}`", quoted_path(commit));
+        let files: Vec<&str> = reported_paths(team, outputs)
             .map(|(_, path)| path)
             .filter(|path| folder.join(path).is_file())
             .collect();
         match commit_holds(folder, commit, &files) {
-            Ok(Holds::All) => findings.look(),
-            Ok(Holds::NoSuchCommit) => findings.missing(format!("the commit {what} does not exist")),
-            Ok(Holds::Elsewhere) => findings.missing(format!(
+            Ok(Holds::All) => findings.count_check(),
+            Ok(Holds::NoSuchCommit) => findings.add_fixable(format!("the commit {what} does not exist")),
+            Ok(Holds::Elsewhere) => findings.add_fixable(format!(
                 "the commit {what} is not on the branch that is checked out here"
             )),
             Ok(Holds::Without(file)) => {
-                findings.missing(format!("the commit {what} does not hold {}", shown(&file)));
+                findings.add_fixable(format!("the commit {what} does not hold {}", quoted_path(&file)));
             }
-            Err(error) => findings.missing(format!("the commit {what} cannot be looked for: {error}")),
+            Err(error) => findings.add_fixable(format!("the commit {what} cannot be looked for: {error}")),
         }
     }
 }

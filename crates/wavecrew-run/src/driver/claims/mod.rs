@@ -11,7 +11,7 @@ mod tests;
 
 use std::io;
 use std::path::Path;
-use wavecrew_core::claim::debts;
+use wavecrew_core::claim::owed_paths;
 use wavecrew_core::engine::CheckOutcome;
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::plan::Plan;
@@ -27,32 +27,32 @@ pub fn check(
     outputs: &[(String, String)],
     beside: &dyn Fn(&str) -> Option<Vec<u8>>,
 ) -> CheckOutcome {
-    let debts = debts(team, plan, task);
-    let mut findings = owed::check(session_dir, project_dir, &debts);
-    let paths = wavecrew_core::claim::reported(team, outputs);
-    reported::check(session_dir, project_dir, &debts, paths, &mut findings);
+    let owed_paths = owed_paths(team, plan, task);
+    let mut findings = owed::check(session_dir, project_dir, &owed_paths);
+    let paths = wavecrew_core::claim::reported_paths(team, outputs);
+    reported::check(session_dir, project_dir, &owed_paths, paths, &mut findings);
     commits::check(project_dir, team, outputs, &mut findings);
     // What is incomplete is not looked into.
-    if findings.nothing_missing() {
+    if findings.has_no_problems() {
         let places = review::Places {
             project: project_dir,
             session: session_dir,
             beside,
         };
-        review::check(&places, &debts, outputs, &mut findings);
+        review::check(&places, &owed_paths, outputs, &mut findings);
         planned::check(session_dir, team, plan.id(task), &mut findings);
     }
-    findings.verdict()
+    findings.outcome()
 }
 
 /// Whether everything that the task's worker owes is there and complete; `false` when it owes nothing.
 pub fn artifacts_complete(session_dir: &Path, team: &Team, plan: &Plan, task: TaskIx) -> bool {
-    owed::check(session_dir, session_dir, &debts(team, plan, task)).all_good()
+    owed::check(session_dir, session_dir, &owed_paths(team, plan, task)).is_verified()
 }
 
 /// What is there of the files that the task owes, named from the session folder.
 pub fn delivered(session_dir: &Path, team: &Team, plan: &Plan, task: TaskIx) -> Vec<String> {
-    owed::delivered(session_dir, &debts(team, plan, task))
+    owed::delivered(session_dir, &owed_paths(team, plan, task))
 }
 
 fn is_absent(error: &io::Error) -> bool {

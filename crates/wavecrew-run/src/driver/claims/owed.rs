@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use wavecrew_core::claim::{Findings, OwedPath, OwedPaths, content_problems, shown};
+use wavecrew_core::claim::{ClaimCheck, OwedPath, OwedPaths, content_problems, quoted_path};
 use wavecrew_core::team::{Content, Owed};
 
 /// No document that people read is longer.
@@ -13,33 +13,33 @@ const MAX_BYTES: u64 = 8 << 20;
 /// Entries looked at for one pattern.
 const MAX_ENTRIES: usize = 100_000;
 
-pub(super) fn check(session_dir: &Path, project_dir: &Path, debts: &OwedPaths<'_>) -> Findings {
-    let mut findings = Findings::default();
-    for leaves in &debts.leaving {
-        let path = shown(&leaves.0);
-        findings.outside(format!(
+pub(super) fn check(session_dir: &Path, project_dir: &Path, debts: &OwedPaths<'_>) -> ClaimCheck {
+    let mut findings = ClaimCheck::default();
+    for leaves in &debts.escaping {
+        let path = quoted_path(&leaves.0);
+        findings.add_outside(format!(
             "{path} would lie outside the session folder: the row's values lead there"
         ));
     }
-    if debts.of_worker.is_empty() {
+    if debts.by_worker.is_empty() {
         return findings;
     }
     match session_dir.canonicalize() {
         Ok(session) => {
-            for debt in &debts.of_worker {
-                findings.look();
+            for debt in &debts.by_worker {
+                findings.count_check();
                 check_debt(&session, project_dir, debt, &mut findings);
             }
         }
         Err(error) => {
-            let session = shown(&session_dir.to_string_lossy());
-            findings.missing(format!("the session folder {session} cannot be read: {error}"));
+            let session = quoted_path(&session_dir.to_string_lossy());
+            findings.add_fixable(format!("the session folder {session} cannot be read: {error}"));
         }
     }
     findings
 }
 
-fn check_debt(session: &Path, project: &Path, debt: &OwedPath<'_>, findings: &mut Findings) {
+fn check_debt(session: &Path, project: &Path, debt: &OwedPath<'_>, findings: &mut ClaimCheck) {
     let mut found = Found::default();
     let result = if debt.pattern.is_literal() {
         found.add(session, debt.pattern.as_str().to_owned())
@@ -47,19 +47,22 @@ fn check_debt(session: &Path, project: &Path, debt: &OwedPath<'_>, findings: &mu
         found.search(session, debt)
     };
     if let Err(error) = result {
-        let name = shown(debt.pattern.as_str());
-        findings.missing(format!("{name} cannot be looked for: {error}"));
+        let name = quoted_path(debt.pattern.as_str());
+        findings.add_fixable(format!("{name} cannot be looked for: {error}"));
         return;
     }
     for name in found.outside {
-        let name = shown(&name);
-        findings.outside(format!("{name} is a link that leads out of the session folder"));
+        let name = quoted_path(&name);
+        findings.add_outside(format!("{name} is a link that leads out of the session folder"));
     }
     found.files.sort_unstable();
     if let Some(problem) = debt.count_problem(found.files.len()) {
-        findings.missing(match misplaced(session, project, debt) {
+        findings.add_fixable(match misplaced(session, project, debt) {
             Some(there) => {
-                let (name, there) = (shown(debt.pattern.as_str()), shown(&there.to_string_lossy()));
+                let (name, there) = (
+                    quoted_path(debt.pattern.as_str()),
+                    quoted_path(&there.to_string_lossy()),
+                );
                 format!("{name} is missing, and there is {there}: move it to {name} in the session folder")
             }
             None => problem,
@@ -67,21 +70,21 @@ fn check_debt(session: &Path, project: &Path, debt: &OwedPath<'_>, findings: &mu
     }
     for (name, real) in &found.files {
         for problem in file_problems(name, real, debt.owed) {
-            findings.missing(format!("{} {problem}", shown(name)));
+            findings.add_fixable(format!("{} {problem}", quoted_path(name)));
         }
     }
 }
 
 /// The files that are there of what is owed, named from the session folder.
 pub(super) fn delivered(session_dir: &Path, debts: &OwedPaths<'_>) -> Vec<String> {
-    if debts.of_worker.is_empty() && debts.of_engine.is_empty() {
+    if debts.by_worker.is_empty() && debts.by_engine.is_empty() {
         return vec![];
     }
     let Ok(session) = session_dir.canonicalize() else {
         return vec![];
     };
     let mut names = vec![];
-    for debt in debts.of_worker.iter().chain(&debts.of_engine) {
+    for debt in debts.by_worker.iter().chain(&debts.by_engine) {
         let mut found = Found::default();
         let looked = if debt.pattern.is_literal() {
             found.add(&session, debt.pattern.as_str().to_owned())
@@ -168,7 +171,7 @@ impl Found {
                     if debt.leads_into(&name) {
                         folders.push(name);
                     }
-                } else if debt.is_paid_by(&name) && !(kind.is_symlink() && entry.path().is_dir()) {
+                } else if debt.is_satisfied_by(&name) && !(kind.is_symlink() && entry.path().is_dir()) {
                     self.add(session, name)?;
                 }
             }

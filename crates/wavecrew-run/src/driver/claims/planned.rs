@@ -6,12 +6,12 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use wavecrew_core::claim::{Findings, Pattern, shown};
-use wavecrew_core::plan::{PlanTask, impossible};
+use wavecrew_core::claim::{ClaimCheck, Pattern, quoted_path};
+use wavecrew_core::plan::{PlanTask, plan_task_problem};
 use wavecrew_core::team::{Expansion, Team};
 
 /// Looks at the plan that a task leaves behind, if rows are to be made of it.
-pub(super) fn check(session_dir: &Path, team: &Team, id: &str, findings: &mut Findings) {
+pub(super) fn check(session_dir: &Path, team: &Team, id: &str, findings: &mut ClaimCheck) {
     for expansion in &team.expansion {
         let Expansion::PerPlanTask {
             after, plan_tasks, ..
@@ -22,15 +22,15 @@ pub(super) fn check(session_dir: &Path, team: &Team, id: &str, findings: &mut Fi
         if after != id {
             continue;
         }
-        findings.look();
+        findings.count_check();
         match plan_tasks_in(session_dir, plan_tasks) {
             Ok(tasks) => {
                 let unlike = unlisted(session_dir, plan_tasks, &tasks);
-                for problem in impossible(&tasks).into_iter().chain(unlike) {
-                    findings.missing(problem);
+                for problem in plan_task_problem(&tasks).into_iter().chain(unlike) {
+                    findings.add_fixable(problem);
                 }
             }
-            Err(problem) => findings.missing(problem),
+            Err(problem) => findings.add_fixable(problem),
         }
     }
 }
@@ -56,12 +56,12 @@ fn unlisted(session_dir: &Path, plan_tasks: &str, tasks: &[PlanTask]) -> Vec<Str
         return Vec::new();
     };
     let there: BTreeSet<String> = tasks.iter().map(|task| task.id.clone()).collect();
-    let plan = shown(&plan);
+    let plan = quoted_path(&plan);
     let without_file = listed
         .difference(&there)
-        .map(|id| format!("{plan} lists {}, and there is no file of it", shown(id)));
+        .map(|id| format!("{plan} lists {}, and there is no file of it", quoted_path(id)));
     let not_listed = there.difference(&listed).map(|id| {
-        let id = shown(id);
+        let id = quoted_path(id);
         format!("there is a file of the task {id}, which {plan} does not list: list it, or remove the file")
     });
     without_file.chain(not_listed).collect()

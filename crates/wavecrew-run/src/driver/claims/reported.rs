@@ -3,7 +3,7 @@
 use super::is_absent;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
-use wavecrew_core::claim::{Findings, OwedPaths, shown};
+use wavecrew_core::claim::{ClaimCheck, OwedPaths, quoted_path};
 
 /// Paths looked at in one report.
 pub(super) const MAX_PATHS: usize = 10_000;
@@ -14,7 +14,7 @@ pub(super) fn check<'a>(
     project_dir: &Path,
     debts: &OwedPaths<'_>,
     paths: impl Iterator<Item = (&'a str, &'a str)>,
-    findings: &mut Findings,
+    findings: &mut ClaimCheck,
 ) {
     let mut paths = paths.peekable();
     if paths.peek().is_none() {
@@ -25,31 +25,31 @@ pub(super) fn check<'a>(
         check_path(&allowed, debts, column, path, findings);
     }
     if paths.next().is_some() {
-        findings.missing(format!("more than {MAX_PATHS} paths are reported: name fewer"));
+        findings.add_fixable(format!("more than {MAX_PATHS} paths are reported: name fewer"));
     }
 }
 
-fn check_path(allowed: &Allowed, debts: &OwedPaths<'_>, column: &str, path: &str, findings: &mut Findings) {
-    let what = format!("{} in `{column}`", shown(path));
+fn check_path(allowed: &Allowed, debts: &OwedPaths<'_>, column: &str, path: &str, findings: &mut ClaimCheck) {
+    let what = format!("{} in `{column}`", quoted_path(path));
     match allowed.place(path) {
-        Place::There => findings.look(),
+        Place::There => findings.count_check(),
         // The engine writes it after the claim has held.
         Place::Absent(names) if names.iter().any(|name| is_of_engine(debts, name)) => {}
         Place::Absent(_) => {
-            findings.missing(format!(
+            findings.add_fixable(format!(
                 "{what} does not exist: write it, or report what is there"
             ));
         }
         Place::Outside => {
-            findings.outside(format!("{what} lies outside the session folder and the project"));
+            findings.add_outside(format!("{what} lies outside the session folder and the project"));
         }
-        Place::Bad(why) => findings.missing(format!("{what} {why}")),
+        Place::Bad(why) => findings.add_fixable(format!("{what} {why}")),
     }
 }
 
 fn is_of_engine(debts: &OwedPaths<'_>, name: &Path) -> bool {
     let name = name.to_string_lossy();
-    debts.of_engine.iter().any(|debt| debt.pattern.matches(&name))
+    debts.by_engine.iter().any(|debt| debt.pattern.matches(&name))
 }
 
 /// The folders in which reported paths may lie.

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Component, Path};
-use wavecrew_core::claim::{Findings, OwedPaths, ReviewFinding, read_review, shown};
+use wavecrew_core::claim::{ClaimCheck, OwedPaths, ReviewFinding, quoted_path, read_review};
 use wavecrew_core::team::Content;
 
 /// Of a file, this much is looked at.
@@ -22,9 +22,9 @@ pub(super) fn check(
     places: &Places<'_>,
     debts: &OwedPaths<'_>,
     reported: &[(String, String)],
-    findings: &mut Findings,
+    findings: &mut ClaimCheck,
 ) {
-    for debt in &debts.of_worker {
+    for debt in &debts.by_worker {
         let Content::Review(rules) = &debt.owed.content else {
             continue;
         };
@@ -33,11 +33,11 @@ pub(super) fn check(
             continue;
         };
         let review = read_review(&text, rules);
-        let name = shown(name);
+        let name = quoted_path(name);
         for (number, finding) in (1..).zip(&review.findings) {
-            findings.look();
+            findings.count_check();
             if let Some(problem) = places.lack(finding) {
-                findings.missing(format!("{name} names {problem} in finding {number}"));
+                findings.add_fixable(format!("{name} names {problem} in finding {number}"));
             }
         }
         let said = reported
@@ -46,9 +46,9 @@ pub(super) fn check(
         if let (Some((_, said)), Some(written)) = (said, &review.verdict)
             && !said.trim().eq_ignore_ascii_case(written)
         {
-            findings.missing(format!(
+            findings.add_fixable(format!(
                 "{name} says {written}, and {} was reported: they have to be the same",
-                shown(said)
+                quoted_path(said)
             ));
         }
     }
@@ -64,13 +64,13 @@ impl Places<'_> {
         if !path.components().all(plain) {
             return Some(format!(
                 "{}, which is no path from the project's root",
-                shown(file)
+                quoted_path(file)
             ));
         }
         match self.lines(path) {
-            None => Some(format!("{}, which is not there", shown(file))),
+            None => Some(format!("{}, which is not there", quoted_path(file))),
             Some(lines) if u64::from(line) > lines => {
-                Some(format!("line {line} of {}, which has {lines}", shown(file)))
+                Some(format!("line {line} of {}, which has {lines}", quoted_path(file)))
             }
             Some(_) => None,
         }

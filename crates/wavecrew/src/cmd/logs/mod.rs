@@ -13,7 +13,7 @@ use std::fs;
 use std::io::{self, IsTerminal, Write, stdout};
 use std::path::Path;
 use std::time::Duration;
-use wavecrew_agents::Cli;
+use wavecrew_agents::cli::{self, AgentCli};
 use wavecrew_agents::transcript::{Folding, Transcript};
 use wavecrew_core::event::Event;
 use wavecrew_core::plan::did_you_mean;
@@ -212,10 +212,10 @@ impl Made {
     }
 
     /// The agent whose stream the log is; of a replay, the one that was recorded.
-    fn cli(&self, task: &str) -> Option<Cli> {
+    fn cli(&self, task: &str) -> Option<&'static dyn AgentCli> {
         match self.agent.strip_prefix(PREFIX) {
-            None => Cli::by_name(&self.agent),
-            Some(file) => Cli::by_name(Cassette::open(Path::new(file)).ok()?.agent_of(task)?),
+            None => cli::by_name(&self.agent),
+            Some(file) => cli::by_name(Cassette::open(Path::new(file)).ok()?.agent_of(task)?),
         }
     }
 }

@@ -5,7 +5,6 @@ mod mutation;
 use crate::cli::Global;
 use crate::clock::LONGEST_SECONDS;
 use crate::exit::{Exit, Failure};
-use crate::launch::test_runs;
 use crate::layout::fit;
 use crate::show::{self, safe};
 use mutation::Effort;
@@ -18,6 +17,7 @@ use std::time::Duration;
 use unicode_width::UnicodeWidthStr;
 use wavecrew_measure::detect::{Certainty, Framework, Project, by_project, conventions};
 use wavecrew_measure::mutation::{MutationReport, MutationRequest, Named, Target};
+use wavecrew_measure::run::stop::{cache_folder, stop_on_signals};
 use wavecrew_measure::run::{MeasureError, Order, Request, Runner, Wanted};
 use wavecrew_measure::{FileCoverage, Measurement, Outcome, Ratio, Standing};
 
@@ -65,10 +65,10 @@ impl Args {
         let here = env::current_dir()?;
         let top = repository(&here);
         let runner = Runner {
-            cache: test_runs::cache_folder(),
+            cache: cache_folder(),
             timeout: Duration::from_secs(self.timeout),
             python_path: Vec::new(),
-            stop: Some(test_runs::stop_on_signals()?),
+            stop: Some(stop_on_signals()?),
         };
         let mut all = Vec::new();
         for (project, scope) in self.scopes(&here, &top)? {

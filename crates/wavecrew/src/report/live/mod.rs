@@ -1,7 +1,7 @@
 //! A block at the bottom of the terminal that is drawn anew a few times a second: the wave's bar, the totals, and a
 //! line per running task. What stays, such as failures and finished waves, scrolls by above it.
 
-use super::words::{self, Weight};
+use super::event_lines::{self, Weight};
 use super::{Detail, Screen, last_words};
 use crate::clock;
 use crate::exit::Exit;
@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::time::{Duration, Instant};
 use wavecrew_core::engine::{Ledger, Notice};
-use wavecrew_core::event::{Ending, Event};
+use wavecrew_core::event::{Event, RunOutcome};
 use wavecrew_core::time::{Timestamp, human};
 use wavecrew_core::view::{usage_line, wait_line};
 use wavecrew_run::driver::{Reporter, Running};
@@ -82,7 +82,7 @@ impl Live {
 
 impl Reporter for Live {
     fn event(&mut self, event: &Event, ledger: &Ledger) {
-        self.say(words::event(event, ledger));
+        self.say(event_lines::event(event, ledger));
         match event {
             Event::Asked { .. } => {
                 self.draw(&[]);
@@ -94,7 +94,7 @@ impl Reporter for Live {
     }
 
     fn notice(&mut self, notice: &Notice) {
-        self.say(words::notice(notice, &self.session));
+        self.say(event_lines::notice(notice, &self.session));
     }
 
     fn tick(&mut self, running: &[Running], ledger: &Ledger) {
@@ -113,7 +113,7 @@ impl Reporter for Live {
 }
 
 impl Screen for Live {
-    fn end(&mut self, _: &Ending, ledger: &Ledger, dir: &SessionDir, info: &SessionInfo, _: Exit) {
+    fn end(&mut self, _: &RunOutcome, ledger: &Ledger, dir: &SessionDir, info: &SessionInfo, _: Exit) {
         self.draw(&[]);
         last_words(&mut std::io::stdout(), ledger, dir, info);
     }

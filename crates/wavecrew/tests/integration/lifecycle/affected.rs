@@ -31,7 +31,7 @@ fn tests_that_name_a_changed_file_come_first() {
     lab.run("impl-only", &["--no-supervision"]).exits(0);
     let told = lab.prompt("TEST-001.1.2");
     assert!(
-        told.contains("% of the tests that the change concerns pass, 95 % have to; the others were not run"),
+        told.contains("% of the tests that the change affects pass, 95 % have to; the others were not run"),
         "{told}"
     );
     assert!(

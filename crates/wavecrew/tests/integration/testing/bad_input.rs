@@ -64,7 +64,7 @@ fn a_red_baseline_a_broken_source_and_a_missing_package_are_told_apart() {
     );
     lab.run(&["--mutation", "off", "--target", "L1=60"])
         .exits(0)
-        .says("2 of them red before anything was written");
+        .says("2 of them already failing");
     let row = lab.row("TESTRUN-001");
     assert_eq!(
         (row["status"].as_str(), row["pass_rate"].as_str()),

@@ -35,7 +35,7 @@ fn a_rust_crate() {
     ));
     lab.run(&[])
         .exits(0)
-        .says("Before  2 tests, 1 of them red before anything was written");
+        .says("Before  2 tests, 1 of them already failing");
     let row = lab.row("TESTRUN-001");
     assert_eq!(row["pass_rate"], "1.00", "{row:?}");
     assert!(row["findings"].starts_with("3 of 3 tests kept"), "{row:?}");
@@ -102,7 +102,7 @@ fn a_go_module() {
     ));
     lab.run(&["--target", "L1=45"])
         .exits(0)
-        .says("2 of them red before anything was written");
+        .says("2 of them already failing");
     let row = lab.row("TESTRUN-001");
     // Only what the new tests run counts, though the package has others: the sum is theirs.
     assert_eq!(lab.figures("TESTRUN-001"), "1.00 45.45", "{row:?}");

@@ -108,7 +108,7 @@ fn a_test_that_kills_its_examiner_is_ended_with_it() {
     assert!(made.success());
     let test = format!(
         "import os, time\nfrom shop.price import total\n\n\ndef test_total():\n    line = os.open({line:?}, os.O_WRONLY)\n    \
-         pid = os.getpid()\n    while '__examine' not in open(f'/proc/{{pid}}/cmdline').read():\n        \
+         pid = os.getpid()\n    while '__check' not in open(f'/proc/{{pid}}/cmdline').read():\n        \
          pid = int(open(f'/proc/{{pid}}/stat').read().rsplit(')', 1)[1].split()[1])\n    os.kill(pid, 9)\n    \
          time.sleep(600)\n    assert total([line]) == line\n"
     );

@@ -135,12 +135,12 @@ if task == "TESTGEN-001":
     fs::remove_file(lab.project.join("tests/test_cheap.py")).unwrap();
     lab.run(&again)
         .exits(0)
-        .says("Apply   tests/test_price_l1.py is there already")
+        .says("Apply   tests/test_price_l1.py exists already")
         .says("Apply   tests/test_cheap.py written")
-        .says("Apply   there before: 2 of 2 tests pass (1.00)")
+        .says("Apply   already there: 2 of 2 tests pass (1.00)")
         .says("Apply   new: 1 of 1 tests pass (1.00)")
         .says("Apply   in the project: 3 of 3 tests pass (1.00), 88.88 %");
-    lab.run(&again).exits(0).says("Apply   there is nothing to copy");
+    lab.run(&again).exits(0).says("Apply   nothing to copy");
     assert!(!lab.project.join("tests/test_price_l1_2.py").exists());
 }
 

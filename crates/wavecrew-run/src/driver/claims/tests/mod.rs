@@ -135,13 +135,13 @@ impl Sandbox {
             &outputs,
             &|path| (path == "beside.py").then(|| b"one\ntwo\n".to_vec()),
         ) {
-            CheckOutcome::Holds { checked, measured } => {
+            CheckOutcome::Confirmed { verdict, measured } => {
                 assert_eq!(measured, []);
-                assert_ne!(checked, Verdict::Contradicted);
-                checked.as_str().to_owned()
+                assert_ne!(verdict, Verdict::Contradicted);
+                verdict.as_str().to_owned()
             }
-            CheckOutcome::CheckFindings(examined) => format!("{examined:?}"),
-            CheckOutcome::Mend(text) => format!("mend: {text}"),
+            CheckOutcome::Measured(examined) => format!("{examined:?}"),
+            CheckOutcome::SendBack(text) => format!("mend: {text}"),
             CheckOutcome::Contradicted(text) => format!("no: {text}"),
         }
     }

@@ -122,8 +122,8 @@ fn a_session_reached_by_a_link() {
     assert!(
         matches!(
             verdict,
-            CheckOutcome::Holds {
-                checked: Verdict::Verified,
+            CheckOutcome::Confirmed {
+                verdict: Verdict::Verified,
                 ..
             }
         ),

@@ -1,0 +1,148 @@
+//! claude: `-p` with its event stream. For one-shot work a permission mode and lists decide everything, so that it never
+//! asks; an interactive worker asks us.
+
+mod interactive;
+
+use interactive::ClaudeTalk;
+use serde_json::{Value, json};
+use wavecrew_core::id::ExecMode;
+
+use super::{AcpCommand, AgentCli, Facts, Features, LoginFile};
+use crate::agent::Memory;
+use crate::launch::{Conversation, Launch, Request, Stdin, mcp_servers};
+use crate::stream::State;
+use crate::stream::stream_json::{self, Dialect, TELLING};
+use crate::stream::tools::Kit;
+
+#[derive(Debug)]
+pub struct Claude;
+
+static FACTS: Facts = Facts {
+    name: "claude",
+    how_to_install: "npm install -g @anthropic-ai/claude-code",
+    how_to_log_in: "run `claude` and type /login, or set ANTHROPIC_API_KEY",
+    tested_version: Some("2.1.325"),
+    features: Features {
+        resume: true,
+        mcp: true,
+        schema: true,
+        usage: true,
+        cost: true,
+        read_only: true,
+    },
+    memory: Memory::Named,
+    key_variables: &[
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "CLAUDE_CODE_OAUTH_TOKEN",
+        "CLAUDE_CODE_USE_BEDROCK",
+        "CLAUDE_CODE_USE_VERTEX",
+    ],
+    login_files: &[LoginFile {
+        variable: "CLAUDE_CONFIG_DIR",
+        home_folder: ".claude",
+        file: ".credentials.json",
+    }],
+    acp: AcpCommand::Program("claude-agent-acp"),
+    acp_variables: &[],
+    text_in_pieces: false,
+};
+
+static DIALECT: Dialect = Dialect {
+    kit: Kit {
+        telling: &TELLING,
+        writers: &[
+            ("Write", "file_path"),
+            ("Edit", "file_path"),
+            ("NotebookEdit", "notebook_path"),
+        ],
+    },
+    version: "claude_code_version",
+    structured: "structured_output",
+};
+
+impl AgentCli for Claude {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn prepare(&self, request: &Request<'_>, launch: &mut Launch) {
+        prepare(request, launch);
+    }
+
+    fn read(&self, event: &Value, state: &mut State) {
+        stream_json::read(&DIALECT, event, state);
+    }
+}
+
+/// Tools that start other agents, wait for a person's word, or leave something running behind.
+const NEVER: &str = "Task,EnterPlanMode,EnterWorktree,Workflow,CronCreate,ScheduleWakeup";
+const WRITERS: &str = "Edit,Write,NotebookEdit";
+
+fn prepare(request: &Request, launch: &mut Launch) {
+    launch.args(["-p", "--output-format", "stream-json", "--verbose"]);
+    let asks_us = request.mode == ExecMode::Interactive;
+    if asks_us {
+        launch.args([
+            "--input-format",
+            "stream-json",
+            "--permission-prompt-tool",
+            "stdio",
+        ]);
+        launch.stdin = Stdin::Spoken(Box::new(ClaudeTalk::new(request)));
+    }
+    match request.conversation {
+        Conversation::New { id } => launch.args(["--session-id", id]),
+        Conversation::Resume { id } => launch.args(["--resume", id]),
+    }
+    // Bypassing all checks is refused for root.
+    let mut allowed: Vec<String> = request
+        .mcp
+        .iter()
+        .map(|server| format!("mcp__{}", server.name))
+        .collect();
+    if request.writes_project() {
+        allowed.push("Bash".to_owned());
+        launch.args(["--permission-mode", "acceptEdits"]);
+    } else {
+        // One more slash marks the path as absolute.
+        allowed.extend(
+            request
+                .folders
+                .iter()
+                .map(|folder| format!("Edit(/{}/**)", folder.display())),
+        );
+        // What would be asked is denied where nobody can answer.
+        launch.args(["--permission-mode", if asks_us { "default" } else { "dontAsk" }]);
+    }
+    let mut never = vec![NEVER];
+    if !asks_us {
+        never.push("AskUserQuestion");
+    }
+    if !request.writes() {
+        never.push(WRITERS);
+    }
+    launch.args(["--disallowedTools", &never.join(",")]);
+    if !allowed.is_empty() {
+        launch.args(["--allowedTools", &allowed.join(",")]);
+    }
+    for folder in request.folders {
+        launch.args(["--add-dir", &folder.to_string_lossy()]);
+    }
+    if let Some(model) = request.model {
+        launch.args(["--model", model]);
+    }
+    if let Some(server) = request.mcp {
+        let file = launch.file(
+            request,
+            "mcp.json",
+            json!({ "mcpServers": mcp_servers(server) }).to_string(),
+        );
+        launch.args(["--mcp-config", &file, "--strict-mcp-config"]);
+    }
+    if let Some(schema) = request.schema {
+        launch.args(["--json-schema", &schema.to_string()]);
+    }
+    // Without the first, MCP tools hide behind a search tool.
+    launch.env([("ENABLE_TOOL_SEARCH", "false"), ("DISABLE_AUTOUPDATER", "1")]);
+}

@@ -1,0 +1,208 @@
+//! codex: `exec --json`, everything set by `-c`, because `exec resume` takes no sandbox options.
+
+use serde_json::Value;
+
+use super::{AcpCommand, AgentCli, Facts, Features, LoginFile};
+use crate::agent::Memory;
+use crate::launch::{Conversation, Launch, McpServer, Request, TOOL_PATIENCE};
+use crate::stream::tools::{Kit, brief};
+use crate::stream::{AgentEvent, Failure, Span, State, Usage, items, text};
+
+#[derive(Debug)]
+pub struct Codex;
+
+static FACTS: Facts = Facts {
+    name: "codex",
+    how_to_install: "npm install -g @openai/codex",
+    how_to_log_in: "run `codex login`, or set OPENAI_API_KEY",
+    tested_version: Some("0.166.0"),
+    features: Features {
+        resume: true,
+        mcp: true,
+        schema: true,
+        usage: true,
+        cost: false,
+        read_only: true,
+    },
+    memory: Memory::Own,
+    key_variables: &["OPENAI_API_KEY", "CODEX_API_KEY"],
+    login_files: &[
+        LoginFile {
+            variable: "CODEX_HOME",
+            home_folder: ".codex",
+            file: "auth.json",
+        },
+        LoginFile {
+            variable: "CODEX_HOME",
+            home_folder: ".codex",
+            file: "config.toml",
+        },
+    ],
+    acp: AcpCommand::Program("codex-acp"),
+    acp_variables: &[],
+    text_in_pieces: false,
+};
+
+impl AgentCli for Codex {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn prepare(&self, request: &Request<'_>, launch: &mut Launch) {
+        prepare(request, launch);
+    }
+
+    fn read(&self, event: &Value, state: &mut State) {
+        read(event, state);
+    }
+}
+
+fn prepare(request: &Request, launch: &mut Launch) {
+    launch.args(["exec"]);
+    if let Conversation::Resume { .. } = request.conversation {
+        launch.args(["resume"]);
+    }
+    launch.args(["--json", "--skip-git-repo-check", "--disable", "multi_agent"]);
+    set(launch, "approval_policy", &"never".into());
+    let sandbox = if request.writes() {
+        "workspace-write"
+    } else {
+        "read-only"
+    };
+    set(launch, "sandbox_mode", &sandbox.into());
+    if !request.folders.is_empty() {
+        let folders = request
+            .folders
+            .iter()
+            .map(|folder| Value::from(folder.to_string_lossy()))
+            .collect();
+        set(
+            launch,
+            "sandbox_workspace_write.writable_roots",
+            &Value::Array(folders),
+        );
+    }
+    if let Some(model) = request.model {
+        launch.args(["--model", model]);
+    }
+    if let Some(server) = request.mcp {
+        mcp(server, launch);
+    }
+    if let Some(schema) = request.schema {
+        let file = launch.file(request, "schema.json", schema.to_string());
+        launch.args(["--output-schema", &file]);
+    }
+    if let Conversation::Resume { id } = request.conversation {
+        launch.args([id]);
+    }
+    // The prompt is on stdin.
+    launch.args(["-"]);
+}
+
+fn mcp(server: &McpServer, launch: &mut Launch) {
+    let mut option =
+        |key: &str, value: &Value| set(launch, &format!("mcp_servers.{}.{key}", server.name), value);
+    option("command", &server.command.as_str().into());
+    option("args", &server.args.clone().into());
+    // Without these a server that does not start is ignored, and each call of its tools waits for a person.
+    option("required", &true.into());
+    option("default_tools_approval_mode", &"approve".into());
+    option("tool_timeout_sec", &TOOL_PATIENCE.as_secs().into());
+    if !server.env.is_empty() {
+        let names: Vec<_> = server.env.iter().map(|(name, _)| name.clone()).collect();
+        option("env_vars", &names.into());
+        launch.env.extend_from_slice(&server.env);
+    }
+}
+
+/// Strings, numbers, lists and booleans look the same in JSON and in the TOML that the option takes.
+fn set(launch: &mut Launch, key: &str, value: &Value) {
+    launch.args(["-c", &format!("{key}={value}")]);
+}
+
+// Its output: `codex exec --json`: a thread of items. An item of type `error` is a warning; only `turn.failed` ends a turn badly.
+
+const KIT: Kit = Kit {
+    telling: &["command", "query"],
+    writers: &[],
+};
+
+fn read(value: &Value, state: &mut State) {
+    match text(value, "type") {
+        "thread.started" => state.push(AgentEvent::Started {
+            conversation: text(value, "thread_id").to_owned(),
+            model: None,
+            version: None,
+        }),
+        "turn.started" | "item.updated" => {}
+        "item.started" => item(&value["item"], state, Phase::Started),
+        "item.completed" => item(&value["item"], state, Phase::Completed),
+        "turn.completed" => {
+            state.push(AgentEvent::Usage(usage(&value["usage"])));
+            state.answered(None);
+        }
+        // Comes before each retry and once more before `turn.failed`.
+        "error" => state.retrying(Failure::new(None, text(value, "message"))),
+        "turn.failed" => state.failed(Failure::new(None, text(&value["error"], "message"))),
+        kind => state.unknown(kind),
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Started,
+    Completed,
+}
+
+fn item(item: &Value, state: &mut State, phase: Phase) {
+    let id = text(item, "id");
+    let completed = phase == Phase::Completed;
+    match text(item, "type") {
+        "agent_message" if completed => state.says(text(item, "text")),
+        "command_execution" if completed => {
+            let code = item["exit_code"].as_i64();
+            state.tool_end(id, code == Some(0), code, &item["aggregated_output"]);
+        }
+        "command_execution" => state.tool_start(&KIT, id, "shell", item),
+        "mcp_tool_call" if completed => {
+            let failed = !item["error"].is_null() || item["status"] == "failed";
+            let output = match &item["error"]["message"] {
+                Value::Null => &item["result"]["content"],
+                message => message,
+            };
+            state.tool_end(id, !failed, None, output);
+        }
+        "mcp_tool_call" => {
+            let name = format!("{}.{}", text(item, "server"), text(item, "tool"));
+            state.push(AgentEvent::ToolStart {
+                id: id.to_owned(),
+                name,
+                summary: brief(&item["arguments"].to_string()),
+            });
+        }
+        "file_change" if completed && item["status"] != "failed" => {
+            for change in items(item, "changes") {
+                state.push(AgentEvent::FileChange {
+                    path: text(change, "path").to_owned(),
+                });
+            }
+        }
+        "web_search" if completed => {
+            state.tool_start(&KIT, id, "web_search", item);
+            state.tool_end(id, true, None, &Value::Null);
+        }
+        "agent_message" | "file_change" | "web_search" | "reasoning" | "todo_list" | "error" => {}
+        kind => state.unknown(kind),
+    }
+}
+
+fn usage(usage: &Value) -> Usage {
+    let count = |key: &str| usage[key].as_u64().unwrap_or(0);
+    Usage {
+        span: Span::Conversation,
+        input: count("input_tokens"),
+        cached: count("cached_input_tokens"),
+        output: count("output_tokens"),
+        cost: None,
+    }
+}

@@ -1,0 +1,175 @@
+//! The agent command lines that wavecrew knows by name. Each is one file that implements [`AgentCli`]; to add one, write
+//! its file and add it to [`ALL`].
+
+mod claude;
+mod codex;
+mod gemini;
+mod goose;
+mod opencode;
+mod qwen;
+
+use std::fmt;
+
+use serde_json::Value;
+
+pub use claude::Claude;
+pub use codex::Codex;
+pub use gemini::Gemini;
+pub use goose::Goose;
+pub use opencode::Opencode;
+pub use qwen::Qwen;
+
+use crate::agent::{Adapter, Memory};
+use crate::launch::{Launch, Request, Stdin};
+use crate::listen::Listener;
+use crate::stream::{FailKind, State, Usage};
+
+/// Every known agent CLI, in the order of preference.
+pub static ALL: &[&dyn AgentCli] = &[&Codex, &Claude, &Gemini, &Qwen, &Opencode, &Goose];
+
+/// The agent CLI of this name.
+pub fn by_name(name: &str) -> Option<&'static dyn AgentCli> {
+    ALL.iter().copied().find(|cli| cli.name() == name)
+}
+
+/// Everything that wavecrew knows about one agent CLI.
+pub trait AgentCli: fmt::Debug + Sync {
+    fn facts(&self) -> &'static Facts;
+
+    /// Adds the arguments, variables and files of one turn. The prompt is on stdin already.
+    fn prepare(&self, request: &Request<'_>, launch: &mut Launch);
+
+    /// Reads one JSON object of its output.
+    fn read(&self, event: &Value, state: &mut State);
+
+    /// The failure that an exit code of its own stands for.
+    fn exit_failure(&self, _code: i32) -> Option<FailKind> {
+        None
+    }
+
+    /// The name under which the model sees a tool of an MCP server, for use in instructions.
+    fn mcp_tool(&self, server: &str, tool: &str) -> String {
+        format!("mcp__{server}__{tool}")
+    }
+}
+
+/// What is known about an agent CLI without starting it.
+#[derive(Debug)]
+pub struct Facts {
+    /// The name in `--agent` and of the program on `PATH`.
+    pub name: &'static str,
+    pub how_to_install: &'static str,
+    pub how_to_log_in: &'static str,
+    /// The version that the tests run.
+    pub tested_version: Option<&'static str>,
+    pub features: Features,
+    pub memory: Memory,
+    /// Variables that hold a key, or that select a service which needs none.
+    pub key_variables: &'static [&'static str],
+    /// Files that hold credentials, or say where they are.
+    pub login_files: &'static [LoginFile],
+    pub acp: AcpCommand,
+    /// Variables it needs when it speaks ACP, so that it asks us and nobody else.
+    pub acp_variables: &'static [(&'static str, &'static str)],
+    /// Its messages arrive in pieces.
+    pub text_in_pieces: bool,
+}
+
+/// What a person can do with an agent, besides one-shot tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "a row of a table of yes and no")]
+pub struct Features {
+    pub resume: bool,
+    pub mcp: bool,
+    /// It can be made to answer in a JSON Schema.
+    pub schema: bool,
+    pub usage: bool,
+    pub cost: bool,
+    /// The agent itself enforces that a role may not write.
+    pub read_only: bool,
+}
+
+/// A file below the folder that `variable` names, or else below `home_folder` in the home folder.
+#[derive(Debug)]
+pub struct LoginFile {
+    pub variable: &'static str,
+    pub home_folder: &'static str,
+    pub file: &'static str,
+}
+
+/// How an agent speaks the Agent Client Protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AcpCommand {
+    /// By itself, with this command line.
+    Builtin(&'static str),
+    /// By another program.
+    Program(&'static str),
+}
+
+impl dyn AgentCli + '_ {
+    pub fn name(&self) -> &'static str {
+        self.facts().name
+    }
+
+    /// Builds the start of one turn.
+    #[must_use]
+    pub fn launch(&self, request: &Request<'_>) -> Launch {
+        let mut launch = Launch {
+            program: self.name().to_owned(),
+            args: Vec::new(),
+            env: Vec::new(),
+            files: Vec::new(),
+            stdin: Stdin::Text(request.prompt.to_owned()),
+        };
+        self.prepare(request, &mut launch);
+        launch.args.extend_from_slice(request.extra);
+        launch
+    }
+}
+
+impl PartialEq for dyn AgentCli + '_ {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Adapter for &'static dyn AgentCli {
+    fn launch(&self, request: &Request<'_>) -> Launch {
+        (**self).launch(request)
+    }
+
+    fn listener(&self, before: Usage) -> Option<Listener> {
+        Some(Listener::new(*self, before))
+    }
+
+    fn memory(&self) -> Memory {
+        self.facts().memory
+    }
+
+    fn advice(&self, failure: FailKind) -> Option<String> {
+        let facts = self.facts();
+        match failure {
+            FailKind::Auth => Some(format!(
+                "{}; `wavecrew agents` lists what else is installed",
+                facts.how_to_log_in
+            )),
+            FailKind::OtherVersion => Some(match facts.tested_version {
+                Some(version) => format!("wavecrew is tested with {version}: {}", facts.how_to_install),
+                None => facts.how_to_install.to_owned(),
+            }),
+            FailKind::RateLimited
+            | FailKind::Overloaded
+            | FailKind::Quota
+            | FailKind::OwnLimit
+            | FailKind::BadRequest
+            | FailKind::Server
+            | FailKind::Unreachable
+            | FailKind::Cut
+            | FailKind::Declined
+            | FailKind::Schema
+            | FailKind::NoConversation
+            | FailKind::OutOfTime
+            | FailKind::Other => None,
+        }
+    }
+}

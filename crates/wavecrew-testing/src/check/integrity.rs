@@ -1,0 +1,182 @@
+//! What no worker of the team may do, whatever it claims: change source or existing tests, take tests away or make them
+//! demand less. What is found is undone, so that the next worker starts from the honest state.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use wavecrew_measure::TestId;
+use wavecrew_measure::detect::is_test;
+use wavecrew_syntax::{Language, TestShape, Weakening, WeakeningKind, tests, weakened};
+
+use super::{Case, listed};
+use crate::check_report::CheckReport;
+use crate::environment::{EnvironmentError, TestEnvironment};
+use crate::layer;
+use crate::result::RunResult;
+use crate::rounds;
+use crate::select::find;
+use crate::snapshot::Change;
+
+/// Every examination: a claim is looked at only when the project was left alone.
+pub fn with_integrity(
+    environment: &mut TestEnvironment,
+    case: &Case<'_>,
+    look: impl FnOnce(&mut TestEnvironment, &Case<'_>) -> Result<CheckReport, EnvironmentError>,
+) -> Result<CheckReport, EnvironmentError> {
+    let remark = edits_meanwhile(environment, case)?;
+    let verdict = match project_changes(environment)? {
+        Some(reason) => CheckReport::contradicted(reason),
+        None => look(environment, case)?,
+    };
+    Ok(verdict.with_remark(remark))
+}
+
+/// Code that was changed in the project itself while the worker was at work, which may only write in the session. It may have
+/// been a person, who may go on editing: it is told, held against nobody, and left as it is.
+fn edits_meanwhile(environment: &TestEnvironment, case: &Case<'_>) -> io::Result<Option<String>> {
+    let Some(began) = case.began else {
+        return Ok(None);
+    };
+    let changes = environment.snapshot.manifest.changed_since(began)?;
+    let names: Vec<String> = changes.iter().map(told).collect();
+    Ok((!names.is_empty()).then(|| {
+        format!(
+            "the project itself was changed while the worker was at work: {} (if it was not you, it was the worker, which may \
+             only write in the session: look at the change)",
+            listed(&names)
+        )
+    }))
+}
+
+fn told(change: &Change) -> String {
+    match change {
+        Change::Edited(file) => format!("{} was edited", file.display()),
+        Change::Removed(file) => format!("{} was removed", file.display()),
+        Change::Added(file) => format!("{} was added", file.display()),
+    }
+}
+
+/// Files of the project that the worker changed in its copy.
+fn project_changes(environment: &mut TestEnvironment) -> io::Result<Option<String>> {
+    let changes = environment
+        .snapshot
+        .manifest
+        .changes(&environment.snapshot.worker_copy());
+    if changes.is_empty() {
+        return Ok(None);
+    }
+    environment.snapshot.undo(&changes)?;
+    let (tests, sources): (Vec<&Change>, Vec<&Change>) = changes
+        .iter()
+        .partition(|change| is_test(change.file(), Path::new("")));
+    let part = |what: &str, changes: &[&Change]| {
+        let names: Vec<String> = changes.iter().map(|change| told(change)).collect();
+        (!names.is_empty()).then(|| format!("{what}: {}", listed(&names)))
+    };
+    let parts = [
+        part(
+            "source was changed, only tests of the layer may be written",
+            &sources,
+        ),
+        part(
+            "existing tests were changed, only new ones may be written",
+            &tests,
+        ),
+    ];
+    Ok(Some(parts.into_iter().flatten().collect::<Vec<_>>().join("; ")))
+}
+
+/// What was done to the layer's tests that makes them weaker; they are put back as they were last examined.
+pub fn weakened_tests(
+    case: &Case<'_>,
+    folder: &Path,
+    last: Option<&RunResult>,
+) -> io::Result<Option<String>> {
+    let before = rounds::kept(case.session, case.layer);
+    let weaker = weaknesses(&before, folder, last)?;
+    if weaker.is_empty() {
+        return Ok(None);
+    }
+    rounds::mirror(&before, folder)?;
+    Ok(Some(format!("tests were weakened: {}", listed(&weaker))))
+}
+
+/// Source that the tests changed while they ran; it is as it was again.
+pub fn changed_by_tests(environment: &mut TestEnvironment) -> io::Result<Option<String>> {
+    let sources: Vec<PathBuf> = environment
+        .scope
+        .files
+        .iter()
+        .map(|file| file.path.clone())
+        .collect();
+    let touched = environment.snapshot.restore_changed(&sources)?;
+    let names: Vec<String> = touched.iter().map(|file| file.display().to_string()).collect();
+    Ok((!names.is_empty()).then(|| format!("tests change source while they run: {}", listed(&names))))
+}
+
+/// Tests of the layer that are gone or demand less than when they were last examined. Of `last`: those that passed then;
+/// the others may be made to demand something else, but not be taken away, unless they add nothing.
+fn weaknesses(before: &Path, folder: &Path, last: Option<&RunResult>) -> io::Result<Vec<String>> {
+    let passed = last.map(RunResult::passed).unwrap_or_default();
+    let superfluous: Vec<&TestId> = last
+        .into_iter()
+        .flat_map(|last| last.superfluous().map(|test| &test.id))
+        .collect();
+    let mut found = Vec::new();
+    for file in layer::files(before)? {
+        let Some(language) = Language::of(&file) else {
+            continue;
+        };
+        let mut was = tests(language, &read(&before.join(&file)));
+        let shown = file.to_string_lossy().into_owned();
+        let of_file: Vec<&str> = superfluous
+            .iter()
+            .filter(|id| id.file == shown)
+            .map(|id| id.name.as_str())
+            .collect();
+        let free: Vec<String> = of_file
+            .iter()
+            .filter_map(|name| Some(find(&was, name)?.name.clone()))
+            .collect();
+        was.retain(|shape| !free.contains(&shape.name));
+        if was.is_empty() {
+            continue;
+        }
+        let path = folder.join(&file);
+        if !path.exists() {
+            found.push(format!("{shown} was deleted with its {} tests", was.len()));
+            continue;
+        }
+        let is = tests(language, &read(&path));
+        let had_passed = |test: &str| {
+            passed
+                .iter()
+                .any(|(f, name)| *f == shown && is_of(&was, name, test))
+        };
+        let counts = |weakening: &Weakening| match weakening.kind {
+            WeakeningKind::Removed
+            | WeakeningKind::Skipped
+            | WeakeningKind::ExpectedToFail
+            | WeakeningKind::Focused
+            | WeakeningKind::Emptied => true,
+            WeakeningKind::FewerAssertions | WeakeningKind::FewerCases | WeakeningKind::Loosened => {
+                had_passed(&weakening.test)
+            }
+        };
+        let messages = weakened(&was, &is)
+            .into_iter()
+            .filter(|w| counts(w))
+            .map(|w| w.message);
+        found.extend(messages.map(|message| format!("{shown}: {message}")));
+    }
+    Ok(found)
+}
+
+fn is_of(shapes: &[TestShape], reported: &str, test: &str) -> bool {
+    find(shapes, reported).is_some_and(|shape| shape.name == test)
+}
+
+pub fn read(path: &Path) -> String {
+    String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned()
+}

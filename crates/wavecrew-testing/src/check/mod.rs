@@ -1,0 +1,122 @@
+//! Checks claims of the team's roles: reads files, runs tests, and reports the facts. Changes nothing but what it writes
+//! into `results` and `analysis`, and what it restores.
+
+pub mod generated_tests;
+mod integrity;
+mod redundant;
+pub mod test_report;
+pub mod test_run;
+mod text_scan;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use wavecrew_core::engine::Ledger;
+use wavecrew_core::id::TaskIx;
+
+use crate::check_report::CheckReport;
+use crate::environment::{EnvironmentError, TestEnvironment};
+
+/// A claim to check.
+#[derive(Debug, Clone)]
+pub struct Case<'a> {
+    pub session: &'a Path,
+    pub task: &'a str,
+    pub layer: &'a str,
+    /// Percent of the lines in scope.
+    pub target: f64,
+    /// Of the row: every time it runs again it has the next number.
+    pub attempt: u32,
+    /// When the worker started; `None` before there is one.
+    pub began: Option<SystemTime>,
+    /// The columns that the worker reported.
+    pub claims: &'a [(String, String)],
+}
+
+impl Case<'_> {
+    fn claim(&self, column: &str) -> Option<&str> {
+        let found = self.claims.iter().find(|(name, _)| name == column)?;
+        Some(found.1.trim()).filter(|value| !value.is_empty())
+    }
+
+    /// The layer's folder in the session.
+    fn folder(&self, environment: &TestEnvironment) -> Result<PathBuf, EnvironmentError> {
+        let unknown = || std::io::Error::other(format!("the session has no layer `{}`", self.layer));
+        Ok(self
+            .session
+            .join(environment.scope.folder(self.layer).ok_or_else(unknown)?))
+    }
+}
+
+/// The report is read from the end of the output, and has to fit there.
+const MAX_TEXT: usize = 40_000;
+
+/// A check of one of the team's claims.
+pub type Check = fn(&mut TestEnvironment, &Case<'_>) -> Result<CheckReport, EnvironmentError>;
+
+/// An attempt at a task whose claim is checked.
+#[derive(Clone, Copy)]
+pub struct Attempt<'a> {
+    pub session: &'a Path,
+    pub ledger: &'a Ledger,
+    pub task: TaskIx,
+    pub attempt: u32,
+    /// Whether a worker has run: before that, nobody can have edited anything.
+    pub after_worker: bool,
+    /// The columns that the worker reported.
+    pub claims: &'a [(String, String)],
+}
+
+/// Runs one check in the session's test environment. A broken environment contradicts the claim: a person has to fix it.
+pub fn run_check(environment: &mut TestEnvironment, attempt: &Attempt<'_>, check: Check) -> CheckReport {
+    let plan = attempt.ledger.plan();
+    let layer = plan.cell(attempt.task, "layer");
+    let target = plan.cell(attempt.task, "coverage_target").trim().parse().ok();
+    let started = attempt.ledger.task(attempt.task).started;
+    let began = started.map(|at| UNIX_EPOCH + Duration::from_millis(at.0));
+    let case = Case {
+        session: attempt.session,
+        task: plan.id(attempt.task),
+        layer,
+        target: target.or_else(|| environment.scope.target(layer)).unwrap_or(0.0),
+        attempt: attempt.attempt,
+        began: began.filter(|_| attempt.after_worker),
+        claims: attempt.claims,
+    };
+    let report = check(environment, &case)
+        .unwrap_or_else(|error| CheckReport::contradicted(format!("{error}. Help: {}", error.help())));
+    truncated(report)
+}
+
+fn truncated(mut report: CheckReport) -> CheckReport {
+    let text = match &mut report {
+        CheckReport::Short(details) => &mut details.feedback,
+        CheckReport::Mend { reason } | CheckReport::Contradicted { reason } => reason,
+        CheckReport::Holds(details) => &mut details.findings,
+    };
+    if text.len() > MAX_TEXT {
+        text.truncate(text.floor_char_boundary(MAX_TEXT));
+        text.push_str("\n[...] the rest is in the session's results folder");
+    }
+    report
+}
+
+fn facts<const N: usize>(facts: [(&str, impl ToString); N]) -> BTreeMap<String, String> {
+    facts
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value.to_string()))
+        .collect()
+}
+
+/// At most this many of a list are named.
+const NAMED: usize = 10;
+
+/// `a, b and 3 more`.
+pub(crate) fn listed(names: &[String]) -> String {
+    let mut text = names[..names.len().min(NAMED)].join(", ");
+    if names.len() > NAMED {
+        text.push_str(&format!(" and {} more", names.len() - NAMED));
+    }
+    text
+}

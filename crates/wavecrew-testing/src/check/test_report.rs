@@ -1,0 +1,39 @@
+//! The analyst's report: its figures are computed from what was measured, and stand in it whatever was written.
+
+use std::collections::BTreeMap;
+
+use super::Case;
+use super::integrity::with_integrity;
+use crate::environment::{EnvironmentError, TestEnvironment};
+use crate::quality::{Data, Score, complete};
+use wavecrew_core::event::Verdict;
+
+use crate::check_report::{CheckDetails, CheckReport};
+
+pub fn check(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<CheckReport, EnvironmentError> {
+    with_integrity(environment, case, check_report)
+}
+
+fn check_report(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<CheckReport, EnvironmentError> {
+    let data = Data::read(case.session, &environment.scope)?;
+    if data.layers.is_empty() {
+        return Ok(CheckReport::contradicted(
+            "no layer was measured, so that there is nothing to report on",
+        ));
+    }
+    let score = complete(case.session, &data)?;
+    let total = Score::shown(score.total);
+    let mut facts = BTreeMap::from([("score".to_owned(), total.clone())]);
+    for part in &score.parts {
+        facts.extend(
+            part.points
+                .map(|points| (part.name.to_owned(), Score::shown(points))),
+        );
+    }
+    Ok(CheckReport::Holds(CheckDetails {
+        checked: Verdict::Verified,
+        facts,
+        findings: format!("quality score {total} of 100"),
+        ..CheckDetails::default()
+    }))
+}

@@ -1,0 +1,323 @@
+//! Checks changed code: something has changed, on the right branch, the project builds, and no test is worse off than before.
+//! Runs the project's own build and tests.
+
+mod git_changes;
+mod state_before;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::json;
+use wavecrew_core::claim::owed_paths;
+use wavecrew_core::engine::Ledger;
+use wavecrew_core::event::Verdict;
+use wavecrew_core::id::TaskIx;
+use wavecrew_core::team::LoopKind;
+use wavecrew_measure::TestId;
+use wavecrew_measure::detect::Project;
+use wavecrew_measure::run::{MeasureError, Runner};
+use wavecrew_measure::verify::{self, Comparison, Outcome, Settings, State, Suite, Tests, Went};
+use wavecrew_session::{SessionDir, atomic};
+
+use crate::check_report::{CheckDetails, CheckReport};
+
+/// The work of one attempt.
+pub struct CodeAttempt<'a> {
+    pub session: &'a SessionDir,
+    pub project: &'a Path,
+    /// Where the worker worked.
+    pub folder: &'a Path,
+    /// The commit that the session began with.
+    pub base: Option<&'a str>,
+    pub ledger: &'a Ledger,
+    pub task: TaskIx,
+    pub attempt: u32,
+    /// The commands that the project's settings name.
+    pub settings: &'a Settings,
+    /// For each command.
+    pub timeout: Duration,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum CodeCheckError {
+    #[error("the build and the tests could not be run: {0}")]
+    Measure(#[from] MeasureError),
+    #[error("the worker's folder cannot be read: {0}")]
+    Folder(#[from] io::Error),
+}
+
+impl CodeAttempt<'_> {
+    fn runner(&self) -> Runner {
+        Runner {
+            python_path: Vec::new(),
+            cache: self.session.cache_folder(),
+            timeout: self.timeout,
+            stop: None,
+        }
+    }
+}
+
+/// Checks code that a worker changed: nothing may be worse than before.
+pub fn check_code(case: &CodeAttempt<'_>) -> Result<CheckReport, CodeCheckError> {
+    let found = match build_and_test(case)? {
+        Ok(found) => found,
+        Err(refused) => return Ok(refused),
+    };
+    // Work that was sent back as a whole may have had nothing wrong in this part.
+    let again = case.ledger.task(case.task).rework.is_some();
+    if found.files.as_ref().is_some_and(Vec::is_empty) && !again {
+        return Ok(CheckReport::contradicted(
+            "Nothing was changed: there is no work to take over",
+        ));
+    }
+    let complaint = found.complaint();
+    Ok(found.report(case, complaint))
+}
+
+/// Checks that enough tests pass: first those that the session's changes affect, then all.
+pub fn check_tests(case: &CodeAttempt<'_>) -> Result<CheckReport, CodeCheckError> {
+    let role = case.ledger.plan().role(case.task);
+    let wanted = case.ledger.team.loops.iter().find_map(|kind| match kind {
+        LoopKind::FixVerify {
+            fixer, min_pass_rate, ..
+        } if fixer == role => Some(*min_pass_rate),
+        LoopKind::FixVerify { .. } | LoopKind::GeneratorCritic { .. } => None,
+    });
+    let wanted = wanted.unwrap_or(1.0);
+    if let Some(short) = check_affected(case, wanted)? {
+        return Ok(CheckReport::Short(short));
+    }
+    let found = match build_and_test(case)? {
+        Ok(found) => found,
+        Err(refused) => return Ok(refused),
+    };
+    let complaint = match found.pass_rate() {
+        Some(rate) if rate >= wanted && found.comparison.lost.is_empty() && found.builds() => None,
+        Some(rate) if found.builds() => {
+            let all = found
+                .comparison
+                .newly_failing
+                .iter()
+                .chain(&found.comparison.still_failing);
+            let failing: Vec<String> = all
+                .map(|failing| format!("{}: {}", failing.name, failing.message))
+                .collect();
+            let lost = found
+                .comparison
+                .lost
+                .iter()
+                .map(|name| format!("{name}: gone or skipped"));
+            let named: Vec<String> = failing.into_iter().chain(lost).collect();
+            Some(format!(
+                "{:.0} % of the tests pass, {:.0} % have to:\n{}",
+                rate * 100.0,
+                wanted * 100.0,
+                named.join("\n")
+            ))
+        }
+        _ => found.complaint(),
+    };
+    Ok(found.report(case, complaint))
+}
+
+struct CodeState {
+    base: Option<String>,
+    branch: Option<String>,
+    /// `None` where nobody can tell.
+    files: Option<Vec<String>>,
+    after: State,
+    comparison: Comparison,
+}
+
+/// Builds and tests the work, unless it is on the wrong branch.
+fn build_and_test(case: &CodeAttempt<'_>) -> Result<Result<CodeState, CheckReport>, CodeCheckError> {
+    let tree = case.ledger.task(case.task).open_worktree();
+    let base = tree.map(|tree| tree.base.as_str()).or(case.base);
+    let changes = base.and_then(|base| git_changes::since(case.folder, base));
+    if let (Some(tree), Some(changes)) = (tree, &changes)
+        && changes.branch.as_deref() != Some(&tree.branch)
+    {
+        let on = changes.branch.as_deref().unwrap_or("no branch");
+        let reason = format!(
+            "the worktree is on {on}, but the work is merged from {}: check that out again and bring your commits there",
+            tree.branch
+        );
+        return Ok(Err(CheckReport::mend(reason)));
+    }
+    let runner = case.runner();
+    let folder = case.folder.canonicalize()?;
+    let commands = verify::find(&folder, case.settings);
+    let after = verify::run(&commands, &folder, &runner)?;
+    let before = match base.filter(|_| needs_the_past(&after)) {
+        Some(base) => {
+            let id = case.ledger.plan().id(case.task);
+            state_before::at(case.session, case.project, base, id, case.settings, &runner)?
+        }
+        None => None,
+    };
+    let before = before.unwrap_or(State {
+        setup: None,
+        build: None,
+        tests: Suite::None,
+    });
+    Ok(Ok(CodeState {
+        comparison: verify::compare(&before, &after),
+        base: base.map(str::to_owned),
+        branch: tree.map(|tree| tree.branch.clone()),
+        files: changes.map(|changes| changes.files),
+        after,
+    }))
+}
+
+/// Runs the tests that the session's changes affect, where they can run alone. `None` when enough of them pass.
+fn check_affected(case: &CodeAttempt<'_>, wanted: f64) -> Result<Option<CheckDetails>, CodeCheckError> {
+    let folder = case.folder.canonicalize()?;
+    let Tests::Measured { projects, .. } = verify::find(&folder, case.settings).tests else {
+        return Ok(None);
+    };
+    let Some((base, changes)) = case
+        .base
+        .and_then(|base| Some((base, git_changes::since(&folder, base)?)))
+    else {
+        return Ok(None);
+    };
+    let files: Vec<PathBuf> = changes.files.iter().map(|file| folder.join(file)).collect();
+    let concerned = |project: &Project| {
+        let tests = verify::affected(project, &files);
+        (!tests.is_empty()).then_some(tests)
+    };
+    let runner = case.runner();
+    // What cannot be run by itself is run with all the others.
+    let Ok(mut tests) = verify::measure(&projects, &folder, &runner, concerned) else {
+        return Ok(None);
+    };
+    if share_of_green(&tests).is_none_or(|rate| rate >= wanted) {
+        return Ok(None);
+    }
+    let id = case.ledger.plan().id(case.task);
+    let before = state_before::at(case.session, case.project, base, id, case.settings, &runner)?;
+    if let Some(State {
+        tests: Suite::Measured { tests: before },
+        ..
+    }) = before
+    {
+        // What failed before is counted with all the others.
+        tests.retain(|id, _| !matches!(before.get(id), Some(Went::Red { .. })));
+    }
+    let Some(rate) = share_of_green(&tests).filter(|rate| *rate < wanted) else {
+        return Ok(None);
+    };
+    let failing = tests.iter().filter_map(|(id, went)| match went {
+        Went::Red { message } => Some(format!("{id}: {message}")),
+        Went::Green | Went::Aside => None,
+    });
+    let failing: Vec<String> = failing.collect();
+    Ok(Some(CheckDetails {
+        checked: Verdict::Verified,
+        facts: BTreeMap::from([("pass_rate".to_owned(), two_decimals(rate))]),
+        feedback: format!(
+            "{:.0} % of the tests that the change affects pass, {:.0} % have to; the others were not run:\n{}",
+            rate * 100.0,
+            wanted * 100.0,
+            failing.join("\n")
+        ),
+        ..CheckDetails::default()
+    }))
+}
+
+/// The share of tests that pass, of those that were run.
+fn share_of_green(tests: &BTreeMap<TestId, Went>) -> Option<f64> {
+    let green = tests.values().filter(|went| **went == Went::Green).count();
+    let red = tests
+        .values()
+        .filter(|went| matches!(went, Went::Red { .. }))
+        .count();
+    #[expect(clippy::cast_precision_loss, reason = "nobody has so many tests")]
+    let rate = green as f64 / (green + red).max(1) as f64;
+    (green + red > 0).then_some(rate)
+}
+
+fn two_decimals(rate: f64) -> String {
+    format!("{:.2}", (rate * 100.0).floor() / 100.0)
+}
+
+/// Whether the state before could change anything: not when commands that only succeed or fail have all succeeded.
+fn needs_the_past(after: &State) -> bool {
+    let good = |outcome: &Option<Outcome>| outcome.as_ref().is_none_or(Outcome::is_good);
+    match &after.tests {
+        Suite::None => !good(&after.build) || !good(&after.setup),
+        Suite::Command { outcome, .. } => !outcome.is_good(),
+        Suite::Measured { .. } | Suite::NotRun => true,
+    }
+}
+
+impl CodeState {
+    fn builds(&self) -> bool {
+        let good = |outcome: &Option<Outcome>| outcome.as_ref().is_none_or(Outcome::is_good);
+        good(&self.after.setup) && good(&self.after.build)
+    }
+
+    fn complaint(&self) -> Option<String> {
+        self.comparison.complaint()
+    }
+
+    /// The share of tests that pass, of those that were run.
+    fn pass_rate(&self) -> Option<f64> {
+        match &self.after.tests {
+            Suite::None | Suite::NotRun => None,
+            Suite::Command { outcome, .. } => Some(if outcome.is_good() { 1.0 } else { 0.0 }),
+            Suite::Measured { tests } => share_of_green(tests),
+        }
+    }
+
+    fn report(&self, case: &CodeAttempt<'_>, complaint: Option<String>) -> CheckReport {
+        let checked = if self.comparison.unverified {
+            Verdict::Unverified
+        } else {
+            Verdict::Verified
+        };
+        let mut facts = BTreeMap::new();
+        if let Some(rate) = self.pass_rate() {
+            facts.insert("pass_rate".to_owned(), two_decimals(rate));
+        }
+        if let Some(files) = &self.files {
+            facts.insert("files_changed".to_owned(), files.len().to_string());
+        }
+        self.write_record(case, complaint.is_none());
+        let details = CheckDetails {
+            checked,
+            facts,
+            ..CheckDetails::default()
+        };
+        match complaint {
+            None => CheckReport::Holds(details),
+            Some(feedback) => CheckReport::Short(CheckDetails { feedback, ..details }),
+        }
+    }
+
+    /// Writes the record that the team expects from the run itself.
+    fn write_record(&self, case: &CodeAttempt<'_>, accepted: bool) {
+        let plan = case.ledger.plan();
+        let record = json!({
+            "task": plan.id(case.task),
+            "attempt": case.attempt,
+            "base": self.base,
+            "branch": self.branch,
+            "files": self.files,
+            "accepted": accepted,
+            "verified": !self.comparison.unverified,
+            "pass_rate": self.pass_rate(),
+            "state": self.after,
+            "compared": self.comparison,
+        });
+        let text = serde_json::to_vec_pretty(&record).expect("plain data");
+        for debt in owed_paths(&case.ledger.team, plan, case.task).by_engine {
+            if debt.pattern.is_literal() {
+                // A record that cannot be written changes nothing of what was found.
+                let _ = atomic::write_volatile(&case.session.path().join(debt.pattern.as_str()), &text);
+            }
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! The state of a project before the work: its build and tests, run once in a copy of the commit and stored in the session.
+
+use super::git_changes::git;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+use wavecrew_measure::TestId;
+use wavecrew_measure::run::{MeasureError, Runner};
+use wavecrew_measure::verify::{self, Outcome, Settings, State, Suite, Went};
+use wavecrew_session::{SessionDir, atomic};
+
+/// A state as it is kept.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    /// The commands that were given for it: others may find something else.
+    #[serde(default)]
+    given: [Option<String>; 3],
+    #[serde(flatten)]
+    found: Found,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Found {
+    setup: Option<KeptOutcome>,
+    build: Option<KeptOutcome>,
+    tests: KeptTests,
+}
+
+/// How a command failed, and what it printed; `None` when it did not.
+type KeptOutcome = Option<(String, String)>;
+
+#[derive(Serialize, Deserialize)]
+enum KeptTests {
+    None,
+    NotRun,
+    Command(String, KeptOutcome),
+    /// File, name, and how it went.
+    Measured(Vec<(String, String, KeptWent)>),
+}
+
+#[derive(Serialize, Deserialize)]
+enum KeptWent {
+    Green,
+    Red(String),
+    Aside,
+}
+
+/// The state at a commit; nothing is known where no copy can be made.
+pub fn at(
+    session: &SessionDir,
+    project: &Path,
+    base: &str,
+    task: &str,
+    settings: &Settings,
+    runner: &Runner,
+) -> Result<Option<State>, MeasureError> {
+    let file = session.state_at_commit(base);
+    let given = [&settings.setup, &settings.build, &settings.test].map(Clone::clone);
+    let kept = fs::read(&file)
+        .ok()
+        .and_then(|text| serde_json::from_slice::<Kept>(&text).ok());
+    if let Some(kept) = kept.filter(|kept| kept.given == given) {
+        return Ok(Some(kept.found.into()));
+    }
+    let Some(copy) = Copy::of(project, base, session.base_copy(task)) else {
+        return Ok(None);
+    };
+    let commands = verify::find(&copy.folder, settings);
+    let state = verify::run(&commands, &copy.folder, runner)?;
+    let found = Found::from(&state);
+    let text = serde_json::to_vec(&Kept { given, found }).expect("plain data");
+    // Without it, the next one finds out for itself.
+    let _ = atomic::write_volatile(&file, &text);
+    Ok(Some(state))
+}
+
+/// A copy of a commit, gone when it is dropped.
+struct Copy<'a> {
+    project: &'a Path,
+    folder: PathBuf,
+}
+
+impl<'a> Copy<'a> {
+    fn of(project: &'a Path, base: &str, folder: PathBuf) -> Option<Self> {
+        let copy = Self { project, folder };
+        // One that a run left which was ended.
+        copy.remove();
+        let folder = copy.folder.to_str()?;
+        git(project, &["worktree", "add", "--detach", "--force", folder, base])?;
+        Some(copy)
+    }
+
+    fn remove(&self) {
+        if let Some(folder) = self.folder.to_str() {
+            git(self.project, &["worktree", "remove", "--force", folder]);
+        }
+    }
+}
+
+impl Drop for Copy<'_> {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+fn kept(outcome: &Outcome) -> KeptOutcome {
+    match outcome {
+        Outcome::Passed => None,
+        Outcome::Failed { how, output } => Some((how.clone(), output.clone())),
+    }
+}
+
+fn outcome(kept: KeptOutcome) -> Outcome {
+    match kept {
+        None => Outcome::Passed,
+        Some((how, output)) => Outcome::Failed { how, output },
+    }
+}
+
+impl From<&State> for Found {
+    fn from(state: &State) -> Self {
+        let tests = match &state.tests {
+            Suite::None => KeptTests::None,
+            Suite::NotRun => KeptTests::NotRun,
+            Suite::Command { line, outcome } => KeptTests::Command(line.clone(), kept(outcome)),
+            Suite::Measured { tests } => {
+                let test = |(id, went): (&TestId, &Went)| {
+                    let went = match went {
+                        Went::Green => KeptWent::Green,
+                        Went::Red { message } => KeptWent::Red(message.clone()),
+                        Went::Aside => KeptWent::Aside,
+                    };
+                    (id.file.clone(), id.name.clone(), went)
+                };
+                KeptTests::Measured(tests.iter().map(test).collect())
+            }
+        };
+        Self {
+            setup: state.setup.as_ref().map(kept),
+            build: state.build.as_ref().map(kept),
+            tests,
+        }
+    }
+}
+
+impl From<Found> for State {
+    fn from(kept: Found) -> Self {
+        let tests = match kept.tests {
+            KeptTests::None => Suite::None,
+            KeptTests::NotRun => Suite::NotRun,
+            KeptTests::Command(line, ended) => Suite::Command {
+                line,
+                outcome: outcome(ended),
+            },
+            KeptTests::Measured(tests) => {
+                let test = |(file, name, went)| {
+                    let went = match went {
+                        KeptWent::Green => Went::Green,
+                        KeptWent::Red(message) => Went::Red { message },
+                        KeptWent::Aside => Went::Aside,
+                    };
+                    (TestId { file, name }, went)
+                };
+                Suite::Measured {
+                    tests: tests.into_iter().map(test).collect(),
+                }
+            }
+        };
+        Self {
+            setup: kept.setup.map(outcome),
+            build: kept.build.map(outcome),
+            tests,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn a_state_that_was_kept_is_the_same() {
+        let failed = Outcome::Failed {
+            how: "exit code 2".into(),
+            output: "no rule".into(),
+        };
+        let id = |name: &str| TestId {
+            file: "a.py".into(),
+            name: name.into(),
+        };
+        let red = Went::Red {
+            message: "3 != 4".into(),
+        };
+        let tests = BTreeMap::from([(id("x"), Went::Green), (id("y"), red), (id("z"), Went::Aside)]);
+        let command = Suite::Command {
+            line: "make test".into(),
+            outcome: failed.clone(),
+        };
+        for tests in [Suite::None, Suite::NotRun, command, Suite::Measured { tests }] {
+            let state = State {
+                setup: None,
+                build: Some(failed.clone()),
+                tests,
+            };
+            let text = serde_json::to_vec(&Found::from(&state)).unwrap();
+            let again: State = serde_json::from_slice::<Found>(&text).unwrap().into();
+            assert_eq!(again, state);
+        }
+    }
+}

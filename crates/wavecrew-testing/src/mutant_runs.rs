@@ -1,0 +1,213 @@
+//! Runs that tell tests apart: what each of them runs, and which deliberate changes each of them notices. Judges none.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use wavecrew_measure::mutation::{Budget, Fate, MutationRequest, Named, Target};
+use wavecrew_measure::run::{MeasureError, Order, Reach, Request, Wanted};
+use wavecrew_measure::{Note, TestId};
+
+use crate::environment::{EnvironmentError, LayerRun, TestEnvironment, project_path};
+use crate::layer::{self, Kind, Placed};
+use crate::scope::FrameworkInScope;
+
+/// Deliberate changes that were tried.
+#[derive(Debug, Default)]
+pub struct Trials {
+    pub tried: Vec<Trial>,
+    /// There was no time for these.
+    pub untried: usize,
+    pub notes: Vec<Note>,
+}
+
+#[derive(Debug)]
+pub struct Trial {
+    /// Relative to the project.
+    pub file: String,
+    pub line: u32,
+    pub what: String,
+    pub noticed: Noticed,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum Noticed {
+    No,
+    By(Vec<TestId>),
+    /// The run did not come to its end, or the tool does not tell.
+    BySomebody,
+}
+
+/// How much is tried.
+#[derive(Debug, Clone, Copy)]
+pub struct Effort {
+    pub per_file: usize,
+    pub until: Instant,
+}
+
+/// A layer's tests of one framework, by what the framework calls them.
+struct FrameworkTests<'a> {
+    framework: &'a FrameworkInScope,
+    files: Vec<PathBuf>,
+    ids: Vec<TestId>,
+    /// In the layer, in the same order.
+    own: Vec<TestId>,
+}
+
+impl TestEnvironment {
+    /// What each passing test of a run reaches, one by one where that costs at most `most` runs. Tests of frameworks that
+    /// do not tell are left out.
+    pub fn reach(
+        &self,
+        layer: &str,
+        folder: &Path,
+        run: &LayerRun,
+        most: usize,
+    ) -> Result<Vec<Reach>, EnvironmentError> {
+        let placed = layer::place(&self.scope, layer, folder)?;
+        let _laid = layer::lay(self.tree(), folder, &placed, &self.snapshot.manifest)?;
+        let mut reaches = Vec::new();
+        for named in self.by_framework(&placed, run) {
+            let project = named.framework.in_tree(self.tree());
+            let request = Request {
+                project: &project,
+                scope: &self.sources(named.framework),
+                tests: &named.files,
+                coverage: Wanted::TestsAndCoverage,
+                order: Order::Usual,
+            };
+            let runner = self.runner(named.framework, self.timeout())?;
+            let found = match runner.reach(&request, &named.ids, most) {
+                Ok(found) => found.unwrap_or_default(),
+                Err(MeasureError::Stopped) => return Err(EnvironmentError::Measure(MeasureError::Stopped)),
+                // The suite has just run: what cannot be told apart now is left as it is.
+                Err(_) => Vec::new(),
+            };
+            for reach in found {
+                let own = |id: &TestId| named.own_of(&id.to_string());
+                reaches.push(Reach {
+                    tests: reach.tests.iter().filter_map(own).collect(),
+                    points: reach
+                        .points
+                        .into_iter()
+                        .map(|mut point| {
+                            point.file = project_path(&named.framework.root, &point.file);
+                            point
+                        })
+                        .collect(),
+                });
+            }
+        }
+        Ok(reaches)
+    }
+
+    /// Tries deliberate changes on these lines of files of the project, one framework after the other.
+    pub fn try_changes(
+        &self,
+        layer: &str,
+        folder: &Path,
+        run: &LayerRun,
+        targets: &BTreeMap<String, Target>,
+        effort: Effort,
+    ) -> Result<Trials, EnvironmentError> {
+        let placed = layer::place(&self.scope, layer, folder)?;
+        let _laid = layer::lay(self.tree(), folder, &placed, &self.snapshot.manifest)?;
+        let mut trials = Trials::default();
+        for named in self.by_framework(&placed, run) {
+            let mine = self.scope.files_of(named.framework);
+            let targets: Vec<Target> = mine
+                .filter_map(|file| targets.get(&*file.path.to_string_lossy()).cloned())
+                .collect();
+            if targets.is_empty() {
+                continue;
+            }
+            let project = named.framework.in_tree(self.tree());
+            let left = effort.until.saturating_duration_since(Instant::now());
+            let request = MutationRequest {
+                project: &project,
+                top: self.tree(),
+                targets: &targets,
+                tests: &named.files,
+                budget: Budget {
+                    per_file: effort.per_file,
+                    time: Some(left),
+                    seed: self.scope.seed,
+                },
+                named: Named::All,
+            };
+            let runner = self.runner(named.framework, self.timeout())?;
+            let report = match runner.mutate(&request) {
+                Ok(report) => report,
+                Err(error) => return Err(EnvironmentError::Measure(error)),
+            };
+            trials.untried += report.untried;
+            trials.notes.extend(report.notes);
+            for tried in report.tried {
+                let noticed = match tried.fate {
+                    Fate::Survived => Noticed::No,
+                    Fate::TimedOut => Noticed::BySomebody,
+                    Fate::Killed { by } => {
+                        let by: Vec<TestId> = by.iter().filter_map(|name| named.own_of(name)).collect();
+                        if by.is_empty() {
+                            Noticed::BySomebody
+                        } else {
+                            Noticed::By(by)
+                        }
+                    }
+                };
+                trials.tried.push(Trial {
+                    file: project_path(&named.framework.root, &tried.file),
+                    line: tried.line,
+                    what: tried.what,
+                    noticed,
+                });
+            }
+        }
+        Ok(trials)
+    }
+
+    /// The tests of a run with their frameworks, for those that have any.
+    fn by_framework<'a>(
+        &'a self,
+        placed: &'a [Placed],
+        run: &'a LayerRun,
+    ) -> impl Iterator<Item = FrameworkTests<'a>> {
+        self.scope
+            .frameworks
+            .iter()
+            .enumerate()
+            .map(move |(index, framework)| {
+                let mut named = FrameworkTests {
+                    framework,
+                    files: Vec::new(),
+                    ids: Vec::new(),
+                    own: Vec::new(),
+                };
+                let root = framework.root.strip_prefix(".").unwrap_or(&framework.root);
+                for file in placed
+                    .iter()
+                    .filter(|f| f.framework == index && f.kind == Kind::Test)
+                {
+                    let shown = file.file.to_string_lossy();
+                    let below = file.target.strip_prefix(root).unwrap_or(&file.target);
+                    named.files.push(self.tree().join(&file.target));
+                    for test in run.tests.iter().filter(|test| test.id.file == shown) {
+                        named.own.push(test.id.clone());
+                        named.ids.push(TestId {
+                            file: below.to_string_lossy().into_owned(),
+                            name: test.id.name.clone(),
+                        });
+                    }
+                }
+                named
+            })
+            .filter(|named| !named.files.is_empty())
+    }
+}
+
+impl FrameworkTests<'_> {
+    fn own_of(&self, name: &str) -> Option<TestId> {
+        let at = self.ids.iter().position(|id| id.is_called(name))?;
+        Some(self.own[at].clone())
+    }
+}

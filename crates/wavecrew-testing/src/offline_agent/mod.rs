@@ -1,0 +1,68 @@
+//! The agent that needs no model: this program, started as a worker like any other, plays the roles of team Testing. It
+//! knows what is in the session's files and nothing else; its claims are checked like any other.
+
+mod analyst;
+mod generator;
+mod strategist;
+mod task;
+
+use serde_json::{Value, json};
+
+pub use task::{Discover, RoleTask};
+
+/// What a role reports.
+struct RoleResult {
+    findings: String,
+    /// Values of output columns.
+    columns: Value,
+}
+
+impl RoleResult {
+    fn with(findings: String) -> Self {
+        Self {
+            findings,
+            columns: json!({}),
+        }
+    }
+}
+
+/// Does a task and returns its report.
+pub fn report(id: &str, task: Result<RoleTask, String>) -> Value {
+    match task.and_then(|task| play(&task)) {
+        Ok(RoleResult { findings, columns }) => {
+            let mut report = json!({ "id": id, "status": "completed", "findings": findings });
+            if let (Some(report), Value::Object(columns)) = (report.as_object_mut(), columns) {
+                report.extend(columns);
+            }
+            report
+        }
+        Err(error) => json!({ "id": id, "status": "failed", "error": error }),
+    }
+}
+
+fn play(task: &RoleTask) -> Result<RoleResult, String> {
+    match task.role.as_str() {
+        "strategist" => strategist::work(task),
+        "generator" => generator::work(task),
+        "executor" => Ok(executor(task)),
+        "analyst" => analyst::work(task),
+        other => Err(format!(
+            "the offline agent plays the roles of team testing, and `{other}` is not one of them; choose another agent \
+             with --role-agent {other}=NAME"
+        )),
+    }
+}
+
+/// The tests record what the code does, and the run measures them: a failing test is replaced in the generator's next
+/// round, not adjusted here.
+fn executor(task: &RoleTask) -> RoleResult {
+    let layer = &task.layer;
+    RoleResult::with(match task.result() {
+        Some(result) => format!(
+            "Layer {layer}: {} of {} tests pass as delivered, {} are kept. The offline agent repairs nothing by hand: \
+             what fails or is missing goes to the next round of the generator.",
+            result.delivered.passed, result.delivered.tests, result.accepted.tests
+        ),
+        None => format!("Layer {layer}: nothing is measured yet."),
+    })
+}

@@ -1,0 +1,139 @@
+//! What a new session of team Testing is about: files in scope, frameworks, targets. Reads, and changes nothing.
+
+use std::path::Path;
+
+use wavecrew_core::team::{ChangeSize, CheckKind, Pipeline, Team};
+
+use crate::layer;
+use crate::scope::{self, FilesInScope, GitError, LayerInScope, MutationEffort, Scope, ScopeRequest};
+use crate::targets::{TargetError, targets};
+
+/// Files that a request names before it refers to `scope.json`.
+const MAX_NAMED: usize = 40;
+const RUN_SECONDS: u64 = 300;
+
+/// What a person asks for.
+#[derive(Debug, Clone, Default)]
+pub struct Options<'a> {
+    pub request: ScopeRequest<'a>,
+    /// `L1=85`
+    pub targets: &'a [String],
+    pub mutation: Option<MutationEffort>,
+    /// For one run of the tests.
+    pub run_seconds: Option<u64>,
+    pub seed: u64,
+    /// For the built-in agent, per module.
+    pub offline_seconds: Option<u64>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum PrepareError {
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error(transparent)]
+    Target(#[from] TargetError),
+}
+
+impl PrepareError {
+    pub fn help(&self) -> String {
+        match self {
+            Self::Git(error) => error.help().to_owned(),
+            Self::Target(error) => error.help(),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct Prepared {
+    pub found: FilesInScope,
+    pub scope: Scope,
+    /// `None` when there is nothing to count.
+    pub size: Option<ChangeSize>,
+}
+
+/// Whether claims in this team are checked by running tests of the session.
+pub fn is_testing(team: &Team) -> bool {
+    team.roles.iter().any(|role| match role.check {
+        Some(CheckKind::GeneratedTests | CheckKind::TestRun | CheckKind::TestReport) => true,
+        Some(CheckKind::CodeWork | CheckKind::CodeTests) | None => false,
+    })
+}
+
+/// Finds what is in scope.
+pub fn prepare(project: &Path, team: &Team, options: &Options<'_>) -> Result<Prepared, PrepareError> {
+    let targets = targets(team, options.targets)?;
+    let found = scope::find(project, &options.request)?;
+    let (frameworks, files) = scope::frameworks(project, &found.files);
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let size = (!files.is_empty()).then(|| ChangeSize {
+        files: count(files.len()),
+        modules: count(found.modules(project).len()),
+    });
+    let layer = |target: &wavecrew_core::team::CoverageTarget| LayerInScope {
+        name: target.name.clone(),
+        folder: target.folder.clone().into(),
+    };
+    let scope = Scope {
+        base: found.base.word().map(str::to_owned),
+        commit: found.commit.clone(),
+        how: found.how.clone(),
+        files,
+        frameworks,
+        targets: targets.into_iter().collect(),
+        layers: team.targets.iter().map(layer).collect(),
+        mutation: options.mutation.unwrap_or_default(),
+        run_seconds: options.run_seconds.unwrap_or(RUN_SECONDS),
+        seed: options.seed,
+        offline_seconds: options.offline_seconds,
+    };
+    Ok(Prepared { found, scope, size })
+}
+
+impl Prepared {
+    /// The request with the scope, so that a worker need not find it again.
+    pub fn request(&self, request: &str) -> String {
+        let scope = &self.scope;
+        if scope.files.is_empty() {
+            return request.to_owned();
+        }
+        let files = scope.files.iter().take(MAX_NAMED);
+        let names: Vec<String> = files.map(|file| file.path.display().to_string()).collect();
+        let more = match scope.files.len().saturating_sub(names.len()) {
+            0 => String::new(),
+            more => format!(" and {more} more, see scope.json"),
+        };
+        let places: Vec<String> = scope
+            .frameworks
+            .iter()
+            .map(|f| {
+                let place = layer::folder_of(f, Path::new("LAYER"));
+                format!(
+                    "{} in {}: tests named {}, their imports written as from {}",
+                    f.framework.name(),
+                    f.root.display(),
+                    f.test_pattern(),
+                    place.display()
+                )
+            })
+            .collect();
+        let asked = match request.trim() {
+            "" => String::new(),
+            request => format!("{}. ", request.trim_end_matches('.')),
+        };
+        format!(
+            "{asked}In scope are {}{more}. Frameworks: {} (LAYER is the name of the layer's folder).",
+            names.join(", "),
+            places.join("; ")
+        )
+    }
+
+    /// Writes the targets into the rows of their layers.
+    pub fn set_targets(&self, pipeline: &mut Pipeline) {
+        for task in &mut pipeline.tasks {
+            let target = task.set.get("layer").and_then(|layer| self.scope.target(layer));
+            if let Some((target, cell)) = target.zip(task.set.get_mut("coverage_target")) {
+                *cell = target.to_string();
+            }
+        }
+    }
+}

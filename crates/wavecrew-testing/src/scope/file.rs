@@ -1,0 +1,217 @@
+//! `scope.json`: what the session is about, for everything that comes after its start, the offline agent included.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use wavecrew_measure::detect::{Certainty, Conventions, Framework, Project};
+
+use crate::rounds::whole;
+use wavecrew_session::SessionPaths;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Scope {
+    /// What the files were compared with; none for the whole project.
+    pub base: Option<String>,
+    pub commit: Option<String>,
+    pub how: String,
+    pub files: Vec<ScopedFile>,
+    pub frameworks: Vec<FrameworkInScope>,
+    /// Percent of the lines in scope, by layer.
+    pub targets: BTreeMap<String, f64>,
+    pub layers: Vec<LayerInScope>,
+    pub mutation: MutationEffort,
+    /// How long one run of the tests may take.
+    pub run_seconds: u64,
+    /// For everything that is drawn by lot: orders of tests, choices of mutants.
+    pub seed: u64,
+    /// What the built-in agent may take per module.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offline_seconds: Option<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScopedFile {
+    /// Relative to the project.
+    pub path: PathBuf,
+    /// The root of its framework, relative to the project; `.` is the project itself.
+    pub root: PathBuf,
+    pub framework: Framework,
+    pub lines: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrameworkInScope {
+    pub root: PathBuf,
+    pub framework: Framework,
+    pub config_file: String,
+    pub certainty: Certainty,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The folder below the root that tests of the session are laid into, for the framework to find them.
+    pub place: PathBuf,
+    pub conventions: Conventions,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LayerInScope {
+    pub name: String,
+    /// Of the session.
+    pub folder: PathBuf,
+}
+
+/// How much is spent on checking that tests notice changes of the code.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MutationEffort {
+    Off,
+    #[default]
+    Quick,
+    Full,
+}
+
+impl Scope {
+    pub fn read(session: &Path) -> io::Result<Self> {
+        let text = fs::read(SessionPaths::at(session).scope_json())?;
+        serde_json::from_slice(&text).map_err(io::Error::other)
+    }
+
+    pub fn write(&self, session: &Path) -> io::Result<()> {
+        let mut text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
+        text.push(b'\n');
+        whole(&SessionPaths::at(session).scope_json(), &text)
+    }
+
+    pub fn target(&self, layer: &str) -> Option<f64> {
+        self.targets.get(layer).copied()
+    }
+
+    /// The folder of a layer in the session.
+    pub fn folder(&self, layer: &str) -> Option<&Path> {
+        let found = self.layers.iter().find(|known| known.name == layer)?;
+        Some(&found.folder)
+    }
+
+    /// The files that a framework covers, relative to the project.
+    pub fn files_of<'a>(&'a self, framework: &'a FrameworkInScope) -> impl Iterator<Item = &'a ScopedFile> {
+        let own = |file: &&ScopedFile| file.root == framework.root && file.framework == framework.framework;
+        self.files.iter().filter(own)
+    }
+}
+
+impl ScopedFile {
+    pub(super) fn new(path: PathBuf, framework: &FrameworkInScope, project: &Path) -> Self {
+        let text = fs::read(project.join(&path)).unwrap_or_default();
+        Self {
+            root: framework.root.clone(),
+            framework: framework.framework.clone(),
+            lines: text
+                .split(|&byte| byte == b'\n')
+                .filter(|line| !line.trim_ascii().is_empty())
+                .count(),
+            path,
+        }
+    }
+}
+
+impl FrameworkInScope {
+    pub(super) fn new(owner: &Project, conventions: Conventions, project: &Path) -> Self {
+        let root = owner.root.strip_prefix(project).unwrap_or(Path::new(""));
+        Self {
+            version: version(owner, project),
+            place: place(owner, &conventions),
+            root: if root.as_os_str().is_empty() {
+                PathBuf::from(".")
+            } else {
+                root.to_owned()
+            },
+            framework: owner.framework.clone(),
+            config_file: owner.evidence.clone(),
+            certainty: owner.certainty,
+            conventions,
+        }
+    }
+
+    /// The framework as it runs in a copy of the project.
+    pub fn in_tree(&self, tree: &Path) -> Project {
+        Project {
+            root: if self.root == Path::new(".") {
+                tree.to_owned()
+            } else {
+                tree.join(&self.root)
+            },
+            framework: self.framework.clone(),
+            evidence: self.config_file.clone(),
+            certainty: self.certainty,
+        }
+    }
+
+    /// What the names of tests look like.
+    pub fn test_pattern(&self) -> String {
+        if let Some(usual) = self.conventions.naming.first() {
+            return usual.clone();
+        }
+        match self.framework {
+            Framework::Pytest => "test_*.py",
+            Framework::Vitest | Framework::Jest => "*.test.ts",
+            Framework::Cargo => "*.rs",
+            Framework::Go => "*_test.go",
+            Framework::Command { .. } => "*",
+        }
+        .to_owned()
+    }
+}
+
+/// Beside the tests that are there already, so that settings which name test folders hold for new ones.
+fn place(owner: &Project, conventions: &Conventions) -> PathBuf {
+    match owner.framework {
+        // Packages hold their tests themselves.
+        Framework::Go => PathBuf::new(),
+        Framework::Cargo => PathBuf::from("tests"),
+        Framework::Pytest | Framework::Vitest | Framework::Jest | Framework::Command { .. } => {
+            match conventions.folders.first().map(String::as_str) {
+                None | Some(".") => PathBuf::from("tests"),
+                Some(folder) => PathBuf::from(folder),
+            }
+        }
+    }
+}
+
+/// The installed version, from what is on disk.
+fn version(owner: &Project, project: &Path) -> Option<String> {
+    let above = || {
+        owner
+            .root
+            .ancestors()
+            .take_while(|folder| folder.starts_with(project))
+    };
+    match owner.framework {
+        Framework::Vitest | Framework::Jest => above().find_map(|folder| {
+            let manifest = folder
+                .join("node_modules")
+                .join(owner.framework.name())
+                .join("package.json");
+            let manifest: serde_json::Value = serde_json::from_slice(&fs::read(manifest).ok()?).ok()?;
+            Some(manifest["version"].as_str()?.to_owned())
+        }),
+        Framework::Pytest => above().find_map(|folder| {
+            [".venv", "venv"].iter().find_map(|venv| {
+                let versions = fs::read_dir(folder.join(venv).join("lib")).ok()?.flatten();
+                versions.into_iter().find_map(|python| {
+                    let packages = fs::read_dir(python.path().join("site-packages")).ok()?.flatten();
+                    packages.into_iter().find_map(|package| {
+                        let name = package.file_name().to_string_lossy().into_owned();
+                        Some(
+                            name.strip_prefix("pytest-")?
+                                .strip_suffix(".dist-info")?
+                                .to_owned(),
+                        )
+                    })
+                })
+            })
+        }),
+        Framework::Cargo | Framework::Go | Framework::Command { .. } => None,
+    }
+}

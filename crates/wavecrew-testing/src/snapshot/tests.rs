@@ -1,0 +1,85 @@
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::*;
+
+fn project_and_session() -> (TempDir, PathBuf, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let project = dir.path().canonicalize().unwrap().join("project");
+    let session = project.join(".workflow/.csv-wave/tst");
+    for (name, text) in [
+        ("a.py", "x = 1\n"),
+        ("ü b/c.py", "y = 1\n"),
+        (".venv/bin/python", "no program"),
+        ("node_modules/vite/index.js", "1"),
+        ("node_modules/@scope/left/index.js", "1"),
+        ("packages/own/index.js", "1"),
+        ("target/debug/x", "1"),
+    ] {
+        let path = project.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    symlink("../packages/own", project.join("node_modules/own")).unwrap();
+    fs::create_dir_all(&session).unwrap();
+    (dir, project, session)
+}
+
+#[test]
+fn a_copy_has_the_files_and_links_to_environments() {
+    let (_dir, project, session) = project_and_session();
+    let mut snapshot = Snapshot::make(&project, &session).unwrap();
+    let measuring = snapshot.measuring_copy().unwrap();
+    for tree in [snapshot.worker_copy(), measuring.clone()] {
+        assert_eq!(fs::read_to_string(tree.join("ü b/c.py")).unwrap(), "y = 1\n");
+        assert!(tree.join(".venv/bin/python").exists());
+        assert!(tree.join("node_modules/@scope/left/index.js").exists());
+        assert!(!tree.join("target").exists() && !tree.join(".workflow").exists());
+        // A package of the workspace is that of the copy.
+        let own = tree.join("node_modules/own").canonicalize().unwrap();
+        assert_eq!(own, tree.canonicalize().unwrap().join("packages/own"));
+    }
+    assert!(snapshot.manifest.changes(&measuring).is_empty());
+    // The person goes on.
+    fs::write(project.join("a.py"), "x = 2\n").unwrap();
+    let again = Snapshot::make(&project, &session).unwrap();
+    assert_eq!(
+        fs::read_to_string(again.worker_copy().join("a.py")).unwrap(),
+        "x = 1\n"
+    );
+    Snapshot::remove(&session).unwrap();
+    assert!(!measuring.exists() && !session.join("tree").exists());
+}
+
+#[test]
+fn changes_are_seen_and_undone() {
+    let (_dir, project, session) = project_and_session();
+    let mut snapshot = Snapshot::make(&project, &session).unwrap();
+    let measuring = snapshot.measuring_copy().unwrap();
+    fs::write(snapshot.worker_copy().join("a.py"), "x = 9\n").unwrap();
+    fs::remove_file(snapshot.worker_copy().join("ü b/c.py")).unwrap();
+    fs::write(snapshot.worker_copy().join("new.py"), "").unwrap();
+    let changes = snapshot.manifest.changes(&snapshot.worker_copy());
+    assert_eq!(
+        changes,
+        [Change::Edited("a.py".into()), Change::Removed("ü b/c.py".into())]
+    );
+    snapshot.undo(&changes).unwrap();
+    assert!(snapshot.manifest.changes(&snapshot.worker_copy()).is_empty());
+
+    fs::write(measuring.join("a.py"), "x = 9\n").unwrap();
+    let put_back = snapshot
+        .restore_changed(&[PathBuf::from("a.py"), PathBuf::from("ü b/c.py")])
+        .unwrap();
+    assert_eq!(put_back, [Path::new("a.py")]);
+    assert!(snapshot.manifest.changes(&measuring).is_empty());
+
+    // The measuring copy may go with the machine's temporary files.
+    fs::remove_dir_all(&measuring).unwrap();
+    let anew = Snapshot::open(&session).unwrap().measuring_copy().unwrap();
+    assert_eq!(fs::read_to_string(anew.join("a.py")).unwrap(), "x = 1\n");
+    Snapshot::remove(&session).unwrap();
+}

@@ -1,0 +1,166 @@
+//! What workers do to look better than they are, each with the message that they get.
+
+use std::fs;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::session::{TestSession, at, figures};
+use wavecrew_testing::check_report::{CheckDetails, CheckReport};
+use wavecrew_testing::scope::MutationEffort;
+
+const HONEST: &str = "from shop.price import is_cheap, total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n\n\ndef test_cheap():\n    assert is_cheap(9) is True\n    assert is_cheap(10) is False\n";
+
+fn examined() -> Option<TestSession> {
+    let session = TestSession::python()?;
+    session.write("tests/test_old.py", "def test_old():\n    assert 1 + 1 == 2\n");
+    session.begin(MutationEffort::Off);
+    session.test("test_price.py", HONEST);
+    assert!(figures(&session.generated(1)).starts_with("holds"));
+    Some(session)
+}
+
+#[test]
+fn editing_source_is_seen_and_undone() {
+    let Some(session) = examined() else { return };
+    let copy = session.folder.join("tree/shop/price.py");
+    fs::write(&copy, "def total(items, discount=0):\n    return 0\n").unwrap();
+    assert_eq!(
+        figures(&session.generated(2)),
+        "contradicted source was changed, only tests of the layer may be written: shop/price.py was edited"
+    );
+    assert_eq!(at(&copy), at(&session.project.join("shop/price.py")));
+    fs::remove_file(session.folder.join("tree/tests/test_old.py")).unwrap();
+    assert_eq!(
+        figures(&session.run(1)),
+        "contradicted existing tests were changed, only new ones may be written: tests/test_old.py was removed"
+    );
+    assert_eq!(figures(&session.run(2)), "holds 1.00 88.88");
+}
+
+#[test]
+fn weakening_tests_is_seen_and_undone() {
+    let Some(session) = examined() else { return };
+    assert_eq!(figures(&session.run(1)), "holds 1.00 88.88");
+    let cases = [
+        (
+            "`test_cheap` (line 8) was removed",
+            HONEST.split("\n\n\ndef test_cheap").next().unwrap().to_owned(),
+        ),
+        (
+            "skipped",
+            HONEST
+                .replace("def test_cheap", "@pytest.mark.skip\ndef test_cheap")
+                .replacen("from", "import pytest\nfrom", 1),
+        ),
+        (
+            "fail",
+            HONEST
+                .replace("def test_cheap", "@pytest.mark.xfail\ndef test_cheap")
+                .replacen("from", "import pytest\nfrom", 1),
+        ),
+        ("test_total", HONEST.replace("assert total([1, 2]) == 3", "pass")),
+        (
+            "test_total",
+            HONEST.replace("assert total([1, 2]) == 3", "assert total([1, 2]) is not None"),
+        ),
+    ];
+    for (part, text) in cases {
+        session.test("test_price.py", &text);
+        let said = figures(&session.run(2));
+        assert!(
+            said.starts_with("contradicted tests were weakened: test_price.py: "),
+            "{said}"
+        );
+        assert!(said.contains(part), "no `{part}` in {said}");
+        assert_eq!(session.read("tests/L1-unit/test_price.py"), HONEST);
+    }
+    fs::remove_file(session.folder.join("tests/L1-unit/test_price.py")).unwrap();
+    assert_eq!(
+        figures(&session.generated(2)),
+        "contradicted tests were weakened: test_price.py was deleted with its 2 tests"
+    );
+}
+
+#[test]
+fn tests_that_prove_nothing_are_sent_back() {
+    let Some(session) = TestSession::python() else {
+        return;
+    };
+    session.begin(MutationEffort::Off);
+    for (part, text) in [
+        (
+            "these tests assert nothing that could fail: `test_a`",
+            "from shop.price import total\n\n\ndef test_a():\n    total([1])\n",
+        ),
+        (
+            "these tests assert nothing that could fail: `test_a`",
+            "def test_a():\n    assert True\n",
+        ),
+        (
+            "these tests are skipped",
+            "import pytest\n\n\n@pytest.mark.skip\ndef test_a():\n    assert f() == 1\n",
+        ),
+        ("does not parse: line 1", "def test_a(:\n    assert f() == 1\n"),
+        ("holds no test", "x = 1\n"),
+        (
+            "no test file loads: test_a.py:",
+            "from shop.nowhere import f\n\n\ndef test_a():\n    assert f() == 1\n",
+        ),
+        (
+            "tests change source while they run: shop/price.py",
+            "from shop import price\n\n\ndef test_a():\n    open(price.__file__, 'a').write('x = 1\\n')\n    assert price.total([1]) == 1\n",
+        ),
+    ] {
+        session.test("test_a.py", text);
+        let said = figures(&session.generated(1));
+        assert!(
+            said.starts_with("mend ") && said.contains(part),
+            "no `{part}` in {said}"
+        );
+    }
+    fs::rename(
+        session.folder.join("tests/L1-unit/test_a.py"),
+        session.folder.join("tests/L1-unit/a.py"),
+    )
+    .unwrap();
+    assert_eq!(
+        figures(&session.generated(1)),
+        "mend none of the files would be taken for a test (a.py): names have to look like test_*.py"
+    );
+}
+
+#[test]
+fn a_claim_of_everything_is_answered_with_the_figures() {
+    let Some(session) = examined() else { return };
+    let verdict = session.run_claiming(1, &[("pass_rate", "1.0"), ("coverage_achieved", "100%")]);
+    let said = format!("{verdict:?}");
+    assert!(
+        said.contains("claimed coverage_achieved 100%, measured 88.88")
+            && !said.contains("claimed pass_rate"),
+        "{said}"
+    );
+}
+
+#[test]
+fn changes_of_the_project_itself_are_told() {
+    let Some(session) = examined() else { return };
+    let source = at(&session.project.join("shop/price.py"));
+    session.write("shop/price.py", "def total(items, discount=0):\n    return 0\n");
+    session.write("shop/new.py", "x = 1\n");
+    session.write("notes.txt", "not code\n");
+    fs::remove_file(session.project.join("tests/test_old.py")).unwrap();
+    // What a person did before the worker began is not held against it.
+    session.began.set(SystemTime::now() + Duration::from_hours(1));
+    assert_eq!(figures(&session.run(1)), "holds 1.00 88.88");
+    session.began.set(UNIX_EPOCH);
+    let verdict = session.run(1);
+    // It may have been a person, so that it is told and held against nobody.
+    assert_eq!(figures(&verdict), "holds 1.00 88.88");
+    let CheckReport::Holds(CheckDetails { findings, .. }) = &verdict else {
+        panic!("{verdict:?}")
+    };
+    let expected = "the project itself was changed while the worker was at work: shop/price.py was edited, \
+                    tests/test_old.py was removed, shop/new.py was added (if it was not you,";
+    assert!(findings.contains(expected), "{findings}");
+    // It is a person's: nothing is put back.
+    assert_ne!(at(&session.project.join("shop/price.py")), source);
+}

@@ -1,0 +1,175 @@
+//! A session of team Testing on a small project with real frameworks beside it, without any run around it.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use tempfile::TempDir;
+use wavecrew_test_support::frameworks;
+use wavecrew_testing::check::{Case, generated_tests, test_run};
+use wavecrew_testing::check_report::{CheckDetails, CheckReport};
+use wavecrew_testing::environment::TestEnvironment;
+use wavecrew_testing::scope::{self, LayerInScope, MutationEffort, Scope, ScopeRequest};
+use wavecrew_testing::snapshot::Snapshot;
+
+pub struct TestSession {
+    _dir: TempDir,
+    pub project: PathBuf,
+    pub folder: PathBuf,
+    /// When the worker started whose claims are checked.
+    pub began: Cell<SystemTime>,
+}
+
+impl TestSession {
+    /// A project of these files; `None` when frameworks are skipped.
+    pub fn new(files: &[(&str, &str)]) -> Option<Self> {
+        let frameworks = frameworks::installed()?;
+        let dir = tempfile::tempdir().unwrap();
+        let project = dir.path().canonicalize().unwrap().join("project");
+        let session = project.join(".workflow/.csv-wave/tst-x");
+        for folder in ["tests/L1-unit", "tests/L2-integration", "results", "analysis"] {
+            fs::create_dir_all(session.join(folder)).unwrap();
+        }
+        let test = Self {
+            _dir: dir,
+            project,
+            folder: session,
+            began: Cell::new(SystemTime::now()),
+        };
+        for (name, text) in files {
+            test.write(name, text);
+        }
+        symlink(frameworks.join("venv"), test.project.join(".venv")).unwrap();
+        symlink(frameworks.join("node_modules"), test.project.join("node_modules")).unwrap();
+        Some(test)
+    }
+
+    /// A small shop in Python: two functions, six lines.
+    pub fn python() -> Option<Self> {
+        Self::new(&[
+            ("pyproject.toml", "[tool.pytest.ini_options]\n"),
+            (
+                "shop/price.py",
+                "def total(items, discount=0):\n    if discount > 100:\n        raise ValueError('discount')\n    net = sum(items)\n    return net - net * discount / 100\n\n\ndef is_cheap(price):\n    if price < 10:\n        return True\n    return False\n",
+            ),
+        ])
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
+        let path = self.project.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// A test of the first layer.
+    pub fn test(&self, name: &str, text: &str) {
+        let path = self.folder.join("tests/L1-unit").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// Begins the session: scope and copies.
+    pub fn begin(&self, mutation: MutationEffort) {
+        let found = scope::find(&self.project, &ScopeRequest::default()).unwrap();
+        let (frameworks, files) = scope::frameworks(&self.project, &found.files);
+        let layers = [("L1", "tests/L1-unit"), ("L2", "tests/L2-integration")];
+        Scope {
+            base: None,
+            commit: None,
+            how: found.how,
+            files,
+            frameworks,
+            targets: BTreeMap::from([("L1".to_owned(), 80.0), ("L2".to_owned(), 60.0)]),
+            layers: layers
+                .map(|(name, folder)| LayerInScope {
+                    name: name.to_owned(),
+                    folder: folder.into(),
+                })
+                .into(),
+            mutation,
+            run_seconds: 60,
+            seed: 7,
+            offline_seconds: None,
+        }
+        .write(&self.folder)
+        .unwrap();
+        Snapshot::make(&self.project, &self.folder).unwrap();
+        self.began.set(SystemTime::now());
+    }
+
+    pub fn environment(&self) -> TestEnvironment {
+        TestEnvironment::open(&self.folder, self.folder.join("cache"), None).unwrap()
+    }
+
+    fn case<'a>(&'a self, task: &'a str, attempt: u32, claims: &'a [(String, String)]) -> Case<'a> {
+        Case {
+            session: &self.folder,
+            task,
+            layer: "L1",
+            target: 80.0,
+            attempt,
+            began: Some(self.began.get()),
+            claims,
+        }
+    }
+
+    pub fn generated(&self, attempt: u32) -> CheckReport {
+        generated_tests::check(&mut self.environment(), &self.case("TESTGEN-001", attempt, &[])).unwrap()
+    }
+
+    pub fn run(&self, attempt: u32) -> CheckReport {
+        self.run_claiming(attempt, &[])
+    }
+
+    pub fn run_claiming(&self, attempt: u32, claims: &[(&str, &str)]) -> CheckReport {
+        let claims: Vec<(String, String)> = claims
+            .iter()
+            .map(|(a, b)| ((*a).to_owned(), (*b).to_owned()))
+            .collect();
+        test_run::check(
+            &mut self.environment(),
+            &self.case("TESTRUN-001", attempt, &claims),
+        )
+        .unwrap()
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.join(name)).unwrap()
+    }
+}
+
+impl Drop for TestSession {
+    fn drop(&mut self) {
+        let _ = Snapshot::remove(&self.folder);
+    }
+}
+
+/// The figures of a report, as `pass_rate coverage`.
+pub fn figures(report: &CheckReport) -> String {
+    match report {
+        CheckReport::Holds(CheckDetails { measured, .. }) => format!(
+            "holds {} {}",
+            measured["pass_rate"], measured["coverage_achieved"]
+        ),
+        CheckReport::Short(CheckDetails { measured, facts, .. }) => format!(
+            "short {} of {} {}",
+            measured["pass_rate"], facts["delivered_pass_rate"], measured["coverage_achieved"]
+        ),
+        CheckReport::Mend { reason } => format!("mend {reason}"),
+        CheckReport::Contradicted { reason } => format!("contradicted {reason}"),
+    }
+}
+
+pub fn feedback(report: &CheckReport) -> &str {
+    match report {
+        CheckReport::Short(details) => &details.feedback,
+        other => panic!("{other:?}"),
+    }
+}
+
+pub fn at(path: &Path) -> String {
+    fs::read_to_string(path).unwrap()
+}

@@ -1,0 +1,118 @@
+//! `__check`: checks a worker's claim for the run that started it. Prints its report as one line.
+
+use crate::config::Verify;
+use crate::exit::{Exit, Failure};
+use crate::launch::testing;
+use clap::ValueEnum;
+use std::collections::BTreeMap;
+use std::io::{Write, stdout};
+use std::path::PathBuf;
+use wavecrew_core::id::TaskIx;
+use wavecrew_session::{SessionDir, SessionView};
+use wavecrew_testing::check::{self, Attempt, Check, generated_tests, test_report, test_run};
+use wavecrew_testing::check_report::CheckReport;
+use wavecrew_testing::code_check::{self, CodeAttempt};
+
+/// How it is called.
+pub use crate::launch::CHECK_COMMAND as NAME;
+
+/// Check a worker's claim
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    #[arg(long)]
+    session: PathBuf,
+    #[arg(long)]
+    project: PathBuf,
+    #[arg(long)]
+    task: String,
+    #[arg(long)]
+    attempt: u32,
+    #[arg(long, value_enum)]
+    what: What,
+    #[arg(long, value_enum)]
+    stage: Stage,
+    /// The columns that the worker reported
+    #[arg(long)]
+    report: PathBuf,
+    #[command(flatten)]
+    verify: Verify,
+}
+
+/// The same is checked before a worker starts and after it, except for what only a worker can have done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Stage {
+    Before,
+    After,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum What {
+    GeneratedTests,
+    TestRun,
+    TestReport,
+    CodeWork,
+    CodeTests,
+}
+
+impl Args {
+    pub fn run(&self) -> Result<Exit, Failure> {
+        let report = self
+            .check()
+            .unwrap_or_else(|failure| CheckReport::contradicted(failure.to_string()));
+        // One line that starts with the verdict: that is how it is found in the output.
+        let line = serde_json::to_string(&report).expect("a report is plain data");
+        writeln!(stdout(), "{line}")?;
+        Ok(Exit::Done)
+    }
+
+    fn check(&self) -> Result<CheckReport, Failure> {
+        let view = SessionView::load(SessionDir::at(&self.session)?)?;
+        let Some(task) = view.ledger.plan().find(&self.task) else {
+            return Err(Failure::input(format!("the session has no task `{}`", self.task)));
+        };
+        match self.what {
+            What::GeneratedTests => self.check_suite(&view, task, generated_tests::check),
+            What::TestRun => self.check_suite(&view, task, test_run::check),
+            What::TestReport => self.check_suite(&view, task, test_report::check),
+            What::CodeWork => self.check_code(&view, task, code_check::check_code),
+            What::CodeTests => self.check_code(&view, task, code_check::check_tests),
+        }
+    }
+
+    fn check_suite(&self, view: &SessionView, task: TaskIx, check: Check) -> Result<CheckReport, Failure> {
+        let text = std::fs::read(&self.report).unwrap_or_default();
+        let claims: BTreeMap<String, String> = serde_json::from_slice(&text).unwrap_or_default();
+        let claims: Vec<(String, String)> = claims.into_iter().collect();
+        let attempt = Attempt {
+            session: &self.session,
+            ledger: &view.ledger,
+            task,
+            attempt: self.attempt,
+            after_worker: self.stage == Stage::After,
+            claims: &claims,
+        };
+        let mut environment = testing::open_environment(&self.session)?;
+        Ok(check::run_check(&mut environment, &attempt, check))
+    }
+
+    fn check_code(
+        &self,
+        view: &SessionView,
+        task: TaskIx,
+        check: fn(&CodeAttempt<'_>) -> Result<CheckReport, code_check::CodeCheckError>,
+    ) -> Result<CheckReport, Failure> {
+        let folder = std::env::current_dir().map_err(Failure::Output)?;
+        check(&CodeAttempt {
+            session: &view.dir,
+            project: &self.project,
+            folder: &folder,
+            base: view.info.as_ref().and_then(|info| info.base_commit.as_deref()),
+            ledger: &view.ledger,
+            task,
+            attempt: self.attempt,
+            settings: &self.verify.settings(),
+            timeout: self.verify.limit(),
+        })
+        .map_err(|error| Failure::input(error.to_string()))
+    }
+}

@@ -1,0 +1,31 @@
+//! The built-in agent's process: reads its task from the environment and prints its report.
+
+use serde_json::{Map, Value};
+use std::env;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use wavecrew_run::worker_side::{Identity, WorkerSide};
+use wavecrew_testing::offline_agent::{RoleTask, report};
+
+/// The first argument of such a process.
+pub use wavecrew_run::agent_name::OFFLINE_WORKER as NAME;
+
+pub fn worker_main() -> ExitCode {
+    let id = variable("WAVECREW_TASK");
+    println!("{}", report(&id, task(&id)));
+    ExitCode::SUCCESS
+}
+
+fn task(id: &str) -> Result<RoleTask, String> {
+    let copy = env::current_dir().map_err(|error| format!("there is no working folder: {error}"))?;
+    let identity = Identity::from_env().map_err(|error| error.to_string())?;
+    let side = WorkerSide::open(identity).map_err(|error| error.to_string())?;
+    // The board is for others: an entry that is refused stops nothing.
+    let discover = move |kind: &str, fields: Map<String, Value>| drop(side.discover(kind, fields));
+    let session = PathBuf::from(variable("WAVECREW_SESSION_DIR"));
+    RoleTask::load(session, copy, id, variable("WAVECREW_ROLE"), Box::new(discover))
+}
+
+fn variable(name: &str) -> String {
+    env::var(name).unwrap_or_default()
+}

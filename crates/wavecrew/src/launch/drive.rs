@@ -1,0 +1,115 @@
+//! Drives an open session to its end: reporter, questions, guardian, and what follows a finished run.
+
+use super::flags::pools;
+use super::{RunFlags, apply, builds, completion, issues, questions};
+use crate::cli::Global;
+use crate::config::Config;
+use crate::exit::{Exit, Failure};
+use crate::{report, terminal};
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+use wavecrew_core::engine::{Engine, Question};
+use wavecrew_process::end_with_stdin;
+use wavecrew_process::guardian::GuardianCommand;
+use wavecrew_run::driver::{Asker, DriveError, Driver, OpenSession, Surface};
+use wavecrew_run::questions as folder_questions;
+
+/// Runs the session to its end and returns the program's exit code.
+pub fn drive(
+    session: OpenSession,
+    engine: Engine,
+    flags: &RunFlags,
+    global: &Global,
+    config: &Config,
+) -> Result<Exit, Failure> {
+    terminal::hand_over_interrupts();
+    let mut screen = report::for_run(global, &session.dir, &session.info);
+    let person = flags.may_ask(global);
+    if flags.attached {
+        end_with_stdin();
+    }
+    let (guardian, worker_tools) = own_commands()?;
+    let asker = if flags.ask_in_folder {
+        folder_questions::forget(&session.dir);
+        let dir = session.dir.clone();
+        Some(Arc::new(move |question: &Question| folder_questions::ask(&dir, question)) as Asker)
+    } else {
+        person.then(|| Arc::new(questions::ask) as Asker)
+    };
+    let surface = Surface {
+        reporter: screen.as_mut(),
+        asker,
+        instruction: flags.instruction.clone(),
+        worker_tools: Some(worker_tools),
+        examiner: check_command(config)?,
+        pools: pools(engine.agents(), config),
+        agent_settings: config.agents.clone(),
+    };
+    let (dir, info, project) = (session.dir.clone(), session.info.clone(), session.project.clone());
+    let (ending, ledger) =
+        Driver::run(session, engine, surface, guardian).map_err(|error| drive_failure(&error, dir.id()))?;
+    issues::close_merged(&project, &ledger)?;
+    builds::record_commits(&dir, &ledger)?;
+    let exit = Exit::from(&ending);
+    apply::finish_session(&dir, exit);
+    screen.end(&ending, &ledger, &dir, &info, exit);
+    // From here on questions may use the screen again.
+    drop(screen);
+    if person && info.pipeline.is_some() {
+        return completion::offer(&dir, &ledger, exit, flags, global, config);
+    }
+    Ok(exit)
+}
+
+/// The parts of this program that a run starts as separate processes: the guardian, and the tools of a worker.
+pub fn own_commands() -> Result<(GuardianCommand, Vec<String>), Failure> {
+    let program = std::env::current_exe().map_err(Failure::Output)?;
+    let worker_tools = [
+        program.to_string_lossy().into_owned(),
+        "mcp".into(),
+        "--worker".into(),
+    ];
+    let guardian = GuardianCommand {
+        env: path_with(&program)
+            .map(|path| ("PATH".into(), path))
+            .into_iter()
+            .collect(),
+        program: program.into_os_string(),
+        args: vec!["__guardian".into()],
+    };
+    Ok((guardian, worker_tools.to_vec()))
+}
+
+/// The hidden command that checks claims.
+pub const CHECK_COMMAND: &str = "__check";
+
+/// The command line that checks claims. It gets the settings of the start: workers may write into the file.
+fn check_command(config: &Config) -> Result<Vec<String>, Failure> {
+    let program = std::env::current_exe().map_err(Failure::Output)?;
+    let mut words = vec![program.to_string_lossy().into_owned(), CHECK_COMMAND.to_owned()];
+    words.extend(config.verify.words());
+    Ok(words)
+}
+
+/// PATH for workers, with this program's folder last, so that their shells find `wavecrew report`.
+fn path_with(program: &Path) -> Option<OsString> {
+    let folder = program.parent()?.to_owned();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).filter(|entry| !entry.as_os_str().is_empty());
+    std::env::join_paths(folders.chain([folder])).ok()
+}
+
+pub fn drive_failure(error: &DriveError, session: &str) -> Failure {
+    let resume = format!("continue with `wavecrew resume {session}`");
+    match error {
+        DriveError::Session(error) => Failure::Disk {
+            message: error.to_string(),
+            help: format!("{}; then {resume}", error.help()),
+        },
+        DriveError::Process(_) | DriveError::GuardianLost => Failure::Disk {
+            message: error.to_string(),
+            help: resume,
+        },
+    }
+}

@@ -1,0 +1,210 @@
+//! What happened, in a line each. Lines of workers come out inert.
+
+use std::fmt::Write as _;
+use wavecrew_core::engine::{Ledger, Notice};
+use wavecrew_core::event::{Event, PolicyDecision, PolicyOutcome, Status};
+use wavecrew_core::sheet::Patch;
+use wavecrew_core::time::human;
+use wavecrew_core::view::{count, edits_after_report, one_line, task_line, wait_line};
+
+/// How much a line matters, least first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Weight {
+    Detail,
+    Progress,
+    Milestone,
+    Trouble,
+}
+
+/// `Wave 1 done: 3 completed, 1 failed, 0 skipped`, and what a loop sends back.
+fn wave_done(ledger: &Ledger, wave: u32) -> String {
+    let counts = ledger.wave_counts(wave);
+    let mut line = format!(
+        "Wave {wave} done: {} completed, {} failed, {} skipped",
+        counts.completed, counts.failed, counts.skipped
+    );
+    if counts.pending > 0 {
+        let _ = write!(line, ", {} to be done again", counts.pending);
+    }
+    line
+}
+
+/// What became of work in a worktree.
+fn in_tree(event: &Event) -> Option<(Weight, String)> {
+    Some(match event {
+        Event::WorktreeMade { task, worktree } => (
+            Weight::Detail,
+            format!("{task} works on branch {}", one_line(&worktree.branch)),
+        ),
+        Event::WorktreeMerged { task, commit: None } => (Weight::Detail, format!("{task} changed nothing")),
+        Event::WorktreeMerged {
+            task,
+            commit: Some(commit),
+        } => {
+            let short: String = commit.chars().take(10).collect();
+            (Weight::Milestone, format!("{task} is merged, up to {short}"))
+        }
+        Event::MergeFailed { task, error, .. } => {
+            (Weight::Trouble, format!("{task} failed: {}", one_line(error)))
+        }
+        _ => return None,
+    })
+}
+
+fn edited_late(task: &str, ledger: &Ledger) -> Option<(Weight, String)> {
+    let state = ledger.task(ledger.plan().find(task)?);
+    let files = edits_after_report(state)?;
+    Some((
+        Weight::Trouble,
+        format!("{task} went on after its report and changed {files}"),
+    ))
+}
+
+fn judged(judgement: &PolicyDecision) -> (Weight, String) {
+    let weight = match judgement.outcome {
+        PolicyOutcome::Pass | PolicyOutcome::Approved | PolicyOutcome::Overridden | PolicyOutcome::Revise => {
+            Weight::Detail
+        }
+        PolicyOutcome::Warn | PolicyOutcome::Accepted | PolicyOutcome::Failed | PolicyOutcome::Stop => {
+            Weight::Trouble
+        }
+    };
+    let (task, outcome) = (&judgement.task, judgement.outcome.as_str());
+    (weight, format!("{task}: {outcome}: {}", one_line(&judgement.why)))
+}
+
+/// The line of an event that people should see.
+pub fn event(event: &Event, ledger: &Ledger) -> Option<(Weight, String)> {
+    let line = |id: &str| ledger.plan().find(id).map(|task| task_line(ledger, task));
+    Some(match event {
+        Event::Finished { task, result, .. } => {
+            let weight = if result.status == Status::Failed {
+                Weight::Trouble
+            } else {
+                Weight::Progress
+            };
+            (weight, line(task)?)
+        }
+        Event::Skipped { task, .. } => (Weight::Progress, line(task)?),
+        Event::AttemptStarted { task, attempt, .. } => {
+            let mut line = line(task)?;
+            if *attempt > 1 {
+                let _ = write!(line, " · attempt {attempt}");
+            }
+            (Weight::Detail, line)
+        }
+        Event::AttemptFailed {
+            at,
+            task,
+            stop,
+            error,
+            retry_at,
+            ..
+        } => (
+            Weight::Milestone,
+            format!(
+                "{task} is tried again in {}: {}: {}",
+                human(retry_at.since(*at)),
+                stop.as_str(),
+                one_line(error)
+            ),
+        ),
+        Event::SentBack { task, reason, .. } => (
+            Weight::Detail,
+            format!("{task} is asked to report again: {}", one_line(reason)),
+        ),
+        Event::Postponed {
+            task, stop, error, ..
+        } => (
+            Weight::Detail,
+            format!("{task} goes back: {}: {}", stop.as_str(), one_line(error)),
+        ),
+        Event::QuotaWait { at, pool, state } if state.until > *at => (
+            Weight::Milestone,
+            format!("{}, until {}", wait_line(pool, state, *at), state.until),
+        ),
+        Event::QuotaWait { pool, .. } => (
+            Weight::Milestone,
+            format!("{} is not waited for any more", one_line(pool)),
+        ),
+        Event::EditedAfterReport { task, .. } => edited_late(task, ledger)?,
+        Event::Interrupted { task, .. } => (Weight::Detail, format!("{task} was cut off and will run again")),
+        Event::Reset { task, why } => (Weight::Milestone, format!("{task} runs again: {}", one_line(why))),
+        Event::PolicyDecided { decision, .. } => judged(decision),
+        Event::Reworked { task, rework } => (
+            Weight::Milestone,
+            format!(
+                "{task} runs again, round {}, because of {}: {}",
+                rework.round,
+                rework.by,
+                one_line(&rework.why)
+            ),
+        ),
+        Event::RolledBack { task, why } => (
+            Weight::Trouble,
+            format!("{task} is what it was before: {}", one_line(why)),
+        ),
+        Event::MarkedDone { task } => (Weight::Milestone, format!("{task} was marked as done by hand")),
+        Event::WaveStarted { wave } => {
+            let tasks = ledger.plan().wave_tasks(*wave).len();
+            (Weight::Detail, format!("Wave {wave}: {}", count(tasks, "task")))
+        }
+        Event::WaveMerged { wave } => (Weight::Milestone, wave_done(ledger, *wave)),
+        Event::WorktreeMade { .. } | Event::WorktreeMerged { .. } | Event::MergeFailed { .. } => {
+            in_tree(event)?
+        }
+        Event::TableEdited { patch } => (Weight::Milestone, table_changed(patch)),
+        Event::TableEditRefused { problems, .. } => (
+            Weight::Trouble,
+            format!(
+                "an edit of tasks.csv was set aside: {}",
+                one_line(&problems.join("; "))
+            ),
+        ),
+        Event::RunStarted { .. }
+        | Event::Spawned { .. }
+        | Event::ConversationStarted { .. }
+        | Event::Usage { .. }
+        | Event::Budgeted { .. }
+        | Event::Asked { .. }
+        | Event::Answered { .. }
+        | Event::RunEnded { .. } => return None,
+    })
+}
+
+/// By a person, or by a plan that asks for more rows.
+fn table_changed(patch: &Patch) -> String {
+    let parts = [
+        (patch.added.len(), "row", "added"),
+        (patch.changed.len(), "cell", "changed"),
+        (patch.removed.len(), "row", "removed"),
+    ];
+    let told = parts.iter().filter(|(number, ..)| *number > 0);
+    let told: Vec<String> = told
+        .map(|(number, of, what)| format!("{} {what}", count(*number, of)))
+        .collect();
+    if told.is_empty() {
+        return "tasks.csv: other columns or another order".to_owned();
+    }
+    format!("tasks.csv: {}", told.join(", "))
+}
+
+/// The line of a notice. Finished waves are told by their event.
+pub fn notice(notice: &Notice, session: &str) -> Option<(Weight, String)> {
+    Some(match notice {
+        Notice::WaveDone { .. } => return None,
+        Notice::Stalled { task, silent } => (
+            Weight::Trouble,
+            format!(
+                "{task} has been silent for {}; see `wavecrew logs {session} {task} -f`, or stop the run with \
+                 `wavecrew cancel {session}`",
+                human(*silent)
+            ),
+        ),
+        Notice::ReportIgnored { task, reason } => (
+            Weight::Milestone,
+            format!("a report of {task} did not count: {}", one_line(reason)),
+        ),
+        Notice::Note(text) => (Weight::Trouble, one_line(text)),
+    })
+}

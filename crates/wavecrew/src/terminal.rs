@@ -1,0 +1,96 @@
+//! The terminal: whether there is a person to ask, questions with a list of answers, and interrupts while one is open.
+
+use std::fmt;
+use std::io::{self, IsTerminal, Read};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use rustix::process::Signal;
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+use signal_hook::SigId;
+use signal_hook::consts::SIGINT;
+use wavecrew_process::signal_self;
+
+/// Whether there is a person to ask.
+pub fn is_interactive() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Asks for one of `items`. `None` when the person presses Escape or the terminal is gone.
+pub fn choose(prompt: &str, items: &[&str], default: usize) -> Option<usize> {
+    let select = dialoguer::Select::with_theme(&PlainTheme)
+        .with_prompt(prompt)
+        .items(items)
+        .default(default);
+    let ends = interrupt_ends_program().swap(false, Ordering::SeqCst);
+    let watch = ends.then(watch_for_interrupts).flatten();
+    let chosen = select.interact_opt();
+    interrupt_ends_program().store(ends, Ordering::SeqCst);
+    if let Some(watch) = watch {
+        signal_hook::low_level::unregister(watch);
+    }
+    if chosen.is_err() {
+        // The question hid the cursor.
+        let _ = dialoguer::console::Term::stderr().show_cursor();
+        if ends {
+            signal_self(Signal::INT);
+        }
+    }
+    chosen.ok().flatten()
+}
+
+/// While a question waits for a key, Ctrl-C arrives as a key. An interrupt from elsewhere still ends the program, after the
+/// terminal is restored.
+fn watch_for_interrupts() -> Option<SigId> {
+    let (mut received, interrupts) = UnixStream::pair().ok()?;
+    let before = tcgetattr(io::stdin()).ok();
+    let watch = signal_hook::low_level::pipe::register(SIGINT, interrupts).ok()?;
+    std::thread::spawn(move || {
+        // The other end closes when the question is answered.
+        if received.read(&mut [0]).is_ok_and(|bytes| bytes > 0) {
+            if let Some(before) = before {
+                let _ = tcsetattr(io::stdin(), OptionalActions::Now, &before);
+            }
+            let _ = dialoguer::console::Term::stderr().show_cursor();
+            interrupt_ends_program().store(true, Ordering::SeqCst);
+            signal_self(Signal::INT);
+        }
+    });
+    Some(watch)
+}
+
+/// From now on another handler receives interrupts: they no longer end the program at once.
+pub fn hand_over_interrupts() {
+    interrupt_ends_program().store(false, Ordering::SeqCst);
+}
+
+/// Whether an interrupt ends the program at once, as it does without a handler. Not while a question is open: the terminal
+/// must be restored first.
+fn interrupt_ends_program() -> &'static AtomicBool {
+    static ENDS: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+    ENDS.get_or_init(|| {
+        let ends = Arc::new(AtomicBool::new(true));
+        // Without it only the cursor stays hidden after Ctrl-C.
+        let _ = signal_hook::flag::register_conditional_default(SIGINT, Arc::clone(&ends));
+        ends
+    })
+}
+
+/// Prompts exactly as written: most end in a question mark and need no colon after it.
+struct PlainTheme;
+
+impl dialoguer::theme::Theme for PlainTheme {
+    fn format_prompt(&self, f: &mut dyn fmt::Write, prompt: &str) -> fmt::Result {
+        f.write_str(prompt)
+    }
+
+    fn format_select_prompt_selection(
+        &self,
+        f: &mut dyn fmt::Write,
+        prompt: &str,
+        chosen: &str,
+    ) -> fmt::Result {
+        write!(f, "{prompt} {chosen}")
+    }
+}
