@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from conftest import FULL_DEPTH
 
 
 def passes(outcome):
@@ -98,10 +99,10 @@ def test_internal_errors_on_documented_input_are_defects(generate):
         ("import sys\nsys.exit(3)\n", "import fails: SystemExit"),
         ("raise KeyboardInterrupt\n", "import fails: KeyboardInterrupt"),
         ("import os\nos._exit(0)\n", "the import dies"),
-        ("import subprocess\nsubprocess.run(['true'])\n", "import tries what the sandbox refuses: subprocess.Popen"),
-        ("import socket\nsocket.create_connection(('127.0.0.1', 9))\n", "import tries what the sandbox refuses"),
-        ("open('/tmp/wavecrew-testgen-must-not-exist', 'w')\n", "import tries what the sandbox refuses: writing"),
-        ("VALUE = 3\n", "has nothing public to call"),
+        ("import subprocess\nsubprocess.run(['true'])\n", "the sandbox refuses what the import does: subprocess.Popen"),
+        ("import socket\nsocket.create_connection(('127.0.0.1', 9))\n", "the sandbox refuses what the import does"),
+        ("open('/tmp/wavecrew-testgen-must-not-exist', 'w')\n", "the sandbox refuses what the import does: writing"),
+        ("VALUE = 3\n", "has no function or class to call"),
         ("x = []\nwhile True:\n    x.append('x' * 1000000)\n", "import fails: MemoryError"),
     ],
 )
@@ -183,14 +184,15 @@ SYNTAX = {
 
 
 def interpreters():
-    """Every Python from 3.8 on that is on this machine, by version."""
+    """The Pythons from 3.8 on that this machine has, by version: the oldest and the newest, or all at full depth."""
     found = {sys.version_info[:2]: sys.executable}
     homes = [os.path.join(os.path.expanduser("~"), ".pyenv", "versions", "3.*", "bin", "python"), "/usr/bin/python3.*"]
     for path in sorted(path for home in homes for path in glob.glob(home)):
         version = re.search(r"3\.(\d+)", path)
         if version and int(version[1]) >= 8 and not path.endswith("-config"):
             found.setdefault((3, int(version[1])), path)
-    return sorted(found.items())
+    versions = sorted(found.items())
+    return versions if FULL_DEPTH else [versions[0], versions[-1]][:len(versions)]
 
 
 @pytest.mark.parametrize(("version", "python"), interpreters(), ids=lambda value: str(value).split("/")[-1])

@@ -45,7 +45,7 @@ def runs(outcome, tmp_path):
 
 def test_tests_are_given_what_the_project_gives_its_own(generate, tmp_path):
     project(tmp_path, CONFTEST)
-    outcome, text = generate(CART, laid_in="tests/layer", budget=2.0)
+    outcome, text = generate(CART, run_folder="tests/layer", budget=2.0)
     assert "(cart):" in text and "cart.add(" in text and "assert cart.items == " in text
     assert "discount(sample_config, " in text
     assert "(cart, cart_path):" in text and "assert cart_path.read_text() == " in text
@@ -69,7 +69,7 @@ def test_tests_are_given_what_the_project_gives_its_own(generate, tmp_path):
 )
 def test_trouble_with_fixtures_leaves_the_rest_as_it_is(generate, tmp_path, conftest):
     project(tmp_path, conftest)
-    outcome, text = generate(CART, laid_in="tests")
+    outcome, text = generate(CART, run_folder="tests")
     assert "cart = Cart(" in text and "(cart" not in text.replace("save(cart", "")
     assert outcome["lines"][0] == outcome["lines"][1]
 
@@ -97,20 +97,20 @@ def test_fixtures_that_can_be_made(tmp_path, source, names):
 @pytest.mark.parametrize(
     ("source", "why"),
     [
-        ("@pytest.fixture\ndef a(capsys):\n    pass\n", "asks for capsys"),
-        ("@pytest.fixture\ndef a(b):\n    pass\n@x\n@pytest.fixture\ndef b():\n    pass\n", "asks for b, which has another decorator"),
-        ("@pytest.fixture(scope='session')\ndef a(tmp_path):\n    pass\n", "asks for tmp_path, which does not live as long"),
-        ("@pytest.fixture(scope='module')\ndef a(b):\n    pass\n@fixture\ndef b():\n    pass\n", "asks for b, which does not live as long"),
-        ("@pytest.fixture(scope=SCOPE)\ndef a():\n    pass\n", "has the option scope, which is not written down"),
-        ("@pytest.fixture\nasync def a():\n    pass\n", "is asynchronous, and not one of pytest-asyncio"),
-        ("@pytest.fixture\ndef a(a):\n    pass\n", "asks for one of the same name"),
-        ("@pytest.fixture\ndef a(b=1):\n    pass\n", "has parameters that are no fixtures"),
+        ("@pytest.fixture\ndef a(capsys):\n    pass\n", "depends on capsys"),
+        ("@pytest.fixture\ndef a(b):\n    pass\n@x\n@pytest.fixture\ndef b():\n    pass\n", "depends on b, which has another decorator"),
+        ("@pytest.fixture(scope='session')\ndef a(tmp_path):\n    pass\n", "depends on tmp_path, which has a narrower scope"),
+        ("@pytest.fixture(scope='module')\ndef a(b):\n    pass\n@fixture\ndef b():\n    pass\n", "depends on b, which has a narrower scope"),
+        ("@pytest.fixture(scope=SCOPE)\ndef a():\n    pass\n", "has the option scope, whose value is not a literal"),
+        ("@pytest.fixture\nasync def a():\n    pass\n", "is asynchronous without pytest-asyncio"),
+        ("@pytest.fixture\ndef a(a):\n    pass\n", "depends on a fixture of the same name"),
+        ("@pytest.fixture\ndef a(b=1):\n    pass\n", "has parameters that are not fixtures"),
     ],
 )
 def test_why_others_are_left_out(tmp_path, source, why):
     path = tmp_path / "conftest.py"
     path.write_text(source)
-    assert fixtures.read([str(path)])[1]["a"].trouble == why
+    assert fixtures.read([str(path)])[1]["a"].problem == why
 
 
 def test_a_nearer_file_has_the_last_word(tmp_path):
@@ -120,7 +120,7 @@ def test_a_nearer_file_has_the_last_word(tmp_path):
     paths = fixtures.conftests(str(tmp_path), "tests/layer")
     assert [os.path.relpath(path, str(tmp_path)) for path in paths] == ["conftest.py", "tests/conftest.py"]
     nearer = fixtures.read(paths)[1]["a"]
-    assert nearer.autouse and nearer.trouble == "asks for capsys"
+    assert nearer.autouse and nearer.problem == "depends on capsys"
     assert fixtures.usable(fixtures.read(paths[:1])[1]) == ["a"]
 
 
@@ -131,7 +131,7 @@ def test_every_test_gets_wider_and_outer_fixtures_first(tmp_path):
         "@pytest.fixture(autouse=True, scope='%s')\ndef %s():\n    pass\n" % pair
         for pair in (("function", "b"), ("function", "a"), ("session", "c"))))
     known = fixtures.read(fixtures.conftests(str(tmp_path), "tests"))[1]
-    assert fixtures.automatic(known) == ["c", "z", "a", "b"]
+    assert fixtures.autouse(known) == ["c", "z", "a", "b"]
 
 
 def test_what_is_written_where_tests_run_is_shown_and_cleared(tmp_path, monkeypatch):

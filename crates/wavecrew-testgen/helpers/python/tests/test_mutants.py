@@ -7,7 +7,7 @@ import pytest
 
 from wavecrew_testgen import mutants
 from wavecrew_testgen.run import Outcome
-from wavecrew_testgen.code_replacement import Swapper
+from wavecrew_testgen.code_replacement import CodeReplacer
 
 
 def functions(source):
@@ -24,7 +24,7 @@ def functions(source):
     ],
 )
 def test_faults_of_a_function(source, expected):
-    assert {mutant.what for mutant in mutants.mutants(functions(source))} == expected
+    assert {mutant.what for mutant in mutants.find_mutants(functions(source))} == expected
 
 
 def test_every_fault_compiles_and_leaves_the_original_alone():
@@ -32,10 +32,10 @@ def test_every_fault_compiles_and_leaves_the_original_alone():
     source += "    while a[0] < 3 or b:\n        a[0] += -1\n        break\n    b = 'x'.lower()\n    raise ValueError('no')\n"
     original = functions(source)[0]
     before = ast.dump(original)
-    found = mutants.mutants([original])
+    found = mutants.find_mutants([original])
     assert len(found) > 25
     for mutant in found:
-        with mutants.Planted(mutant) as changed:
+        with mutants.Applied(mutant) as changed:
             assert ast.dump(changed) != before
             compile(ast.Module(body=[changed], type_ignores=[]), "<test>", "exec")
         assert ast.dump(original) == before
@@ -55,26 +55,26 @@ def module(tmp_path):
 
 def test_swapped_code_runs_and_is_taken_back(module):
     made, path, tree = module
-    swapper = Swapper(path, tree)
+    replacer = CodeReplacer(path, tree)
     get = tree.body[1].body[1]
-    fault = [m for m in mutants.mutants([get]) if m.what == "Add to Sub"][0]
+    fault = [m for m in mutants.find_mutants([get]) if m.what == "Add to Sub"][0]
     assert made.A().get() == 2
-    with mutants.Planted(fault) as function:
-        assert swapper.put(swapper.compile(function))
+    with mutants.Applied(fault) as function:
+        assert replacer.replace(replacer.compile(function))
     assert made.A().get() == 0
-    swapper.restore()
+    replacer.restore()
     assert made.A().get() == 2
 
 
 def test_caches_do_not_hide_a_fault(module):
     made, path, tree = module
-    swapper = Swapper(path, tree)
+    replacer = CodeReplacer(path, tree)
     assert made.cached(1) == 2
-    fault = [m for m in mutants.mutants([tree.body[2]]) if m.what == "Add to Sub"][0]
-    with mutants.Planted(fault) as function:
-        assert swapper.put(swapper.compile(function))
+    fault = [m for m in mutants.find_mutants([tree.body[2]]) if m.what == "Add to Sub"][0]
+    with mutants.Applied(fault) as function:
+        assert replacer.replace(replacer.compile(function))
     assert made.cached(1) == 0
-    swapper.restore()
+    replacer.restore()
     assert made.cached(1) == 2
 
 
@@ -91,12 +91,12 @@ def test_caches_do_not_hide_a_fault(module):
 )
 def test_what_a_test_does_not_assert_it_does_not_notice(facts, others, noticed):
     how = "raises" if facts[0][0] == "raises" else "returns"
-    assert Outcome(how, tuple(facts)).noticed(Outcome(how, tuple(others))) is noticed
+    assert Outcome(how, tuple(facts)).test_fails_on(Outcome(how, tuple(others))) is noticed
 
 
 @pytest.mark.skipif(sys.version_info < (3, 8), reason="syntax of 3.8")
 def test_positional_only_parameters_and_assignment_expressions():
     source = "def f(a, /, b):\n    if (n := a + b) > 3:\n        return n\n    return 0\n"
-    for mutant in mutants.mutants(functions(source)):
-        with mutants.Planted(mutant) as function:
+    for mutant in mutants.find_mutants(functions(source)):
+        with mutants.Applied(mutant) as function:
             compile(ast.Module(body=[function], type_ignores=[]), "<test>", "exec")

@@ -55,7 +55,7 @@ def test_what_shows_only_after_other_calls_is_no_defect(generate):
 def test_inputs_that_people_would_pass(learnt, source, expected):
     parameter = Parameter("graph", "plain", True, [(("int",), 9), (("any",), 1)], None, False)
     for kind in learnt:
-        parameter.learn(kind)
+        parameter.add_observed_kind(kind)
     target = Target("f", "f", None, "function", None, [parameter], True)
     assert plausible(Case("f", [(None, source)]), target) is expected
 
@@ -70,7 +70,7 @@ def test_an_endless_loop_for_input_that_nobody_passes_is_no_defect(generate):
 def test_kinds_are_learnt_from_what_people_pass():
     parameter = Parameter("data", "plain", True, [(("str",), 5), (("any",), 1)], None, False)
     for _ in range(9):
-        parameter.learn(("list", ("int",)))
+        parameter.add_observed_kind(("list", ("int",)))
     assert parameter.kinds == [(("list", ("int",)), 18), (("str",), 5), (("any",), 1)]
 
 

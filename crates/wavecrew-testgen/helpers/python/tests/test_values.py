@@ -9,10 +9,10 @@ import typing
 
 import pytest
 
-from wavecrew_testgen import comparisons, naming, observe, patterns, type_hints, usage
+from wavecrew_testgen import comparisons, naming, observe, patterns, simplify, type_hints, usage
 from wavecrew_testgen.cases import Case, method_call, subject_name
 from wavecrew_testgen.values import Maker, Pool, constants, separators
-from wavecrew_testgen.variation import Vary
+from wavecrew_testgen.variation import Variation
 
 
 class Colour(enum.Enum):
@@ -36,7 +36,7 @@ class Colour(enum.Enum):
     ],
 )
 def test_kind_of_annotation(annotation, kind):
-    assert type_hints.of_annotation(annotation) == kind
+    assert type_hints.kind_of_annotation(annotation) == kind
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_kind_of_annotation(annotation, kind):
     ],
 )
 def test_kind_of_docstring(doc, kind):
-    assert type_hints.of_docstring(doc, "x") == kind
+    assert type_hints.kind_of_docstring(doc, "x") == kind
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_dates_of_a_format_can_be_read_back():
 
 
 def test_changed_literals_are_literals_of_the_same_type():
-    vary = Vary(random.Random(3), Pool(["a,b", 7]))
+    vary = Variation(random.Random(3), Pool(["a,b", 7]))
     for source in ("5", "'text'", "[1, 2, 3]", "{'a': 1}", "(1, 'b')", "2.5", "b'x'", "{1, 2}"):
         kind = type(ast.literal_eval(source))
         for _ in range(50):
@@ -96,7 +96,7 @@ def test_changed_literals_are_literals_of_the_same_type():
 
 
 def test_changes_inside_of_calls_keep_the_call():
-    vary = Vary(random.Random(3), Pool([], []))
+    vary = Variation(random.Random(3), Pool([], []))
     changed = {vary.expression("datetime.timedelta(days=3)") for _ in range(30)}
     assert len(changed) > 3
     assert all(text.startswith("datetime.timedelta(days=") for text in changed)
@@ -107,7 +107,7 @@ def test_what_was_compared_takes_its_place_in_the_input():
         pairs = [("Eq", "abc", "magic")]
         methods, checks, conversions = [], [], []
 
-    cases = comparisons.aimed(Case("f", [(None, "'abc'"), (None, "3")]), Seen, random.Random(1))
+    cases = comparisons.cases_from_comparisons(Case("f", [(None, "'abc'"), (None, "3")]), Seen, random.Random(1))
     assert Case("f", [(None, "'magic'"), (None, "3")]) in cases
 
 
@@ -116,14 +116,14 @@ def test_numbers_that_cannot_be_counted_with_are_no_trouble():
         pairs = [("Lt", float("inf"), 3), ("Lt", float("nan"), 2), ("Lt", 10 ** 400, 0.5), ("Lt", 4, 9)]
         methods, checks, conversions = [], [], []
 
-    sources = {case.args[0][1] for case in comparisons.aimed(Case("f", [(None, "3")]), Seen, random.Random(1))}
+    sources = {case.args[0][1] for case in comparisons.cases_from_comparisons(Case("f", [(None, "3")]), Seen, random.Random(1))}
     assert "8" in sources
 
 
 def test_what_reads_better_has_fewer_items_and_smaller_values():
-    found = {case.args[0][1] for case in comparisons.calmer(Case("f", [(None, "[1, 5000, 3]")]))}
+    found = {case.args[0][1] for case in simplify.simpler_cases(Case("f", [(None, "[1, 5000, 3]")]))}
     assert {"[1]", "[5000, 3]", "[1, 5000]", "[1, 1, 3]", "[1, 100, 3]"} <= found
-    found = {case.args[0][1] for case in comparisons.calmer(Case("f", [(None, "{'a': 1, 'b': 2}")]))}
+    found = {case.args[0][1] for case in simplify.simpler_cases(Case("f", [(None, "{'a': 1, 'b': 2}")]))}
     assert {"{'a': 1}", "{'b': 2}"} <= found
 
 
@@ -137,7 +137,7 @@ def test_a_key_of_another_type_takes_the_place_of_what_was_looked_up():
         pairs = [("Item", {"cola": 1, 7: 2}, 3)]
         methods, checks, conversions = [], [], []
 
-    sources = {case.args[0][1] for case in comparisons.aimed(Case("f", [(None, "3")]), Seen, random.Random(1))}
+    sources = {case.args[0][1] for case in comparisons.cases_from_comparisons(Case("f", [(None, "3")]), Seen, random.Random(1))}
     assert {"'cola'", "7"} <= sources
 
 
@@ -147,7 +147,7 @@ def test_what_was_compared_takes_its_place_in_calls_before():
         methods, checks, conversions = [], [], []
 
     case = Case("Box.take", [(None, "'a'")], "Box()", [("open", ()), ("put", ((None, "'b'"), ("cents", "100")))])
-    steps = {found.steps for found in comparisons.aimed(case, Seen, random.Random(1))}
+    steps = {found.steps for found in comparisons.cases_from_comparisons(case, Seen, random.Random(1))}
     assert (("open", ()), ("put", ((None, "'b'"), ("cents", "150")))) in steps
 
 
@@ -171,7 +171,7 @@ def test_a_length_that_was_compared_resizes_the_input():
         pairs = [("Gt", 2, 4)]
         methods, checks, conversions = [], [], []
 
-    sources = {case.args[0][1] for case in comparisons.aimed(Case("f", [(None, "[1, 2]")]), Seen, random.Random(1))}
+    sources = {case.args[0][1] for case in comparisons.cases_from_comparisons(Case("f", [(None, "[1, 2]")]), Seen, random.Random(1))}
     assert "[1, 2, 1, 2, 1]" in sources
 
 
@@ -248,7 +248,7 @@ def test_a_message_is_matched_as_it_is():
     assert not re.match(pattern, "not a (number): 1x5")
     lines = ast.literal_eval(naming.pattern("unknown unit\nknown are: m, km"))
     assert re.match(lines, "unknown unit\nknown are: m, km") and not re.match(lines, "unknown unit\nknown are: m, km, Mm")
-    assert re.match(ast.literal_eval(naming.pattern("x" * naming.LONGEST)), "x" * 500)
+    assert re.match(ast.literal_eval(naming.pattern("x" * naming.MAX_LENGTH)), "x" * 500)
 
 
 def test_constants_leave_docstrings_out():

@@ -1,16 +1,16 @@
-//! The helper's parts by themselves, with the engine's own test runner.
+//! Unit tests of the JavaScript helper, with node's own test runner.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::installed;
+use wavecrew_test_support::frameworks::installed;
 
 #[test]
-fn parts_of_the_helper() {
-    if installed::installed().is_none() {
+fn units_of_the_helper() {
+    if installed().is_none() {
         return;
     }
-    let units = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/javascript/units.cjs");
+    let units = Path::new(env!("CARGO_MANIFEST_DIR")).join("helpers/javascript_tests/units.cjs");
     let ran = Command::new("node")
         .arg("--test")
         .arg(units)

@@ -1,56 +1,61 @@
 //! A project in a temporary folder with real vitest and jest.
 
-use crate::installed;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
+use wavecrew_test_support::frameworks::installed;
 
 use wavecrew_testgen::{Feedback, Framework, Imports, Module, Request, generate};
 
-pub struct Lab {
+pub struct TestProject {
     dir: tempfile::TempDir,
 }
 
-impl Lab {
+impl TestProject {
     pub fn new(files: &[(&str, &str)]) -> Option<Self> {
-        let folder = installed::installed()?;
+        let folder = installed()?;
         let dir = tempfile::tempdir().unwrap();
-        let lab = Self { dir };
+        let project = Self { dir };
         for (name, text) in files {
-            let path = lab.root().join(name);
+            let path = project.root().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        symlink(folder.join("node_modules"), lab.root().join("node_modules")).unwrap();
-        Some(lab)
+        symlink(folder.join("node_modules"), project.root().join("node_modules")).unwrap();
+        Some(project)
     }
 
     pub fn root(&self) -> &Path {
         self.dir.path()
     }
 
-    /// Writes tests for a file, straight into the folder that they are run in.
-    pub fn write(&self, framework: Framework, file: &str) -> Module {
-        self.write_again(framework, file, None)
+    /// Generates tests for a file, in the folder that they run in.
+    pub fn generate(&self, framework: Framework, file: &str) -> Module {
+        self.generate_again(framework, file, None)
     }
 
-    pub fn write_again(&self, framework: Framework, file: &str, round: Option<Feedback>) -> Module {
-        self.write_all(framework, &[file], round).remove(0)
+    pub fn generate_again(&self, framework: Framework, file: &str, feedback: Option<Feedback>) -> Module {
+        self.generate_all(framework, &[file], feedback).remove(0)
     }
 
-    /// Writes tests for files side by side.
-    pub fn write_all(&self, framework: Framework, files: &[&str], round: Option<Feedback>) -> Vec<Module> {
+    /// Generates tests for several files at the same time.
+    pub fn generate_all(
+        &self,
+        framework: Framework,
+        files: &[&str],
+        feedback: Option<Feedback>,
+    ) -> Vec<Module> {
         let root = self.root().canonicalize().unwrap();
         let request = Request {
             files: files.iter().map(|file| root.join(file)).collect(),
             root,
             framework,
             layer_folder: self.root().join("tests"),
-            laid_in: PathBuf::from("tests"),
+            run_folder: PathBuf::from("tests"),
             imports: Imports::default(),
-            round,
+            feedback,
             commit: Some("abc1234".to_owned()),
             seed: 7,
             budget_per_module: Duration::from_secs(4),
@@ -59,10 +64,10 @@ impl Lab {
         generate(&request, &mut |_| {}).unwrap().modules
     }
 
-    /// The project's own framework takes what was written.
-    pub fn passes(&self, words: &[&str]) {
-        let ran = Command::new(self.root().join("node_modules/.bin").join(words[0]))
-            .args(&words[1..])
+    /// Runs the written tests with the project's own framework.
+    pub fn assert_passes(&self, command: &[&str]) {
+        let ran = Command::new(self.root().join("node_modules/.bin").join(command[0]))
+            .args(&command[1..])
             .current_dir(self.root())
             .env("TZ", "Pacific/Apia")
             .stdin(Stdio::null())
@@ -72,7 +77,7 @@ impl Lab {
     }
 }
 
-/// The file that was written.
+/// The text of the written file.
 pub fn text(module: &Module) -> String {
     fs::read_to_string(
         &module

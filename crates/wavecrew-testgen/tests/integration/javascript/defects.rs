@@ -1,11 +1,11 @@
-//! What looks wrong, as it is told and quarantined.
+//! Suspected defects and their quarantine.
 
 use std::fs;
 use std::process::{Command, Stdio};
 
 use wavecrew_testgen::{Feedback, Framework, Module};
 
-use crate::lab::{Lab, text};
+use super::project::{TestProject, text};
 
 const SUSPICIOUS: &str = r"
 /**
@@ -34,14 +34,14 @@ export function slow(n: number): number { let sum = 0; for (let i = 0; i < n * 1
 ";
 
 #[test]
-fn what_looks_wrong_is_quarantined() {
-    let Some(lab) = Lab::new(&[
+fn suspected_defects_are_quarantined() {
+    let Some(project) = TestProject::new(&[
         ("package.json", r#"{"type": "module"}"#),
         ("src/odd.ts", SUSPICIOUS),
     ]) else {
         return;
     };
-    let module = lab.write(Framework::Vitest, "src/odd.ts");
+    let module = project.generate(Framework::Vitest, "src/odd.ts");
     for (line, kind, call) in [
         (7, "example disagrees", "shout('hello there')"),
         (8, "round trip", "encodeKey('B')"),
@@ -58,7 +58,7 @@ fn what_looks_wrong_is_quarantined() {
     assert_eq!(
         module.defects.len(),
         7,
-        "what takes long with large numbers is none: {:?}",
+        "slowness with large numbers is no defect: {:?}",
         module.defects
     );
     let kept = text(&module);
@@ -66,24 +66,28 @@ fn what_looks_wrong_is_quarantined() {
         !kept.contains("first([])") && !kept.contains("shout('hello there')"),
         "{kept}"
     );
-    lab.passes(&["vitest", "run"]);
-    assert_eq!(failing(&lab, &module, "vitest"), 7, "each shows its defect");
+    project.assert_passes(&["vitest", "run"]);
+    assert_eq!(
+        failing(&project, &module, "vitest"),
+        7,
+        "each test shows its defect"
+    );
 
     let quarantine = module.defects[0].quarantine.as_ref().unwrap();
     let before = fs::read_to_string(quarantine).unwrap();
-    let again = lab.write_again(Framework::Vitest, "src/odd.ts", Some(Feedback::default()));
-    assert_eq!(again.defects, [], "they are told once");
+    let again = project.generate_again(Framework::Vitest, "src/odd.ts", Some(Feedback::default()));
+    assert_eq!(again.defects, [], "each is reported once");
     assert_eq!(fs::read_to_string(quarantine).unwrap(), before);
 }
 
 /// How many tests of the quarantine fail when they are run.
-fn failing(lab: &Lab, module: &Module, framework: &str) -> usize {
+fn failing(project: &TestProject, module: &Module, framework: &str) -> usize {
     let quarantine = module.defects[0].quarantine.as_ref().unwrap();
     let name = quarantine.file_name().unwrap().to_str().unwrap();
-    let shown = lab.root().join("tests").join(name.replacen('.', ".test.", 1));
+    let shown = project.root().join("tests").join(name.replacen('.', ".test.", 1));
     fs::copy(quarantine, &shown).unwrap();
-    let report = lab.root().join("report.json");
-    let mut command = Command::new(lab.root().join("node_modules/.bin").join(framework));
+    let report = project.root().join("report.json");
+    let mut command = Command::new(project.root().join("node_modules/.bin").join(framework));
     match framework {
         "vitest" => command.args(["run", "--reporter=json"]),
         _ => command.args(["--ci", "--json"]),
@@ -91,7 +95,7 @@ fn failing(lab: &Lab, module: &Module, framework: &str) -> usize {
     command
         .arg(&shown)
         .arg(format!("--outputFile={}", report.display()))
-        .current_dir(lab.root())
+        .current_dir(project.root())
         .stdin(Stdio::null())
         .output()
         .unwrap();
@@ -102,14 +106,14 @@ fn failing(lab: &Lab, module: &Module, framework: &str) -> usize {
 }
 
 #[test]
-fn what_code_calls_methods_of_counts_as_declared() {
+fn called_methods_count_as_declared_types() {
     let source = "function unit(text) { return /[a-z]+$/.exec(text.trim())[0]; }\n\
                   async function wait(text) { return text.toLowerCase().split(':')[1].trim(); }\n\
                   function open(thing) { return thing.a.b; }\nmodule.exports = { unit, wait, open };\n";
-    let Some(lab) = Lab::new(&[("package.json", "{}"), ("lib/unit.js", source)]) else {
+    let Some(project) = TestProject::new(&[("package.json", "{}"), ("lib/unit.js", source)]) else {
         return;
     };
-    let module = lab.write(Framework::Jest, "lib/unit.js");
+    let module = project.generate(Framework::Jest, "lib/unit.js");
     let calls: Vec<(&str, &str)> = module
         .defects
         .iter()
@@ -118,18 +122,20 @@ fn what_code_calls_methods_of_counts_as_declared() {
     assert_eq!(
         calls,
         [("internal error", "unit('')"), ("internal error", "wait('')")],
-        "what nobody declared may be anything"
+        "undeclared parameters may be anything"
     );
-    assert_eq!(failing(&lab, &module, "jest"), 2);
+    assert_eq!(failing(&project, &module, "jest"), 2);
 }
 
 #[test]
-fn numbers_that_are_told_with_fewer_digits_need_not_come_back() {
+fn rounded_numbers_need_not_survive_a_round_trip() {
     let source = "export function format(ms: number): string { return Math.round(ms / 1000) + 's'; }\n\
                   export function parse(text: string): number { return Number(text.slice(0, -1)) * 1000; }\n";
     let files = [("package.json", r#"{"type": "module"}"#), ("src/ms.ts", source)];
-    let Some(lab) = Lab::new(&files) else { return };
-    let module = lab.write(Framework::Vitest, "src/ms.ts");
+    let Some(project) = TestProject::new(&files) else {
+        return;
+    };
+    let module = project.generate(Framework::Vitest, "src/ms.ts");
     assert_eq!(module.defects, [], "they are rounded");
     assert!(text(&module).contains("describe('format'"), "{module:?}");
 }

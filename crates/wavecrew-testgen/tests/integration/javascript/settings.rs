@@ -1,12 +1,12 @@
-//! Projects whose settings say which files are tests.
+//! Projects whose settings select test files.
 
-use crate::lab::{Lab, text};
+use super::project::{TestProject, text};
 use wavecrew_testgen::Framework;
 
 const SOURCE: &str = "exports.sign = (n) => (n > 0 ? 'plus' : n < 0 ? 'minus' : 'none');\n";
 
 #[test]
-fn jest_that_looks_for_other_names_than_those_of_the_search() {
+fn jest_settings_that_exclude_the_names_of_the_search() {
     for settings in [
         "module.exports = { testMatch: ['**/tests/sign*.test.js'] };",
         "module.exports = { testRegex: 'tests/sign[a-z-]*\\\\.test\\\\.js$' };",
@@ -16,9 +16,11 @@ fn jest_that_looks_for_other_names_than_those_of_the_search() {
             ("jest.config.js", settings),
             ("src/sign.js", SOURCE),
         ];
-        let Some(lab) = Lab::new(&files) else { return };
-        let module = lab.write(Framework::Jest, "src/sign.js");
+        let Some(project) = TestProject::new(&files) else {
+            return;
+        };
+        let module = project.generate(Framework::Jest, "src/sign.js");
         assert!(text(&module).contains("'minus'"), "{settings}");
-        lab.passes(&["jest", "--ci"]);
+        project.assert_passes(&["jest", "--ci"]);
     }
 }

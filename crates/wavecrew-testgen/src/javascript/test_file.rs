@@ -1,4 +1,4 @@
-//! The test file as it is written: tests in groups, below imports that name what they use.
+//! The text of a test file: imports, then tests in groups.
 
 use serde::Deserialize;
 
@@ -9,8 +9,8 @@ pub struct Test {
     pub text: String,
 }
 
-/// The test file: one group per thing that is called.
-pub fn text(top: &[String], tests: &[Test]) -> String {
+/// One group per function or class under test.
+pub fn text(header: &[String], tests: &[Test]) -> String {
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
     for test in tests {
         match groups.iter_mut().find(|(name, _)| *name == test.group) {
@@ -23,12 +23,15 @@ pub fn text(top: &[String], tests: &[Test]) -> String {
         .map(|(name, bodies)| format!("describe('{name}', () => {{\n{}\n}});", bodies.join("\n\n")))
         .collect();
     let blocks = blocks.join("\n\n");
-    let top: Vec<String> = top.iter().filter_map(|line| needed(line, &blocks)).collect();
-    format!("{}\n\n{blocks}\n", top.join("\n"))
+    let header: Vec<String> = header
+        .iter()
+        .filter_map(|line| without_unused_imports(line, &blocks))
+        .collect();
+    format!("{}\n\n{blocks}\n", header.join("\n"))
 }
 
-/// A line of imports without the names that no test mentions; nothing where none is left.
-fn needed(line: &str, body: &str) -> Option<String> {
+/// An import line without the names that no test mentions; `None` when no name remains.
+fn without_unused_imports(line: &str, body: &str) -> Option<String> {
     let whole = || Some(line.to_owned());
     let framework = ["'vitest';", "'@jest/globals';"];
     let (Some(open), Some(close)) = (line.find("{ "), line.find(" }")) else {
@@ -63,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn imports_name_what_tests_mention() {
+    fn unused_imports_are_removed() {
         let body = "expect(pad('x')).toBe(padded);";
         for (line, left) in [
             (
@@ -81,7 +84,7 @@ mod tests {
             ("const { trim } = require('../src/a');", None),
             ("// Records { what } it does", Some("// Records { what } it does")),
         ] {
-            assert_eq!(needed(line, body).as_deref(), left);
+            assert_eq!(without_unused_imports(line, body).as_deref(), left);
         }
     }
 }

@@ -1,9 +1,4 @@
-//! The Python half: the helper's own tests under pytest, and whole runs through the library.
-//! Needs `scripts/install-frameworks.sh`; `WAVECREW_SKIP_FRAMEWORKS=1` passes these tests over.
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
-
-#[path = "../../wavecrew-measure/tests/frameworks/installed.rs"]
-mod installed;
+//! Tests for Python: the helper's own tests under pytest, and whole runs through the library.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use wavecrew_testgen::{Feedback, Framework, Imports, OfflineError, Outcome, Progress, Request, generate};
+use wavecrew_test_support::frameworks::installed;
+use wavecrew_testgen::{Feedback, Framework, GenerateError, Imports, Outcome, Progress, Request, generate};
 
 fn python() -> Option<PathBuf> {
-    Some(installed::installed()?.join("venv/bin/python"))
+    Some(installed()?.join("venv/bin/python"))
 }
 
-/// Runs those tests of the helper whose names fit.
+/// Runs the helper's tests whose names match.
 fn helper_tests(file: &str, names: &str) {
     let Some(python) = python() else { return };
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("helpers/python");
@@ -31,42 +27,42 @@ fn helper_tests(file: &str, names: &str) {
 }
 
 #[test]
-fn values_and_kinds_of_the_helper() {
+fn values_and_types() {
     helper_tests("test_values.py", "test");
 }
 
 #[test]
-fn format_of_test_files() {
+fn formatting() {
     helper_tests("test_formatting.py", "test");
 }
 
 #[test]
-fn faults_of_the_helper() {
+fn mutants() {
     helper_tests("test_mutants.py", "test");
 }
 
 #[test]
-fn fixtures_and_files_of_the_helper() {
+fn fixtures_and_written_files() {
     helper_tests("test_fixtures.py", "test");
 }
 
 #[test]
-fn shared_and_automatic_fixtures_of_the_helper() {
+fn shared_and_autouse_fixtures() {
     helper_tests("test_fixture_values.py", "test");
 }
 
 #[test]
-fn steadiness_of_the_helper() {
+fn stability() {
     helper_tests("test_stability.py", "test");
 }
 
 #[test]
-fn suspected_defects_of_the_helper() {
+fn suspected_defects() {
     helper_tests("test_suspected_defects.py", "test");
 }
 
 #[test]
-fn whole_modules_through_the_helper() {
+fn whole_modules() {
     helper_tests(
         "test_end_to_end.py",
         "not trouble and not cannot_be_tested and not syntax",
@@ -74,7 +70,7 @@ fn whole_modules_through_the_helper() {
 }
 
 #[test]
-fn every_python_of_this_machine() {
+fn every_installed_python() {
     helper_tests("test_end_to_end.py", "syntax");
 }
 
@@ -84,7 +80,7 @@ fn modules_that_cannot_be_tested() {
 }
 
 #[test]
-fn defects_and_false_alarms_of_the_helper() {
+fn defects_and_false_alarms() {
     helper_tests("test_defects.py", "test");
 }
 
@@ -94,16 +90,16 @@ fn modules_that_misbehave() {
 }
 
 #[test]
-fn trouble_in_a_function() {
+fn one_misbehaving_function() {
     helper_tests("test_end_to_end.py", "trouble");
 }
 
-struct Lab {
+struct TestProject {
     dir: tempfile::TempDir,
     python: PathBuf,
 }
 
-impl Lab {
+impl TestProject {
     fn of(files: &[(&str, &str)]) -> Option<Self> {
         let python = python()?;
         let dir = tempfile::tempdir().unwrap();
@@ -125,12 +121,12 @@ impl Lab {
             files: names.iter().map(|name| self.file(name)).collect(),
             framework: Framework::Pytest,
             layer_folder: self.dir.path().join("out"),
-            laid_in: PathBuf::from("tests"),
+            run_folder: PathBuf::from("tests"),
             imports: Imports {
                 interpreter: Some(self.python.clone()),
                 search_path: Vec::new(),
             },
-            round: None,
+            feedback: None,
             commit: Some("abc1234".to_owned()),
             seed: 7,
             budget_per_module: Duration::from_secs(2),
@@ -149,15 +145,15 @@ fn run(request: &Request) -> (Outcome, Vec<Progress>) {
 }
 
 #[test]
-fn modules_side_by_side_and_a_broken_one_among_them() {
-    let Some(lab) = Lab::of(&[
+fn a_broken_module_does_not_stop_the_others() {
+    let Some(project) = TestProject::of(&[
         ("pkg/__init__.py", ""),
         ("pkg/sign.py", SIGN),
         ("broken.py", "def f(:\n"),
     ]) else {
         return;
     };
-    let (outcome, seen) = run(&lab.request(&["pkg/sign.py", "broken.py"]));
+    let (outcome, seen) = run(&project.request(&["pkg/sign.py", "broken.py"]));
     let [sign, broken] = outcome.modules.as_slice() else {
         panic!("{outcome:?}")
     };
@@ -168,22 +164,25 @@ fn modules_side_by_side_and_a_broken_one_among_them() {
         "{text}"
     );
     assert_eq!(sign.written[0].covers, ["sign"]);
-    assert!(broken.left_out[0].why.contains("does not parse"), "{broken:?}");
+    assert!(broken.dropped[0].why.contains("does not parse"), "{broken:?}");
     let finished = |p: &&Progress| matches!(p, Progress::Finished(_));
     assert_eq!(seen.iter().filter(finished).count(), 2);
-    assert!(!lab.file("pkg/__pycache__").exists(), "the project was changed");
+    assert!(
+        !project.file("pkg/__pycache__").exists(),
+        "the project was changed"
+    );
 }
 
 #[test]
-fn a_later_round_adds_a_file_that_aims_at_what_is_open() {
+fn a_later_round_adds_a_file_for_what_is_open() {
     let source = "def pick(word: str) -> int:\n    if word == 'needle':\n        return 1\n    return 0\n";
-    let Some(lab) = Lab::of(&[("pick.py", source)]) else {
+    let Some(project) = TestProject::of(&[("pick.py", source)]) else {
         return;
     };
-    let mut request = lab.request(&["pick.py"]);
+    let mut request = project.request(&["pick.py"]);
     let (first, _) = run(&request);
-    request.round = Some(Feedback {
-        uncovered: BTreeMap::from([(lab.file("pick.py"), vec![(3, 3)])]),
+    request.feedback = Some(Feedback {
+        uncovered: BTreeMap::from([(project.file("pick.py"), vec![(3, 3)])]),
         ..Feedback::default()
     });
     let (second, _) = run(&request);
@@ -194,13 +193,13 @@ fn a_later_round_adds_a_file_that_aims_at_what_is_open() {
 }
 
 #[test]
-fn an_interpreter_that_is_not_there_is_named() {
-    let Some(lab) = Lab::of(&[("sign.py", SIGN)]) else {
+fn a_missing_interpreter_is_named() {
+    let Some(project) = TestProject::of(&[("sign.py", SIGN)]) else {
         return;
     };
-    let mut request = lab.request(&["sign.py"]);
+    let mut request = project.request(&["sign.py"]);
     request.imports.interpreter = Some("/nowhere/python".into());
     let error = generate(&request, &mut |_| {}).unwrap_err();
-    assert!(matches!(error, OfflineError::Interpreter { .. }), "{error}");
+    assert!(matches!(error, GenerateError::Interpreter { .. }), "{error}");
     assert!(error.to_string().contains("/nowhere/python"));
 }

@@ -1,19 +1,15 @@
-//! The JavaScript half through the library, inside real vitest and jest.
-//! Needs `scripts/install-frameworks.sh`; `WAVECREW_SKIP_FRAMEWORKS=1` passes these tests over.
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
+//! Tests for JavaScript and TypeScript, inside real vitest and jest.
 
 mod bad_input;
 mod defects;
-#[path = "../../../wavecrew-measure/tests/frameworks/installed.rs"]
-mod installed;
-mod lab;
+mod project;
 mod rounds;
 mod settings;
 mod units;
 
 use std::fs;
 
-use lab::{Lab, text};
+use project::{TestProject, text};
 use wavecrew_testgen::{Feedback, Framework};
 
 const TEXT: &str = r"
@@ -43,7 +39,7 @@ export class Counter {
 ";
 
 #[test]
-fn modules_are_searched_side_by_side() {
+fn modules_are_searched_at_the_same_time() {
     let source = |name: &str| format!("export function {name}(n) {{ return n > 2 ? '{name}' : 'none'; }}\n");
     let files = [
         ("package.json", r#"{"type": "module"}"#),
@@ -51,14 +47,16 @@ fn modules_are_searched_side_by_side() {
         ("src/b/index.js", &source("second")),
         ("src/c.js", &source("third")),
     ];
-    let Some(lab) = Lab::new(&files) else { return };
+    let Some(project) = TestProject::new(&files) else {
+        return;
+    };
     let paths: Vec<&str> = files[1..].iter().map(|(path, _)| *path).collect();
-    let modules = lab.write_all(Framework::Vitest, &paths, None);
+    let modules = project.generate_all(Framework::Vitest, &paths, None);
     for (module, name) in modules.iter().zip(["first", "second", "third"]) {
         assert!(text(module).contains(&format!("describe('{name}'")), "{module:?}");
     }
-    lab.passes(&["vitest", "run"]);
-    let left: Vec<_> = fs::read_dir(lab.root().join("tests"))
+    project.assert_passes(&["vitest", "run"]);
+    let left: Vec<_> = fs::read_dir(project.root().join("tests"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name())
         .collect();
@@ -67,10 +65,11 @@ fn modules_are_searched_side_by_side() {
 
 #[test]
 fn typescript_in_vitest() {
-    let Some(lab) = Lab::new(&[("package.json", r#"{"type": "module"}"#), ("src/text.ts", TEXT)]) else {
+    let Some(project) = TestProject::new(&[("package.json", r#"{"type": "module"}"#), ("src/text.ts", TEXT)])
+    else {
         return;
     };
-    let module = lab.write(Framework::Vitest, "src/text.ts");
+    let module = project.generate(Framework::Vitest, "src/text.ts");
     let text = text(&module);
     for part in [
         "from '../src/text'",
@@ -84,32 +83,32 @@ fn typescript_in_vitest() {
     }
     assert!(!text.contains("now()"), "the clock is asserted:\n{text}");
     assert!(
-        text.starts_with("// Records what src/text.ts does as of abc1234"),
+        text.starts_with("// Records how src/text.ts behaves as of commit abc1234"),
         "{text}"
     );
-    lab.passes(&["vitest", "run"]);
-    let left: Vec<_> = fs::read_dir(lab.root().join("tests")).unwrap().collect();
-    assert_eq!(left.len(), 1, "the search leaves nothing else behind");
+    project.assert_passes(&["vitest", "run"]);
+    let left: Vec<_> = fs::read_dir(project.root().join("tests")).unwrap().collect();
+    assert_eq!(left.len(), 1, "the search removes its other files");
 }
 
 #[test]
 fn common_modules_in_jest() {
     let source = "function clamp(n, low, high) { if (n < low) return low; if (n > high) return high; return n; }\n\
                   function last(items) { return items[items.length - 1]; }\nmodule.exports = { clamp, last };\n";
-    let Some(lab) = Lab::new(&[("package.json", "{}"), ("lib/num.js", source)]) else {
+    let Some(project) = TestProject::new(&[("package.json", "{}"), ("lib/num.js", source)]) else {
         return;
     };
-    let module = lab.write(Framework::Jest, "lib/num.js");
+    let module = project.generate(Framework::Jest, "lib/num.js");
     let text = text(&module);
     assert!(
         text.contains("= require('../lib/num')") && text.contains("describe('clamp'"),
         "{text}"
     );
-    lab.passes(&["jest", "--ci"]);
+    project.assert_passes(&["jest", "--ci"]);
 }
 
 #[test]
-fn tests_are_named_as_the_project_names_them_and_failed_ones_do_not_come_back() {
+fn tests_follow_the_naming_of_the_project_and_failed_ones_are_not_written_again() {
     let source = "export function sign(n: number): number { return n > 0 ? 1 : n < 0 ? -1 : 0; }\n";
     let files = [
         ("package.json", r#"{"type": "module"}"#),
@@ -119,8 +118,10 @@ fn tests_are_named_as_the_project_names_them_and_failed_ones_do_not_come_back() 
             "import { it } from 'vitest';\nit('is', () => {});\n",
         ),
     ];
-    let Some(lab) = Lab::new(&files) else { return };
-    let module = lab.write(Framework::Vitest, "src/sign.ts");
+    let Some(project) = TestProject::new(&files) else {
+        return;
+    };
+    let module = project.generate(Framework::Vitest, "src/sign.ts");
     let written = &module.written[0];
     assert!(written.path.ends_with("tests/sign.spec.ts"), "{written:?}");
     fs::remove_file(&written.path).unwrap();
@@ -129,7 +130,7 @@ fn tests_are_named_as_the_project_names_them_and_failed_ones_do_not_come_back() 
         failing_tests: failing_tests.clone(),
         ..Feedback::default()
     };
-    let again = lab.write_again(Framework::Vitest, "src/sign.ts", Some(round));
+    let again = project.generate_again(Framework::Vitest, "src/sign.ts", Some(round));
     assert_eq!(
         again.written[0].tests,
         written.tests[1..],
@@ -138,7 +139,7 @@ fn tests_are_named_as_the_project_names_them_and_failed_ones_do_not_come_back() 
 }
 
 #[test]
-fn path_aliases_and_both_kinds_of_modules() {
+fn path_aliases_and_both_module_systems() {
     let files = [
         ("package.json", r#"{"type": "module"}"#),
         (
@@ -161,14 +162,16 @@ fn path_aliases_and_both_kinds_of_modules() {
             "console.log('loading');\nexport const one = () => 1;\n",
         ),
     ];
-    let Some(lab) = Lab::new(&files) else { return };
+    let Some(project) = TestProject::new(&files) else {
+        return;
+    };
     for (file, call) in [
         ("src/use.ts", "both("),
         ("src/old.cjs", "half("),
         ("src/noisy.js", "one("),
     ] {
-        let module = lab.write(Framework::Vitest, file);
+        let module = project.generate(Framework::Vitest, file);
         assert!(text(&module).contains(call), "{}", text(&module));
     }
-    lab.passes(&["vitest", "run"]);
+    project.assert_passes(&["vitest", "run"]);
 }

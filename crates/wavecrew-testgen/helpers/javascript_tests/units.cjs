@@ -1,4 +1,4 @@
-// Parts of the helper, each by itself.
+// Unit tests of the JavaScript helper.
 'use strict';
 
 const assert = require('node:assert/strict');
@@ -6,31 +6,31 @@ const { test } = require('node:test');
 const path = require('node:path');
 const vm = require('node:vm');
 
-const part = (name) => require(path.join(__dirname, '../../helpers/javascript', `${name}.cjs`));
+const part = (name) => require(path.join(__dirname, '../javascript', `${name}.cjs`));
 const { tokenise } = part('tokens');
-const { NAME, planted, sites } = part('mutation_sites');
-const { aimed } = part('comparisons');
+const { NAME, findSites, instrumented } = part('mutation_sites');
+const { callsFromComparisons } = part('comparisons');
 const { simpler } = part('simplify');
-const { words } = part('examples');
-const { compiling, lines, runtime } = part('mutants');
-const { matching } = part('patterns');
-const { recorded, passes } = part('existing_tests');
-const { lots } = part('random');
+const { quotedWords } = part('examples');
+const { compilingSites, lineFinder, runtime } = part('mutants');
+const { stringMatching } = part('patterns');
+const { passes, recordTests } = part('existing_tests');
+const { seededRandom } = part('random');
 
 const evaluate = (list) => list.map((source) => new Function(`return (${source});`)());
 
-test('words, literals and signs', () => {
+test('a script is split into tokens', () => {
   const text = 'a = b / 2; if (x) /a[/]b/.test(c); `x${`y`}z`; n++; 0x1f + .5 ?? q?.r';
   assert.deepEqual(tokenise(text).map((token) => token.text), ['a', '=', 'b', '/', '2', ';', 'if', '(', 'x', ')', '/a[/]b/', '.', 'test', '(', 'c', ')', ';',
     '`x${`y`}z`', ';', 'n', '++', ';', '0x1f', '+', '.5', '??', 'q', '?.', 'r']);
 });
 
-// The same code with faults planted: nothing changes until one is wanted.
+// The same code, instrumented: nothing changes until a mutant is active.
 function loaded(text) {
-  const { found } = sites(text);
+  const { found } = findSites(text);
   const state = runtime(found[found.length - 1].id + 1);
   const context = vm.createContext({ [NAME]: state });
-  vm.runInContext(planted(text, found), context);
+  vm.runInContext(instrumented(text, found), context);
   return { found, state, call: (source) => vm.runInContext(source, context) };
 }
 
@@ -53,7 +53,7 @@ const notes = []
 function note(...all) { notes.push(all) }
 `;
 
-test('a planted text does the same', () => {
+test('instrumented code behaves the same', () => {
   const plain = vm.createContext({});
   vm.runInContext(CODE, plain);
   const { call } = loaded(CODE);
@@ -62,30 +62,30 @@ test('a planted text does the same', () => {
   }
 });
 
-test('each fault can be wanted, and tells where it is', () => {
+test('each mutant can be activated and has a line', () => {
   const { found, state, call } = loaded(CODE);
-  for (const [call_, line, what] of [['grade(50)', 5, '>= becomes another'], ['grade(60)', 9, "'sixty' becomes 'sixty?'"], ['grade(75)', 14, 'nothing is returned']]) {
+  for (const [call_, line, what] of [['grade(50)', 5, '>= replaced'], ['grade(60)', 9, "'sixty' to 'sixty?'"], ['grade(75)', 14, 'returns undefined']]) {
     const before = JSON.stringify(call(call_));
-    const site = found.find((one) => one.what === what && lines(CODE, '')(one.at) === line);
+    const site = found.find((one) => one.what === what && lineFinder(CODE, '')(one.at) === line);
     state.active = site.id;
     assert.notEqual(JSON.stringify(call(call_)), before, what);
     state.active = -1;
   }
 });
 
-test('what does not compile is left out', () => {
-  assert.deepEqual(compiling([1, 2, 3, 4, 5], (some) => !some.includes(3)), [1, 2, 4, 5]);
+test('sites that do not compile are dropped', () => {
+  assert.deepEqual(compilingSites([1, 2, 3, 4, 5], (some) => !some.includes(3)), [1, 2, 4, 5]);
 });
 
-test('inputs move to what they were compared with', () => {
+test('inputs take the value that they were compared with', () => {
   const target = { name: 'open' };
-  const made = aimed({ target, args: ["'ab'", '3', '{ code: 7 }'], steps: [] }, [[2, 5], [7, 99], ['ab', 'key']], evaluate).map((call) => call.args);
+  const made = callsFromComparisons({ target, args: ["'ab'", '3', '{ code: 7 }'], steps: [] }, [[2, 5], [7, 99], ['ab', 'key']], evaluate).map((call) => call.args);
   for (const wanted of [["'key'", '3', '{ code: 7 }'], ["'ababa'", '3', '{ code: 7 }'], ["'ab'", '3', '{ code: 99 }'], ["'ab'", '3', '{ code: 100 }']]) {
     assert.ok(made.some((args) => args.join() === wanted.join()), `${wanted} is not in ${made.join(' | ')}`);
   }
 });
 
-test('plainer values come first', () => {
+test('simpler values come first', () => {
   assert.deepEqual([...simpler('477419669', evaluate)].slice(0, 3), ['0', '1', '2']);
   assert.ok([...simpler('477419669', evaluate)].includes('500000000'));
   assert.equal([...simpler("'hello there'", evaluate)][0], "''");
@@ -93,28 +93,28 @@ test('plainer values come first', () => {
   assert.deepEqual([...simpler("''", evaluate)], []);
 });
 
-test('comments and prose have words worth trying', () => {
-  assert.deepEqual(words("// ~1.2.3 becomes >=1.2.3\nf('a'); `b c`"), ['a', 'b c', '~1.2.3', '>=1.2.3']);
+test('comments and prose contain values to try', () => {
+  assert.deepEqual(quotedWords("// ~1.2.3 becomes >=1.2.3\nf('a'); `b c`"), ['a', 'b c', '~1.2.3', '>=1.2.3']);
 });
 
-test('expressions match what is made from them', () => {
-  const random = lots(3);
+test('generated strings match their expression', () => {
+  const random = seededRandom(3);
   for (const source of ['^v?(\\d{1,256})\\.(x|X|\\*)$', '^[a-f]{3}-\\w+$', '^(?:a|b)*c$']) {
-    for (let n = 0; n < 50; n += 1) assert.match(matching(source, random), new RegExp(source));
+    for (let n = 0; n < 50; n += 1) assert.match(stringMatching(source, random), new RegExp(source));
   }
 });
 
-test('tests are recorded in place of the framework', async () => {
-  const world = {};
+test('existing tests are recorded without the framework', async () => {
+  const globals = {};
   const order = [];
-  const found = recorded(world, () => {
-    world.describe('a', () => {
-      world.beforeEach(() => order.push('before'));
-      world.it('b', () => order.push('b'));
-      world.it.each([[1, 2]])('c', (one, two) => order.push(one + two));
-      world.it.skip('d', () => order.push('d'));
+  const found = recordTests(globals, () => {
+    globals.describe('a', () => {
+      globals.beforeEach(() => order.push('before'));
+      globals.it('b', () => order.push('b'));
+      globals.it.each([[1, 2]])('c', (one, two) => order.push(one + two));
+      globals.it.skip('d', () => order.push('d'));
     });
-    world.test('e', () => {
+    globals.test('e', () => {
       throw new Error('no');
     });
   });
@@ -122,5 +122,5 @@ test('tests are recorded in place of the framework', async () => {
   const passed = [];
   for (const one of found) passed.push(await passes(one));
   assert.deepEqual([passed, order], [[true, true, false], ['before', 'b', 'before', 3]]);
-  assert.equal(world.it, undefined);
+  assert.equal(globals.it, undefined);
 });
