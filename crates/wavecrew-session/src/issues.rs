@@ -346,10 +346,7 @@ mod tests {
             .iter()
             .map(|issue| (issue.id.as_str(), issue.status))
             .collect();
-        assert_eq!(
-            states,
-            [("A", IssueStatus::Closed), ("B", issues[1].status)]
-        );
+        assert_eq!(states, [("A", IssueStatus::Closed), ("B", issues[1].status)]);
         assert_ne!(issues[1].status, IssueStatus::Closed);
     }
 

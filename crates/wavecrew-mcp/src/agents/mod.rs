@@ -7,6 +7,7 @@ mod losses;
 mod turn;
 
 use crate::paths::Root;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::{Arc, OnceLock};
@@ -20,13 +21,17 @@ use wavecrew_run::recording::PREFIX;
 use wavecrew_run::worktree::{Isolation, Kept};
 
 /// The arguments of `spawn_agent`.
-#[derive(Deserialize, Debug)]
+#[derive(Deserialize, Debug, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SpawnAgent {
+    /// What the agent should do.
     pub message: String,
+    /// Such as codex, claude, acp:PROGRAM or command:PROGRAM; default: the server's.
     pub agent: Option<String>,
+    /// The folder it works in, inside the project.
     pub cwd: Option<String>,
     #[serde(default)]
+    #[schemars(schema_with = "crate::schema::isolation")]
     pub isolation: Isolation,
 }
 

@@ -3,7 +3,7 @@
 use super::choice::choose;
 use super::progress::{Progress, Standing};
 use super::questions::put;
-use super::team_words::{Continue, Planned, Run, refuse};
+use super::team_args::{TeamContinue, TeamPlan, TeamRun};
 use crate::job::complained;
 use crate::limits;
 use crate::paths::Root;
@@ -30,46 +30,50 @@ pub(super) struct Teams {
 }
 
 impl Teams {
-    pub async fn plan(&self, call: &Planned) -> Result<Value, String> {
+    pub async fn plan(&self, call: &TeamPlan) -> Result<Value, String> {
         let mut words = vec!["plan".to_owned(), "--json".to_owned()];
-        words.extend(call.words(&self.root)?);
+        words.extend(call.command_line(&self.root)?);
         self.ask_program(&words).await
     }
 
-    pub async fn run(&self, call: &Run, context: &RequestContext<RoleServer>) -> Result<Value, String> {
-        refuse(&call.other)?;
-        let asks = call.ask.unwrap_or_else(|| super::questions::can_be_put(context));
-        let agent = choose(call.agent.as_deref(), self.agent.as_deref(), context)?;
+    pub async fn run(&self, call: &TeamRun, context: &RequestContext<RoleServer>) -> Result<Value, String> {
+        let asks = call
+            .run
+            .ask
+            .unwrap_or_else(|| super::questions::can_be_put(context));
+        let agent = choose(call.run.agent.as_deref(), self.agent.as_deref(), context)?;
         let mut words = vec!["run".to_owned(), "--json".to_owned(), "-y".to_owned()];
         words.push(format!("--agent={agent}"));
         words.extend(call.max_workers.map(|count| format!("--concurrency={count}")));
         words.extend(asks.then(|| "--ask-in-folder".to_owned()));
-        words.extend(call.limits.words()?);
-        words.extend(call.planned.words(&self.root)?);
-        self.start(&words, call.background, Standing::default(), context)
+        words.extend(call.run.limit_flags()?);
+        words.extend(call.plan.command_line(&self.root)?);
+        self.start(&words, call.run.background, Standing::default(), context)
             .await
     }
 
-    pub async fn go_on(
+    pub async fn resume(
         &self,
-        call: &Continue,
+        call: &TeamContinue,
         context: &RequestContext<RoleServer>,
     ) -> Result<Value, String> {
-        refuse(&call.other)?;
         let dir = self.find(&call.session)?;
-        let asks = call.ask.unwrap_or_else(|| super::questions::can_be_put(context));
+        let asks = call
+            .run
+            .ask
+            .unwrap_or_else(|| super::questions::can_be_put(context));
         let mut words = if call.retry {
             vec!["retry".to_owned(), dir.id().to_owned()]
         } else {
             vec!["run".to_owned(), format!("--continue={}", dir.id())]
         };
         words.extend(["--json".to_owned(), "-y".to_owned()]);
-        words.extend(call.agent.as_ref().map(|agent| format!("--agent={agent}")));
+        words.extend(call.run.agent.as_ref().map(|agent| format!("--agent={agent}")));
         words.extend(asks.then(|| "--ask-in-folder".to_owned()));
-        words.extend(call.limits.words()?);
+        words.extend(call.run.limit_flags()?);
         let status = ["status", "--json", dir.id()].map(str::to_owned);
         let standing = kept(&self.ask_program(&status).await?, call.retry);
-        self.start(&words, call.background, standing, context).await
+        self.start(&words, call.run.background, standing, context).await
     }
 
     /// Where a session stands, after at most `patience` if it runs. A question of it is put to the client on the way.
