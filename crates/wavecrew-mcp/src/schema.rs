@@ -38,8 +38,10 @@ fn simplify(schema: &mut Value) {
     }
     if let Some(Value::Array(types)) = fields.get_mut("type") {
         types.retain(|name| name != "null");
-        if let [only] = types.as_slice() {
-            fields.insert("type".to_owned(), only.clone());
+        if types.len() == 1
+            && let Some(only) = types.pop()
+        {
+            fields["type"] = only;
         }
     }
     if let Some(Value::String(text)) = fields.get_mut("description") {
