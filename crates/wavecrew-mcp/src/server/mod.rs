@@ -33,7 +33,7 @@ use wavecrew_agents::AgentSettings;
 use wavecrew_process::guardian::GuardianCommand;
 
 /// How a server is started.
-pub struct Setup {
+pub struct ServerOptions {
     /// This program, which also runs the jobs.
     pub program: PathBuf,
     /// The agent of calls that name none.
@@ -47,7 +47,7 @@ pub struct Setup {
 }
 
 /// Serves the project in `folder` until the client goes away.
-pub fn serve(folder: &Path, setup: Setup) -> io::Result<()> {
+pub fn serve(folder: &Path, setup: ServerOptions) -> io::Result<()> {
     let root = Root::new(folder)?;
     crate::serve(Server {
         agents: Agents::new(root.clone(), setup.guardian.clone(), setup.agent_settings.clone()),
