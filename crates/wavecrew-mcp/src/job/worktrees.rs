@@ -8,7 +8,7 @@ use wavecrew_run::worktree::{Kept, TreeError, Worktree, ref_part};
 use wavecrew_session::SessionDir;
 
 /// Where the worktrees of a job lie.
-pub(super) struct Trees {
+pub(super) struct JobWorktrees {
     project: PathBuf,
     folder: PathBuf,
     session: String,
@@ -16,7 +16,7 @@ pub(super) struct Trees {
     kept: HashMap<String, Kept>,
 }
 
-impl Trees {
+impl JobWorktrees {
     pub fn new(project: &Path, dir: &SessionDir) -> Self {
         Self {
             project: project.to_owned(),
@@ -98,7 +98,7 @@ mod tests {
             let done = git.current_dir(project.path()).status().unwrap();
             assert!(done.success(), "{words:?}");
         }
-        let folder = project.path().join("trees");
+        let folder = project.path().join("worktrees");
         for task in ["Cargo.lock", "Cargo.toml"] {
             let tree = open(project.path(), &folder, "s", task).unwrap();
             assert_eq!(tree.settle(), Ok(None), "{task}");
