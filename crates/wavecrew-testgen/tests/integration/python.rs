@@ -65,7 +65,7 @@ fn suspected_defects() {
 fn whole_modules() {
     helper_tests(
         "test_end_to_end.py",
-        "not trouble and not cannot_be_tested and not syntax",
+        "not misbehaving and not cannot_be_tested and not syntax",
     );
 }
 
@@ -91,7 +91,7 @@ fn modules_that_misbehave() {
 
 #[test]
 fn one_misbehaving_function() {
-    helper_tests("test_end_to_end.py", "trouble");
+    helper_tests("test_end_to_end.py", "misbehaving");
 }
 
 struct TestProject {

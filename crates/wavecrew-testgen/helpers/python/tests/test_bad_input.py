@@ -1,4 +1,4 @@
-"""Modules that misbehave: each has its line among what was left out, and the rest of it gets tests that pass."""
+"""Modules that misbehave: each problem is reported, and the rest gets tests that pass."""
 import os
 import sys
 
@@ -26,10 +26,10 @@ GOOD = "\n\ndef good(n: int) -> int:\n    return n * 3\n"
         ("import signal\ndef bad(n: int):\n    signal.raise_signal(signal.SIGKILL)\n", None, "the process dies"),
     ],
 )
-def test_what_disturbs_the_process_is_left_out_alone(generate, source, what, why):
+def test_only_the_function_that_changes_the_process_is_dropped(generate, source, what, why):
     outcome, text = generate(source + GOOD)
-    told = [left for left in outcome["left_out"] if why in left["why"]]
-    assert told and (what is None or told[0]["what"] == what), outcome["left_out"]
+    reported = [dropped for dropped in outcome["left_out"] if why in dropped["why"]]
+    assert reported and (what is None or reported[0]["what"] == what), outcome["left_out"]
     assert "good(" in text and "bad(" not in text
     assert passes(outcome)
 
@@ -52,7 +52,7 @@ def test_a_large_module_is_called_everywhere(generate):
     assert outcome["lines"][0] >= 400, outcome["lines"]
 
 
-def test_folders_without_init_are_packages_below_those_that_modules_are_found_in(tmp_path):
+def test_folders_without_init_are_packages_below_import_folders(tmp_path):
     deep = tmp_path / "src" / "space" / "deep"
     deep.mkdir(parents=True)
     path, root = str(deep / "mod.py"), str(tmp_path)
@@ -67,7 +67,7 @@ def test_folders_without_init_are_packages_below_those_that_modules_are_found_in
     assert import_paths.import_candidates(str(tmp_path / "two-words" / "mod.py"), root, []) == [("mod", str(tmp_path / "two-words"))]
 
 
-def test_the_world_is_put_back(monkeypatch, tmp_path):
+def test_process_state_is_restored(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     world = ProcessState()
     world.save()
@@ -81,7 +81,7 @@ def test_the_world_is_put_back(monkeypatch, tmp_path):
     assert world.restore() == "changes the current folder of the process" and os.getcwd() == str(tmp_path)
 
 
-def test_what_is_refused_is_told_also_when_the_process_dies_later(generate):
+def test_refusals_are_reported_even_if_the_process_crashes_later(generate):
     outcome, _ = generate(
         "import os\n\n\ndef wipe(path: str):\n    open('/etc/wavecrew-must-not', 'w')\n\n\n"
         "def leave(n: int):\n    os._exit(n)\n\n\ndef fine(n: int) -> str:\n    return 'big' if n > 7 else 'small'\n")

@@ -1,4 +1,4 @@
-"""What is told as a suspected defect, and what is not: correct code that refuses odd input is left in peace."""
+"""Suspected defects and false alarms."""
 import ast
 
 import pytest
@@ -41,7 +41,7 @@ CORRECT = {
 
 
 @pytest.mark.parametrize("name", sorted(WRONG))
-def test_wrong_code_is_told(generate, name):
+def test_wrong_code_is_reported(generate, name):
     source, (kind, call) = WRONG[name]
     outcome, _ = generate(source)
     assert [(found["kind"], found["call"][:len(call)]) for found in outcome["defects"]] == [(kind, call)]
@@ -49,12 +49,12 @@ def test_wrong_code_is_told(generate, name):
 
 
 @pytest.mark.parametrize("name", sorted(CORRECT))
-def test_correct_code_is_left_in_peace(generate, name):
+def test_correct_code_is_not_reported(generate, name):
     outcome, text = generate(CORRECT[name])
     assert outcome["defects"] == [] and "def test_" in text
 
 
-def test_what_only_takes_long_is_no_endless_loop(generate):
+def test_slow_code_is_not_an_endless_loop(generate):
     outcome, _ = generate(
         "def fib(n: int) -> int:\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\n\n\n"
         "def spin(n: int) -> int:\n    while n > 10:\n        pass\n    return n\n", budget=2.0)
@@ -75,20 +75,20 @@ def test_values_of_the_documented_kind(source, kind, fit):
     assert source_fits(source, kind) is fit
 
 
-def test_smaller_numbers_are_tried_where_there_are_large_ones():
+def test_large_numbers_are_replaced_by_smaller_ones():
     assert expected_errors.with_smaller_numbers(Case("f", [(None, "5"), (None, "'ab'")]).data()) == []
     tried = [args[0][1] for _, args, _, _ in expected_errors.with_smaller_numbers(Case("f", [(None, "100"), (None, "5")]).data())]
     assert tried == ["50", "36", "33", "30", "27", "24", "22", "20"]
 
 
-def test_numbers_that_are_told_with_fewer_digits_need_not_come_back(generate):
+def test_rounded_numbers_need_not_survive_a_round_trip(generate):
     outcome, _ = generate(
         "def format_ms(ms: int) -> str:\n    return '%ds' % int(ms / 1000)\n\n\n"
         "def parse_ms(text: str) -> int:\n    return int(text[:-1]) * 1000\n")
     assert "round trip" not in [defect["kind"] for defect in outcome["defects"]]
 
 
-def test_an_object_of_another_class_is_not_what_people_pass():
+def test_objects_of_another_class_do_not_fit():
     class Point:
         pass
 

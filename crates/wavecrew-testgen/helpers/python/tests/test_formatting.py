@@ -40,7 +40,7 @@ def test_long_lines(line, expected):
     assert split_line(line, 0) == expected
 
 
-def test_what_a_program_does_is_never_changed():
+def test_the_program_stays_the_same():
     text = "def f():\n    return call(lambda a, b: a, %s, (%s), [%s, %s])\n" % (LONG, LONG, LONG, LONG)
     assert format_file(text) == (
         "def f():\n    return call(\n        lambda a, b: a,\n        %s,\n        (%s),\n        [%s, %s],\n    )\n" % (

@@ -18,7 +18,7 @@ class Classes:
         self.names = names
         self.analysis = analysis
         self.makers = {}
-        self.known = {}
+        self.working_expressions = {}
         self.fixtures = {}  # names of fixtures
         self.fixture_share = FIXTURE_SHARE  # share of objects and arguments that come from fixtures
         for target in analysis.targets:
@@ -44,7 +44,7 @@ class Classes:
         return None
 
     def remember(self, kind, expression):
-        known = self.known.setdefault(kind, [])
+        known = self.working_expressions.setdefault(kind, [])
         if expression not in known and len(expression) < 150:
             known.append(expression)
             if len(known) > MAX_KNOWN:
@@ -53,12 +53,12 @@ class Classes:
     def expression(self, kind, maker, pool, depth):
         """An expression that should construct an object, or None."""
         rng = maker.rng
-        given = self.fixtures.get(kind)
-        if given and rng.random() < self.fixture_share:
-            return rng.choice(given)
+        fixture_names = self.fixtures.get(kind)
+        if fixture_names and rng.random() < self.fixture_share:
+            return rng.choice(fixture_names)
         if isinstance(kind, enum.EnumMeta) and len(kind) and self.names.name_of(kind):
             return "%s.%s" % (self.names.name_of(kind), rng.choice(list(kind)).name)
-        known = self.known.get(kind)
+        known = self.working_expressions.get(kind)
         if known and rng.random() < 0.5:
             return rng.choice(known)
         if depth > 3:
@@ -66,7 +66,7 @@ class Classes:
         if typing.is_typeddict(kind) if hasattr(typing, "is_typeddict") else hasattr(kind, "__total__"):
             return self._typed_dict(kind, maker, pool, depth)
         if getattr(kind, "_is_protocol", False) or inspect.isabstract(kind):
-            return self._stand_in(kind, maker, pool, depth)
+            return self._substitute(kind, maker, pool, depth)
         made = [target for target in self.makers.get(kind, ()) if target.owner is None or target.owner is kind]
         if made and rng.random() < 0.4:
             target = rng.choice(made)
@@ -150,7 +150,7 @@ class Classes:
         ]
         return "{" + ", ".join(pairs) + "}"
 
-    def _stand_in(self, kind, maker, pool, depth):
+    def _substitute(self, kind, maker, pool, depth):
         """A concrete subclass from the module, or an object with the attributes of a protocol."""
         subclasses = [s for s in kind.__subclasses__() if not inspect.isabstract(s) and self.names.name_of(s)]
         if subclasses:

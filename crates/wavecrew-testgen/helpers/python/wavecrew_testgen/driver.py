@@ -135,7 +135,7 @@ class Module:
             self.excluded.append(ended.last_case)
             if [data[0] for data in self.excluded].count(ended.last_case[0]) >= CRASHES_PER_TARGET:
                 self.abandoned.append(ended.last_case[0])
-            call = quarantine.shown(ended.last_case)
+            call = quarantine.call_text(ended.last_case)
             self.drop(call, "the process %s" % ended.why)
             if ended.why == "hangs":
                 self.on_event({"event": "hang", "case": ended.last_case})
@@ -232,14 +232,14 @@ class Module:
                 what = "no result within %g s of processor time" % CONFIRM_SECONDS
                 found.append({"kind": quarantine.ENDLESS, "case": data, "what": what, "line": result["begins"].get(data[0], 0)})
             else:
-                self.drop(quarantine.shown(data), "takes too long")
+                self.drop(quarantine.call_text(data), "takes too long")
         found = self._confirmed(found, result)
         if not found:
             return
         path, _ = self._quarantine(found, result)
         for defect in found:
             self.outcome["defects"].append({
-                "kind": defect["kind"], "call": defect.get("call") or quarantine.shown(defect["case"], self.fixtures),
+                "kind": defect["kind"], "call": defect.get("call") or quarantine.call_text(defect["case"], self.fixtures),
                 "what": defect["what"], "line": defect["line"], "quarantine": path})
 
     def _quarantine(self, found, result):

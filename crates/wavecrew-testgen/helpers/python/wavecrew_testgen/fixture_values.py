@@ -76,22 +76,22 @@ class Fixtures:
         """The autouse fixtures that can be created here, and why others cannot."""
         found, problems = [], {}
         for name in fixtures.autouse(self.known):
-            why = self.known[name].problem or self._tried([*found, name])
+            why = self.known[name].problem or self._problem_of([*found, name])
             if why is None:
                 found.append(name)
             else:
                 problems[name] = why
         return found, problems
 
-    def _tried(self, names):
+    def _problem_of(self, names):
         self.set_autouse(names)
-        given = self.values_for_call()
+        values = self.values_for_call()
         try:
-            self.guard.call(given.make_autouse, MAKE_SECONDS)
+            self.guard.call(values.make_autouse, MAKE_SECONDS)
         except BaseException as error:
             return "cannot be created: %s: %s" % (type(error).__name__, str(error)[:100])
         finally:
-            given.finalize()
+            values.finalize()
             self.renew_shared()
         return self.guard.refused and "cannot be created: %s" % self.guard.refused
 
@@ -118,12 +118,12 @@ class Fixtures:
         return found
 
     def _made(self, name, facts):
-        given = self.values_for_call()
+        values = self.values_for_call()
         try:
-            value = self.guard.call(lambda: given.make_autouse()[name], MAKE_SECONDS)
+            value = self.guard.call(lambda: values.make_autouse()[name], MAKE_SECONDS)
             value_facts = [[place, how, text.replace(self.guard.folder, "")] for place, how, text in facts(value)]
         finally:
-            given.finalize()
+            values.finalize()
             self.renew_shared()
         if self.guard.refused is not None:
             raise PermissionError(self.guard.refused)
@@ -175,10 +175,10 @@ class FixtureValues(dict):
             value = self._built_in(name, None)
         elif fixture.shared and self.shared is not None:
             value = self.shared[name]
-            self.snapshots[name] = snapshot.of(value)
+            self.snapshots[name] = snapshot.take(value)
         else:
-            asked = {dependency: self._built_in(dependency, name) if dependency == "request" else self[dependency] for dependency in fixture.dependencies}
-            value = self._started(self.fixtures.functions[name](**asked))
+            arguments = {dependency: self._built_in(dependency, name) if dependency == "request" else self[dependency] for dependency in fixture.dependencies}
+            value = self._started(self.fixtures.functions[name](**arguments))
         self[name] = value
         return value
 
@@ -196,7 +196,7 @@ class FixtureValues(dict):
             return loop.run_until_complete(value.__anext__())
         return value
 
-    def _built_in(self, name, asking):
+    def _built_in(self, name, requester):
         if name == "tmp_path":
             return self._folder("given")
         if name == "tmp_path_factory":
@@ -207,8 +207,8 @@ class FixtureValues(dict):
             patch = MonkeyPatch()
             self.finalizers.append(patch.undo)
             return patch
-        if name == "request" and asking is not None:
-            return Request(self, asking)
+        if name == "request" and requester is not None:
+            return Request(self, requester)
         raise KeyError(name)  # then the name is looked up elsewhere
 
     def _folder(self, name):
@@ -232,7 +232,7 @@ class FixtureValues(dict):
 
 def _snapshot_or_none(value):
     try:
-        return snapshot.of(value)
+        return snapshot.take(value)
     except snapshot.Opaque:
         return None
 
@@ -257,15 +257,15 @@ class Folders:
 class Request:
     """Replaces `request`, without what is about tests: there are none yet."""
 
-    def __init__(self, given, name):
-        self._given = given
+    def __init__(self, values, name):
+        self._values = values
         self.fixturename = name
-        self.scope = given.fixtures.known[name].scope
-        if name in given.fixtures.params:
-            self.param = given.fixtures.params[name]
+        self.scope = values.fixtures.known[name].scope
+        if name in values.fixtures.params:
+            self.param = values.fixtures.params[name]
 
     def addfinalizer(self, function):
-        self._given.finalizers.append(function)
+        self._values.finalizers.append(function)
 
     def getfixturevalue(self, name):
-        return self._given[name]
+        return self._values[name]

@@ -111,7 +111,7 @@ class Writer:
         plain = [name for name, style in parameters if style == "plain"]
         many = [name for name, style in parameters if style == "many"]
         columns, taken = [], set(RESERVED) | {entry.target["qualified_name"].split(".")[0]} | set(re.findall(r"\w+", entry.wrap))
-        given = fixtures_used(entry.case, self.fixtures)
+        used_fixtures = fixtures_used(entry.case, self.fixtures)
         position = 0
         for name, source in entry.case.args:
             if name is None:
@@ -120,9 +120,9 @@ class Writer:
                 else:
                     name = "%s_%d" % (many[0] if many else "arg", position - len(plain) + 1)
                 position += 1
-            if source in given:
+            if source in used_fixtures:
                 name = source
-            elif name in taken or name in STANDARD or name in given:
+            elif name in taken or name in STANDARD or name in used_fixtures:
                 name += "_"
             columns.append(name)
             taken.add(columns[-1])
@@ -248,11 +248,11 @@ class Writer:
         if target["how"] == "class":
             base = naming.snake(target["name"]) + "_object"
         parts = ["test", base]
-        given = [name for name, _ in entry.case.args if name is not None]
-        if given and len(given) <= 3:
-            parts.append("with_" + "_and_".join(naming.snake(name) for name in given))
-        elif given:
-            parts.append("with_%d_options" % len(given))
+        used_fixtures = [name for name, _ in entry.case.args if name is not None]
+        if used_fixtures and len(used_fixtures) <= 3:
+            parts.append("with_" + "_and_".join(naming.snake(name) for name in used_fixtures))
+        elif used_fixtures:
+            parts.append("with_%d_options" % len(used_fixtures))
         if entry.case.steps:
             before = dict.fromkeys(naming.snake(name.strip("_")) for name, _ in entry.case.steps)
             parts.append("after_" + "_and_".join(list(before)[:2]))

@@ -93,13 +93,13 @@ class Runner:
 
     def evaluate_in_test(self, source):
         """The value of an expression under the autouse fixtures."""
-        given = self.fixtures.values_for_call()
-        if given is None:
+        fixture_values = self.fixtures.values_for_call()
+        if fixture_values is None:
             return self.evaluate(source)
         try:
-            return eval(self.compiled(source), self.namespace, given.make_autouse())
+            return eval(self.compiled(source), self.namespace, fixture_values.make_autouse())
         finally:
-            given.finalize()
+            fixture_values.finalize()
 
     def run(self, case, traced=True, like=None):
         """The outcome of a case. Never raises, whatever the code under test does.
@@ -156,53 +156,53 @@ class Runner:
         return outcome
 
     def _run_with_fixtures(self, case, target, out, traced):
-        given = self.fixtures.values_for_call()
-        if given is None:
-            return self._run_restoring_state(case, target, out, traced, given)
+        fixture_values = self.fixtures.values_for_call()
+        if fixture_values is None:
+            return self._run_restoring_state(case, target, out, traced, fixture_values)
         changed_shared = None
         try:
             try:
-                given.make_autouse()
+                fixture_values.make_autouse()
             except Exception as error:
                 raise SetupFailed(type(error).__name__)
-            outcome = self._run_restoring_state(case, target, out, traced, given)
-            changed_shared = given.changed_shared()
+            outcome = self._run_restoring_state(case, target, out, traced, fixture_values)
+            changed_shared = fixture_values.changed_shared()
             if changed_shared:
                 return Outcome("refused", why="changes the shared fixture %s, which other tests use" % changed_shared[0])
             return outcome
         finally:
-            given.finalize()
-            if changed_shared != [] and given.snapshots:
+            fixture_values.finalize()
+            if changed_shared != [] and fixture_values.snapshots:
                 self.fixtures.renew_shared()
 
-    def _run_restoring_state(self, case, target, out, traced, given):
+    def _run_restoring_state(self, case, target, out, traced, fixture_values):
         """Runs a case and restores the state of the process."""
         self.process_state.save()
         changed = None
         try:
-            outcome = self._run_case(case, target, out, traced, given)
+            outcome = self._run_case(case, target, out, traced, fixture_values)
         finally:
             changed = self.process_state.restore()
         return Outcome("refused", why=changed) if changed else outcome
 
-    def _run_case(self, case, target, out, traced, given):
+    def _run_case(self, case, target, out, traced, fixture_values):
         scope = {}
-        words = []
+        arguments = []
         try:
             for index, (name, source) in enumerate(case.args):
-                scope["a%d" % index] = eval(self.compiled(source), self.namespace, given)
-                words.append((name, "a%d" % index))
+                scope["a%d" % index] = eval(self.compiled(source), self.namespace, fixture_values)
+                arguments.append((name, "a%d" % index))
             if case.receiver is not None:
-                scope["subject"] = eval(self.compiled(case.receiver), self.namespace, given)
+                scope["subject"] = eval(self.compiled(case.receiver), self.namespace, fixture_values)
                 for step, args in case.steps:
-                    self._step(scope["subject"], step, args, given)
+                    self._step(scope["subject"], step, args, fixture_values)
         except Exception as error:
             raise SetupFailed(type(error).__name__)
-        before = [self._try_source(scope[key]) if _is_mutable(scope[key]) else None for _, key in words]
+        before = [self._try_source(scope[key]) if _is_mutable(scope[key]) else None for _, key in arguments]
         state = self._snapshot(scope["subject"]) if case.receiver is not None and self.like is None else None
         wrap = ["{}"]
         try:
-            call = self.compiled(target.expression(words, case.receiver is not None))
+            call = self.compiled(target.expression(arguments, case.receiver is not None))
             if traced:  # the test does not assert what the setup reaches
                 self.tracer.start()
             result = eval(call, self.namespace, scope)
@@ -224,7 +224,7 @@ class Runner:
                 return Outcome("refused", why="starts more threads than the sandbox allows")
             outcome = self._raised(error, wrap[0])
         extra = []
-        for (name, source), (_, key), old in zip(case.args, words, before):
+        for (name, source), (_, key), old in zip(case.args, arguments, before):
             if old is not None:
                 new = self._try_source(scope[key])
                 if new is not None and new != old:
@@ -234,7 +234,7 @@ class Runner:
         elif case.receiver is not None and not target.is_read_only:
             extra.extend(self._changed_state(scope["subject"], state, outcome.how == "returns" and outcome.kind is type(None)))
         if self.guard.written:
-            extra.extend(written_files.facts(self.guard.written, [(key, scope[key]) for _, key in words]))
+            extra.extend(written_files.facts(self.guard.written, [(key, scope[key]) for _, key in arguments]))
         if out.closed:
             return Outcome("refused", why="closes standard output")
         text = out.buffer.getvalue()
@@ -250,12 +250,12 @@ class Runner:
             return Outcome("refused", why="its result changes from call to call")
         return outcome
 
-    def _step(self, subject, step, args, given):
+    def _step(self, subject, step, args, fixture_values):
         values = {"subject": subject}
         for index, (_, source) in enumerate(args):
-            values["a%d" % index] = eval(self.compiled(source), self.namespace, given)
-        words = [(name, "a%d" % index) for index, (name, _) in enumerate(args)]
-        eval(self.compiled(method_call("subject", step, words)), self.namespace, values)
+            values["a%d" % index] = eval(self.compiled(source), self.namespace, fixture_values)
+        arguments = [(name, "a%d" % index) for index, (name, _) in enumerate(args)]
+        eval(self.compiled(method_call("subject", step, arguments)), self.namespace, values)
 
     def _facts(self, result):
         facts = self.facts.of(result)

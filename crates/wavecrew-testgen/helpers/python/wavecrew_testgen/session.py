@@ -83,8 +83,8 @@ class Session:
 
     def _check(self):
         """Runs given cases once, in order."""
-        patient = "call_seconds" in self.request
-        if patient:
+        is_confirmation = "call_seconds" in self.request
+        if is_confirmation:
             self.runner.seconds = self.request["call_seconds"]
             examples = Examples(self.analysis.targets, self.names, self.request["module"])
             examples.read_docstrings(self.module, self.analysis.targets)
@@ -98,7 +98,7 @@ class Session:
             case = Case.of(data)
             if case.target not in self.runner.targets:
                 continue
-            if patient:
+            if is_confirmation:
                 plausible = defects.plausible(case, self.runner.targets[case.target])
                 self.report.send("tries", plausible=plausible)
                 if not plausible:
@@ -119,16 +119,16 @@ class Session:
         if not targets:
             self.report.send("dropped", why="has no function or class to call")
             return
-        given = self._usable_fixtures()
-        examples = Examples(targets, self.names, request["module"], given)
+        usable_fixtures = self._usable_fixtures()
+        examples = Examples(targets, self.names, request["module"], usable_fixtures)
         examples.read_docstrings(self.module, targets)
-        begun = self.report.remaining_seconds()
+        remaining_before = self.report.remaining_seconds()
         examples.read_project(
-            request["example_root"], self.path, lambda: begun - self.report.remaining_seconds() > request["seconds"] * EXAMPLE_SHARE)
+            request["example_root"], self.path, lambda: remaining_before - self.report.remaining_seconds() > request["seconds"] * EXAMPLE_SHARE)
         examples.teach_kinds(self.runner.targets, self.runner.evaluate)
         self._collect_constants(self.analysis.targets, examples)
         classes = Classes(self.names, self.analysis)
-        for name, value in given.items():
+        for name, value in usable_fixtures.items():
             classes.fixtures.setdefault(type(value), []).append(name)
         maker = Maker(rng, self.names, classes)
         functions = list(self.analysis.functions.values())
@@ -169,13 +169,13 @@ class Session:
         """The fixtures with the same value as in another process, by name. Tells parameters which of them fit."""
         known = self.request["fixtures"]
         made = self.fixtures.values([name for name in sorted(known) if name in self.fixtures.functions], self.runner.facts.of)
-        given = {name: value for name, (value, facts) in made.items() if known.get(name) == facts}
-        problems = {name: "has another value in another process" for name in made if name not in given}
+        usable_fixtures = {name: value for name, (value, facts) in made.items() if known.get(name) == facts}
+        problems = {name: "has another value in another process" for name in made if name not in usable_fixtures}
         self.wanted_fixtures = wanted_but_unusable(dict(self.request["unusable_fixtures"], **problems), self.analysis.targets)
         for target in self.analysis.targets:
             for parameter in target.parameters:
-                parameter.fixtures = [name for name, value in given.items() if fixture_fits(name, value, parameter)]
-        return given
+                parameter.fixtures = [name for name, value in usable_fixtures.items() if fixture_fits(name, value, parameter)]
+        return usable_fixtures
 
     def _public_targets(self):
         """Public targets, or all targets of a private module."""
@@ -215,19 +215,19 @@ class Session:
         return lines or None
 
     def _collect_constants(self, targets, examples):
-        around = constants(self.analysis.tree) + examples.constants
+        module_constants = constants(self.analysis.tree) + examples.constants
         patterns = patterns_of(vars(self.module))
-        around_apart = separators(self.analysis.tree)
+        module_separators = separators(self.analysis.tree)
         for target in targets:
-            own, apart = [], []
+            own_constants, own_separators = [], []
             node = self.analysis.functions.get(target.key)
             if target.how == "class":
                 node = self.analysis.functions.get(target.key + ".__init__")
             if node is not None:
-                own, apart = constants(node), separators(node)
-            target.pool = Pool(own, around[:400])
+                own_constants, own_separators = constants(node), separators(node)
+            target.pool = Pool(own_constants, module_constants[:400])
             target.pool.patterns = patterns
-            target.pool.separators = apart or around_apart
+            target.pool.separators = own_separators or module_separators
 
     def _body_lines(self):
         """Lines inside functions."""

@@ -23,7 +23,7 @@ class Opaque(Exception):
     """The object contains something that cannot be inspected."""
 
 
-def of(value):
+def take(value):
     """A value that stays equal while nothing in the object changes. Raises `Opaque`."""
     return _of(value, {})
 

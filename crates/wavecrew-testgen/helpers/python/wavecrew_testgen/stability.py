@@ -54,8 +54,8 @@ def _stable_in_all(module, found, result):
     return found
 
 
-def _same(entry, again):
-    return again is not None and again[0] == entry.how and [tuple(fact) for fact in again[1]] == entry.facts
+def _same(entry, second):
+    return second is not None and second[0] == entry.how and [tuple(fact) for fact in second[1]] == entry.facts
 
 
 def _outcomes(module, cases, result, hash_seed, zone, shifted=False):
@@ -73,18 +73,18 @@ def _replacements(module, kept, result):
     cases = list(enumerate(module.corpus[-MAX_CORPUS:]))
     one, other = (_outcomes(module, cases, result, *where) for where in ((1, ZONES[0]), (4242, ZONES[1])))
     unstable = [case for number, case in cases if one.get(number) != other.get(number)]
-    again = child_process.run(
+    second = child_process.run(
         module.child_request(
             seconds=max(1.0, module.request["budget"] * AGAIN_SHARE), seed=module.request["seed"] + 1,
             corpus=[case for _, case in cases if case not in unstable], excluded=module.excluded + unstable,
             abandoned=module.abandoned),
         module.on_event).last_event("result")
-    if again is None:
+    if second is None:
         return []
-    result["targets"].update(again["targets"])
-    result["origin"].update(again["origin"])
+    result["targets"].update(second["targets"])
+    result["origin"].update(second["origin"])
     known = {entry.case for entry in kept}
-    losers = {data[0] for data, _ in result["kept"] if Case.of(data) not in known}
-    found = _entries_of(again, len(result["kept"]))
+    targets_with_losses = {data[0] for data, _ in result["kept"] if Case.of(data) not in known}
+    found = _entries_of(second, len(result["kept"]))
     return _stable_in_all(
-        module, [entry for entry in found if entry.case.target in losers and entry.case not in known], result)
+        module, [entry for entry in found if entry.case.target in targets_with_losses and entry.case not in known], result)

@@ -30,12 +30,12 @@ UNITS = ("days", "seconds", "hours", "minutes", "microseconds", "milliseconds", 
 class Pool:
     """Constants near some code: those of the function have more weight than those of its module."""
 
-    def __init__(self, own=(), around=()):
+    def __init__(self, function_constants=(), module_constants=()):
         self.strings = []
         self.numbers = []
         self.patterns = []
         self.separators = []
-        for values, share in ((own, 3), (around, 1)):
+        for values, share in ((function_constants, 3), (module_constants, 1)):
             for value in values:
                 self.add(value, share)
         self._characters()

@@ -1,6 +1,6 @@
-// Judges generated tests by means that share nothing with their generator: vitest's coverage, shuffled runs, own mutants.
+// Measures generated tests independently of their generator: coverage by vitest, shuffled runs, other mutants.
 //
-//   judge.mjs ROOT SOURCE TEST prints one JSON object. ROOT is a copy that may be written to.
+//   measure.mjs ROOT SOURCE TEST prints one JSON object. ROOT is a copy that may be written to.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
@@ -8,8 +8,8 @@ import path from 'node:path';
 
 const [root, source, test] = process.argv.slice(2).map((file) => path.resolve(file));
 const { parse } = createRequire(path.join(root, 'package.json'))('acorn');
-const MUTANTS = Number(process.env.JUDGE_MUTANTS ?? 40);
-const SHUFFLES = Number(process.env.JUDGE_SHUFFLES ?? 20);
+const MUTANTS = Number(process.env.SCOREBOARD_MUTANTS ?? 40);
+const SHUFFLES = Number(process.env.SCOREBOARD_SHUFFLES ?? 20);
 const SECONDS = 20;
 const SIDE_BY_SIDE = 10;
 
@@ -24,7 +24,7 @@ function vitest(args, seconds) {
   return spawnSync(program, ['run', '--pool=forks', ...args], options).status;
 }
 
-// Each place in a function that can be changed, as text that takes the place of another.
+// Every mutation site in a function, with its replacement.
 function sites(text) {
   const options = { ecmaVersion: 'latest', allowHashBang: true };
   let tree;
@@ -87,7 +87,7 @@ function covered() {
   return { line: total.lines.pct, branch: total.branches.total ? total.branches.pct : 100, missing: [...new Set(missing)] };
 }
 
-// Whether the tests notice each of some changes: copies of the project side by side, so that one start serves many.
+// Whether the tests kill each of some mutants. Several copies of the project share one start of vitest.
 function noticed(text, changes) {
   const top = path.relative(root, source).split(path.sep)[0];
   const tests = path.relative(root, test);
@@ -109,7 +109,7 @@ function noticed(text, changes) {
     const passed = new Set(JSON.parse(fs.readFileSync(report, 'utf8')).testResults.filter((file) => file.status === 'passed').map((file) => file.name));
     killed = files.map((file) => !passed.has(file));
   } else {
-    // One of them does not end: then each by itself.
+    // One of them does not end: run each alone.
     killed = files.map((file) => vitest([file], SECONDS) !== 0);
   }
   folders.forEach((folder) => fs.rmSync(folder, { recursive: true }));

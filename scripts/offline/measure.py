@@ -1,6 +1,6 @@
-"""Judges a generated test file by means that share nothing with its generator: coverage.py, pytest, own mutants.
+"""Measures a generated test file independently of its generator: coverage.py, pytest, other mutants.
 
-    judge.py MODULE SOURCE ROOT TESTS... prints one JSON object.
+    measure.py MODULE SOURCE ROOT TESTS... prints one JSON object.
 """
 import ast
 import copy
@@ -15,8 +15,8 @@ import sys
 import tempfile
 import time
 
-MUTANTS = int(os.environ.get("JUDGE_MUTANTS", "80"))
-SHUFFLES = int(os.environ.get("JUDGE_SHUFFLES", "20"))
+MUTANTS = int(os.environ.get("SCOREBOARD_MUTANTS", "80"))
+SHUFFLES = int(os.environ.get("SCOREBOARD_SHUFFLES", "20"))
 SECONDS = 4
 
 SWAPS = {
@@ -29,7 +29,7 @@ SWAPS = {
 
 
 def sites(tree):
-    """Every place that can be changed, as (path to the node, kind of change)."""
+    """Every mutation site, as (path to the node, kind of change)."""
     found = []
 
     def walk(node, path, inside):
@@ -214,8 +214,8 @@ def main():
                 survivors.append([line, place[1]])
             else:
                 killed += 1
-        judged = len(places[:MUTANTS])
-        result.update(kills=100.0 * killed / judged if judged else 100.0, mutants=judged, survivors=survivors,
+        tried = len(places[:MUTANTS])
+        result.update(kills=100.0 * killed / tried if tried else 100.0, mutants=tried, survivors=survivors,
                       passes=passes, shuffles=SHUFFLES)
     print(json.dumps(result))
 
