@@ -18,7 +18,7 @@ use tokio::sync::{oneshot, watch};
 use wavecrew_agents::AgentSettings;
 use wavecrew_process::guardian::GuardianCommand;
 use wavecrew_run::recording::PREFIX;
-use wavecrew_run::worktree::{Isolation, Kept};
+use wavecrew_run::worktree::{Isolation, KeptWorktree};
 
 /// The arguments of `spawn_agent`.
 #[derive(Deserialize, Debug, JsonSchema)]
@@ -90,7 +90,7 @@ enum AgentRequest {
 struct Closed {
     /// As it was before.
     status: Status,
-    kept: Result<Option<Kept>, String>,
+    kept: Result<Option<KeptWorktree>, String>,
 }
 
 /// The conversations of one server.
