@@ -101,8 +101,8 @@ pub struct Driver<'a> {
     pub(crate) journal_sync: JournalSync,
     /// The work of at least one task is merged.
     pub(crate) any_merged: bool,
-    /// Submitted reports that can be removed once their results are durable.
-    pub(crate) processed_reports: Vec<(String, u32, wavecrew_session::Closed)>,
+    /// SubmitOutcome reports that can be removed once their results are durable.
+    pub(crate) processed_reports: Vec<(String, u32, wavecrew_session::ClosedAttempt)>,
     pub(crate) worker_events: UnboundedSender<WorkerEvent>,
     pub(crate) answers: UnboundedSender<(u32, Answer)>,
     pub(crate) merges: UnboundedSender<(String, MergeOutcome)>,

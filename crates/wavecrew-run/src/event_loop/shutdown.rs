@@ -10,7 +10,7 @@ use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::RunOutcome;
 use wavecrew_core::view::report_markdown;
 use wavecrew_process::end_all_descendants;
-use wavecrew_session::{Publish, SessionState, atomic};
+use wavecrew_session::{PublishOutcome, SessionState, atomic};
 
 /// How often the final table is published again while somebody is writing it.
 const PUBLISH_TRIES: usize = 20;
@@ -51,8 +51,8 @@ impl Driver<'_> {
             for _ in 0..PUBLISH_TRIES {
                 match table.publish(&bytes)? {
                     // An edit stays in place: the next run applies it.
-                    Publish::Published | Publish::HandEdit(_) => break,
-                    Publish::Unsettled => tokio::time::sleep(TICK).await,
+                    PublishOutcome::Published | PublishOutcome::TableEdit(_) => break,
+                    PublishOutcome::StillChanging => tokio::time::sleep(TICK).await,
                 }
             }
         }

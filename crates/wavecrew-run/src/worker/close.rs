@@ -52,7 +52,7 @@ impl Driver<'_> {
         };
         let state = self.workers.remove(&worker).expect("looked up above");
         for name in &state.question_files {
-            self.session.dir.asks().forget(name);
+            self.session.dir.worker_questions().forget(name);
         }
         let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
         if let Some(text) = state.output.finish() {

@@ -395,7 +395,7 @@ impl Output {
     pub fn finish(&self) -> Option<Vec<u8>> {
         self.end_turn();
         let mut log = self.log.borrow_mut().take()?;
-        let young = log.take_young();
+        let young = log.take_in_memory();
         // As above: a log that cannot be written does not fail the run.
         let _ = log.finish();
         young

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use wavecrew_agents::cli::{self, AgentCli, Features};
 use wavecrew_core::sheet::{Origin, Sheet};
 use wavecrew_run::installed::{Login, acp_agents, find, login, version};
-use wavecrew_session::{Listed, list as list_sessions};
+use wavecrew_session::{SessionEntry, list_sessions};
 
 /// List the agents: what is installed, logged in or not, and what to do about the rest
 #[derive(clap::Args, Debug)]
@@ -253,8 +253,8 @@ fn error_of(folder: &Path) -> Option<String> {
         .ok()?
         .into_iter()
         .find_map(|listed| match listed {
-            Listed::Session(dir, _) => Some(dir),
-            Listed::Broken { .. } => None,
+            SessionEntry::Session(dir, _) => Some(dir),
+            SessionEntry::Broken { .. } => None,
         })?;
     let table = fs::read(session.results_csv()).ok()?;
     let sheet = Sheet::read(table.as_slice(), Origin::Session).ok()?;

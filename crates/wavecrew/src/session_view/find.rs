@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use std::path::Path;
 use wavecrew_core::plan::did_you_mean;
-use wavecrew_session::{Listed, ProjectPaths, SessionDir, SessionInfo, list};
+use wavecrew_session::{ProjectPaths, SessionDir, SessionEntry, SessionInfo, list_sessions};
 
 /// Ids that a list of what there is names at most.
 const NAMED: usize = 10;
@@ -68,10 +68,12 @@ fn latest_that(
     project: &Path,
     fits: impl Fn(&SessionInfo) -> bool,
 ) -> Result<Option<(SessionDir, SessionInfo)>, Failure> {
-    let found = list(project)?.into_iter().find_map(|listed| match listed {
-        Listed::Session(dir, info) if fits(&info) => Some((dir, *info)),
-        Listed::Session(..) | Listed::Broken { .. } => None,
-    });
+    let found = list_sessions(project)?
+        .into_iter()
+        .find_map(|listed| match listed {
+            SessionEntry::Session(dir, info) if fits(&info) => Some((dir, *info)),
+            SessionEntry::Session(..) | SessionEntry::Broken { .. } => None,
+        });
     Ok(found)
 }
 
@@ -91,15 +93,15 @@ pub fn none_to_continue(project: &Path) -> Failure {
 
 /// All ids, newest first.
 fn ids(project: &Path) -> Result<Vec<String>, Failure> {
-    let id = |listed: Listed| match listed {
-        Listed::Session(dir, _) => dir.id().to_owned(),
-        Listed::Broken { path, .. } => path
+    let id = |listed: SessionEntry| match listed {
+        SessionEntry::Session(dir, _) => dir.id().to_owned(),
+        SessionEntry::Broken { path, .. } => path
             .file_name()
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned(),
     };
-    Ok(list(project)?.into_iter().map(id).collect())
+    Ok(list_sessions(project)?.into_iter().map(id).collect())
 }
 
 fn there_are(ids: &[String]) -> String {

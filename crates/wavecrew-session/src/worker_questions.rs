@@ -15,7 +15,7 @@ const ANSWERED: &str = ".answer";
 
 /// What a worker wants to know.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
-pub struct Ask {
+pub struct WorkerQuestion {
     pub question: String,
     /// Answers that it can think of.
     #[serde(default)]
@@ -23,17 +23,17 @@ pub struct Ask {
 }
 
 #[derive(Clone, Debug)]
-pub struct Asks {
+pub struct WorkerQuestions {
     folder: PathBuf,
 }
 
-impl Asks {
+impl WorkerQuestions {
     pub(crate) fn in_folder(folder: PathBuf) -> Self {
         Self { folder }
     }
 
     /// The worker's side: asks, and returns the name under which the answer is found.
-    pub fn put(&self, task: &str, attempt: u32, ask: &Ask) -> Result<String, SessionError> {
+    pub fn put(&self, task: &str, attempt: u32, ask: &WorkerQuestion) -> Result<String, SessionError> {
         fs::create_dir_all(&self.folder).context("create", &self.folder)?;
         let name = format!("{}{}", prefix(task, attempt), random_name()?);
         let text = serde_json::to_vec(ask).expect("plain data");
@@ -63,7 +63,7 @@ impl Asks {
     }
 
     /// The question of this name; nothing for what is none.
-    pub fn read(&self, name: &str) -> Option<Ask> {
+    pub fn read(&self, name: &str) -> Option<WorkerQuestion> {
         serde_json::from_slice(&fs::read(self.path(name, ASKED)).ok()?).ok()
     }
 
@@ -97,7 +97,7 @@ fn prefix(task: &str, attempt: u32) -> String {
 }
 
 /// Whether a question of this name is of this attempt.
-pub fn is_of(name: &str, task: &str, attempt: u32) -> bool {
+pub fn belongs_to(name: &str, task: &str, attempt: u32) -> bool {
     let rest = name.strip_prefix(&prefix(task, attempt));
     rest.is_some_and(|rest| !rest.contains('.'))
 }
@@ -109,15 +109,18 @@ mod tests {
     #[test]
     fn a_question_gets_its_answer_and_leaves_nothing() {
         let root = tempfile::tempdir().unwrap();
-        let asks = Asks::in_folder(root.path().join("asks"));
+        let asks = WorkerQuestions::in_folder(root.path().join("asks"));
         assert!(asks.open().is_empty());
-        let ask = Ask {
+        let ask = WorkerQuestion {
             question: "Which?".into(),
             options: vec!["this".into()],
         };
         let name = asks.put("a.1", 2, &ask).unwrap();
-        assert!(is_of(&name, "a.1", 2));
-        assert!(!is_of(&name, "a", 1) && !is_of(&name, "a.1", 3), "{name}");
+        assert!(belongs_to(&name, "a.1", 2));
+        assert!(
+            !belongs_to(&name, "a", 1) && !belongs_to(&name, "a.1", 3),
+            "{name}"
+        );
         assert_eq!(asks.open(), std::slice::from_ref(&name));
         assert_eq!(asks.read(&name), Some(ask));
         assert_eq!(asks.answer_to(&name).unwrap(), None);

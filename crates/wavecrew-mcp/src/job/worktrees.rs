@@ -9,7 +9,7 @@ use wavecrew_run::worktree::{KeptWorktree, Worktree, WorktreeError, ref_part};
 use wavecrew_session::SessionDir;
 
 /// Where the worktrees of a job lie.
-pub(super) struct Trees {
+pub(super) struct JobWorktrees {
     project: PathBuf,
     folder: PathBuf,
     session: String,
@@ -17,7 +17,7 @@ pub(super) struct Trees {
     kept: HashMap<String, KeptWorktree>,
 }
 
-impl Trees {
+impl JobWorktrees {
     pub fn new(project: &Path, dir: &SessionDir) -> Self {
         Self {
             project: project.to_owned(),
@@ -99,7 +99,7 @@ mod tests {
             let done = git.current_dir(project.path()).status().unwrap();
             assert!(done.success(), "{words:?}");
         }
-        let folder = project.path().join("trees");
+        let folder = project.path().join("worktrees");
         for task in ["Cargo.lock", "Cargo.toml"] {
             let tree = open(project.path(), &folder, "s", task).unwrap();
             assert_eq!(tree.remove_if_unchanged(), Ok(None), "{task}");

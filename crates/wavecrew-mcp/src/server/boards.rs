@@ -1,5 +1,10 @@
-//! The boards of a session, for its client: what workers discovered, and messages of the coordinator.
+//! Tools for the boards of a session: discoveries of workers, and messages of the coordinator.
 
+use super::Server;
+use super::tool::ServerTool;
+use rmcp::RoleServer;
+use rmcp::service::RequestContext;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -8,22 +13,26 @@ use wavecrew_session::{Message, SessionDir};
 /// Entries that one answer holds; the latest ones.
 const SHOWN: usize = 500;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Discoveries {
-    pub session: String,
+    /// The session that team_run or spawn_agents_on_csv returned.
+    session: String,
+    /// Only entries of this type.
     #[serde(rename = "type")]
     kind: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TeamMessage {
-    pub session: String,
+    /// The session that team_run or spawn_agents_on_csv returned.
+    session: String,
+    /// Default: note.
     #[serde(rename = "type", default = "note")]
     kind: String,
     summary: String,
-    /// The role it is for; without it, nobody in particular.
+    /// The role that should read it; default: every role.
     to: Option<String>,
     #[serde(default)]
     data: Value,
@@ -33,9 +42,27 @@ fn note() -> String {
     "note".to_owned()
 }
 
-pub(super) fn discoveries(dir: &SessionDir, call: &Discoveries) -> Result<Value, String> {
+impl ServerTool for Discoveries {
+    const NAME: &'static str = "discoveries";
+    const DESCRIPTION: &'static str = "Read the discovery board of a session, of one type or of all.";
+
+    async fn call(self, server: &Server, _: &RequestContext<RoleServer>) -> Result<Value, String> {
+        read_discoveries(&server.teams.find(&self.session)?, &self)
+    }
+}
+
+impl ServerTool for TeamMessage {
+    const NAME: &'static str = "team_msg";
+    const DESCRIPTION: &'static str = "Post a message of the coordinator to a session's message bus.";
+
+    async fn call(self, server: &Server, _: &RequestContext<RoleServer>) -> Result<Value, String> {
+        post_message(&server.teams.find(&self.session)?, self)
+    }
+}
+
+fn read_discoveries(dir: &SessionDir, call: &Discoveries) -> Result<Value, String> {
     let read = dir.board().read().map_err(|error| error.to_string())?;
-    let keys = keys(dir);
+    let keys = discovery_keys(dir);
     let read = read.dedup(|kind| keys.get(kind).map(Vec::as_slice));
     let wanted =
         |entry: &&wavecrew_session::Discovery| call.kind.as_ref().is_none_or(|kind| *kind == entry.kind);
@@ -44,7 +71,7 @@ pub(super) fn discoveries(dir: &SessionDir, call: &Discoveries) -> Result<Value,
     Ok(json!({"discoveries": latest, "total": entries.len(), "malformed_lines": read.malformed}))
 }
 
-pub(super) fn message(dir: &SessionDir, call: TeamMessage) -> Result<Value, String> {
+fn post_message(dir: &SessionDir, call: TeamMessage) -> Result<Value, String> {
     if call.summary.trim().is_empty() {
         return Err("summary must be non-empty".to_owned());
     }
@@ -58,8 +85,8 @@ pub(super) fn message(dir: &SessionDir, call: TeamMessage) -> Result<Value, Stri
     Ok(json!({"accepted": true}))
 }
 
-/// What makes two entries of a type the same, as the team had it when the session began.
-fn keys(dir: &SessionDir) -> HashMap<String, Vec<String>> {
+/// The fields that identify an entry, per type, as the team of the session defines them.
+fn discovery_keys(dir: &SessionDir) -> HashMap<String, Vec<String>> {
     let Ok(team) = dir.read_team() else {
         return HashMap::new();
     };

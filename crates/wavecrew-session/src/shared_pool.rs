@@ -3,7 +3,7 @@
 
 use crate::atomic;
 use crate::error::{IoContext, SessionError};
-use crate::lock::try_for;
+use crate::lock::try_lock_for;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -15,13 +15,13 @@ use wavecrew_core::pool::Pool;
 use wavecrew_core::time::Timestamp;
 
 /// A run that was not seen for so long has ended without a word.
-const LEASE: Duration = Duration::from_secs(30);
+const LEASE_TIME: Duration = Duration::from_secs(30);
 /// Whoever changes the file does so in far less time.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// The file of one pool.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PoolFile {
+pub struct SharedPoolFile {
     path: PathBuf,
 }
 
@@ -32,19 +32,19 @@ pub struct SharedPool {
     #[serde(flatten)]
     pub pool: Pool,
     /// Runs that have workers in the pool, by a name that only they have.
-    pub runs: BTreeMap<String, Lease>,
+    pub runs: BTreeMap<String, RunLease>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Lease {
+pub struct RunLease {
     pub workers: usize,
     pub seen: Timestamp,
 }
 
 impl SharedPool {
     /// Workers of all runs but this one.
-    pub fn others(&self, me: &str, now: Timestamp) -> usize {
-        let alive = |(name, lease): &(&String, &Lease)| *name != me && now.since(lease.seen) < LEASE;
+    pub fn workers_of_other_runs(&self, me: &str, now: Timestamp) -> usize {
+        let alive = |(name, lease): &(&String, &RunLease)| *name != me && now.since(lease.seen) < LEASE_TIME;
         self.runs
             .iter()
             .filter(alive)
@@ -53,17 +53,17 @@ impl SharedPool {
     }
 
     /// Says how many workers this run has, and forgets runs that are gone.
-    pub fn sign(&mut self, me: &str, workers: usize, now: Timestamp) {
-        self.runs.retain(|_, lease| now.since(lease.seen) < LEASE);
+    pub fn record_workers(&mut self, me: &str, workers: usize, now: Timestamp) {
+        self.runs.retain(|_, lease| now.since(lease.seen) < LEASE_TIME);
         if workers == 0 {
             self.runs.remove(me);
         } else {
-            self.runs.insert(me.to_owned(), Lease { workers, seen: now });
+            self.runs.insert(me.to_owned(), RunLease { workers, seen: now });
         }
     }
 }
 
-impl PoolFile {
+impl SharedPoolFile {
     /// The file of the pool of this name, which must do as a file name.
     pub fn in_folder(folder: &Path, pool: &str) -> Self {
         Self {
@@ -100,7 +100,7 @@ impl PoolFile {
             opened => opened,
         };
         let lock = lock.context("open the lock", &lock_path)?;
-        if !try_for(&lock, &lock_path, PATIENCE)? {
+        if !try_lock_for(&lock, &lock_path, PATIENCE)? {
             return Ok(None);
         }
         let before = self.read();
@@ -121,15 +121,15 @@ mod tests {
     #[test]
     fn runs_see_each_other_until_they_are_gone() {
         let dir = tempfile::tempdir().unwrap();
-        let file = PoolFile::in_folder(&dir.path().join("state/pools"), "codex-1");
+        let file = SharedPoolFile::in_folder(&dir.path().join("state/pools"), "codex-1");
         assert_eq!((file.version(), file.read()), (None, SharedPool::default()));
         let sign = |me: &str, workers: usize, second: u64| {
             let now = Timestamp(second * 1000);
             let shared = file
-                .update(|shared| shared.sign(me, workers, now))
+                .update(|shared| shared.record_workers(me, workers, now))
                 .unwrap()
                 .unwrap();
-            shared.others(me, now)
+            shared.workers_of_other_runs(me, now)
         };
         assert_eq!(sign("a", 3, 100), 0);
         let first = file.version();
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn changes_take_turns() {
         let dir = tempfile::tempdir().unwrap();
-        let file = PoolFile::in_folder(dir.path(), "p");
+        let file = SharedPoolFile::in_folder(dir.path(), "p");
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn a_file_that_means_nothing_is_as_good_as_none() {
         let dir = tempfile::tempdir().unwrap();
-        let file = PoolFile::in_folder(dir.path(), "p");
+        let file = SharedPoolFile::in_folder(dir.path(), "p");
         fs::write(file.path(), "{\"until\":").unwrap();
         assert_eq!(file.read(), SharedPool::default());
         let shared = file.update(|shared| shared.pool.strikes = 2).unwrap().unwrap();
