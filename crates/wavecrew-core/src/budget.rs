@@ -27,7 +27,7 @@ pub struct Budget {
 
 /// What one attempt is expected to use, for as long as none has ended.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Expected {
+pub struct ExpectedUsage {
     pub cost: f64,
     pub tokens: u64,
 }
@@ -51,10 +51,10 @@ impl Totals {
     }
 
     /// What another attempt is going to use, as far as can be told from those before it.
-    fn expected(&self, default: Expected) -> Expected {
+    fn expected(&self, default: ExpectedUsage) -> ExpectedUsage {
         match self.attempts {
             0 => default,
-            attempts => Expected {
+            attempts => ExpectedUsage {
                 cost: self.spent.cost.unwrap_or(0.0) / f64::from(attempts),
                 tokens: self.spent.tokens() / u64::from(attempts),
             },
@@ -64,7 +64,7 @@ impl Totals {
 
 /// A limit that leaves no room for another worker.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Reached {
+pub struct ReachedLimit {
     pub why: String,
     /// The flag that makes room.
     pub go_on: String,
@@ -77,7 +77,7 @@ pub struct BudgetUse {
     pub time: Duration,
     /// Workers that run and have not told yet.
     pub unsettled: usize,
-    pub default: Expected,
+    pub default: ExpectedUsage,
 }
 
 impl Budget {
@@ -98,7 +98,7 @@ impl Budget {
     }
 
     /// The limits that leave no room for one more worker beside those that run.
-    pub fn reached(&self, used: &BudgetUse) -> Vec<Reached> {
+    pub fn reached(&self, used: &BudgetUse) -> Vec<ReachedLimit> {
         let expected = used.totals.expected(used.default);
         let workers = used.unsettled + 1;
         let mut all = Vec::new();
@@ -109,7 +109,7 @@ impl Budget {
             // A hair more than the limit is a matter of rounding.
             if spent >= most || need > most * (1.0 + 1e-9) {
                 let next = more(spent < most, || dollars(expected.cost));
-                all.push(Reached {
+                all.push(ReachedLimit {
                     why: format!("{} of {} is used{next}", dollars(spent), dollars(most)),
                     go_on: format!("--max-cost {:.2}", (2.0 * most).max(need).max(0.01)),
                 });
@@ -120,7 +120,7 @@ impl Budget {
             let need = spent.saturating_add(expected.tokens.saturating_mul(workers as u64));
             if spent >= most || need > most {
                 let next = more(spent < most, || format!("{} tokens", grouped(expected.tokens)));
-                all.push(Reached {
+                all.push(ReachedLimit {
                     why: format!("{} of {} tokens are used{next}", grouped(spent), grouped(most)),
                     go_on: format!("--max-tokens {}", most.saturating_mul(2).max(need)),
                 });
@@ -130,7 +130,7 @@ impl Budget {
             && used.time.as_secs() >= most
         {
             let limit = Duration::from_secs(most);
-            all.push(Reached {
+            all.push(ReachedLimit {
                 why: format!("the time of {} is over", human(limit)),
                 go_on: format!(
                     "--max-time {}s",
@@ -264,7 +264,7 @@ mod tests {
             totals,
             time: Duration::from_secs(100),
             unsettled,
-            default: Expected {
+            default: ExpectedUsage {
                 cost: 0.5,
                 tokens: 1000,
             },

@@ -32,7 +32,7 @@ pub struct Pool {
     pub strikes: u32,
     /// When the latest of them came.
     pub refused_at: Timestamp,
-    pub reason: Shortage,
+    pub reason: LimitKind,
     /// Workers at a time, in thousandths; none while there was no reason for a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
@@ -41,7 +41,7 @@ pub struct Pool {
 /// What a service has too little of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Shortage {
+pub enum LimitKind {
     /// Of requests in a short time, its own strength included.
     #[default]
     RateLimited,
@@ -49,7 +49,7 @@ pub enum Shortage {
     Quota,
 }
 
-impl Shortage {
+impl LimitKind {
     /// Whether a worker that ended so met a limit that time lifts.
     pub fn of(stop: StopReason) -> Option<Self> {
         match stop {
@@ -94,13 +94,13 @@ pub struct Refusal {
     pub at: Timestamp,
     /// When the worker was started.
     pub began: Timestamp,
-    pub reason: Shortage,
+    pub reason: LimitKind,
     /// The wait that the service asked for.
-    pub told: Option<Duration>,
+    pub retry_after: Option<Duration>,
     /// Workers of the pool at that time, this one included.
     pub running: usize,
     /// Any number: spreads those who wait for the same.
-    pub roll: u64,
+    pub random: u64,
 }
 
 impl Pool {
@@ -109,8 +109,8 @@ impl Pool {
         now >= self.until && self.window.is_none_or(|window| running < slots(window))
     }
 
-    pub fn hear(&mut self, news: &PoolEvent) {
-        match news {
+    pub fn apply(&mut self, event: &PoolEvent) {
+        match event {
             PoolEvent::Refused(refusal) => self.refused(refusal),
             // One from before the latest refusal says nothing about the time after it.
             PoolEvent::Served { began } if *began <= self.refused_at => {}
@@ -131,24 +131,24 @@ impl Pool {
             self.window = Some((window / 2).max(ONE));
             self.refused_at = refusal.at;
             self.reason = refusal.reason;
-        } else if refusal.told.is_none() {
+        } else if refusal.retry_after.is_none() {
             return;
         }
-        let wait = match (refusal.told, refusal.reason) {
+        let wait = match (refusal.retry_after, refusal.reason) {
             (Some(told), _) => {
                 let told = told.min(LONGEST_TOLD);
-                told + part(LONGEST_JITTER.min(told / 10), refusal.roll)
+                told + part(LONGEST_JITTER.min(told / 10), refusal.random)
             }
-            (None, Shortage::RateLimited) => self.backoff(FIRST_WAIT, LONGEST_WAIT, refusal.roll),
-            (None, Shortage::Quota) => self.backoff(FIRST_QUOTA_WAIT, LONGEST_QUOTA_WAIT, refusal.roll),
+            (None, LimitKind::RateLimited) => self.backoff(FIRST_WAIT, LONGEST_WAIT, refusal.random),
+            (None, LimitKind::Quota) => self.backoff(FIRST_QUOTA_WAIT, LONGEST_QUOTA_WAIT, refusal.random),
         };
         self.until = self.until.max(refusal.at.plus(wait));
     }
 
-    fn backoff(&self, first: Duration, longest: Duration, roll: u64) -> Duration {
+    fn backoff(&self, first: Duration, longest: Duration, random: u64) -> Duration {
         let doubled = 2u32.saturating_pow(self.strikes.saturating_sub(1).min(16));
         let whole = first.saturating_mul(doubled).min(longest);
-        whole / 2 + part(whole / 2, roll)
+        whole / 2 + part(whole / 2, random)
     }
 }
 
@@ -168,8 +168,8 @@ fn slots(window: u32) -> usize {
 }
 
 /// A part of the length, by chance.
-fn part(whole: Duration, roll: u64) -> Duration {
-    let thousandths = u32::try_from(roll % 1001).expect("at most a thousand");
+fn part(whole: Duration, random: u64) -> Duration {
+    let thousandths = u32::try_from(random % 1001).expect("at most a thousand");
     whole * thousandths / 1000
 }
 
@@ -177,14 +177,14 @@ fn part(whole: Duration, roll: u64) -> Duration {
 mod tests {
     use super::*;
 
-    fn refusal(at: u64, began: u64, told: Option<u64>, running: usize, roll: u64) -> PoolEvent {
+    fn refusal(at: u64, began: u64, retry_after: Option<u64>, running: usize, random: u64) -> PoolEvent {
         PoolEvent::Refused(Refusal {
             at: Timestamp(at * 1000),
             began: Timestamp(began * 1000),
-            reason: Shortage::RateLimited,
-            told: told.map(Duration::from_secs),
+            reason: LimitKind::RateLimited,
+            retry_after: retry_after.map(Duration::from_secs),
             running,
-            roll,
+            random,
         })
     }
 
@@ -200,14 +200,14 @@ mod tests {
         let mut waits = Vec::new();
         let mut now = 100;
         for _ in 0..10 {
-            pool.hear(&refusal(now, now, None, 1, 1000));
+            pool.apply(&refusal(now, now, None, 1, 1000));
             waits.push(pool.until.0 / 1000 - now);
             now = pool.until.0 / 1000 + 1;
         }
         assert_eq!(waits, [2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);
-        let spread = |roll| {
+        let spread = |random| {
             let mut pool = Pool::default();
-            pool.hear(&refusal(100, 100, None, 1, roll));
+            pool.apply(&refusal(100, 100, None, 1, random));
             pool.until.0 - 100_000
         };
         assert_eq!([spread(0), spread(500), spread(1000)], [1000, 1500, 2000]);
@@ -219,31 +219,31 @@ mod tests {
         let PoolEvent::Refused(mut refusal) = refusal(0, 0, None, 1, 1000) else {
             unreachable!("made so");
         };
-        refusal.reason = Shortage::Quota;
-        pool.hear(&PoolEvent::Refused(refusal));
+        refusal.reason = LimitKind::Quota;
+        pool.apply(&PoolEvent::Refused(refusal));
         assert_eq!(pool.until, Timestamp(60_000));
     }
 
     #[test]
     fn what_the_service_tells_is_believed_within_reason() {
         let mut pool = Pool::default();
-        pool.hear(&refusal(100, 100, Some(30), 1, 0));
+        pool.apply(&refusal(100, 100, Some(30), 1, 0));
         assert_eq!(pool.until, Timestamp(130_000));
-        pool.hear(&refusal(200, 200, Some(1000), 1, 1000));
+        pool.apply(&refusal(200, 200, Some(1000), 1, 1000));
         assert_eq!(pool.until, Timestamp(1_210_000), "and ten seconds at most");
-        pool.hear(&refusal(2000, 2000, Some(u64::MAX / 4), 1, 0));
+        pool.apply(&refusal(2000, 2000, Some(u64::MAX / 4), 1, 0));
         assert_eq!(pool.until, Timestamp((2000 + 7 * 24 * 3600) * 1000));
     }
 
     #[test]
     fn those_that_ran_side_by_side_are_one_refusal() {
         let mut pool = Pool::default();
-        pool.hear(&refusal(100, 90, None, 8, 0));
+        pool.apply(&refusal(100, 90, None, 8, 0));
         let once = pool;
-        pool.hear(&refusal(101, 91, None, 7, 1000));
+        pool.apply(&refusal(101, 91, None, 7, 1000));
         assert_eq!(pool, once);
         // Though one of them may have been told more.
-        pool.hear(&refusal(102, 92, Some(50), 6, 0));
+        pool.apply(&refusal(102, 92, Some(50), 6, 0));
         assert_eq!((pool.strikes, pool.window), (1, Some(4000)));
         assert_eq!(pool.until, Timestamp(152_000));
     }
@@ -252,23 +252,23 @@ mod tests {
     fn the_window_halves_and_grows_by_one_for_as_many_as_it_holds() {
         let mut pool = Pool::default();
         assert!(pool.may_start(Timestamp(0), 1000), "no limit without a reason");
-        pool.hear(&refusal(100, 100, None, 8, 0));
+        pool.apply(&refusal(100, 100, None, 8, 0));
         assert!(!pool.may_start(Timestamp(100_500), 0), "it waits");
         let later = Timestamp(1_000_000);
         assert!(pool.may_start(later, 3) && !pool.may_start(later, 4));
-        pool.hear(&served(50));
+        pool.apply(&served(50));
         assert_eq!((pool.window, pool.strikes), (Some(4000), 1), "too old to count");
         for _ in 0..5 {
-            pool.hear(&served(200));
+            pool.apply(&served(200));
         }
         assert_eq!(pool.strikes, 0);
         assert!(pool.may_start(later, 4) && !pool.may_start(later, 5));
         for at in [300, 400, 500, 600] {
-            pool.hear(&refusal(at, at, None, 5, 0));
+            pool.apply(&refusal(at, at, None, 5, 0));
         }
         assert_eq!(pool.window, Some(1000), "one always may");
         for _ in 0..4000 {
-            pool.hear(&served(700));
+            pool.apply(&served(700));
         }
         assert_eq!(pool.window, None, "forgotten in the end");
     }

@@ -1,6 +1,6 @@
 //! Every team that is shipped parses, and its pipelines have the rows and waves they are known for.
 
-use wavecrew_core::team::{Changes, Issue, Pipeline, Team};
+use wavecrew_core::team::{ChangeSize, Pipeline, PipelineIssue, Team};
 
 const EXAMPLES: [(&str, &str); 3] = [
     (
@@ -346,10 +346,12 @@ fn the_size_of_a_change_chooses_the_testing_pipeline() {
         (10, 4, "comprehensive"),
         (11, 1, "comprehensive"),
     ] {
-        let choice = team.choose("", Some(Changes { files, modules })).unwrap();
+        let choice = team.choose("", Some(ChangeSize { files, modules })).unwrap();
         assert_eq!(choice.pipeline, wanted, "{files} files in {modules} modules");
     }
-    let choice = team.choose("", Some(Changes { files: 2, modules: 1 })).unwrap();
+    let choice = team
+        .choose("", Some(ChangeSize { files: 2, modules: 1 }))
+        .unwrap();
     assert_eq!(choice.reason, "2 files in 1 module, within 3 files in 1 module");
     assert_eq!(team.choose("", None).unwrap().pipeline, "comprehensive");
 }
@@ -382,14 +384,14 @@ fn words_of_the_request_choose_the_lifecycle_pipeline() {
 #[test]
 fn planex_repeats_its_pipeline_for_every_issue() {
     let team = builtin("planex");
-    let issue = |id: &str, depends_on: &[&str]| Issue {
+    let issue = |id: &str, depends_on: &[&str]| PipelineIssue {
         id: id.into(),
         title: "Title {raw_input}".into(),
         input_type: "issues".into(),
         raw_input: id.into(),
         execution_method: "gemini".into(),
         depends_on: depends_on.iter().map(ToString::to_string).collect(),
-        ..Issue::default()
+        ..PipelineIssue::default()
     };
     let issues = [
         issue("ISS-20260308-120000", &[]),

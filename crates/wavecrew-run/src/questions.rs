@@ -42,9 +42,9 @@ struct Answered {
 }
 
 fn asked(question: &Question) -> Asked {
-    let choices = question.about.choices();
+    let choices = question.kind.choices();
     let words = || choices.iter().map(|choice| choice.word.to_owned()).collect();
-    let (options, open) = match &question.about {
+    let (options, open) = match &question.kind {
         QuestionKind::Advice { options } => (options.clone(), true),
         QuestionKind::FailedWave
         | QuestionKind::Permission
@@ -64,7 +64,7 @@ fn meant(about: &QuestionKind, word: &str) -> Answer {
     let chosen = about.choices().into_iter().find(|choice| choice.word == word);
     match chosen {
         Some(choice) => choice.answer,
-        None if in_words => Answer::Words(word.to_owned()),
+        None if in_words => Answer::Text(word.to_owned()),
         None => about.unanswered(),
     }
 }
@@ -77,7 +77,7 @@ pub fn ask(dir: &SessionDir, question: &Question) -> Answer {
     let asked = asked(question);
     let text = serde_json::to_vec(&asked).expect("plain data");
     let mut put = false;
-    while since.elapsed() < question.within {
+    while since.elapsed() < question.timeout {
         if !put && atomic::write_volatile(&dir.question_file(), &text).is_err() {
             // A question that nobody can see is not answered.
             break;
@@ -85,12 +85,12 @@ pub fn ask(dir: &SessionDir, question: &Question) -> Answer {
         put = true;
         if let Some(word) = answer_to(dir, question.id).filter(|word| asked.takes(word)) {
             forget(dir);
-            return meant(&question.about, &word);
+            return meant(&question.kind, &word);
         }
         std::thread::sleep(POLL);
     }
     forget(dir);
-    question.about.unanswered()
+    question.kind.unanswered()
 }
 
 /// The question that is open, if there is one.
@@ -132,9 +132,9 @@ mod tests {
         let dir = SessionDir::create(root.path(), "run-x-20260308", &[]).unwrap();
         let question = Question {
             id: 7,
-            about: wavecrew_core::engine::QuestionKind::FailedWave,
+            kind: wavecrew_core::engine::QuestionKind::FailedWave,
             text: "All failed. Again?".into(),
-            within: Duration::from_mins(1),
+            timeout: Duration::from_mins(1),
         };
         assert_eq!(open(&dir), None);
         let answered = std::thread::scope(|scope| {
@@ -167,12 +167,12 @@ mod tests {
     fn a_question_that_is_too_old_is_not_put() {
         let root = tempfile::tempdir().unwrap();
         let dir = SessionDir::create(root.path(), "run-x-20260308", &[]).unwrap();
-        let about = QuestionKind::Advice { options: Vec::new() };
+        let kind = QuestionKind::Advice { options: Vec::new() };
         let question = Question {
             id: 7,
-            about,
+            kind,
             text: "Which?".into(),
-            within: Duration::ZERO,
+            timeout: Duration::ZERO,
         };
         assert_eq!(ask(&dir, &question), Answer::Deny);
         assert_eq!(open(&dir), None);
@@ -188,7 +188,7 @@ mod tests {
             (&QuestionKind::FailedWave, "abort", Answer::Abort),
             (&QuestionKind::Permission, "allow", Answer::Allow),
             (&QuestionKind::Permission, "retry", Answer::Deny),
-            (&advice, "allow", Answer::Words("allow".into())),
+            (&advice, "allow", Answer::Text("allow".into())),
             (&advice, " ", Answer::Deny),
         ] {
             assert_eq!(meant(about, word), answer, "{about:?} {word}");

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use wavecrew_core::team::{Changes, CheckKind, Pipeline, Team};
+use wavecrew_core::team::{ChangeSize, CheckKind, Pipeline, Team};
 
 use crate::layer;
 use crate::scope::{self, FilesInScope, GitError, LayerInScope, MutationEffort, Scope, ScopeRequest};
@@ -48,12 +48,12 @@ pub struct Prepared {
     pub found: FilesInScope,
     pub scope: Scope,
     /// `None` when there is nothing to count.
-    pub size: Option<Changes>,
+    pub size: Option<ChangeSize>,
 }
 
 /// Whether claims in this team are checked by running tests of the session.
 pub fn is_testing(team: &Team) -> bool {
-    team.roles.iter().any(|role| match role.examined {
+    team.roles.iter().any(|role| match role.check {
         Some(CheckKind::GeneratedTests | CheckKind::TestRun | CheckKind::TestReport) => true,
         Some(CheckKind::CodeWork | CheckKind::CodeTests) | None => false,
     })
@@ -65,11 +65,11 @@ pub fn prepare(project: &Path, team: &Team, options: &Options<'_>) -> Result<Pre
     let found = scope::find(project, &options.request)?;
     let (frameworks, files) = scope::frameworks(project, &found.files);
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    let size = (!files.is_empty()).then(|| Changes {
+    let size = (!files.is_empty()).then(|| ChangeSize {
         files: count(files.len()),
         modules: count(found.modules(project).len()),
     });
-    let layer = |target: &wavecrew_core::team::Target| LayerInScope {
+    let layer = |target: &wavecrew_core::team::CoverageTarget| LayerInScope {
         name: target.name.clone(),
         folder: target.folder.clone().into(),
     };

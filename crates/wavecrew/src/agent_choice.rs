@@ -83,7 +83,7 @@ pub fn choose(
 
 /// Whether the team's work is what the built-in agent can do.
 fn writes_tests(team: &Team) -> bool {
-    let examined = |role: &Role| role.examined == Some(CheckKind::GeneratedTests);
+    let examined = |role: &Role| role.check == Some(CheckKind::GeneratedTests);
     team.roles.iter().any(examined)
 }
 

@@ -4,8 +4,8 @@ use crate::show;
 use std::fmt;
 use std::io;
 use std::process::ExitCode;
-use wavecrew_core::event::Ending;
-use wavecrew_run::worker_side::Refused;
+use wavecrew_core::event::RunOutcome;
+use wavecrew_run::worker_commands::Refused;
 use wavecrew_session::SessionError;
 
 /// The program's exit codes, by name.
@@ -22,14 +22,16 @@ pub enum Exit {
     Interrupted = 130,
 }
 
-impl From<&Ending> for Exit {
-    fn from(ending: &Ending) -> Self {
+impl From<&RunOutcome> for Exit {
+    fn from(ending: &RunOutcome) -> Self {
         match ending {
-            Ending::Completed => Self::Done,
-            Ending::Failed => Self::TasksFailed,
-            Ending::Interrupted => Self::Interrupted,
-            Ending::Cancelled | Ending::LimitReached { .. } | Ending::Blocked { .. } => Self::Stopped,
-            Ending::Stalled { .. } => Self::Stalled,
+            RunOutcome::Completed => Self::Done,
+            RunOutcome::Failed => Self::TasksFailed,
+            RunOutcome::Interrupted => Self::Interrupted,
+            RunOutcome::Cancelled | RunOutcome::LimitReached { .. } | RunOutcome::Blocked { .. } => {
+                Self::Stopped
+            }
+            RunOutcome::Stalled { .. } => Self::Stalled,
         }
     }
 }

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use wavecrew_core::issue::{Issue, IssueId, IssueStatus, read_plan};
 use wavecrew_core::plan::did_you_mean;
-use wavecrew_core::team::Issue as IssueRow;
+use wavecrew_core::team::PipelineIssue;
 use wavecrew_run::installed::installed;
 use wavecrew_session::{IssueFile, IssueStore};
 
@@ -44,7 +44,7 @@ impl IssueFlags {
 
 /// Issues to work on.
 pub struct Input {
-    pub rows: Vec<IssueRow>,
+    pub rows: Vec<PipelineIssue>,
     pub new: NewIssues,
 }
 
@@ -94,7 +94,7 @@ pub fn read(flags: &IssueFlags, words: &[String], quiet: bool) -> Result<Input, 
     }
     let rows = issues
         .iter()
-        .map(|issue| IssueRow {
+        .map(|issue| PipelineIssue {
             id: issue.id.clone(),
             title: issue.title.clone(),
             text: issue.description.clone(),

@@ -8,7 +8,7 @@ use crate::{find_team, show};
 use std::path::{Path, PathBuf};
 use wavecrew_core::plan::{Plan, Problem, seal};
 use wavecrew_core::sheet::SheetBuilder;
-use wavecrew_core::team::{Expansion, Switch, Team};
+use wavecrew_core::team::{Expansion, PipelineFlag, Team};
 use wavecrew_testing::prepare::{Prepared, is_testing};
 
 /// A target, read and checked.
@@ -134,9 +134,9 @@ impl TargetArgs {
     fn apply_switches(&self, mut target: Target) -> Result<Target, Failure> {
         let supervision = self.no_supervision.then_some("no-supervision");
         for wanted in self.switch.iter().map(String::as_str).chain(supervision) {
-            let named = |Switch::RemoveRole { flag, .. }: &&Switch| flag == wanted;
-            let Some(Switch::RemoveRole { role, .. }) = target.team.switches.iter().find(named) else {
-                let flag = |Switch::RemoveRole { flag, .. }: &Switch| flag.clone();
+            let named = |PipelineFlag::RemoveRole { flag, .. }: &&PipelineFlag| flag == wanted;
+            let Some(PipelineFlag::RemoveRole { role, .. }) = target.team.switches.iter().find(named) else {
+                let flag = |PipelineFlag::RemoveRole { flag, .. }: &PipelineFlag| flag.clone();
                 let flags: Vec<String> = target.team.switches.iter().map(flag).collect();
                 let help = match flags.as_slice() {
                     [] => "this team has no switches".to_owned(),

@@ -342,7 +342,7 @@ impl Dialogue for Client {
         let permission = match reply {
             Reply::Permission(permission) => *permission,
             // It asks for nothing else.
-            Reply::Words(_) => return String::new(),
+            Reply::Text(_) => return String::new(),
         };
         let asked = self.asked.iter().position(|(key, ..)| key == question);
         if let Some(at) = asked {

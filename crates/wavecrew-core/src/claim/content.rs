@@ -87,7 +87,7 @@ fn name_problem(value: &Value, place: &str, name: &str) -> Option<String> {
     let wanted = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
     let found = value.pointer(place)?.as_str().unwrap_or_default();
     (found != wanted).then(|| {
-        let found = super::shown(found);
+        let found = super::quoted_path(found);
         format!("says {found} at {place}, and the file is of `{wanted}`")
     })
 }
@@ -100,7 +100,7 @@ fn file_problems(value: &Value, place: &str) -> Vec<String> {
     outside
         .take(MAX_SCHEMA_PROBLEMS)
         .map(|name| {
-            let name = super::shown(name);
+            let name = super::quoted_path(name);
             format!("names {name} at {place}, which is no path from the project's root to a file in it")
         })
         .collect()

@@ -1,15 +1,15 @@
 //! What a worker's word is held against: the files its task owes and the paths it reports. Owns what has to be
 //! where and what has to be in it. Never looks: callers list names, read bytes and bring the outcome back.
 
+mod check;
 mod content;
-mod finding;
 mod markdown;
 mod path;
 mod review;
 mod specification;
 
+pub use check::{ClaimCheck, quoted_path};
 pub use content::content_problems;
-pub use finding::{Findings, shown};
 pub use path::{PathEscape, Pattern};
 pub use review::{Review, ReviewFinding, read_review};
 pub use specification::{PlannedTask, Trace};
@@ -27,7 +27,7 @@ pub struct OwedPath<'a> {
 
 impl OwedPath<'_> {
     /// Whether a file, named from the session folder, is one of those owed.
-    pub fn is_paid_by(&self, path: &str) -> bool {
+    pub fn is_satisfied_by(&self, path: &str) -> bool {
         self.pattern.matches(path) && !(self.wants_tests() && content::is_support_file(path))
     }
 
@@ -42,7 +42,7 @@ impl OwedPath<'_> {
 
     /// What is wrong with the number of files found.
     pub fn count_problem(&self, found: usize) -> Option<String> {
-        let name = shown(self.pattern.as_str());
+        let name = quoted_path(self.pattern.as_str());
         let min = self.owed.min_files as usize;
         if found < min {
             return Some(if self.pattern.is_literal() {
@@ -63,17 +63,17 @@ impl OwedPath<'_> {
 /// Everything a row owes, by who has to write it.
 #[derive(Debug, Default)]
 pub struct OwedPaths<'a> {
-    pub of_worker: Vec<OwedPath<'a>>,
-    pub of_engine: Vec<OwedPath<'a>>,
+    pub by_worker: Vec<OwedPath<'a>>,
+    pub by_engine: Vec<OwedPath<'a>>,
     /// Paths that a value of the row leads out of the session folder: nobody may write there.
-    pub leaving: Vec<PathEscape>,
+    pub escaping: Vec<PathEscape>,
 }
 
 /// What a row owes. A list in a path means one path for each of its ids.
-pub fn debts<'a>(team: &'a Team, plan: &'a Plan, task: TaskIx) -> OwedPaths<'a> {
-    let mut debts = OwedPaths::default();
+pub fn owed_paths<'a>(team: &'a Team, plan: &'a Plan, task: TaskIx) -> OwedPaths<'a> {
+    let mut owed_paths = OwedPaths::default();
     let Some(role) = team.role(plan.role(task)) else {
-        return debts;
+        return owed_paths;
     };
     let cell = |name: &str| {
         let known = plan.header().iter().any(|column| column == name);
@@ -96,17 +96,17 @@ pub fn debts<'a>(team: &'a Team, plan: &'a Plan, task: TaskIx) -> OwedPaths<'a> 
     for owed in role.owes_for(|name| plan.cell(task, name)) {
         for pattern in path::fill_all(&owed.path, cell) {
             match pattern {
-                Ok(pattern) if owed.by_engine => debts.of_engine.push(OwedPath { owed, pattern }),
-                Ok(pattern) => debts.of_worker.push(OwedPath { owed, pattern }),
-                Err(leaves) => debts.leaving.push(leaves),
+                Ok(pattern) if owed.by_engine => owed_paths.by_engine.push(OwedPath { owed, pattern }),
+                Ok(pattern) => owed_paths.by_worker.push(OwedPath { owed, pattern }),
+                Err(leaves) => owed_paths.escaping.push(leaves),
             }
         }
     }
-    debts
+    owed_paths
 }
 
 /// The paths in a report: the column, and one path of it.
-pub fn reported<'a>(
+pub fn reported_paths<'a>(
     team: &'a Team,
     outputs: &'a [(String, String)],
 ) -> impl Iterator<Item = (&'a str, &'a str)> {

@@ -38,16 +38,16 @@ fn debts_of_rows() {
     ] {
         let team = Team::builtin(team).expect("built in");
         let plan = plan(&team, csv);
-        let debts = debts(&team, &plan, TaskIx(0));
+        let owed_paths = owed_paths(&team, &plan, TaskIx(0));
         let paths = |debts: &[OwedPath<'_>]| -> Vec<String> {
             debts
                 .iter()
                 .map(|debt| debt.pattern.as_str().to_owned())
                 .collect()
         };
-        assert_eq!(paths(&debts.of_worker), of_worker, "{csv}");
-        assert_eq!(paths(&debts.of_engine), of_engine, "{csv}");
-        assert_eq!(debts.leaving, [], "{csv}");
+        assert_eq!(paths(&owed_paths.by_worker), of_worker, "{csv}");
+        assert_eq!(paths(&owed_paths.by_engine), of_engine, "{csv}");
+        assert_eq!(owed_paths.escaping, [], "{csv}");
     }
 }
 
@@ -56,12 +56,12 @@ fn a_value_that_leads_out_of_the_session() {
     let team = Team::builtin("planex").expect("built in");
     let csv = "id,title,description,role,issue_ids,exec_mode\nPLAN-1,p,d,planner,../../x,csv-wave\n";
     let plan = plan(&team, csv);
-    let debts = debts(&team, &plan, TaskIx(0));
+    let owed_paths = owed_paths(&team, &plan, TaskIx(0));
     assert_eq!(
-        debts.leaving,
+        owed_paths.escaping,
         [PathEscape("artifacts/solutions/../../x.json".to_owned())]
     );
-    assert!(debts.of_worker.is_empty());
+    assert!(owed_paths.by_worker.is_empty());
 }
 
 #[test]
@@ -70,10 +70,10 @@ fn what_tools_leave_among_tests_pays_nothing() {
     let csv =
         "id,title,description,role,layer,coverage_target,exec_mode\nTESTGEN-1,t,d,generator,L1,80,csv-wave\n";
     let plan = plan(&team, csv);
-    let debts = debts(&team, &plan, TaskIx(0));
-    let debt = &debts.of_worker[0];
-    assert!(debt.is_paid_by("tests/L1-unit/test_a.py"));
-    assert!(!debt.is_paid_by("tests/L1-unit/__init__.py"));
+    let owed_paths = owed_paths(&team, &plan, TaskIx(0));
+    let debt = &owed_paths.by_worker[0];
+    assert!(debt.is_satisfied_by("tests/L1-unit/test_a.py"));
+    assert!(!debt.is_satisfied_by("tests/L1-unit/__init__.py"));
     assert!(debt.leads_into("tests/L1-unit/sub") && !debt.leads_into("tests/L1-unit/node_modules"));
 }
 
@@ -86,7 +86,7 @@ fn only_paths_of_path_columns_are_reported_paths() {
         ("strange", "x"),
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let paths: Vec<_> = reported(&team, &outputs).collect();
+    let paths: Vec<_> = reported_paths(&team, &outputs).collect();
     assert_eq!(
         paths,
         [("test_files", "tests/a b.py"), ("test_files", "tests/ü.py")]
@@ -98,10 +98,10 @@ fn numbers_of_files() {
     let team = Team::builtin("lifecycle").expect("built in");
     let csv = "id,title,description,role,pipeline_phase,exec_mode\nPLAN-1,t,d,planner,planning,csv-wave\n";
     let plan = plan(&team, csv);
-    let debts = debts(&team, &plan, TaskIx(0));
+    let owed_paths = owed_paths(&team, &plan, TaskIx(0));
     let problem = |path: &str, found: usize| {
-        let mut of_path = debts
-            .of_worker
+        let mut of_path = owed_paths
+            .by_worker
             .iter()
             .filter(|debt| debt.pattern.as_str() == path);
         of_path.next().expect("owed").count_problem(found)

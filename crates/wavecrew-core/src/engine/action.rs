@@ -2,7 +2,7 @@
 //! journal.
 
 use super::input::{Answer, WorkerId};
-use crate::event::{Ending, Event, Rework, TokenUsage, Tree};
+use crate::event::{Event, Rework, RunOutcome, TokenUsage, WorktreeRecord};
 use crate::id::{ExecMode, TaskIx};
 use crate::pool::PoolEvent;
 use crate::team::Workspace;
@@ -37,7 +37,7 @@ pub enum Action {
         outputs: Vec<(String, String)>,
     },
     /// Find out what is so before a worker is started. Answered by `ClaimChecked`.
-    Examine {
+    CheckBeforeStart {
         worker: WorkerId,
         task: TaskIx,
         attempt: u32,
@@ -67,17 +67,17 @@ pub enum Action {
         task: TaskIx,
     },
     /// The wave's results are in the table: publish it and remove `wave-N.csv`.
-    Merged {
+    PublishWave {
         wave: u32,
     },
     /// Bring the work in the trees of these tasks together, in this order. Answered by one `Landed` each.
-    Land {
+    Merge {
         tasks: Vec<TaskIx>,
     },
     /// Let other runs on this machine know how the pool fared.
-    Share {
+    SharePoolEvent {
         pool: String,
-        news: PoolEvent,
+        event: PoolEvent,
     },
     /// Answer a question of a worker.
     Reply {
@@ -88,9 +88,9 @@ pub enum Action {
     /// Put a question to the person.
     Ask(Question),
     /// Something a person should see.
-    Tell(Notice),
+    Notify(Notice),
     /// The run is over: write the final files and leave.
-    Finish(Ending),
+    Finish(RunOutcome),
 }
 
 /// A task handed to a worker.
@@ -112,7 +112,7 @@ pub struct Assignment {
     pub found: Option<String>,
     pub workspace: Workspace,
     /// The working copy of an earlier attempt, to go on in.
-    pub tree: Option<Tree>,
+    pub worktree: Option<WorktreeRecord>,
 }
 
 /// A conversation that a former attempt began.
@@ -134,16 +134,16 @@ pub enum Permission {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reply {
     Permission(Permission),
-    Words(String),
+    Text(String),
 }
 
 #[derive(Clone, Debug)]
 pub struct Question {
     pub id: u32,
     pub text: String,
-    pub about: QuestionKind,
+    pub kind: QuestionKind,
     /// After this an answer comes too late.
-    pub within: Duration,
+    pub timeout: Duration,
 }
 
 /// What a question is about, and with it what can be answered.
@@ -163,7 +163,7 @@ pub enum QuestionKind {
 
 /// One way to answer a question.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Choice {
+pub struct AnswerChoice {
     /// For programs.
     pub word: &'static str,
     /// For people.
@@ -173,10 +173,10 @@ pub struct Choice {
 
 impl QuestionKind {
     /// What may be answered, the cautious answer last. Advice is given in other words, too.
-    pub fn choices(&self) -> Vec<Choice> {
-        let choice = |word, label, answer| Choice { word, label, answer };
+    pub fn choices(&self) -> Vec<AnswerChoice> {
+        let choice = |word, label, answer| AnswerChoice { word, label, answer };
         let stop = choice("abort", "Stop here", Answer::Abort);
-        let go_on = choice("go-on", "Go on all the same", Answer::GoOn);
+        let go_on = choice("go-on", "Go on all the same", Answer::Proceed);
         match self {
             Self::FailedWave => vec![choice("retry", "Try them again", Answer::Retry), stop],
             Self::Permission => vec![
@@ -191,7 +191,7 @@ impl QuestionKind {
                 ]
             }
             Self::PolicyDecision { may_revise: false } => vec![go_on, stop],
-            Self::Approval => vec![choice("approve", "Approve", Answer::GoOn), stop],
+            Self::Approval => vec![choice("approve", "Approve", Answer::Proceed), stop],
             Self::Advice { .. } => Vec::new(),
         }
     }

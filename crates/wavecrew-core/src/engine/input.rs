@@ -1,6 +1,6 @@
 //! What the engine is told. Everything that happens outside reaches it as one of these.
 
-use crate::event::{ProcessId, StopReason, TokenUsage, Tree, Verdict};
+use crate::event::{ProcessId, StopReason, TokenUsage, Verdict, WorktreeRecord};
 use crate::plan::Plan;
 use crate::pool::Pool;
 use crate::sheet::Patch;
@@ -21,7 +21,7 @@ pub enum Input {
     Spawned {
         worker: WorkerId,
         process: ProcessId,
-        voice: OutputMode,
+        output_mode: OutputMode,
     },
     SpawnFailed {
         worker: WorkerId,
@@ -32,7 +32,7 @@ pub enum Input {
         worker: WorkerId,
     },
     /// The agent named its conversation.
-    Conversing {
+    ConversationStarted {
         worker: WorkerId,
         conversation: String,
         model: Option<String>,
@@ -44,26 +44,26 @@ pub enum Input {
         body: String,
     },
     /// The worker waits for an answer to this.
-    Asks {
+    WorkerAsks {
         worker: WorkerId,
         key: String,
-        wish: WorkerRequest,
+        request: WorkerRequest,
     },
     /// What the turn under way has used so far.
-    Using {
+    UsageSoFar {
         worker: WorkerId,
         spent: TokenUsage,
         model: Option<String>,
     },
     /// The worker has a working copy of its own.
-    TreeMade {
+    WorktreeMade {
         worker: WorkerId,
-        tree: Tree,
+        worktree: WorktreeRecord,
     },
     /// What became of the work in a task's tree.
-    Landed {
+    MergeDone {
         task: String,
-        landing: MergeOutcome,
+        outcome: MergeOutcome,
     },
     /// The worker's turn is over.
     TurnEnded {
@@ -78,7 +78,7 @@ pub enum Input {
     /// The claim of a worker was compared with the facts.
     ClaimChecked {
         worker: WorkerId,
-        verdict: CheckOutcome,
+        outcome: CheckOutcome,
     },
     /// The rows that the result of a task asked for, if there are any: the plan is the sealed result of the patch.
     Expanded {
@@ -90,18 +90,18 @@ pub enum Input {
         worker: WorkerId,
     },
     /// What all runs on this machine know of a pool, and how many workers the others have in it.
-    PoolSeen {
+    PoolUpdated {
         pool: String,
         state: Pool,
         others: usize,
     },
     /// A person edited `tasks.csv`; the plan is the sealed result of the patch.
-    Edited {
+    TableEdited {
         patch: Patch,
         plan: Box<Plan>,
     },
     /// A person's edit cannot be followed; it was set aside.
-    EditRefused {
+    TableEditRefused {
         problems: Vec<String>,
     },
     Answered {
@@ -146,7 +146,7 @@ pub enum SpawnError {
     /// It will not work next time either: no such program, no permission.
     Permanent(String),
     /// The machine is short of something: try again later.
-    Shortage(String),
+    Temporary(String),
 }
 
 /// How a turn of a worker ended.
@@ -156,7 +156,7 @@ pub struct TurnEnd {
     /// Candidates for the report, most trustworthy channel first.
     pub reports: Vec<String>,
     /// The last words of the worker, for the error text.
-    pub last_words: String,
+    pub last_output: String,
     /// What the turn used.
     pub spent: TokenUsage,
     /// By which model, if that was told.
@@ -176,14 +176,14 @@ pub enum Exit {
 #[derive(Clone, Debug)]
 pub enum CheckOutcome {
     /// The facts agree; measured values replace claimed ones.
-    Holds {
-        checked: Verdict,
+    Confirmed {
+        verdict: Verdict,
         measured: Vec<(String, String)>,
     },
     /// It was examined by a program of our own.
-    CheckFindings(CheckFindings),
+    Measured(CheckFindings),
     /// The facts disagree; the worker may mend it in the same conversation.
-    Mend(String),
+    SendBack(String),
     /// The facts disagree and asking again is no use.
     Contradicted(String),
 }
@@ -203,7 +203,7 @@ pub enum MergeOutcome {
 /// What an examination found out.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct CheckFindings {
-    pub checked: Verdict,
+    pub verdict: Verdict,
     /// Values of output columns, which replace claimed ones.
     pub measured: Vec<(String, String)>,
     /// What else those who judge the result want to know.
@@ -211,7 +211,7 @@ pub struct CheckFindings {
     /// Findings for a task that needed no worker.
     pub findings: String,
     /// What is still short of the target, in words for the worker.
-    pub short: Option<String>,
+    pub shortfall: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -228,10 +228,10 @@ pub enum Answer {
     Abort,
     Allow,
     Deny,
-    /// Of a judgement: let it pass.
-    GoOn,
-    /// Of a judgement: have the work revised.
+    /// Of a decision: let it pass.
+    Proceed,
+    /// Of a decision: have the work revised.
     Revise,
     /// In a person's own words, or those of an option.
-    Words(String),
+    Text(String),
 }

@@ -7,34 +7,36 @@
 mod action;
 mod attempt;
 mod fingerprint;
-mod gate;
 mod input;
-mod judge;
-mod landing;
 mod ledger;
+mod merge;
+mod policy;
+mod rate_limit;
 mod report;
 mod resume;
 mod run_time;
 mod spending;
 mod wave;
-mod worker_questions;
+mod worker_requests;
 
-pub use action::{Action, Assignment, Choice, Notice, Permission, Question, QuestionKind, Reply, Resume};
+pub use action::{
+    Action, AnswerChoice, Assignment, Notice, Permission, Question, QuestionKind, Reply, Resume,
+};
 pub use fingerprint::{Fingerprinter, is_engine_column};
 pub use input::{
     Answer, CheckFindings, CheckOutcome, Exit, Input, MergeOutcome, OutputMode, RecoveredReport, SpawnError,
     StopKind, TurnEnd, WorkerId, WorkerRequest,
 };
-pub use ledger::{Counts, Ledger, Progress, Talk, TaskState, TaskWorktree, WorktreeState};
-pub use report::{MAX_REPORT_BYTES, Report, ReportReader, final_object};
-pub use resume::{ResumeBasis, Stale};
-pub use worker_questions::UNATTENDED;
+pub use ledger::{Conversation, Counts, Ledger, TaskProgress, TaskState, TaskWorktree, WorktreeState};
+pub use report::{MAX_REPORT_BYTES, ReportReader, WorkerReport, final_object};
+pub use resume::{ResumeBasis, StaleResult};
+pub use worker_requests::UNATTENDED;
 
-use crate::budget::{Budget, Expected, Prices};
+use crate::budget::{Budget, ExpectedUsage, Prices};
 use crate::event::Event;
 use crate::time::Timestamp;
 use attempt::Attempt;
-use gate::{Gates, gates_of};
+use rate_limit::{PoolLimits, pool_limits_of};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use wave::Schedule;
@@ -44,7 +46,7 @@ use wave::Schedule;
 pub struct Options {
     pub concurrency: usize,
     /// How questions are answered when nobody is asked.
-    pub asking: AskMode,
+    pub ask_mode: AskMode,
     pub agents: AgentChoice,
     /// Attempts at a task whose worker broke down (crashed, timed out, was idle).
     pub max_attempts: u32,
@@ -63,12 +65,12 @@ pub struct Options {
     /// The pool that an agent draws on, by its name; without one, the agent has a pool of its own.
     pub pools: BTreeMap<String, String>,
     /// How long a service may refuse everything before the run ends.
-    pub patience: Duration,
+    pub max_service_wait: Duration,
     /// Decides all that is left to chance.
     pub seed: u64,
     pub budget: Budget,
     /// Set aside for a worker before there is a mean.
-    pub expected: Expected,
+    pub expected: ExpectedUsage,
     pub prices: Prices,
     /// The pipeline that the table was made from.
     pub pipeline: Option<String>,
@@ -92,7 +94,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             concurrency: 3,
-            asking: AskMode::Defaults,
+            ask_mode: AskMode::Defaults,
             agents: AgentChoice::default(),
             max_attempts: 1,
             backoff: Duration::from_secs(2),
@@ -102,10 +104,10 @@ impl Default for Options {
             idle: None,
             kill_grace: Duration::from_secs(5),
             pools: BTreeMap::new(),
-            patience: Duration::from_hours(24),
+            max_service_wait: Duration::from_hours(24),
             seed: 0,
             budget: Budget::default(),
-            expected: Expected::default(),
+            expected: ExpectedUsage::default(),
             prices: Prices::default(),
             pipeline: None,
             check_all: false,
@@ -149,7 +151,7 @@ enum Mode {
     /// What runs is being ended.
     Stopping(StopKind),
     /// Waits for an answer.
-    AskMode {
+    AwaitingAnswer {
         question: u32,
         since: Timestamp,
     },
@@ -164,15 +166,15 @@ pub struct Engine {
     mode: Mode,
     schedule: Schedule,
     live: BTreeMap<WorkerId, Attempt>,
-    gates: Gates,
+    pool_limits: PoolLimits,
     /// Models that were said to have no price.
     unpriced: BTreeSet<String>,
-    asked: Vec<worker_questions::Asked>,
+    asked: Vec<worker_requests::PendingRequest>,
     /// Tasks whose work is being merged.
-    landing: BTreeSet<String>,
+    merging: BTreeSet<String>,
     /// The team has policies that look at results.
-    judges: bool,
-    undecided: Option<judge::Undecided>,
+    has_policies: bool,
+    pending_decision: Option<policy::PendingDecision>,
     next_worker: u64,
     now: Timestamp,
     out: Vec<Action>,
@@ -182,10 +184,10 @@ impl Engine {
     pub fn new(ledger: Ledger, options: Options) -> Self {
         let reader = ReportReader::new(&ledger.team);
         let prints = Fingerprinter::new(ledger.plan(), &ledger.team);
-        let judges = ledger.team.judges();
+        let has_policies = ledger.team.has_policies();
         Self {
-            judges,
-            gates: gates_of(&ledger.pools),
+            has_policies,
+            pool_limits: pool_limits_of(&ledger.pools),
             unpriced: BTreeSet::new(),
             options,
             ledger,
@@ -195,8 +197,8 @@ impl Engine {
             schedule: Schedule::default(),
             live: BTreeMap::new(),
             asked: Vec::new(),
-            landing: BTreeSet::new(),
-            undecided: None,
+            merging: BTreeSet::new(),
+            pending_decision: None,
             next_worker: 1,
             now: Timestamp::default(),
             out: Vec::new(),
@@ -229,29 +231,31 @@ impl Engine {
             Input::Spawned {
                 worker,
                 process,
-                voice,
-            } => self.spawned(worker, process, voice),
+                output_mode,
+            } => self.spawned(worker, process, output_mode),
             Input::SpawnFailed { worker, error } => self.spawn_failed(worker, error),
             Input::Activity { worker } => self.activity(worker),
-            Input::Conversing {
+            Input::ConversationStarted {
                 worker,
                 conversation,
                 model,
                 version,
             } => self.conversing(worker, conversation, model, version),
             Input::Reported { worker, body } => self.reported(worker, &body),
-            Input::TreeMade { worker, tree } => self.tree_made(worker, tree),
-            Input::Landed { task, landing } => self.landed(task, landing),
-            Input::Asks { worker, key, wish } => self.asks(worker, key, wish),
-            Input::Using { worker, spent, model } => self.using(worker, spent, model.as_deref()),
+            Input::WorktreeMade { worker, worktree } => self.worktree_made(worker, worktree),
+            Input::MergeDone { task, outcome } => self.merge_done(task, outcome),
+            Input::WorkerAsks { worker, key, request } => self.worker_asks(worker, key, request),
+            Input::UsageSoFar { worker, spent, model } => self.using(worker, spent, model.as_deref()),
             Input::TurnEnded { worker, end } => self.turn_ended(worker, &end),
             Input::EditedAfterReport { worker, files } => self.edited_after_report(worker, files),
-            Input::ClaimChecked { worker, verdict } => self.claim_checked(worker, verdict),
+            Input::ClaimChecked { worker, outcome } => self.claim_checked(worker, outcome),
             Input::Expanded { task, change } => self.expanded(&task, change),
             Input::Closed { worker } => self.closed(worker),
-            Input::PoolSeen { pool, state, others } => self.pool_seen(&pool, state, others),
-            Input::Edited { patch, plan } => self.edited(patch, *plan),
-            Input::EditRefused { problems } => self.record(Event::EditRefused { at: now, problems }),
+            Input::PoolUpdated { pool, state, others } => self.pool_seen(&pool, state, others),
+            Input::TableEdited { patch, plan } => self.edited(patch, *plan),
+            Input::TableEditRefused { problems } => {
+                self.record(Event::TableEditRefused { at: now, problems })
+            }
             Input::Answered { question, answer } => self.answered(question, answer),
             Input::Drain => self.drain(),
             Input::Stop(kind) => self.stop(kind),
@@ -276,8 +280,8 @@ impl Engine {
         self.out.push(Action::Record(event));
     }
 
-    fn tell(&mut self, notice: Notice) {
-        self.out.push(Action::Tell(notice));
+    fn notify(&mut self, notice: Notice) {
+        self.out.push(Action::Notify(notice));
     }
 }
 

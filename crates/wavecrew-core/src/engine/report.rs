@@ -12,7 +12,7 @@ pub const MAX_REPORT_BYTES: usize = 1 << 20;
 
 /// A report that has the right form. Whether it is true is another question.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Report {
+pub struct WorkerReport {
     pub status: Status,
     pub findings: String,
     /// Set when the findings did not fit the table.
@@ -30,7 +30,7 @@ pub struct ReportReader {
     result: Option<jsonschema::Validator>,
     outputs: Vec<String>,
     /// Somebody judges results by more than their columns.
-    judged: bool,
+    has_policies: bool,
 }
 
 impl ReportReader {
@@ -43,12 +43,12 @@ impl ReportReader {
             schema: compiled(&team.envelope_schema()),
             result: team.result_schema.as_ref().map(|schema| compiled(&schema.0)),
             outputs: team.output_columns().map(|column| column.name.clone()).collect(),
-            judged: team.judges(),
+            has_policies: team.has_policies(),
         }
     }
 
     /// Reads a report for `task`, or says why it does not count.
-    pub fn read(&self, task: &str, body: &str) -> Result<Report, String> {
+    pub fn read(&self, task: &str, body: &str) -> Result<WorkerReport, String> {
         if body.len() > MAX_REPORT_BYTES {
             return Err(format!(
                 "the report has {} bytes, at most {MAX_REPORT_BYTES} are taken; put long texts into files",
@@ -108,7 +108,7 @@ impl ReportReader {
             .iter()
             .map(|name| (name.clone(), text(name)))
             .filter(|(_, v)| !v.is_empty());
-        Ok(Report {
+        Ok(WorkerReport {
             status,
             findings,
             whole_findings,
@@ -122,7 +122,7 @@ impl ReportReader {
 impl ReportReader {
     /// What stands beside the columns: plain values, and those in objects one level down by their own name.
     fn facts(&self, fields: &Map<String, Value>) -> Vec<(String, String)> {
-        if !self.judged {
+        if !self.has_policies {
             return Vec::new();
         }
         let known = |name: &String| {
@@ -231,7 +231,7 @@ fn plain(value: &Value) -> String {
 }
 
 /// Cuts findings to what the table holds, with `…` as the last character.
-impl Report {
+impl WorkerReport {
     /// What was measured comes before what the worker says.
     pub(super) fn put_first(&mut self, measured: &str) {
         let said = self

@@ -3,7 +3,7 @@
 use super::action::{Action, Notice};
 use super::fingerprint::Fingerprinter;
 use super::input::RecoveredReport;
-use super::ledger::{Ledger, Progress};
+use super::ledger::{Ledger, TaskProgress};
 use super::{AgentChoice, Engine, Mode};
 use crate::event::{Event, Status, StopReason, TaskResult, Verdict};
 use crate::id::{ExecMode, TaskIx};
@@ -20,14 +20,14 @@ pub struct ResumeBasis<'a> {
 
 /// A result that no longer matches what it was made from.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Stale {
+pub struct StaleResult {
     pub task: TaskIx,
     pub why: String,
 }
 
 impl Ledger {
     /// Results that must be made again, with what depends on them, in plan order.
-    pub fn stale(&self, standing: &ResumeBasis<'_>) -> Vec<Stale> {
+    pub fn stale(&self, standing: &ResumeBasis<'_>) -> Vec<StaleResult> {
         let plan = self.plan();
         let prints = Fingerprinter::new(plan, &self.team);
         let mut found = BTreeMap::new();
@@ -39,19 +39,22 @@ impl Ledger {
         let mut open: Vec<TaskIx> = found.keys().copied().collect();
         while let Some(task) = open.pop() {
             for &next in plan.dependents(task) {
-                if self.task(next).progress == Progress::Done && !found.contains_key(&next) {
+                if self.task(next).progress == TaskProgress::Done && !found.contains_key(&next) {
                     found.insert(next, format!("it depends on {}, which runs again", plan.id(task)));
                     open.push(next);
                 }
             }
         }
-        found.into_iter().map(|(task, why)| Stale { task, why }).collect()
+        found
+            .into_iter()
+            .map(|(task, why)| StaleResult { task, why })
+            .collect()
     }
 
     fn why_stale(&self, prints: &Fingerprinter, standing: &ResumeBasis<'_>, task: TaskIx) -> Option<String> {
         let (plan, state) = (self.plan(), self.task(task));
         let (made_from, agent) = state.made_from.as_ref()?;
-        if state.progress != Progress::Done {
+        if state.progress != TaskProgress::Done {
             return None;
         }
         let now = prints.of(plan, &self.team, task, &self.prev_context(task));
@@ -103,7 +106,7 @@ impl Engine {
             .ledger
             .team
             .role(self.ledger.plan().role(task))
-            .is_some_and(|role| !role.owes.is_empty() || role.examined.is_some());
+            .is_some_and(|role| !role.owes.is_empty() || role.check.is_some());
         let report = recovered
             .iter()
             .find(|report| report.task == id && report.attempt == attempt)
@@ -120,7 +123,7 @@ impl Engine {
                     outputs: report.outputs,
                     error: report.error,
                     facts: report.facts,
-                    checked: Verdict::Unverified,
+                    verdict: Verdict::Unverified,
                 };
                 self.record(Event::Finished {
                     at: self.now,
@@ -142,8 +145,8 @@ impl Engine {
     }
 
     /// Has tasks run again: results that no longer stand, or what a person wants retried.
-    pub fn reset(&mut self, stale: Vec<Stale>) -> Vec<Event> {
-        let reset = |Stale { task, why }| Event::Reset {
+    pub fn reset(&mut self, stale: Vec<StaleResult>) -> Vec<Event> {
+        let reset = |StaleResult { task, why }| Event::Reset {
             task: self.ledger.plan().id(task).to_owned(),
             why,
         };
@@ -172,7 +175,7 @@ impl Engine {
                 .expect("rows of running tasks cannot be removed");
             self.live.get_mut(&worker).expect("taken from the map").task = task;
         }
-        self.out.push(Action::Record(Event::Edited { patch }));
+        self.out.push(Action::Record(Event::TableEdited { patch }));
         for (id, status) in wanted {
             self.set_status(&id, status);
         }
@@ -183,11 +186,11 @@ impl Engine {
         let Some(task) = self.ledger.plan().find(id) else {
             return;
         };
-        let open = matches!(self.ledger.task(task).progress, Progress::Open { .. });
+        let open = matches!(self.ledger.task(task).progress, TaskProgress::Open { .. });
         if open || self.ledger.status(task) == status {
             if open {
                 let note = format!("{id} is running; its status in the table is not changed by hand");
-                self.tell(Notice::Note(note));
+                self.notify(Notice::Note(note));
             }
             return;
         }
@@ -211,7 +214,7 @@ impl Engine {
             }
             Status::Failed => {
                 let note = format!("{id}: a status of `failed` cannot be set by hand; use `skipped`");
-                self.tell(Notice::Note(note));
+                self.notify(Notice::Note(note));
             }
         }
     }

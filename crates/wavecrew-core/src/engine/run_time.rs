@@ -16,7 +16,7 @@ pub(super) struct RunTime {
 }
 
 impl RunTime {
-    pub(super) fn hear(&mut self, event: &Event) {
+    pub(super) fn apply(&mut self, event: &Event) {
         let Some(at) = event.at() else { return };
         let over = matches!(event, Event::RunEnded { .. });
         if over {

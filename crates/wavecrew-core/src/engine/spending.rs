@@ -5,7 +5,7 @@ use super::Engine;
 use super::action::{Action, Notice};
 use super::attempt::failed;
 use super::input::{TurnEnd, WorkerId};
-use crate::budget::{Budget, BudgetUse, Reached};
+use crate::budget::{Budget, BudgetUse, ReachedLimit};
 use crate::event::{Event, StopReason, TokenUsage};
 use crate::id::{ExecMode, TaskIx};
 
@@ -38,7 +38,7 @@ impl Engine {
         let Budget { cost, task_cost, .. } = self.options.budget;
         let matters = spent.cost.is_none() && (cost.is_some() || task_cost.is_some());
         if matters && self.unpriced.insert(name.clone()) {
-            self.tell(Notice::Note(format!(
+            self.notify(Notice::Note(format!(
                 "The price of `{name}` is not known: its tokens are counted, its cost is not. Set [prices.\"{name}\"] \
                  in wavecrew.toml."
             )));
@@ -47,9 +47,9 @@ impl Engine {
 
     /// Why nothing more may start, and the flags that would change it. Time passes without any input but ticks, so
     /// this is asked each time.
-    pub(super) fn limit_reached(&self) -> Option<Reached> {
-        if let Some(why) = self.out_of_patience() {
-            return Some(Reached {
+    pub(super) fn limit_reached(&self) -> Option<ReachedLimit> {
+        if let Some(why) = self.service_wait_exhausted() {
+            return Some(ReachedLimit {
                 why,
                 go_on: String::new(),
             });
@@ -63,15 +63,15 @@ impl Engine {
             unsettled: self
                 .live
                 .values()
-                .filter(|attempt| attempt.is_unsettled())
+                .filter(|attempt| attempt.is_unrecorded())
                 .count(),
             default: self.options.expected,
         });
-        let all = |what: fn(&Reached) -> &str, between: &str| {
+        let all = |what: fn(&ReachedLimit) -> &str, between: &str| {
             let parts: Vec<&str> = reached.iter().map(what).collect();
             parts.join(between)
         };
-        (!reached.is_empty()).then(|| Reached {
+        (!reached.is_empty()).then(|| ReachedLimit {
             why: all(|r| &r.why, "; "),
             go_on: all(|r| &r.go_on, " "),
         })

@@ -2,11 +2,11 @@
 
 use super::action::{Action, Notice, Question, QuestionKind};
 use super::input::{Answer, StopKind};
-use super::judge::Course;
-use super::ledger::Progress;
+use super::ledger::TaskProgress;
+use super::policy::Course;
 use super::{AskMode, Engine, Mode};
-use crate::budget::Reached;
-use crate::event::{Ending, Event, Status};
+use crate::budget::ReachedLimit;
+use crate::event::{Event, RunOutcome, Status};
 use crate::id::{ExecMode, TaskIx};
 use crate::team::Position;
 use std::collections::VecDeque;
@@ -14,20 +14,20 @@ use std::collections::VecDeque;
 /// Where the run is within the current wave.
 #[derive(Default)]
 pub(super) struct Schedule {
-    stage: Option<Stage>,
+    stage: Option<WavePhase>,
     queue: VecDeque<TaskIx>,
     /// Tasks of this stage that wait before they are tried again.
     waiting: Vec<TaskIx>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Stage {
+enum WavePhase {
     Before,
     Main,
     After,
 }
 
-impl Stage {
+impl WavePhase {
     fn next(self) -> Option<Self> {
         match self {
             Self::Before => Some(Self::Main),
@@ -48,14 +48,16 @@ impl Engine {
     pub(super) fn advance(&mut self) {
         loop {
             match self.mode {
-                Mode::Idle | Mode::Over | Mode::AskMode { .. } | Mode::Expanding | Mode::Paused => return,
+                Mode::Idle | Mode::Over | Mode::AwaitingAnswer { .. } | Mode::Expanding | Mode::Paused => {
+                    return;
+                }
                 Mode::Draining | Mode::Stopping(_) => {
-                    if self.live.is_empty() && self.landing.is_empty() {
+                    if self.live.is_empty() && self.merging.is_empty() {
                         let cancelled = self.mode == Mode::Stopping(StopKind::Cancel);
                         self.end_run(if cancelled {
-                            Ending::Cancelled
+                            RunOutcome::Cancelled
                         } else {
-                            Ending::Interrupted
+                            RunOutcome::Interrupted
                         });
                     }
                     return;
@@ -64,7 +66,7 @@ impl Engine {
             }
             // What an earlier run left unmerged goes before anything that may build on it.
             let between = self.schedule.stage.is_none() && self.live.is_empty();
-            if !self.landing.is_empty() || (between && self.land()) {
+            if !self.merging.is_empty() || (between && self.merge_worktrees()) {
                 return;
             }
             if self.schedule.stage.is_none() && (!self.live.is_empty() || !self.start_wave()) {
@@ -75,9 +77,9 @@ impl Engine {
                 self.end_at_limit();
                 return;
             }
-            match self.schedule.stage.and_then(Stage::next) {
+            match self.schedule.stage.and_then(WavePhase::next) {
                 Some(stage) => self.enter(stage),
-                None if self.land() => return,
+                None if self.merge_worktrees() => return,
                 None => self.end_wave(),
             }
         }
@@ -85,13 +87,17 @@ impl Engine {
 
     /// Opens the lowest wave that has work; false when there is none.
     fn start_wave(&mut self) -> bool {
-        if self.judge() == Course::Held {
+        if self.apply_policies() == Course::Held {
             return false;
         }
         let Some(wave) = self.ledger.next_wave() else {
             let counts = self.ledger.counts();
             let good = counts.failed == 0 && counts.skipped == 0;
-            self.end_run(if good { Ending::Completed } else { Ending::Failed });
+            self.end_run(if good {
+                RunOutcome::Completed
+            } else {
+                RunOutcome::Failed
+            });
             return false;
         };
         self.record(Event::WaveStarted { wave });
@@ -100,16 +106,16 @@ impl Engine {
             self.skip_if_blocked(task);
         }
         if let Some(chain) = self.blocked_chain(&pending) {
-            self.end_run(Ending::Stalled { chain });
+            self.end_run(RunOutcome::Stalled { chain });
             return false;
         }
-        self.enter(Stage::Before);
+        self.enter(WavePhase::Before);
         true
     }
 
     fn unfinished_of(&self, wave: u32) -> impl Iterator<Item = TaskIx> + '_ {
         let tasks = self.ledger.plan().wave_tasks(wave).iter().copied();
-        tasks.filter(|&task| self.ledger.task(task).progress != Progress::Done)
+        tasks.filter(|&task| self.ledger.task(task).progress != TaskProgress::Done)
     }
 
     fn skip_if_blocked(&mut self, task: TaskIx) {
@@ -130,7 +136,7 @@ impl Engine {
     /// Says what blocks the wave when nothing in it can run although something is pending.
     fn blocked_chain(&self, pending: &[TaskIx]) -> Option<String> {
         let plan = self.ledger.plan();
-        let open = |&task: &TaskIx| self.ledger.task(task).progress != Progress::Done;
+        let open = |&task: &TaskIx| self.ledger.task(task).progress != TaskProgress::Done;
         let waits_for = |task: TaskIx| plan.deps(task).iter().copied().find(open);
         let mut pending = pending.iter().copied().filter(open).peekable();
         let mut task = *pending.peek()?;
@@ -146,14 +152,14 @@ impl Engine {
         Some(chain)
     }
 
-    fn enter(&mut self, stage: Stage) {
+    fn enter(&mut self, stage: WavePhase) {
         self.schedule.stage = Some(stage);
         let wave = self.ledger.wave;
         let tasks: Vec<TaskIx> = self
             .unfinished_of(wave)
             .filter(|&task| self.stage_of(task) == stage)
             .collect();
-        if stage == Stage::Main && !tasks.is_empty() {
+        if stage == WavePhase::Main && !tasks.is_empty() {
             let rows = tasks
                 .iter()
                 .map(|&task| (task, self.ledger.prev_context(task)))
@@ -164,13 +170,13 @@ impl Engine {
         self.schedule.waiting.clear();
     }
 
-    fn stage_of(&self, task: TaskIx) -> Stage {
+    fn stage_of(&self, task: TaskIx) -> WavePhase {
         let plan = self.ledger.plan();
         match plan.mode(task) {
-            ExecMode::CsvWave => Stage::Main,
+            ExecMode::CsvWave => WavePhase::Main,
             ExecMode::Interactive => match self.ledger.team.role(plan.role(task)).map(|role| role.position) {
-                Some(Position::Pre) => Stage::Before,
-                Some(Position::Post) | None => Stage::After,
+                Some(Position::Pre) => WavePhase::Before,
+                Some(Position::Post) | None => WavePhase::After,
             },
         }
     }
@@ -179,12 +185,12 @@ impl Engine {
         let now = self.now;
         let mut waiting = std::mem::take(&mut self.schedule.waiting);
         waiting.retain(|&task| match self.ledger.task(task).progress {
-            Progress::Waiting { until } if until > now => true,
-            Progress::Waiting { .. } | Progress::Pending => {
+            TaskProgress::Waiting { until } if until > now => true,
+            TaskProgress::Waiting { .. } | TaskProgress::Pending => {
                 self.schedule.queue.push_back(task);
                 false
             }
-            Progress::Open { .. } | Progress::Done => false,
+            TaskProgress::Open { .. } | TaskProgress::Done => false,
         });
         self.schedule.waiting = waiting;
         // Those whose service is waited for stay in front, in their order.
@@ -196,14 +202,14 @@ impl Engine {
             // A person may have changed what it stands on since the wave began.
             self.skip_if_blocked(task);
             match self.ledger.task(task).progress {
-                Progress::Waiting { until } if until > now => self.schedule.waiting.push(task),
-                Progress::Waiting { .. } | Progress::Pending => {
+                TaskProgress::Waiting { until } if until > now => self.schedule.waiting.push(task),
+                TaskProgress::Waiting { .. } | TaskProgress::Pending => {
                     if let Some(why) = self.task_limit_reached(task) {
                         self.give_up(task, &why);
                     } else if self.limit_reached().is_some() {
                         held.push_back(task);
                         break;
-                    } else if self.gate_open(task) {
+                    } else if self.pool_allows_start(task) {
                         self.start(task);
                     } else {
                         held.push_back(task);
@@ -214,7 +220,7 @@ impl Engine {
                         }
                     }
                 }
-                Progress::Open { .. } | Progress::Done => {}
+                TaskProgress::Open { .. } | TaskProgress::Done => {}
             }
         }
         // The queue may be long, and who is held back are few.
@@ -226,9 +232,9 @@ impl Engine {
     /// Nothing runs, and a limit lets nothing start.
     fn end_at_limit(&mut self) {
         if self.live.is_empty()
-            && let Some(Reached { why, go_on }) = self.limit_reached()
+            && let Some(ReachedLimit { why, go_on }) = self.limit_reached()
         {
-            self.end_run(Ending::LimitReached { why, go_on });
+            self.end_run(RunOutcome::LimitReached { why, go_on });
         }
     }
 
@@ -240,28 +246,28 @@ impl Engine {
         let revision = |&task: &TaskIx| self.ledger.task(task).rework.is_some();
         let revised = self.ledger.plan().wave_tasks(wave).iter().any(revision);
         let all_failed = !revised && counts.failed > 0 && counts.failed + counts.skipped == counts.total();
-        if all_failed && self.options.asking == AskMode::Person {
+        if all_failed && self.options.ask_mode == AskMode::Person {
             let question = self.ledger.questions;
             let text = format!("All tasks of wave {wave} failed. Try them again, or stop here?");
             self.record(Event::Asked {
                 question,
                 text: text.clone(),
             });
-            self.mode = Mode::AskMode {
+            self.mode = Mode::AwaitingAnswer {
                 question,
                 since: self.now,
             };
-            let about = QuestionKind::FailedWave;
+            let kind = QuestionKind::FailedWave;
             self.out.push(Action::Ask(Question {
                 id: question,
                 text,
-                about,
-                within: self.ledger.team.limits.person,
+                kind,
+                timeout: self.ledger.team.limits.person,
             }));
             return;
         }
         if all_failed {
-            self.tell(Notice::Note(format!(
+            self.notify(Notice::Note(format!(
                 "All tasks of wave {wave} failed; what depends on them is skipped."
             )));
         }
@@ -272,9 +278,9 @@ impl Engine {
         let wave = self.ledger.wave;
         let counts = self.ledger.wave_counts(wave);
         self.record(Event::WaveMerged { wave });
-        self.out.push(Action::Merged { wave });
+        self.out.push(Action::PublishWave { wave });
         let (completed, failed, skipped) = (counts.completed, counts.failed, counts.skipped);
-        self.tell(Notice::WaveDone {
+        self.notify(Notice::WaveDone {
             wave,
             completed,
             failed,
@@ -286,11 +292,11 @@ impl Engine {
         let Some(answer) = self.worker_answered(question, answer) else {
             return;
         };
-        if !matches!(self.mode, Mode::AskMode { question: asked, .. } if asked == question) {
+        if !matches!(self.mode, Mode::AwaitingAnswer { question: asked, .. } if asked == question) {
             return;
         }
         self.mode = Mode::Running;
-        if self.judgement_answered(question, &answer) {
+        if self.decision_answered(question, &answer) {
             return;
         }
         let again = matches!(answer, Answer::Retry | Answer::Revise);
@@ -315,8 +321,8 @@ impl Engine {
     }
 
     /// Nobody answered in time: the default it is.
-    pub(super) fn look_at_question(&mut self) {
-        if let Mode::AskMode { question, since } = self.mode
+    pub(super) fn expire_question(&mut self) {
+        if let Mode::AwaitingAnswer { question, since } = self.mode
             && self.now.since(since) >= self.ledger.team.limits.person
         {
             self.answered(question, Answer::Abort);
@@ -325,7 +331,7 @@ impl Engine {
 
     pub(super) fn drain(&mut self) {
         match self.mode {
-            Mode::Running | Mode::Paused | Mode::AskMode { .. } | Mode::Expanding => {
+            Mode::Running | Mode::Paused | Mode::AwaitingAnswer { .. } | Mode::Expanding => {
                 self.mode = Mode::Draining;
             }
             Mode::Idle | Mode::Draining | Mode::Stopping(_) | Mode::Over => {}
@@ -335,14 +341,14 @@ impl Engine {
     pub(super) fn stop(&mut self, kind: StopKind) {
         match self.mode {
             Mode::Idle | Mode::Over | Mode::Stopping(_) => {}
-            Mode::Running | Mode::Paused | Mode::AskMode { .. } | Mode::Expanding | Mode::Draining => {
+            Mode::Running | Mode::Paused | Mode::AwaitingAnswer { .. } | Mode::Expanding | Mode::Draining => {
                 self.mode = Mode::Stopping(kind);
                 self.end_all();
             }
         }
     }
 
-    pub(super) fn end_run(&mut self, ending: Ending) {
+    pub(super) fn end_run(&mut self, ending: RunOutcome) {
         self.mode = Mode::Over;
         self.record(Event::RunEnded {
             at: self.now,
@@ -360,7 +366,7 @@ impl Engine {
             return;
         }
         self.schedule.stage = Some(stage);
-        let idle = |&task: &TaskIx| !matches!(self.ledger.task(task).progress, Progress::Open { .. });
+        let idle = |&task: &TaskIx| !matches!(self.ledger.task(task).progress, TaskProgress::Open { .. });
         let tasks = self
             .unfinished_of(wave)
             .filter(|&task| self.stage_of(task) == stage);

@@ -3,7 +3,7 @@
 
 mod result;
 
-pub use result::{Ending, Status, StopReason, TaskResult, Verdict};
+pub use result::{RunOutcome, Status, StopReason, TaskResult, Verdict};
 
 use crate::budget::Budget;
 use crate::pool::Pool;
@@ -39,7 +39,8 @@ pub enum Event {
         process: ProcessId,
     },
     /// The agent named its conversation, which a later attempt may resume.
-    Conversing {
+    #[serde(rename = "conversing")]
+    ConversationStarted {
         task: String,
         attempt: u32,
         conversation: String,
@@ -122,11 +123,12 @@ pub enum Event {
         task: String,
         why: String,
     },
-    /// A loop, a checkpoint or a gate looked at the result of a task and decided.
-    Judged {
+    /// A policy decided about the result of a task.
+    #[serde(rename = "judged")]
+    PolicyDecided {
         at: Timestamp,
         #[serde(flatten)]
-        judgement: PolicyDecision,
+        decision: PolicyDecision,
     },
     /// The task is to run again because of what a judgement said of its work.
     Reworked {
@@ -147,30 +149,35 @@ pub enum Event {
         wave: u32,
     },
     /// The task's worker has a working copy of its own.
-    TreeMade {
+    #[serde(rename = "tree_made")]
+    WorktreeMade {
         task: String,
         #[serde(flatten)]
-        tree: Tree,
+        worktree: WorktreeRecord,
     },
     /// The work in the task's tree is where the work of all tasks comes together, or there was none.
-    TreeMerged {
+    #[serde(rename = "tree_merged")]
+    WorktreeMerged {
         task: String,
         /// The end of all that is merged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         commit: Option<String>,
     },
     /// The work in the task's tree could not be merged: the task has failed, and the tree stays.
-    TreeRefused {
+    #[serde(rename = "tree_refused")]
+    MergeFailed {
         at: Timestamp,
         task: String,
         error: String,
     },
     /// A person edited `tasks.csv`.
-    Edited {
+    #[serde(rename = "edited")]
+    TableEdited {
         patch: Patch,
     },
     /// A person edited `tasks.csv` in a way that cannot be followed; the edit was set aside.
-    EditRefused {
+    #[serde(rename = "edit_refused")]
+    TableEditRefused {
         at: Timestamp,
         problems: Vec<String>,
     },
@@ -184,7 +191,7 @@ pub enum Event {
     },
     RunEnded {
         at: Timestamp,
-        ending: Ending,
+        ending: RunOutcome,
     },
 }
 
@@ -199,13 +206,13 @@ impl Event {
             | Self::Postponed { at, .. }
             | Self::QuotaWait { at, .. }
             | Self::Interrupted { at, .. }
-            | Self::TreeRefused { at, .. }
-            | Self::EditRefused { at, .. }
-            | Self::Judged { at, .. }
+            | Self::MergeFailed { at, .. }
+            | Self::TableEditRefused { at, .. }
+            | Self::PolicyDecided { at, .. }
             | Self::RunEnded { at, .. } => Some(*at),
             Self::WaveStarted { .. }
             | Self::Spawned { .. }
-            | Self::Conversing { .. }
+            | Self::ConversationStarted { .. }
             | Self::Usage { .. }
             | Self::SentBack { .. }
             | Self::EditedAfterReport { .. }
@@ -216,9 +223,9 @@ impl Event {
             | Self::RolledBack { .. }
             | Self::MarkedDone { .. }
             | Self::WaveMerged { .. }
-            | Self::TreeMade { .. }
-            | Self::TreeMerged { .. }
-            | Self::Edited { .. }
+            | Self::WorktreeMade { .. }
+            | Self::WorktreeMerged { .. }
+            | Self::TableEdited { .. }
             | Self::Asked { .. }
             | Self::Answered { .. } => None,
         }
@@ -227,7 +234,7 @@ impl Event {
 
 /// A working copy of a task's own.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Tree {
+pub struct WorktreeRecord {
     pub branch: String,
     /// Below the session's folder.
     pub folder: String,
@@ -242,7 +249,7 @@ pub struct PolicyDecision {
     pub attempt: u32,
     /// Which policy it was, and of which line of work: rounds are counted by this.
     pub by: String,
-    pub outcome: Outcome,
+    pub outcome: PolicyOutcome,
     /// How often the work had been sent back before.
     pub round: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -258,7 +265,7 @@ pub struct PolicyDecision {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum PolicyOutcome {
     Pass,
     Warn,
     /// A person let it pass.
@@ -275,7 +282,7 @@ pub enum Outcome {
     Stop,
 }
 
-impl Outcome {
+impl PolicyOutcome {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",

@@ -17,8 +17,8 @@ pub struct TaskResult {
     /// What else is known of the result, for those who judge it: scores, verdicts, figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub facts: Vec<(String, String)>,
-    #[serde(default)]
-    pub checked: Verdict,
+    #[serde(default, rename = "checked")]
+    pub verdict: Verdict,
 }
 
 impl TaskResult {
@@ -124,7 +124,7 @@ impl StopReason {
 /// How a run of the coordinator ended.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Ending {
+pub enum RunOutcome {
     /// Every task completed.
     Completed,
     /// Something failed or was skipped.
@@ -145,7 +145,7 @@ pub enum Ending {
     Blocked { by: String, why: String },
 }
 
-impl fmt::Display for Ending {
+impl fmt::Display for RunOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Completed => f.write_str("completed"),

@@ -14,8 +14,8 @@ mod view;
 mod without;
 
 pub use crate::sheet::{Problem, Warning, did_you_mean};
-pub use expand::{Conflict, Expanded, PlanTask, Routing, impossible, per_issue, per_plan_task};
-pub use seal::{seal, unresolvable};
+pub use expand::{Conflict, Expanded, PlanTask, Routing, per_issue, per_plan_task, plan_task_problem};
+pub use seal::{seal, unresolvable_deps};
 pub use view::{Detail, dot, mermaid, tree};
 
 use crate::id::{ExecMode, TaskIx};

@@ -92,7 +92,7 @@ impl JsonSchema for Field {
 /// A coverage target of a test layer.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Target {
+pub struct CoverageTarget {
     /// Value of the layer column.
     pub name: String,
     pub title: String,

@@ -12,11 +12,11 @@ mod role;
 mod schema;
 mod scope;
 
-pub use board::{DiscoveryType, Field, FieldShape, Target};
+pub use board::{CoverageTarget, DiscoveryType, Field, FieldShape};
 pub use column::{COMMON_COLUMNS, Column, ColumnCheck, ColumnKind, ColumnType, RowRule};
 pub use limits::{Limits, LimitsPatch};
 pub use parse::TeamProblem;
-pub use pipeline::{Expansion, Issue, Pipeline, PipelineTask, Rewire, Switch};
+pub use pipeline::{Expansion, Pipeline, PipelineFlag, PipelineIssue, PipelineTask, Rewire};
 pub use policy::{
     Checkpoint, CheckpointVerdict, Dimension, DimensionSource, GateKind, InnerLoop, LoopKind, OnLimit,
 };
@@ -25,7 +25,7 @@ pub use role::{
     Severity, When, Workspace,
 };
 pub use schema::team_schema;
-pub use scope::{ChangeStep, Changes, Choice, Complexity, Level, Scope, Signal, WordChoice};
+pub use scope::{ChangeSize, ChangeStep, Complexity, Level, PipelineChoice, Scope, Signal, WordChoice};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -74,7 +74,7 @@ pub struct Team {
     pub expansion: Vec<Expansion>,
     /// Flags of the team's own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub switches: Vec<Switch>,
+    pub switches: Vec<PipelineFlag>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub discoveries: Vec<DiscoveryType>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -86,7 +86,7 @@ pub struct Team {
     #[serde(default)]
     pub limits: Limits,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub targets: Vec<Target>,
+    pub targets: Vec<CoverageTarget>,
     #[serde(default)]
     pub coordinator: Coordinator,
     /// What is offered when a run is over.
@@ -202,10 +202,10 @@ impl Team {
     }
 
     /// The pipeline for a request, and why; `None` for a team without pipelines.
-    pub fn choose(&self, request: &str, changes: Option<Changes>) -> Option<Choice> {
+    pub fn choose(&self, request: &str, changes: Option<ChangeSize>) -> Option<PipelineChoice> {
         match &self.scope {
             Some(scope) => Some(scope.choose(request, changes)),
-            None => self.pipelines.first().map(|first| Choice {
+            None => self.pipelines.first().map(|first| PipelineChoice {
                 pipeline: first.name.clone(),
                 reason: "the team takes its first pipeline".to_owned(),
             }),
@@ -222,7 +222,7 @@ impl Team {
     }
 
     /// Whether loops, checkpoints, gates or expansions have a say between waves.
-    pub fn judges(&self) -> bool {
+    pub fn has_policies(&self) -> bool {
         !(self.loops.is_empty()
             && self.checkpoints.is_empty()
             && self.gates.is_empty()

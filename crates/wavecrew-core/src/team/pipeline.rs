@@ -110,7 +110,7 @@ impl Pipeline {
     /// second, and so on. A task whose id prefix is `chain` also waits for the same task of the issues that its
     /// issue depends on.
     #[must_use]
-    pub fn for_issues(&self, issues: &[Issue], chain: &str) -> Self {
+    pub fn for_issues(&self, issues: &[PipelineIssue], chain: &str) -> Self {
         let mut tasks = vec![];
         for template in &self.tasks {
             for (n, issue) in issues.iter().enumerate() {
@@ -143,7 +143,7 @@ impl Pipeline {
 
 /// What a pipeline is repeated for.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Issue {
+pub struct PipelineIssue {
     pub id: String,
     pub title: String,
     pub text: String,
@@ -156,7 +156,7 @@ pub struct Issue {
     pub depends_on: Vec<String>,
 }
 
-impl Issue {
+impl PipelineIssue {
     fn value(&self, name: &str) -> Option<&str> {
         match name {
             "issue_id" => Some(&self.id),
@@ -237,7 +237,7 @@ pub enum Expansion {
 /// A flag of the team's command that changes the chosen pipeline.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Switch {
+pub enum PipelineFlag {
     /// Leaves out all tasks of a role; what depended on them inherits their dependencies.
     RemoveRole {
         /// Name of the flag without dashes: `no-supervision`.

@@ -34,8 +34,8 @@ pub struct Role {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub owes: Vec<Owed>,
     /// How its claims are examined beyond what it owes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub examined: Option<CheckKind>,
+    #[serde(default, rename = "examined", skip_serializing_if = "Option::is_none")]
+    pub check: Option<CheckKind>,
     /// Message types it may send.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<String>,
@@ -149,7 +149,7 @@ impl CheckKind {
     }
 
     /// Whether it also comes before the worker, who may then not be needed.
-    pub fn comes_first(self) -> bool {
+    pub fn runs_before_worker(self) -> bool {
         match self {
             Self::TestRun => true,
             Self::GeneratedTests | Self::TestReport | Self::CodeWork | Self::CodeTests => false,

@@ -26,23 +26,26 @@ pub enum Scope {
 
 impl Scope {
     /// The pipeline for a request, and why. The size of the change is `None` where it is not known.
-    pub fn choose(&self, request: &str, changes: Option<Changes>) -> Choice {
+    pub fn choose(&self, request: &str, changes: Option<ChangeSize>) -> PipelineChoice {
         match self {
-            Self::Fixed { pipeline } => Choice::new(pipeline, "the team always takes this one"),
+            Self::Fixed { pipeline } => PipelineChoice::new(pipeline, "the team always takes this one"),
             Self::Changes { steps, otherwise } => {
                 let Some(size) = changes else {
-                    return Choice::new(otherwise, "the size of the change is not known");
+                    return PipelineChoice::new(otherwise, "the size of the change is not known");
                 };
                 let fits = |s: &&ChangeStep| size.files <= s.max_files && size.modules <= s.max_modules;
                 match steps.iter().find(fits) {
                     Some(step) => {
-                        let limit = Changes {
+                        let limit = ChangeSize {
                             files: step.max_files,
                             modules: step.max_modules,
                         };
-                        Choice::new(&step.pipeline, format!("{size}, within {limit}"))
+                        PipelineChoice::new(&step.pipeline, format!("{size}, within {limit}"))
                     }
-                    None => Choice::new(otherwise, format!("{size}, more than any smaller pipeline takes")),
+                    None => PipelineChoice::new(
+                        otherwise,
+                        format!("{size}, more than any smaller pipeline takes"),
+                    ),
                 }
             }
             Self::Words {
@@ -61,7 +64,7 @@ impl Scope {
                     let (points, level) = complexity.rate(request);
                     reason = format!("{reason}; complexity {} ({points} points)", level.as_str());
                 }
-                Choice::new(pipeline, reason)
+                PipelineChoice::new(pipeline, reason)
             }
         }
     }
@@ -69,13 +72,13 @@ impl Scope {
 
 /// A chosen pipeline.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Choice {
+pub struct PipelineChoice {
     pub pipeline: String,
     /// For people.
     pub reason: String,
 }
 
-impl Choice {
+impl PipelineChoice {
     fn new(pipeline: &str, reason: impl Into<String>) -> Self {
         Self {
             pipeline: pipeline.to_owned(),
@@ -86,14 +89,14 @@ impl Choice {
 
 /// The size of a change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Changes {
+pub struct ChangeSize {
     /// Existing source files, without tests and documents.
     pub files: u32,
     /// First folders below the source root.
     pub modules: u32,
 }
 
-impl std::fmt::Display for Changes {
+impl std::fmt::Display for ChangeSize {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let ending = |n| if n == 1 { "" } else { "s" };
         let Self { files, modules } = self;

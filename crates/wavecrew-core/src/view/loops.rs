@@ -1,7 +1,7 @@
 //! The state of generator-critic loops, for the file that people and agents read.
 
 use crate::engine::Ledger;
-use crate::event::Outcome;
+use crate::event::PolicyOutcome;
 use crate::team::LoopKind;
 use serde_json::{Map, Value, json};
 
@@ -17,11 +17,11 @@ pub fn loop_state(ledger: &Ledger) -> Option<(&str, Value)> {
     })?;
     let mut rounds = Map::new();
     let mut history = Vec::new();
-    for judgement in &ledger.judgements {
+    for judgement in &ledger.decisions {
         let Some(line) = judgement.by.strip_prefix("loop ") else {
             continue;
         };
-        let sent_back = judgement.round + u32::from(judgement.outcome == Outcome::Revise);
+        let sent_back = judgement.round + u32::from(judgement.outcome == PolicyOutcome::Revise);
         rounds.insert(line.to_owned(), json!(sent_back));
         let mut entry = json!({
             "layer": line,

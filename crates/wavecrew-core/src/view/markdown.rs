@@ -1,16 +1,18 @@
 //! `context.md`: the whole report of a session.
 
-use super::{Mark, SessionMeta, Summary, count, duration, late_edits, name, one_line, usage_line};
+use super::{
+    SessionMeta, SessionSummary, TaskMark, count, duration, edits_after_report, name, one_line, usage_line,
+};
 use crate::budget::{dollars, grouped};
 use crate::engine::{Ledger, TaskState};
-use crate::event::{Ending, Status, StopReason};
+use crate::event::{RunOutcome, Status, StopReason};
 use crate::id::TaskIx;
 use crate::time::human;
 use std::fmt::Write as _;
 
 /// The report as Markdown.
 pub fn report_markdown(ledger: &Ledger, meta: &SessionMeta<'_>) -> String {
-    let summary = Summary::of(ledger);
+    let summary = SessionSummary::of(ledger);
     let mut text = String::with_capacity(4096);
     head(&mut text, ledger, meta, &summary);
     counts(&mut text, &summary);
@@ -20,7 +22,7 @@ pub fn report_markdown(ledger: &Ledger, meta: &SessionMeta<'_>) -> String {
             entry(&mut text, ledger, task);
         }
     }
-    judgements(&mut text, ledger);
+    decisions(&mut text, ledger);
     next(&mut text, ledger, meta, &summary);
     text
 }
@@ -49,8 +51,8 @@ pub fn spending_table(ledger: &Ledger) -> String {
 }
 
 /// What loops, checkpoints and gates decided.
-fn judgements(text: &mut String, ledger: &Ledger) {
-    let shown: Vec<_> = ledger.judgements.iter().filter(|j| !j.why.is_empty()).collect();
+fn decisions(text: &mut String, ledger: &Ledger) {
+    let shown: Vec<_> = ledger.decisions.iter().filter(|j| !j.why.is_empty()).collect();
     if shown.is_empty() {
         return;
     }
@@ -67,7 +69,7 @@ fn judgements(text: &mut String, ledger: &Ledger) {
     }
 }
 
-fn head(text: &mut String, ledger: &Ledger, meta: &SessionMeta<'_>, summary: &Summary) {
+fn head(text: &mut String, ledger: &Ledger, meta: &SessionMeta<'_>, summary: &SessionSummary) {
     let team = &ledger.team;
     let _ = writeln!(text, "# {}: report\n", one_line(&team.title));
     let _ = writeln!(text, "- Session: `{}`", meta.id);
@@ -97,7 +99,7 @@ fn head(text: &mut String, ledger: &Ledger, meta: &SessionMeta<'_>, summary: &Su
     }
 }
 
-fn counts(text: &mut String, summary: &Summary) {
+fn counts(text: &mut String, summary: &SessionSummary) {
     let counts = &summary.counts;
     text.push_str("\n## Summary\n\n| Status | Count |\n| --- | --- |\n");
     for (status, number) in [
@@ -117,7 +119,7 @@ fn counts(text: &mut String, summary: &Summary) {
 
 fn entry(text: &mut String, ledger: &Ledger, task: TaskIx) {
     let state = ledger.task(task);
-    let mark = Mark::of(state);
+    let mark = TaskMark::of(state);
     let role = ledger.plan().role(task);
     let _ = write!(text, "- {} **{}**", mark.as_str(), name(ledger, task));
     if !role.is_empty() {
@@ -138,7 +140,7 @@ fn entry(text: &mut String, ledger: &Ledger, task: TaskIx) {
     if !result.error.is_empty() {
         let _ = writeln!(text, "  - Error: {}", one_line(&result.error));
     }
-    if let Some(files) = late_edits(state) {
+    if let Some(files) = edits_after_report(state) {
         let _ = writeln!(
             text,
             "  - Warning: it went on after its report and changed {files}"
@@ -146,22 +148,22 @@ fn entry(text: &mut String, ledger: &Ledger, task: TaskIx) {
     }
 }
 
-fn facts(state: &TaskState, mark: Mark) -> Vec<String> {
+fn facts(state: &TaskState, mark: TaskMark) -> Vec<String> {
     let mut facts = Vec::new();
     match mark {
-        Mark::Done => facts.push(state.result.checked.as_str().to_owned()),
-        Mark::Fail => {
-            if state.result.checked == crate::event::Verdict::Contradicted {
-                facts.push(state.result.checked.as_str().to_owned());
+        TaskMark::Done => facts.push(state.result.verdict.as_str().to_owned()),
+        TaskMark::Fail => {
+            if state.result.verdict == crate::event::Verdict::Contradicted {
+                facts.push(state.result.verdict.as_str().to_owned());
             }
             facts.extend(state.stop.map(|stop| format!("stopped: {}", stop.as_str())));
         }
-        Mark::Pend => {
+        TaskMark::Pend => {
             let stopped = state.stop.filter(|stop| *stop != StopReason::Ok);
             facts.extend(stopped.map(|stop| format!("last attempt: {}", stop.as_str())));
         }
-        Mark::Run => facts.push("running".to_owned()),
-        Mark::Skip => {}
+        TaskMark::Run => facts.push("running".to_owned()),
+        TaskMark::Skip => {}
     }
     if state.attempts > 1 {
         facts.push(format!("{} attempts", state.attempts));
@@ -170,10 +172,10 @@ fn facts(state: &TaskState, mark: Mark) -> Vec<String> {
     facts
 }
 
-fn next(text: &mut String, ledger: &Ledger, meta: &SessionMeta<'_>, summary: &Summary) {
+fn next(text: &mut String, ledger: &Ledger, meta: &SessionMeta<'_>, summary: &SessionSummary) {
     let counts = &summary.counts;
     text.push_str("\n## What to do next\n\n");
-    if let Some(Ending::Stalled { chain }) = &ledger.ending {
+    if let Some(RunOutcome::Stalled { chain }) = &ledger.ending {
         let _ = writeln!(
             text,
             "- Nothing can run while something is pending: {}. Change `tasks.csv`, then continue.",
@@ -182,7 +184,7 @@ fn next(text: &mut String, ledger: &Ledger, meta: &SessionMeta<'_>, summary: &Su
     }
     if counts.pending + counts.running > 0 {
         let go_on = match &ledger.ending {
-            Some(Ending::LimitReached { go_on, .. }) => meta.raise_command(go_on),
+            Some(RunOutcome::LimitReached { go_on, .. }) => meta.raise_command(go_on),
             Some(_) | None => meta.continue_command(),
         };
         let left = count(counts.pending + counts.running, "task");

@@ -12,7 +12,7 @@ pub use markdown::{report_markdown, spending_table};
 pub use terminal::{report_terminal, task_line};
 
 use crate::budget::{Totals, dollars, grouped};
-use crate::engine::{Counts, Ledger, Progress, TaskState};
+use crate::engine::{Counts, Ledger, TaskProgress, TaskState};
 use crate::event::Status;
 use crate::id::TaskIx;
 use crate::pool::Pool;
@@ -54,7 +54,7 @@ impl SessionMeta<'_> {
 
 /// A session in numbers.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Summary {
+pub struct SessionSummary {
     pub counts: Counts,
     /// Counts of wave 1, 2, ...
     pub waves: Vec<Counts>,
@@ -62,7 +62,7 @@ pub struct Summary {
     pub elapsed: Duration,
 }
 
-impl Summary {
+impl SessionSummary {
     pub fn of(ledger: &Ledger) -> Self {
         let waves = 1..=ledger.plan().waves();
         Self {
@@ -79,7 +79,7 @@ fn busy(ledger: &Ledger) -> Duration {
         let state = ledger.task(task);
         state.started.zip(state.ended)
     });
-    let mut spans: Vec<_> = spans.chain(ledger.earlier().iter().copied()).collect();
+    let mut spans: Vec<_> = spans.chain(ledger.earlier_attempts().iter().copied()).collect();
     spans.sort_unstable();
     let mut total = Duration::ZERO;
     let mut until = Timestamp::default();
@@ -122,15 +122,15 @@ pub fn wait_line(name: &str, pool: &Pool, now: Timestamp) -> String {
 /// How long the latest attempt took, for a task that is done.
 pub fn duration(state: &TaskState) -> Option<Duration> {
     match (state.progress, state.started, state.ended) {
-        (Progress::Done, Some(started), Some(ended)) => Some(ended.since(started)),
+        (TaskProgress::Done, Some(started), Some(ended)) => Some(ended.since(started)),
         _ => None,
     }
 }
 
 /// Files that the worker changed after its report, in a line; of many, the first few.
-pub fn late_edits(state: &TaskState) -> Option<String> {
+pub fn edits_after_report(state: &TaskState) -> Option<String> {
     const LISTED: usize = 5;
-    let files = state.late_edits.as_deref()?;
+    let files = state.edits_after_report.as_deref()?;
     let listed: Vec<String> = files.iter().take(LISTED).map(|file| one_line(file)).collect();
     let mut line = listed.join(", ");
     if files.len() > LISTED {
@@ -141,7 +141,7 @@ pub fn late_edits(state: &TaskState) -> Option<String> {
 
 /// What a task's line starts with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mark {
+pub enum TaskMark {
     Done,
     Fail,
     Skip,
@@ -149,11 +149,13 @@ pub enum Mark {
     Pend,
 }
 
-impl Mark {
+impl TaskMark {
     pub fn of(state: &TaskState) -> Self {
         match (state.result.status, state.progress) {
-            (Status::Pending, Progress::Open { .. }) => Self::Run,
-            (Status::Pending, Progress::Pending | Progress::Waiting { .. } | Progress::Done) => Self::Pend,
+            (Status::Pending, TaskProgress::Open { .. }) => Self::Run,
+            (Status::Pending, TaskProgress::Pending | TaskProgress::Waiting { .. } | TaskProgress::Done) => {
+                Self::Pend
+            }
             (Status::Completed, _) => Self::Done,
             (Status::Failed, _) => Self::Fail,
             (Status::Skipped, _) => Self::Skip,

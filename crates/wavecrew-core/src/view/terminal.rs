@@ -1,8 +1,10 @@
 //! The short report at the end of a run, and the line of one finished task.
 
-use super::{Mark, SessionMeta, Summary, count, duration, late_edits, name, one_line, usage_line};
+use super::{
+    SessionMeta, SessionSummary, TaskMark, count, duration, edits_after_report, name, one_line, usage_line,
+};
 use crate::engine::Ledger;
-use crate::event::{Ending, Status, StopReason};
+use crate::event::{RunOutcome, Status, StopReason};
 use crate::id::TaskIx;
 use crate::time::human;
 use std::fmt::Write as _;
@@ -12,7 +14,7 @@ const LISTED: usize = 20;
 
 /// What a person wants to know when a run is over.
 pub fn report_terminal(ledger: &Ledger, meta: &SessionMeta<'_>) -> String {
-    let summary = Summary::of(ledger);
+    let summary = SessionSummary::of(ledger);
     let counts = &summary.counts;
     let mut text = headline(&summary);
     if let Some(used) = usage_line(&ledger.totals) {
@@ -23,7 +25,7 @@ pub fn report_terminal(ledger: &Ledger, meta: &SessionMeta<'_>) -> String {
     }
     warnings(&mut text, ledger);
     decisions(&mut text, ledger);
-    if let Some(Ending::Stalled { chain }) = &ledger.ending {
+    if let Some(RunOutcome::Stalled { chain }) = &ledger.ending {
         let _ = writeln!(
             text,
             "\nStalled: nothing can run and something is pending: {}",
@@ -31,11 +33,11 @@ pub fn report_terminal(ledger: &Ledger, meta: &SessionMeta<'_>) -> String {
         );
     }
     let mut go_on = meta.continue_command();
-    if let Some(Ending::LimitReached { why, go_on: flags }) = &ledger.ending {
+    if let Some(RunOutcome::LimitReached { why, go_on: flags }) = &ledger.ending {
         let _ = writeln!(text, "\nStopped at a limit: {}", one_line(why));
         go_on = meta.raise_command(flags);
     }
-    if let Some(Ending::Blocked { by, why }) = &ledger.ending {
+    if let Some(RunOutcome::Blocked { by, why }) = &ledger.ending {
         let _ = writeln!(text, "\nStopped at {by}: {}", one_line(why));
     }
     let _ = writeln!(text, "\nSession  {}", meta.folder);
@@ -52,7 +54,7 @@ pub fn report_terminal(ledger: &Ledger, meta: &SessionMeta<'_>) -> String {
 }
 
 /// `3 of 5 tasks completed, 1 failed, 1 skipped, in 1m 20s`
-fn headline(summary: &Summary) -> String {
+fn headline(summary: &SessionSummary) -> String {
     let counts = &summary.counts;
     let mut line = format!(
         "{} of {} completed",
@@ -106,7 +108,7 @@ fn warnings(text: &mut String, ledger: &Ledger) {
     let mut late = ledger
         .plan()
         .tasks()
-        .filter_map(|task| Some((task, late_edits(ledger.task(task))?)))
+        .filter_map(|task| Some((task, edits_after_report(ledger.task(task))?)))
         .take(LISTED)
         .peekable();
     if late.peek().is_some() {
@@ -120,14 +122,12 @@ fn warnings(text: &mut String, ledger: &Ledger) {
 /// What loops, checkpoints and gates came to: the last word on each task.
 fn decisions(text: &mut String, ledger: &Ledger) {
     let is_last = |at: usize| {
-        let task = &ledger.judgements[at].task;
-        ledger.judgements[at + 1..]
-            .iter()
-            .all(|later| later.task != *task)
+        let task = &ledger.decisions[at].task;
+        ledger.decisions[at + 1..].iter().all(|later| later.task != *task)
     };
-    let last = (0..ledger.judgements.len())
+    let last = (0..ledger.decisions.len())
         .filter(|&at| is_last(at))
-        .map(|at| &ledger.judgements[at]);
+        .map(|at| &ledger.decisions[at]);
     let mut last = last
         .filter(|judgement| !judgement.why.is_empty())
         .take(LISTED)
@@ -153,12 +153,12 @@ fn decisions(text: &mut String, ledger: &Ledger) {
 /// `[DONE] A-1: Title · 12s`, with the reason when it is not done.
 pub fn task_line(ledger: &Ledger, task: TaskIx) -> String {
     let state = ledger.task(task);
-    let mark = Mark::of(state);
+    let mark = TaskMark::of(state);
     let mut line = format!("{} {}", mark.as_str(), name(ledger, task));
-    if let Some(took) = duration(state).filter(|_| mark != Mark::Skip) {
+    if let Some(took) = duration(state).filter(|_| mark != TaskMark::Skip) {
         let _ = write!(line, " · {}", human(took));
     }
-    if mark == Mark::Fail
+    if mark == TaskMark::Fail
         && let Some(stop) = state.stop.filter(|stop| *stop != StopReason::Ok)
     {
         let _ = write!(line, " · {}", stop.as_str());

@@ -1,5 +1,5 @@
 use super::*;
-use crate::event::{Ending, Event, Fingerprint, StopReason, TaskResult, Verdict};
+use crate::event::{Event, Fingerprint, RunOutcome, StopReason, TaskResult, Verdict};
 use crate::plan;
 use crate::sheet::{Origin, Sheet};
 use crate::team::Team;
@@ -44,11 +44,11 @@ fn finished(task: &str, second: u64, stop: StopReason, result: TaskResult) -> Ev
     }
 }
 
-fn completed(findings: &str, checked: Verdict) -> TaskResult {
+fn completed(findings: &str, verdict: Verdict) -> TaskResult {
     TaskResult {
         status: Status::Completed,
         findings: findings.to_owned(),
-        checked,
+        verdict,
         ..TaskResult::default()
     }
 }
@@ -85,7 +85,7 @@ fn eventful() -> Ledger {
         },
         Event::RunEnded {
             at: Timestamp(65_000),
-            ending: Ending::Interrupted,
+            ending: RunOutcome::Interrupted,
         },
     ] {
         ledger.apply(&event);
@@ -131,7 +131,7 @@ fn a_report_before_anything_ran_says_how_to_go_on() {
 #[test]
 fn breaks_and_overlaps_do_not_count_as_work() {
     // 0-12, 20-50 with 25-30 inside, 60-65.
-    let summary = Summary::of(&eventful());
+    let summary = SessionSummary::of(&eventful());
     assert_eq!(summary.elapsed, Duration::from_secs(12 + 30 + 5));
 }
 
@@ -157,7 +157,7 @@ fn attempts_before_the_last_one_count_as_work() {
     ] {
         ledger.apply(&event);
     }
-    assert_eq!(Summary::of(&ledger).elapsed, Duration::from_secs(12 + 3));
+    assert_eq!(SessionSummary::of(&ledger).elapsed, Duration::from_secs(12 + 3));
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn a_run_that_stopped_at_a_limit_says_how_to_go_on() {
         finished("A", 12, StopReason::Ok, completed("ok", Verdict::Verified)),
         Event::RunEnded {
             at: Timestamp(12_000),
-            ending: Ending::LimitReached {
+            ending: RunOutcome::LimitReached {
                 why: "$1.25 of $1.00 is used".to_owned(),
                 go_on: "--max-cost 2.00".to_owned(),
             },

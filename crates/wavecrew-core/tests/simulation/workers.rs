@@ -24,7 +24,7 @@ pub enum Habit {
     Late,
     /// Reports a failure.
     Fail,
-    Shortage,
+    Temporary,
     NoProgram,
     /// Its service has enough of it.
     Limited,
@@ -45,7 +45,7 @@ const HABITS: [Habit; 17] = [
     Habit::Twice,
     Habit::Late,
     Habit::Fail,
-    Habit::Shortage,
+    Habit::Temporary,
     Habit::NoProgram,
     Habit::Limited,
     Habit::Limited,
@@ -118,7 +118,7 @@ impl Worker {
         if !self.started {
             self.started = true;
             let error = match self.habit {
-                Habit::Shortage => SpawnError::Shortage("no more processes".to_owned()),
+                Habit::Temporary => SpawnError::Temporary("no more processes".to_owned()),
                 Habit::NoProgram => SpawnError::Permanent("no such program".to_owned()),
                 _ => {
                     let process = ProcessId {
@@ -126,11 +126,11 @@ impl Worker {
                         start_time: worker.0,
                         boot_id: String::new(),
                     };
-                    let voice = OutputMode::Silent;
+                    let output_mode = OutputMode::Silent;
                     return Some(Input::Spawned {
                         worker,
                         process,
-                        voice,
+                        output_mode,
                     });
                 }
             };
@@ -140,7 +140,7 @@ impl Worker {
             return None;
         }
         match self.habit {
-            Habit::Hang | Habit::Late | Habit::Shortage | Habit::NoProgram => None,
+            Habit::Hang | Habit::Late | Habit::Temporary | Habit::NoProgram => None,
             Habit::Slow if self.steps > 0 => {
                 self.steps -= 1;
                 Some(Input::Activity { worker })
@@ -202,7 +202,7 @@ impl Worker {
             end: TurnEnd {
                 exit,
                 reports,
-                last_words: String::new(),
+                last_output: String::new(),
                 spent: TokenUsage {
                     output: self.tokens,
                     ..TokenUsage::default()

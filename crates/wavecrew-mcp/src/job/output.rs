@@ -5,9 +5,9 @@ use super::table::{InputTable, Item};
 use super::trees::Trees;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
-use wavecrew_core::engine::{Ledger, Progress, TaskState};
+use wavecrew_core::engine::{Ledger, TaskProgress, TaskState};
 use wavecrew_core::event::{Status, StopReason};
-use wavecrew_run::worktree::Kept;
+use wavecrew_run::worktree::KeptWorktree;
 
 /// What a job says about each row.
 const JOB_COLUMNS: [&str; 10] = [
@@ -84,7 +84,7 @@ pub fn render(
 }
 
 /// Where a row's work is, if it left any.
-fn tree_cells(kept: Option<&Kept>) -> [String; 3] {
+fn tree_cells(kept: Option<&KeptWorktree>) -> [String; 3] {
     kept.map_or_else(Default::default, |kept| {
         [
             kept.worktree.to_string_lossy().into_owned(),
@@ -107,7 +107,7 @@ impl Row {
         let state = state.unwrap_or(&nothing);
         let result_json = output(state, "result");
         let ended = state.ended.map(|at| at.to_string());
-        let over = matches!(state.progress, Progress::Done);
+        let over = matches!(state.progress, TaskProgress::Done);
         let when = |shown: bool| ended.clone().filter(|_| shown).unwrap_or_default();
         Self {
             result: serde_json::from_str(result_json).ok(),
@@ -153,7 +153,7 @@ pub(super) fn output<'a>(state: &'a TaskState, name: &str) -> &'a str {
 
 fn status(state: &TaskState) -> &'static str {
     match (state.progress, state.result.status) {
-        (Progress::Open { .. }, Status::Pending) => "running",
+        (TaskProgress::Open { .. }, Status::Pending) => "running",
         (_, status) => status.as_str(),
     }
 }

@@ -15,10 +15,12 @@ use std::time::{Duration, Instant};
 use wavecrew_agents::{AgentSettings, Pools};
 use wavecrew_core::budget::Budget;
 use wavecrew_core::engine::{AgentChoice, Engine, Ledger, Notice, Options};
-use wavecrew_core::event::{Ending, Event};
+use wavecrew_core::event::{Event, RunOutcome};
 use wavecrew_process::guardian::GuardianCommand;
 use wavecrew_process::{end_with_stdin, signal_self};
-use wavecrew_run::driver::{Driver, OpenSession, Reporter, Running, Surface, Verify};
+use wavecrew_run::checks::Verify;
+use wavecrew_run::event_loop::{Driver, Reporter, RunContext, Running};
+use wavecrew_run::session::OpenSession;
 use wavecrew_run::worktree::Isolation;
 use wavecrew_session::{Holder, SessionDir, SessionError, SessionLock, SessionState, atomic};
 
@@ -55,7 +57,7 @@ pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
     // Held until the last file is written, which is after the session is let go.
     let _held = SessionLock::acquire(&dir.job_lock(), &place.holder).map_err(|error| error.to_string())?;
     let (mut session, ledger) =
-        OpenSession::take_up(project, dir.clone(), &place.holder, None).map_err(|error| described(&error))?;
+        OpenSession::resume(project, dir.clone(), &place.holder, None).map_err(|error| described(&error))?;
     session.info.state = SessionState::Running;
     let mut status = JobStatus::starting(id, &spec.output_csv, input.items.len());
     status.status = JobState::Running;
@@ -96,13 +98,13 @@ pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
         trees,
     };
     keeper.publish(&ledger).map_err(|error| error.to_string())?;
-    let surface = Surface {
+    let surface = RunContext {
         reporter: &mut keeper,
         asker: None,
         instruction: None,
         worker_tools: place.worker_tools,
         // The rows of a job are examined by nobody but its own check.
-        examiner: Vec::new(),
+        check_program: Vec::new(),
         pools,
         agent_settings: place.agent_settings,
     };
@@ -183,11 +185,11 @@ impl Keeper {
         })
     }
 
-    fn end(&mut self, ending: &Ending, ledger: &Ledger) -> Result<(), SessionError> {
+    fn end(&mut self, ending: &RunOutcome, ledger: &Ledger) -> Result<(), SessionError> {
         let (state, error) = match ending {
-            Ending::Completed | Ending::Failed => (JobState::Completed, None),
-            Ending::Cancelled => (JobState::Cancelled, None),
-            Ending::Interrupted => match &self.stopped_by {
+            RunOutcome::Completed | RunOutcome::Failed => (JobState::Completed, None),
+            RunOutcome::Cancelled => (JobState::Cancelled, None),
+            RunOutcome::Interrupted => match &self.stopped_by {
                 Some(item) => (
                     JobState::Cancelled,
                     Some(format!("the worker of {item} stopped the job")),
@@ -197,8 +199,8 @@ impl Keeper {
                     Some(format!("interrupted; go on with resume_job_id {}", self.dir.id())),
                 ),
             },
-            Ending::Stalled { chain } => (JobState::Failed, Some(format!("stalled: {chain}"))),
-            Ending::LimitReached { why, go_on } => {
+            RunOutcome::Stalled { chain } => (JobState::Failed, Some(format!("stalled: {chain}"))),
+            RunOutcome::LimitReached { why, go_on } => {
                 let more = limits::arguments(go_on);
                 let why = format!(
                     "stopped at a limit: {why}; go on with resume_job_id {}{more}",
@@ -206,7 +208,7 @@ impl Keeper {
                 );
                 (JobState::Stopped, Some(why))
             }
-            Ending::Blocked { why, .. } => (
+            RunOutcome::Blocked { why, .. } => (
                 JobState::Stopped,
                 Some(format!("{why}; go on with resume_job_id {}", self.dir.id())),
             ),

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::json;
-use wavecrew_core::claim::debts;
+use wavecrew_core::claim::owed_paths;
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::Verdict;
 use wavecrew_core::id::TaskIx;
@@ -133,7 +133,7 @@ struct CodeState {
 
 /// Builds and tests the work, unless it is on the wrong branch.
 fn build_and_test(case: &CodeAttempt<'_>) -> Result<Result<CodeState, CheckReport>, CodeCheckError> {
-    let tree = case.ledger.task(case.task).open_tree();
+    let tree = case.ledger.task(case.task).open_worktree();
     let base = tree.map(|tree| tree.base.as_str()).or(case.base);
     let changes = base.and_then(|base| git_changes::since(case.folder, base));
     if let (Some(tree), Some(changes)) = (tree, &changes)
@@ -313,7 +313,7 @@ impl CodeState {
             "compared": self.comparison,
         });
         let text = serde_json::to_vec_pretty(&record).expect("plain data");
-        for debt in debts(&case.ledger.team, plan, case.task).of_engine {
+        for debt in owed_paths(&case.ledger.team, plan, case.task).by_engine {
             if debt.pattern.is_literal() {
                 // A record that cannot be written changes nothing of what was found.
                 let _ = atomic::write_volatile(&case.session.path().join(debt.pattern.as_str()), &text);

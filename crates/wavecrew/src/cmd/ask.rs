@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::json;
 use serde_json::json;
 use std::io::{Write, stdout};
-use wavecrew_run::worker_side::{Identity, WorkerSide};
+use wavecrew_run::worker_commands::{Identity, WorkerCommands};
 
 /// For workers: ask the person behind the run, and wait for the answer
 #[derive(clap::Args, Debug)]
@@ -23,7 +23,7 @@ pub struct Args {
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
-        let worker = WorkerSide::open(Identity::from_env()?)?;
+        let worker = WorkerCommands::open(Identity::from_env()?)?;
         let answer = worker.ask(&self.question, self.options.clone())?.wait()?;
         if global.json {
             json::print(json!({"answer": answer}))?;

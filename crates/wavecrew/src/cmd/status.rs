@@ -12,11 +12,11 @@ use serde_json::{Map, Value, json};
 use std::io::{BufWriter, Write, stdout};
 use std::path::Path;
 use std::time::Duration;
-use wavecrew_core::engine::{Progress, TaskState};
-use wavecrew_core::event::{Ending, Status, StopReason};
+use wavecrew_core::engine::{TaskProgress, TaskState};
+use wavecrew_core::event::{RunOutcome, Status, StopReason};
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::time::human;
-use wavecrew_core::view::{self, Mark, one_line};
+use wavecrew_core::view::{self, TaskMark, one_line};
 use wavecrew_session::SessionView;
 
 /// Show where a session stands: its waves, what runs, what failed
@@ -88,10 +88,10 @@ fn print(view: &SessionView, width: usize, out: &mut impl Write) -> std::io::Res
     for (name, pool) in view.ledger.waits(now) {
         writeln!(out, "{}, until {}", view::wait_line(name, pool, now), pool.until)?;
     }
-    if let Some(Ending::LimitReached { why, .. }) = &view.ledger.ending {
+    if let Some(RunOutcome::LimitReached { why, .. }) = &view.ledger.ending {
         writeln!(out, "Stopped at a limit: {}", one_line(why))?;
     }
-    if let Some(Ending::Blocked { by, why }) = &view.ledger.ending {
+    if let Some(RunOutcome::Blocked { by, why }) = &view.ledger.ending {
         writeln!(out, "Stopped at {by}: {}", one_line(why))?;
     }
     let plan = view.ledger.plan();
@@ -103,7 +103,7 @@ fn print(view: &SessionView, width: usize, out: &mut impl Write) -> std::io::Res
         writeln!(out, "\nWave {wave}")?;
         for &task in plan.wave_tasks(wave) {
             let state = view.ledger.task(task);
-            let mut line = format!("  {:<6} {}", Mark::of(state).as_str(), fit(plan.id(task), id));
+            let mut line = format!("  {:<6} {}", TaskMark::of(state).as_str(), fit(plan.id(task), id));
             if role > 0 {
                 line += "  ";
                 line += &fit(plan.role(task), role);
@@ -124,7 +124,7 @@ fn note(view: &SessionView, task: TaskIx) -> String {
         title => one_line(title),
     };
     let mut parts = vec![title];
-    if let Progress::Waiting { until } = state.progress {
+    if let TaskProgress::Waiting { until } = state.progress {
         let left = until.since(clock::now());
         parts.push(format!("is tried again in {}", human(left)));
     } else if state.result.status == Status::Pending && state.stop.is_some() {
@@ -142,8 +142,8 @@ fn note(view: &SessionView, task: TaskIx) -> String {
 /// How long a task ran, or has been running.
 fn elapsed(state: &TaskState) -> Option<Duration> {
     match state.progress {
-        Progress::Open { .. } => Some(clock::now().since(state.started?)),
-        Progress::Pending | Progress::Waiting { .. } | Progress::Done => view::duration(state),
+        TaskProgress::Open { .. } => Some(clock::now().since(state.started?)),
+        TaskProgress::Pending | TaskProgress::Waiting { .. } | TaskProgress::Done => view::duration(state),
     }
 }
 
@@ -182,13 +182,13 @@ fn task_json(view: &SessionView, task: TaskIx) -> Value {
     }
     row.insert("id".into(), plan.id(task).into());
     row.insert("wave".into(), plan.wave(task).into());
-    if matches!(state.progress, Progress::Open { .. }) {
+    if matches!(state.progress, TaskProgress::Open { .. }) {
         row.insert("status".into(), "running".into());
     }
     row.insert("attempts".into(), state.attempts.into());
     row.insert("stop_reason".into(), state.stop.map(StopReason::as_str).into());
     if state.result.status == Status::Completed || state.result.status == Status::Failed {
-        row.insert("checked".into(), state.result.checked.as_str().into());
+        row.insert("checked".into(), state.result.verdict.as_str().into());
     }
     if !state.spent.is_nothing() {
         row.insert("tokens".into(), state.spent.tokens().into());

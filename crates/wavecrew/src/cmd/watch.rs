@@ -10,10 +10,10 @@ use std::io::{Write, stdout};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 use wavecrew_core::engine::Ledger;
-use wavecrew_core::event::Ending;
+use wavecrew_core::event::RunOutcome;
 use wavecrew_core::sanitise::sanitise;
 use wavecrew_core::view::{count, one_line, report_terminal};
-use wavecrew_run::driver::Running;
+use wavecrew_run::event_loop::Running;
 use wavecrew_session::SessionView;
 use wavecrew_session::{SessionDir, SessionInfo, end_of_log};
 
@@ -40,7 +40,7 @@ impl Args {
         let Some(info) = view.info else {
             return Err(Failure::input(view.problems.join("; ")));
         };
-        let ending = |ledger: &Ledger| ledger.ending.clone().unwrap_or(Ending::Interrupted);
+        let ending = |ledger: &Ledger| ledger.ending.clone().unwrap_or(RunOutcome::Interrupted);
         if view.holder.is_none() && !global.json {
             let folder = shown_folder(&view.dir);
             let report = report_terminal(&view.ledger, &view.dir.meta(&folder, Some(&info)));
@@ -108,7 +108,7 @@ fn running(dir: &SessionDir, ledger: &Ledger) -> Vec<Running> {
         let id = plan.id(task);
         let started = ledger.task(task).started.unwrap_or_default();
         let elapsed = clock::now().since(started);
-        let (silent, last_line) = last_words(&dir.log_file(id, attempt)).unwrap_or((elapsed, String::new()));
+        let (silent, last_line) = last_output(&dir.log_file(id, attempt)).unwrap_or((elapsed, String::new()));
         Running {
             task: id.to_owned(),
             role: plan.role(task).to_owned(),
@@ -122,7 +122,7 @@ fn running(dir: &SessionDir, ledger: &Ledger) -> Vec<Running> {
 }
 
 /// How long ago a log was written to, and its last line.
-fn last_words(log: &Path) -> Option<(Duration, String)> {
+fn last_output(log: &Path) -> Option<(Duration, String)> {
     let (tail, written) = end_of_log(log, TAIL).ok()?;
     let silent = SystemTime::now().duration_since(written).unwrap_or_default();
     let text = sanitise(&tail);

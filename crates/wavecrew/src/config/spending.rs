@@ -5,7 +5,7 @@ use crate::units::read_seconds;
 use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-use wavecrew_core::budget::{Budget, Expected, Price, Prices};
+use wavecrew_core::budget::{Budget, ExpectedUsage, Price, Prices};
 
 /// Dollars per million tokens as the services listed them in May 2026: input, cached input, output. By the beginning
 /// of the model's name, the longest that fits.
@@ -29,7 +29,7 @@ const LISTED: [(&str, f64, f64, f64); 13] = [
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Spending {
     pub budget: Budget,
-    pub expected: Expected,
+    pub expected: ExpectedUsage,
     /// The user's own, which go before the listed ones.
     prices: BTreeMap<String, Price>,
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use std::fs;
-use wavecrew_core::claim::debts;
+use wavecrew_core::claim::owed_paths;
 use wavecrew_core::engine::{Ledger, WorktreeState};
 use wavecrew_session::{SessionDir, SessionError, atomic};
 
@@ -11,14 +11,19 @@ use wavecrew_session::{SessionDir, SessionError, atomic};
 pub fn record_commits(dir: &SessionDir, ledger: &Ledger) -> Result<(), SessionError> {
     let plan = ledger.plan();
     for task in plan.tasks() {
-        let merged = match ledger.task(task).tree.as_deref().map(|tree| &tree.state) {
+        let merged = match ledger
+            .task(task)
+            .worktree
+            .as_deref()
+            .map(|worktree| &worktree.state)
+        {
             Some(WorktreeState::Merged { commit: Some(commit) }) => commit,
             Some(WorktreeState::Merged { commit: None } | WorktreeState::Open | WorktreeState::Refused)
             | None => {
                 continue;
             }
         };
-        for debt in debts(&ledger.team, plan, task).of_engine {
+        for debt in owed_paths(&ledger.team, plan, task).by_engine {
             let file = dir.path().join(debt.pattern.as_str());
             let record = fs::read(&file)
                 .ok()

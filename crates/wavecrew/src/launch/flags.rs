@@ -92,7 +92,7 @@ impl RunFlags {
             pools: pools.by_agent,
             budget: self.budget.over(project.budget),
             concurrency: self.concurrency.map_or(project.concurrency, |n| n as usize),
-            asking: if person {
+            ask_mode: if person {
                 AskMode::Person
             } else {
                 AskMode::Defaults
@@ -121,7 +121,7 @@ pub fn project_options(config: &Config) -> Options {
     let seconds = |seconds: Option<u64>| seconds.map(Duration::from_secs);
     let (limits, defaults) = (&config.limits, Options::default());
     Options {
-        patience: seconds(limits.quota_patience_seconds).unwrap_or(defaults.patience),
+        max_service_wait: seconds(limits.quota_patience_seconds).unwrap_or(defaults.max_service_wait),
         seed: budget::seed(),
         budget: config.spending.budget,
         expected: config.spending.expected,

@@ -103,7 +103,7 @@ fn why_closed(ledger: &Ledger, task: TaskIx) -> Option<String> {
     if state.result.status != Status::Completed {
         return None;
     }
-    match state.tree.as_deref().map(|tree| &tree.state) {
+    match state.worktree.as_deref().map(|worktree| &worktree.state) {
         Some(WorktreeState::Merged { commit: Some(commit) }) => Some(format!(
             "merged in {}",
             commit.chars().take(10).collect::<String>()

@@ -14,15 +14,15 @@ pub fn ask(question: &Question) -> Answer {
     static ASKING: Mutex<()> = Mutex::new(());
     let since = Instant::now();
     let _asking = ASKING.lock();
-    if since.elapsed() >= question.within {
-        return question.about.unanswered();
+    if since.elapsed() >= question.timeout {
+        return question.kind.unanswered();
     }
-    let answer = match &question.about {
-        about @ (QuestionKind::FailedWave
+    let answer = match &question.kind {
+        kind @ (QuestionKind::FailedWave
         | QuestionKind::Permission
         | QuestionKind::PolicyDecision { .. }
         | QuestionKind::Approval) => {
-            let mut choices = about.choices();
+            let mut choices = kind.choices();
             let labels: Vec<&str> = choices.iter().map(|choice| choice.label).collect();
             // Only the last line is the prompt: a prompt of several lines is not drawn well.
             let (context, asked) = question.text.rsplit_once('\n').unwrap_or(("", &question.text));
@@ -41,13 +41,13 @@ pub fn ask(question: &Question) -> Answer {
                 .chain([OTHER, LET_IT_DECIDE])
                 .collect();
             match choose(&question.text, &items, 0) {
-                Some(at) if at < options.len() => Some(Answer::Words(options[at].clone())),
+                Some(at) if at < options.len() => Some(Answer::Text(options[at].clone())),
                 Some(at) if items[at] == OTHER => free_text("Your answer"),
                 Some(_) | None => None,
             }
         }
     };
-    answer.unwrap_or_else(|| question.about.unanswered())
+    answer.unwrap_or_else(|| question.kind.unanswered())
 }
 
 /// A line that the person types; `None` when it is empty.
@@ -55,5 +55,5 @@ fn free_text(prompt: &str) -> Option<Answer> {
     let input = dialoguer::Input::<String>::new().with_prompt(prompt);
     let text = input.allow_empty(true).interact_text().ok()?;
     let text = text.trim();
-    (!text.is_empty()).then(|| Answer::Words(text.to_owned()))
+    (!text.is_empty()).then(|| Answer::Text(text.to_owned()))
 }

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 use wavecrew_core::engine::{Ledger, Notice};
-use wavecrew_core::event::{Event, Outcome, PolicyDecision, Status};
+use wavecrew_core::event::{Event, PolicyDecision, PolicyOutcome, Status};
 use wavecrew_core::sheet::Patch;
 use wavecrew_core::time::human;
-use wavecrew_core::view::{count, late_edits, one_line, task_line, wait_line};
+use wavecrew_core::view::{count, edits_after_report, one_line, task_line, wait_line};
 
 /// How much a line matters, least first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -32,19 +32,19 @@ fn wave_done(ledger: &Ledger, wave: u32) -> String {
 /// What became of work in a worktree.
 fn in_tree(event: &Event) -> Option<(Weight, String)> {
     Some(match event {
-        Event::TreeMade { task, tree } => (
+        Event::WorktreeMade { task, worktree } => (
             Weight::Detail,
-            format!("{task} works on branch {}", one_line(&tree.branch)),
+            format!("{task} works on branch {}", one_line(&worktree.branch)),
         ),
-        Event::TreeMerged { task, commit: None } => (Weight::Detail, format!("{task} changed nothing")),
-        Event::TreeMerged {
+        Event::WorktreeMerged { task, commit: None } => (Weight::Detail, format!("{task} changed nothing")),
+        Event::WorktreeMerged {
             task,
             commit: Some(commit),
         } => {
             let short: String = commit.chars().take(10).collect();
             (Weight::Milestone, format!("{task} is merged, up to {short}"))
         }
-        Event::TreeRefused { task, error, .. } => {
+        Event::MergeFailed { task, error, .. } => {
             (Weight::Trouble, format!("{task} failed: {}", one_line(error)))
         }
         _ => return None,
@@ -53,7 +53,7 @@ fn in_tree(event: &Event) -> Option<(Weight, String)> {
 
 fn edited_late(task: &str, ledger: &Ledger) -> Option<(Weight, String)> {
     let state = ledger.task(ledger.plan().find(task)?);
-    let files = late_edits(state)?;
+    let files = edits_after_report(state)?;
     Some((
         Weight::Trouble,
         format!("{task} went on after its report and changed {files}"),
@@ -62,8 +62,12 @@ fn edited_late(task: &str, ledger: &Ledger) -> Option<(Weight, String)> {
 
 fn judged(judgement: &PolicyDecision) -> (Weight, String) {
     let weight = match judgement.outcome {
-        Outcome::Pass | Outcome::Approved | Outcome::Overridden | Outcome::Revise => Weight::Detail,
-        Outcome::Warn | Outcome::Accepted | Outcome::Failed | Outcome::Stop => Weight::Trouble,
+        PolicyOutcome::Pass | PolicyOutcome::Approved | PolicyOutcome::Overridden | PolicyOutcome::Revise => {
+            Weight::Detail
+        }
+        PolicyOutcome::Warn | PolicyOutcome::Accepted | PolicyOutcome::Failed | PolicyOutcome::Stop => {
+            Weight::Trouble
+        }
     };
     let (task, outcome) = (&judgement.task, judgement.outcome.as_str());
     (weight, format!("{task}: {outcome}: {}", one_line(&judgement.why)))
@@ -126,7 +130,7 @@ pub fn event(event: &Event, ledger: &Ledger) -> Option<(Weight, String)> {
         Event::EditedAfterReport { task, .. } => edited_late(task, ledger)?,
         Event::Interrupted { task, .. } => (Weight::Detail, format!("{task} was cut off and will run again")),
         Event::Reset { task, why } => (Weight::Milestone, format!("{task} runs again: {}", one_line(why))),
-        Event::Judged { judgement, .. } => judged(judgement),
+        Event::PolicyDecided { decision, .. } => judged(decision),
         Event::Reworked { task, rework } => (
             Weight::Milestone,
             format!(
@@ -146,9 +150,11 @@ pub fn event(event: &Event, ledger: &Ledger) -> Option<(Weight, String)> {
             (Weight::Detail, format!("Wave {wave}: {}", count(tasks, "task")))
         }
         Event::WaveMerged { wave } => (Weight::Milestone, wave_done(ledger, *wave)),
-        Event::TreeMade { .. } | Event::TreeMerged { .. } | Event::TreeRefused { .. } => in_tree(event)?,
-        Event::Edited { patch } => (Weight::Milestone, table_changed(patch)),
-        Event::EditRefused { problems, .. } => (
+        Event::WorktreeMade { .. } | Event::WorktreeMerged { .. } | Event::MergeFailed { .. } => {
+            in_tree(event)?
+        }
+        Event::TableEdited { patch } => (Weight::Milestone, table_changed(patch)),
+        Event::TableEditRefused { problems, .. } => (
             Weight::Trouble,
             format!(
                 "an edit of tasks.csv was set aside: {}",
@@ -157,7 +163,7 @@ pub fn event(event: &Event, ledger: &Ledger) -> Option<(Weight, String)> {
         ),
         Event::RunStarted { .. }
         | Event::Spawned { .. }
-        | Event::Conversing { .. }
+        | Event::ConversationStarted { .. }
         | Event::Usage { .. }
         | Event::Budgeted { .. }
         | Event::Asked { .. }

@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use std::io::{BufWriter, Write};
 use wavecrew_core::budget::Totals;
 use wavecrew_core::engine::{Counts, Ledger, Notice};
-use wavecrew_core::event::{Ending, Event};
-use wavecrew_run::driver::{Reporter, Running};
+use wavecrew_core::event::{Event, RunOutcome};
+use wavecrew_run::event_loop::{Reporter, Running};
 use wavecrew_session::{SessionDir, SessionInfo};
 
 pub struct Json {
@@ -93,7 +93,7 @@ impl Reporter for Json {
 }
 
 impl Screen for Json {
-    fn end(&mut self, ending: &Ending, ledger: &Ledger, _: &SessionDir, _: &SessionInfo, exit: Exit) {
+    fn end(&mut self, ending: &RunOutcome, ledger: &Ledger, _: &SessionDir, _: &SessionInfo, exit: Exit) {
         let ending = serde_json::to_value(ending).unwrap_or_default();
         self.line(
             "end",

@@ -5,8 +5,8 @@ use super::{Detail, Screen, last_words};
 use crate::exit::Exit;
 use std::io::{BufWriter, Write};
 use wavecrew_core::engine::{Ledger, Notice};
-use wavecrew_core::event::{Ending, Event};
-use wavecrew_run::driver::{Reporter, Running};
+use wavecrew_core::event::{Event, RunOutcome};
+use wavecrew_run::event_loop::{Reporter, Running};
 use wavecrew_session::{SessionDir, SessionInfo};
 
 pub struct Lines {
@@ -58,7 +58,7 @@ impl Reporter for Lines {
 }
 
 impl Screen for Lines {
-    fn end(&mut self, _: &Ending, ledger: &Ledger, dir: &SessionDir, info: &SessionInfo, _: Exit) {
+    fn end(&mut self, _: &RunOutcome, ledger: &Ledger, dir: &SessionDir, info: &SessionInfo, _: Exit) {
         last_words(&mut self.out, ledger, dir, info);
     }
 }

@@ -15,14 +15,14 @@ use crate::exit::Exit;
 use crate::session_view::shown_folder;
 use std::io::{IsTerminal, Write};
 use wavecrew_core::engine::Ledger;
-use wavecrew_core::event::Ending;
+use wavecrew_core::event::RunOutcome;
 use wavecrew_core::view::report_terminal;
-use wavecrew_run::driver::Reporter;
+use wavecrew_run::event_loop::Reporter;
 use wavecrew_session::{SessionDir, SessionInfo};
 
 /// A reporter that also has the last word.
 pub trait Screen: Reporter {
-    fn end(&mut self, ending: &Ending, ledger: &Ledger, dir: &SessionDir, info: &SessionInfo, exit: Exit);
+    fn end(&mut self, ending: &RunOutcome, ledger: &Ledger, dir: &SessionDir, info: &SessionInfo, exit: Exit);
 }
 
 /// How much is said.

@@ -5,13 +5,13 @@ use crate::exit::Failure;
 use crate::json;
 use serde_json::json;
 use std::io::{Write, stdout};
-use wavecrew_core::engine::{Ledger, Stale};
+use wavecrew_core::engine::{Ledger, StaleResult};
 use wavecrew_core::event::Status;
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::view::{count, one_line};
 
 /// Prints what would run again and why, and what is left to do anyway.
-pub fn print_dry_run(ledger: &Ledger, stale: &[Stale], global: &Global) -> Result<(), Failure> {
+pub fn print_dry_run(ledger: &Ledger, stale: &[StaleResult], global: &Global) -> Result<(), Failure> {
     let plan = ledger.plan();
     let pending = |task: &TaskIx| ledger.status(*task) == Status::Pending;
     let left: Vec<&str> = plan.tasks().filter(pending).map(|task| plan.id(task)).collect();

@@ -106,7 +106,7 @@ impl Dialogue for ClaudeTalk {
         let Some((at, n, asked)) = found else {
             return String::new();
         };
-        if let (Reply::Words(words), Some(answer)) = (reply, asked.answers.get_mut(n)) {
+        if let (Reply::Text(words), Some(answer)) = (reply, asked.answers.get_mut(n)) {
             *answer = Some(words.clone());
             if asked.answers.iter().any(Option::is_none) {
                 return String::new();
@@ -123,7 +123,7 @@ impl Dialogue for ClaudeTalk {
                 let denial = json!({ "behavior": "deny", "message": "This worker may not do that." });
                 response(&request, &denial)
             }
-            Reply::Words(_) => {
+            Reply::Text(_) => {
                 let questions = items(&input, "questions").iter();
                 let asked = questions.map(|question| text(question, "question").to_owned());
                 let answers = answers.into_iter().flatten().map(Value::from);
@@ -285,8 +285,8 @@ mod tests {
             heard.questions[0].1,
             WorkerRequest::Question { question, options }
         );
-        assert_eq!(talk.answer(keys[1], &Reply::Words("now".to_owned())), "");
-        let answer = told(&talk.answer(keys[0], &Reply::Words("that".to_owned())));
+        assert_eq!(talk.answer(keys[1], &Reply::Text("now".to_owned())), "");
+        let answer = told(&talk.answer(keys[0], &Reply::Text("that".to_owned())));
         assert_eq!(answer["behavior"], "allow");
         let input = &answer["updatedInput"];
         assert_eq!(input["answers"], json!({ "Which?": "that", "When?": "now" }));

@@ -149,7 +149,7 @@ fn finding(entry: &Entry, rules: &ReviewRules) -> Result<ReviewFinding, Vec<Stri
         let said = value(what);
         let word = known.iter().find(|word| word.eq_ignore_ascii_case(said));
         if word.is_none() {
-            let said = super::shown(said);
+            let said = super::quoted_path(said);
             flaws.push(format!(
                 "whose {what} is {said}, and has to be one of {}",
                 known.join(", ")
@@ -175,7 +175,7 @@ fn finding(entry: &Entry, rules: &ReviewRules) -> Result<ReviewFinding, Vec<Stri
         .unwrap_or_default();
     let number = digits.parse::<u32>().ok().filter(|number| *number > 0);
     if number.is_none() {
-        let line = super::shown(line);
+        let line = super::quoted_path(line);
         flaws.push(format!("whose line is {line}, and has to be a number from 1"));
     }
     if value("fix").is_empty() {
@@ -214,7 +214,7 @@ struct Said {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Location {
     Elsewhere,
     Verdict,
     Findings,
@@ -223,7 +223,7 @@ enum Place {
 impl Said {
     fn read(text: &str) -> Self {
         let mut said = Self::default();
-        let (mut place, mut depth) = (Place::Elsewhere, HeadingLevel::H6);
+        let (mut place, mut depth) = (Location::Elsewhere, HeadingLevel::H6);
         let mut title: Option<String> = None;
         let (mut table, mut cell, mut code) = (false, String::new(), false);
         for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
@@ -231,10 +231,10 @@ impl Said {
                 Event::Start(Tag::Heading { .. }) => title = Some(String::new()),
                 Event::End(TagEnd::Heading(level)) => {
                     let next = match key(&title.take().unwrap_or_default()).as_str() {
-                        "verdict" => Some(Place::Verdict),
-                        "findings" => Some(Place::Findings),
+                        "verdict" => Some(Location::Verdict),
+                        "findings" => Some(Location::Findings),
                         // Parts of a section belong to it.
-                        _ => (level <= depth).then_some(Place::Elsewhere),
+                        _ => (level <= depth).then_some(Location::Elsewhere),
                     };
                     if let Some(next) = next {
                         (place, depth) = (next, level);
@@ -242,37 +242,37 @@ impl Said {
                 }
                 Event::Start(Tag::Table(_)) => {
                     table = true;
-                    said.tables.extend((place == Place::Findings).then(Vec::new));
+                    said.tables.extend((place == Location::Findings).then(Vec::new));
                 }
                 Event::End(TagEnd::Table) => table = false,
-                Event::Start(Tag::TableHead | Tag::TableRow) if place == Place::Findings => {
+                Event::Start(Tag::TableHead | Tag::TableRow) if place == Location::Findings => {
                     if let Some(table) = said.tables.last_mut() {
                         table.push(Vec::new());
                     }
                 }
                 Event::End(TagEnd::TableCell) => {
                     let cell = std::mem::take(&mut cell);
-                    let rows = said.tables.last_mut().filter(|_| place == Place::Findings);
+                    let rows = said.tables.last_mut().filter(|_| place == Location::Findings);
                     if let Some(row) = rows.and_then(|rows| rows.last_mut()) {
                         row.push(cell);
                     }
                 }
                 Event::Start(Tag::CodeBlock(_)) => {
                     code = true;
-                    said.code.extend((place == Place::Findings).then(String::new));
+                    said.code.extend((place == Location::Findings).then(String::new));
                 }
                 Event::End(TagEnd::CodeBlock) => code = false,
                 Event::Text(text) | Event::Code(text) => {
                     let into = match (&mut title, place) {
                         (Some(title), _) => title,
                         (None, _) if table => &mut cell,
-                        (None, Place::Verdict) => &mut said.verdict,
-                        (None, Place::Findings) if code => match said.code.last_mut() {
+                        (None, Location::Verdict) => &mut said.verdict,
+                        (None, Location::Findings) if code => match said.code.last_mut() {
                             Some(code) => code,
                             None => continue,
                         },
-                        (None, Place::Findings) => &mut said.text,
-                        (None, Place::Elsewhere) => continue,
+                        (None, Location::Findings) => &mut said.text,
+                        (None, Location::Elsewhere) => continue,
                     };
                     into.push_str(&text);
                 }
@@ -305,7 +305,7 @@ impl Said {
             ]
             .into_iter()
             .filter(|(wanted, _)| !head.iter().any(|name| field(name) == Some(wanted)))
-            .map(|(_, shown)| shown)
+            .map(|(_, quoted_path)| quoted_path)
             .collect();
             if !missing.is_empty() {
                 return Err(format!(

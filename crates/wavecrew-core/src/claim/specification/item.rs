@@ -16,13 +16,13 @@ pub(super) struct Item<'a> {
 
 struct Line<'a> {
     text: &'a str,
-    kind: Kind,
+    kind: ItemKind,
     /// Places of the headings it stands under; of a heading, with itself last.
     under: Vec<usize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ItemKind {
     Heading(usize),
     Row,
     Text,
@@ -34,16 +34,16 @@ pub(super) fn defined<'a>(document: &'a str, prefix: &str) -> Vec<Item<'a>> {
     let lines = lines(document);
     let mut items: Vec<Item<'a>> = vec![];
     for (at, line) in lines.iter().enumerate() {
-        let Some(id) = leading_id(line.text, prefix).filter(|_| line.kind != Kind::Code) else {
+        let Some(id) = leading_id(line.text, prefix).filter(|_| line.kind != ItemKind::Code) else {
             continue;
         };
         let rest = &lines[at + 1..];
         let starts_another = |other: &Line<'_>| {
-            other.kind != Kind::Code && leading_id(other.text, prefix).is_some_and(|found| found != id)
+            other.kind != ItemKind::Code && leading_id(other.text, prefix).is_some_and(|found| found != id)
         };
         let ends = |other: &Line<'_>| match (line.kind, other.kind) {
-            (Kind::Heading(own), Kind::Heading(level)) => level <= own || starts_another(other),
-            (Kind::Row, _) | (_, Kind::Heading(_)) => true,
+            (ItemKind::Heading(own), ItemKind::Heading(level)) => level <= own || starts_another(other),
+            (ItemKind::Row, _) | (_, ItemKind::Heading(_)) => true,
             _ => starts_another(other),
         };
         let body = rest
@@ -53,8 +53,8 @@ pub(super) fn defined<'a>(document: &'a str, prefix: &str) -> Vec<Item<'a>> {
         let text: Vec<&str> = std::iter::once(line.text).chain(body).collect();
         let heading = |&place: &usize| lines[place].text.trim_matches(['#', ' ', '\t']);
         let columns = match line.kind {
-            Kind::Row => first_row(&lines[..at]),
-            Kind::Heading(_) | Kind::Text | Kind::Code => vec![],
+            ItemKind::Row => first_row(&lines[..at]),
+            ItemKind::Heading(_) | ItemKind::Text | ItemKind::Code => vec![],
         };
         items.push(Item {
             id,
@@ -126,17 +126,17 @@ fn lines(document: &str) -> Vec<Line<'_>> {
         let kind = match (fence, mark) {
             (None, Some(_)) => {
                 fence = mark;
-                Kind::Code
+                ItemKind::Code
             }
             (Some(opened), closing) => {
                 if closing == Some(opened) {
                     fence = None;
                 }
-                Kind::Code
+                ItemKind::Code
             }
             (None, None) => kind_of(bare),
         };
-        if let Kind::Heading(level) = kind {
+        if let ItemKind::Heading(level) = kind {
             open.retain(|(above, _)| *above < level);
             open.push((level, at));
         }
@@ -146,14 +146,14 @@ fn lines(document: &str) -> Vec<Line<'_>> {
     lines
 }
 
-fn kind_of(bare: &str) -> Kind {
+fn kind_of(bare: &str) -> ItemKind {
     let level = bare.bytes().take_while(|b| *b == b'#').count();
     if (1..=6).contains(&level) && bare[level..].starts_with([' ', '\t']) {
-        Kind::Heading(level)
+        ItemKind::Heading(level)
     } else if bare.starts_with('|') {
-        Kind::Row
+        ItemKind::Row
     } else {
-        Kind::Text
+        ItemKind::Text
     }
 }
 
@@ -162,7 +162,7 @@ fn first_row<'a>(lines: &[Line<'a>]) -> Vec<&'a str> {
     let row = lines
         .iter()
         .rev()
-        .take_while(|line| line.kind == Kind::Row)
+        .take_while(|line| line.kind == ItemKind::Row)
         .last();
     row.map_or(vec![], |row| cells(row.text).collect())
 }

@@ -81,7 +81,7 @@ pub(super) fn priority(item: &Item<'_>) -> Option<&'static str> {
     let by_line = || item.text.lines().filter(is_about_it).find_map(within);
     let by_heading = || item.under.iter().rev().find_map(|title| within(title));
     let found = set_off.or_else(by_line).or_else(by_heading);
-    found.map(|(_, shown)| *shown)
+    found.map(|(_, quoted_path)| *quoted_path)
 }
 
 fn is_accepted(item: &Item<'_>) -> bool {

@@ -16,7 +16,7 @@ pub struct PlannedTask<'a> {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Trace {
     requirements: Vec<Traced>,
-    epics: Vec<Reached>,
+    epics: Vec<ReachedLimit>,
     planned: bool,
 }
 
@@ -29,7 +29,7 @@ struct Traced {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Reached {
+struct ReachedLimit {
     id: String,
     requirements: BTreeSet<String>,
     tasks: Vec<String>,
@@ -42,7 +42,7 @@ impl Trace {
         if wanted.is_empty() {
             return None;
         }
-        let epics: Vec<Reached> = defined(epics, EPIC)
+        let epics: Vec<ReachedLimit> = defined(epics, EPIC)
             .iter()
             .map(|epic| {
                 let requirements = named(&epic.text, REQUIREMENT);
@@ -55,7 +55,7 @@ impl Trace {
                         || !stories.is_disjoint(&named(task.text, STORY))
                         || !requirements.is_disjoint(&named(task.text, REQUIREMENT))
                 };
-                Reached {
+                ReachedLimit {
                     id: epic.id.to_owned(),
                     tasks: ids(tasks.iter().filter(reaches)),
                     requirements,

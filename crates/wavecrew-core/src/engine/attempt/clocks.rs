@@ -1,6 +1,6 @@
 //! The clocks and the budget of a worker: when it is asked to finish, called silent, or ended.
 
-use super::Stage;
+use super::AttemptStage;
 use crate::engine::Engine;
 use crate::engine::action::Notice;
 use crate::engine::input::WorkerId;
@@ -18,13 +18,13 @@ impl Engine {
     pub(in crate::engine) fn tick(&mut self) {
         let workers: Vec<WorkerId> = self.live.keys().copied().collect();
         for worker in workers {
-            self.look_at_clocks(worker);
+            self.check_clocks(worker);
         }
-        self.look_at_worker_questions();
-        self.look_at_question();
+        self.expire_worker_requests();
+        self.expire_question();
     }
 
-    fn look_at_clocks(&mut self, worker: WorkerId) {
+    fn check_clocks(&mut self, worker: WorkerId) {
         let attempt = &self.live[&worker];
         let (task, now) = (attempt.task, self.now);
         let limits = self.limits(task);
@@ -37,13 +37,13 @@ impl Engine {
         let silent = now.since(attempt.last_activity);
         let dumb = attempt.first_word_by.is_some_and(|by| now >= by);
         match &attempt.stage {
-            Stage::Reported { report, until } => {
+            AttemptStage::Reported { report, until } => {
                 if now >= *until {
                     let report = report.clone();
                     self.accept(worker, report);
                 }
             }
-            Stage::Starting | Stage::Working => match attempt.finish_by {
+            AttemptStage::Starting | AttemptStage::Working => match attempt.finish_by {
                 Some(until) if now >= until => {
                     let total = human(wall + limits.interactive_grace);
                     let error = format!("Timed out after {total}, though it was asked to finish");
@@ -52,7 +52,7 @@ impl Engine {
                 None if now.since(attempt.started) >= wall && interactive => {
                     let until = now.plus(limits.interactive_grace);
                     self.live.get_mut(&worker).expect("looked up above").finish_by = Some(until);
-                    self.say(worker, FINISH.to_owned());
+                    self.send(worker, FINISH.to_owned());
                 }
                 None if now.since(attempt.started) >= wall => {
                     let error = format!("Timed out after {}", human(wall));
@@ -62,17 +62,17 @@ impl Engine {
                     let error = format!("Said nothing for {} from its start", human(limits.first_event));
                     self.expire(worker, StopReason::Idle, error);
                 }
-                Some(_) | None => self.look_for_silence(worker, silent, limits.idle),
+                Some(_) | None => self.check_silence(worker, silent, limits.idle),
             },
-            Stage::Examining { .. }
-            | Stage::Checking { .. }
-            | Stage::Expired { .. }
-            | Stage::Stopped
-            | Stage::Recorded => {}
+            AttemptStage::CheckingBeforeStart { .. }
+            | AttemptStage::Checking { .. }
+            | AttemptStage::Expired { .. }
+            | AttemptStage::Stopped
+            | AttemptStage::Recorded => {}
         }
     }
 
-    fn look_for_silence(&mut self, worker: WorkerId, silent: Duration, shown_after: Duration) {
+    fn check_silence(&mut self, worker: WorkerId, silent: Duration, shown_after: Duration) {
         let attempt = self.live.get_mut(&worker).expect("callers looked it up");
         if let Some(limit) = self.options.end_idle
             && silent >= limit
@@ -82,7 +82,7 @@ impl Engine {
         } else if silent >= self.options.idle.unwrap_or(shown_after) && !attempt.stall_shown {
             attempt.stall_shown = true;
             let task = self.ledger.plan().id(attempt.task).to_owned();
-            self.tell(Notice::Stalled { task, silent });
+            self.notify(Notice::Stalled { task, silent });
         }
     }
 
@@ -91,7 +91,7 @@ impl Engine {
         let Some(attempt) = self.live.get(&worker) else {
             return;
         };
-        if !matches!(attempt.stage, Stage::Working) {
+        if !matches!(attempt.stage, AttemptStage::Working) {
             return;
         }
         if let Some(why) = self.task_would_reach(attempt.task, spent, model) {
@@ -104,7 +104,8 @@ impl Engine {
     }
 
     fn expire(&mut self, worker: WorkerId, stop: StopReason, error: String) {
-        self.live.get_mut(&worker).expect("callers looked it up").stage = Stage::Expired { stop, error };
+        self.live.get_mut(&worker).expect("callers looked it up").stage =
+            AttemptStage::Expired { stop, error };
         self.close(worker);
     }
 }

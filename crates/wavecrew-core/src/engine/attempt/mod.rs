@@ -1,7 +1,7 @@
 //! Follows one worker from its start to its end. What it says on the way is in `reports`.
 
+mod check;
 mod clocks;
-mod examine;
 mod outcome;
 mod reports;
 
@@ -9,7 +9,7 @@ use self::outcome::Retry;
 use super::Engine;
 use super::action::{Action, Assignment};
 use super::input::{OutputMode, SpawnError, WorkerId};
-use super::report::Report;
+use super::report::WorkerReport;
 use crate::event::{Event, ProcessId, Status, StopReason, TaskResult};
 use crate::id::TaskIx;
 use crate::team::{CheckKind, Limits};
@@ -23,7 +23,7 @@ pub(super) struct Attempt {
     pub turn: u32,
     repairs: u32,
     /// How often its work was examined, and how often it was told to go on with it.
-    examined: u32,
+    checks: u32,
     iterations: u32,
     checking_since: Timestamp,
     /// It was denied something that it wanted to do, in this turn or before.
@@ -35,32 +35,32 @@ pub(super) struct Attempt {
     stall_shown: bool,
     /// Set once its time was up and it was asked to finish.
     finish_by: Option<Timestamp>,
-    ending: Ending,
-    stage: Stage,
+    close: CloseState,
+    stage: AttemptStage,
 }
 
 /// How far the end of the worker's processes has got.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Ending {
-    No,
+enum CloseState {
+    Open,
     /// It was asked for.
-    Asked,
+    Requested,
     /// Nothing of the worker is left.
-    Gone,
+    Closed,
 }
 
 #[derive(Debug)]
-enum Stage {
+enum AttemptStage {
     /// What is so is found out before a worker is started.
-    Examining { assignment: Box<Assignment> },
+    CheckingBeforeStart { assignment: Box<Assignment> },
     /// The process was asked for.
     Starting,
     /// A turn is under way.
     Working,
     /// It has reported well and may end by itself.
-    Reported { report: Report, until: Timestamp },
+    Reported { report: WorkerReport, until: Timestamp },
     /// Its claim is being compared with the facts.
-    Checking { report: Report },
+    Checking { report: WorkerReport },
     /// Its time ran out; a report that got in before the channel closed still counts.
     Expired { stop: StopReason, error: String },
     /// The run is being stopped; a report that got in still counts.
@@ -71,8 +71,8 @@ enum Stage {
 
 impl Attempt {
     /// It may still use something that nobody knows of.
-    pub(super) fn is_unsettled(&self) -> bool {
-        !matches!(self.stage, Stage::Recorded)
+    pub(super) fn is_unrecorded(&self) -> bool {
+        !matches!(self.stage, AttemptStage::Recorded)
     }
 }
 
@@ -97,7 +97,7 @@ impl Engine {
             rework: self.ledger.task(task).rework.as_deref().cloned(),
             found: None,
             workspace: self.workspace(task),
-            tree: self.ledger.task(task).open_tree().cloned(),
+            worktree: self.ledger.task(task).open_worktree().cloned(),
             agent: agent.clone(),
         };
         let pool = self.pool_of(task).to_owned();
@@ -120,7 +120,7 @@ impl Engine {
                 pool,
                 turn: 1,
                 repairs: 0,
-                examined: 0,
+                checks: 0,
                 iterations: 0,
                 checking_since: self.now,
                 denied: false,
@@ -129,36 +129,36 @@ impl Engine {
                 first_word_by: None,
                 stall_shown: false,
                 finish_by: None,
-                ending: Ending::No,
-                stage: Stage::Starting,
+                close: CloseState::Open,
+                stage: AttemptStage::Starting,
             },
         );
         let examined = self
             .ledger
             .team
             .role(&assignment.role)
-            .and_then(|role| role.examined);
-        if examined.is_some_and(CheckKind::comes_first) {
-            self.examine_first(worker, assignment);
+            .and_then(|role| role.check);
+        if examined.is_some_and(CheckKind::runs_before_worker) {
+            self.check_before_start(worker, assignment);
         } else {
             self.out.push(Action::Spawn(Box::new(assignment)));
         }
     }
 
-    pub(super) fn spawned(&mut self, worker: WorkerId, process: ProcessId, voice: OutputMode) {
+    pub(super) fn spawned(&mut self, worker: WorkerId, process: ProcessId, output_mode: OutputMode) {
         let now = self.now;
         let Some(task) = self.live.get(&worker).map(|attempt| attempt.task) else {
             return;
         };
-        let first_word_by = match voice {
+        let first_word_by = match output_mode {
             OutputMode::Streaming => Some(now.plus(self.limits(task).first_event)),
             OutputMode::Silent => None,
         };
         let attempt = self.live.get_mut(&worker).expect("looked up above");
         attempt.last_activity = now;
         attempt.first_word_by = first_word_by;
-        if matches!(attempt.stage, Stage::Starting) {
-            attempt.stage = Stage::Working;
+        if matches!(attempt.stage, AttemptStage::Starting) {
+            attempt.stage = AttemptStage::Working;
         }
         let (turn, number) = (attempt.turn, attempt.number);
         let task = self.ledger.plan().id(task).to_owned();
@@ -176,7 +176,7 @@ impl Engine {
         }
         let (error, retry) = match error {
             SpawnError::Permanent(error) => (error, Retry::Never),
-            SpawnError::Shortage(error) => (error, Retry::Shortage),
+            SpawnError::Temporary(error) => (error, Retry::Shortage),
         };
         let error = format!("The worker could not be started: {error}");
         self.conclude(worker, StopReason::Crashed, failed(error), retry);
@@ -202,7 +202,7 @@ impl Engine {
             return;
         };
         let (task, attempt) = (self.ledger.plan().id(attempt.task).to_owned(), attempt.number);
-        self.record(Event::Conversing {
+        self.record(Event::ConversationStarted {
             task,
             attempt,
             conversation,
@@ -215,22 +215,22 @@ impl Engine {
         let Some(attempt) = self.live.get_mut(&worker) else {
             return;
         };
-        attempt.ending = Ending::Gone;
+        attempt.close = CloseState::Closed;
         match &mut attempt.stage {
             // The verdict on its claim is still to come.
-            Stage::Checking { .. } | Stage::Examining { .. } => {}
-            Stage::Recorded => {
+            AttemptStage::Checking { .. } | AttemptStage::CheckingBeforeStart { .. } => {}
+            AttemptStage::Recorded => {
                 self.live.remove(&worker);
             }
-            Stage::Expired { stop, error } => {
+            AttemptStage::Expired { stop, error } => {
                 let (stop, error) = (*stop, std::mem::take(error));
                 self.conclude(worker, stop, failed(error), Retry::after_stop(stop, None));
             }
-            Stage::Reported { report, .. } => {
+            AttemptStage::Reported { report, .. } => {
                 let report = report.clone();
                 self.accept(worker, report);
             }
-            Stage::Stopped | Stage::Starting | Stage::Working => {
+            AttemptStage::Stopped | AttemptStage::Starting | AttemptStage::Working => {
                 let (task, number) = (attempt.task, attempt.number);
                 self.live.remove(&worker);
                 let task = self.ledger.plan().id(task).to_owned();
@@ -249,16 +249,16 @@ impl Engine {
         for worker in workers {
             let attempt = self.live.get_mut(&worker).expect("taken from the keys");
             match &attempt.stage {
-                Stage::Reported { report, .. } => {
+                AttemptStage::Reported { report, .. } => {
                     let report = report.clone();
                     self.accept(worker, report);
                 }
-                Stage::Examining { .. } | Stage::Starting | Stage::Working => {
-                    attempt.stage = Stage::Stopped;
+                AttemptStage::CheckingBeforeStart { .. } | AttemptStage::Starting | AttemptStage::Working => {
+                    attempt.stage = AttemptStage::Stopped;
                     self.close(worker);
                 }
-                Stage::Checking { .. } => self.close(worker),
-                Stage::Expired { .. } | Stage::Stopped | Stage::Recorded => {}
+                AttemptStage::Checking { .. } => self.close(worker),
+                AttemptStage::Expired { .. } | AttemptStage::Stopped | AttemptStage::Recorded => {}
             }
         }
     }
@@ -267,8 +267,8 @@ impl Engine {
     fn close(&mut self, worker: WorkerId) {
         let grace = self.options.kill_grace;
         let attempt = self.live.get_mut(&worker).expect("callers looked it up");
-        if attempt.ending == Ending::No {
-            attempt.ending = Ending::Asked;
+        if attempt.close == CloseState::Open {
+            attempt.close = CloseState::Requested;
             self.out.push(Action::Close { worker, grace });
         }
     }

@@ -1,10 +1,10 @@
 //! What becomes of an attempt: its result is recorded, or the task is tried again.
 
-use super::{Ending, Stage, failed};
+use super::{AttemptStage, CloseState, failed};
 use crate::engine::Engine;
 use crate::engine::action::Action;
 use crate::engine::input::WorkerId;
-use crate::engine::report::Report;
+use crate::engine::report::WorkerReport;
 use crate::event::{Event, Status, StopReason, TaskResult, Verdict};
 use crate::id::ExecMode;
 use std::time::Duration;
@@ -52,7 +52,7 @@ impl Retry {
 }
 
 impl Engine {
-    pub(super) fn finish(&mut self, worker: WorkerId, report: Report, checked: Verdict) {
+    pub(super) fn finish(&mut self, worker: WorkerId, report: WorkerReport, verdict: Verdict) {
         let attempt = &self.live[&worker];
         if let Some(text) = report.whole_findings {
             let (task, attempt) = (attempt.task, attempt.number);
@@ -64,7 +64,7 @@ impl Engine {
             outputs: report.outputs,
             error: report.error,
             facts: report.facts,
-            checked,
+            verdict,
         };
         if result.status == Status::Failed && result.error.is_empty() {
             "The worker reported a failure without saying why".clone_into(&mut result.error);
@@ -76,7 +76,7 @@ impl Engine {
 
     pub(super) fn contradict(&mut self, worker: WorkerId, reason: String) {
         let result = TaskResult {
-            checked: Verdict::Contradicted,
+            verdict: Verdict::Contradicted,
             ..failed(reason)
         };
         self.conclude(worker, StopReason::Ok, result, Retry::Never);
@@ -85,10 +85,10 @@ impl Engine {
     /// Records the outcome and ends the worker, or has it tried again.
     pub(super) fn conclude(&mut self, worker: WorkerId, stop: StopReason, result: TaskResult, retry: Retry) {
         let attempt = self.live.get_mut(&worker).expect("callers looked it up");
-        attempt.stage = Stage::Recorded;
-        let (ix, number, gone) = (attempt.task, attempt.number, attempt.ending == Ending::Gone);
+        attempt.stage = AttemptStage::Recorded;
+        let (ix, number, gone) = (attempt.task, attempt.number, attempt.close == CloseState::Closed);
         let (at, task) = (self.now, self.ledger.plan().id(ix).to_owned());
-        self.note_service(worker, stop, retry.told());
+        self.update_pool(worker, stop, retry.told());
         let counted = number - self.ledger.task(ix).postponed;
         let mut result = result;
         let mut again = result.status == Status::Failed

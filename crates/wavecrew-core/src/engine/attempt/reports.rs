@@ -2,13 +2,13 @@
 //! mend.
 
 use super::outcome::Retry;
-use super::{Ending, Stage, failed};
+use super::{AttemptStage, CloseState, failed};
 use crate::claim;
 use crate::engine::action::{Action, Notice};
 use crate::engine::input::{CheckOutcome, Exit, TurnEnd, WorkerId};
 use crate::engine::ledger::set;
-use crate::engine::report::Report;
-use crate::engine::{Engine, judge};
+use crate::engine::report::WorkerReport;
+use crate::engine::{Engine, policy};
 use crate::event::{Event, Status, StopReason, Verdict};
 use std::time::Duration;
 
@@ -24,18 +24,21 @@ impl Engine {
         attempt.last_activity = now;
         let id = self.ledger.plan().id(attempt.task);
         match (self.reader.read(id, body), &attempt.stage) {
-            (Ok(_), Stage::Reported { .. } | Stage::Checking { .. } | Stage::Recorded) => {
+            (
+                Ok(_),
+                AttemptStage::Reported { .. } | AttemptStage::Checking { .. } | AttemptStage::Recorded,
+            ) => {
                 let (task, reason) = (id.to_owned(), "a report was accepted before".to_owned());
-                self.tell(Notice::ReportIgnored { task, reason });
+                self.notify(Notice::ReportIgnored { task, reason });
             }
-            (Ok(report), Stage::Expired { .. } | Stage::Stopped) => self.accept(worker, report),
-            (Ok(report), Stage::Starting | Stage::Working) => {
-                attempt.stage = Stage::Reported {
+            (Ok(report), AttemptStage::Expired { .. } | AttemptStage::Stopped) => self.accept(worker, report),
+            (Ok(report), AttemptStage::Starting | AttemptStage::Working) => {
+                attempt.stage = AttemptStage::Reported {
                     report,
                     until: now.plus(LINGER),
                 };
             }
-            (Ok(_), Stage::Examining { .. }) => {}
+            (Ok(_), AttemptStage::CheckingBeforeStart { .. }) => {}
             (Err(reason), _) => self.out.push(Action::RefuseReport { worker, reason }),
         }
     }
@@ -59,24 +62,26 @@ impl Engine {
         let denied = attempt.denied;
         let task = attempt.task;
         let being_ended = match &mut attempt.stage {
-            Stage::Reported { report, .. } => {
+            AttemptStage::Reported { report, .. } => {
                 let report = report.clone();
                 return self.accept(worker, report);
             }
-            Stage::Examining { .. } | Stage::Checking { .. } | Stage::Recorded => return,
-            Stage::Expired { stop, error } => {
+            AttemptStage::CheckingBeforeStart { .. }
+            | AttemptStage::Checking { .. }
+            | AttemptStage::Recorded => return,
+            AttemptStage::Expired { stop, error } => {
                 // It ran out of time for a reason of its own, such as a service that it could not reach.
                 let by_clock = matches!(stop, StopReason::Timeout | StopReason::Idle);
                 if let Exit::Reason(known) = end.exit
                     && by_clock
                 {
                     *stop = known;
-                    *error = with_last_words(std::mem::take(error), &end.last_words);
+                    *error = with_last_output(std::mem::take(error), &end.last_output);
                 }
                 true
             }
-            Stage::Stopped => true,
-            Stage::Starting | Stage::Working => false,
+            AttemptStage::Stopped => true,
+            AttemptStage::Starting | AttemptStage::Working => false,
         };
         let mut refused = None;
         for body in &end.reports {
@@ -133,34 +138,34 @@ impl Engine {
         self.conclude(
             worker,
             stop,
-            failed(with_last_words(error, &end.last_words)),
+            failed(with_last_output(error, &end.last_output)),
             retry,
         );
     }
 
-    pub(in crate::engine) fn claim_checked(&mut self, worker: WorkerId, verdict: CheckOutcome) {
+    pub(in crate::engine) fn claim_checked(&mut self, worker: WorkerId, outcome: CheckOutcome) {
         let Some(attempt) = self.live.get_mut(&worker) else {
             return;
         };
         let mut report = match &mut attempt.stage {
-            Stage::Checking { report } => report.clone(),
-            Stage::Examining { .. } => return self.examined_first(worker, verdict),
-            Stage::Starting
-            | Stage::Working
-            | Stage::Reported { .. }
-            | Stage::Expired { .. }
-            | Stage::Stopped
-            | Stage::Recorded => return,
+            AttemptStage::Checking { report } => report.clone(),
+            AttemptStage::CheckingBeforeStart { .. } => return self.checked_before_start(worker, outcome),
+            AttemptStage::Starting
+            | AttemptStage::Working
+            | AttemptStage::Reported { .. }
+            | AttemptStage::Expired { .. }
+            | AttemptStage::Stopped
+            | AttemptStage::Recorded => return,
         };
-        match verdict {
-            CheckOutcome::Holds { checked, measured } => {
+        match outcome {
+            CheckOutcome::Confirmed { verdict, measured } => {
                 for (column, value) in measured {
                     set(&mut report.outputs, &column, value);
                 }
-                self.finish(worker, report, checked);
+                self.finish(worker, report, verdict);
             }
-            CheckOutcome::CheckFindings(examined) => self.examined_again(worker, report, examined),
-            CheckOutcome::Mend(reason) => {
+            CheckOutcome::Measured(findings) => self.checked_after_turn(worker, report, findings),
+            CheckOutcome::SendBack(reason) => {
                 if !self.send_back(worker, &reason) {
                     self.contradict(worker, reason);
                 }
@@ -170,18 +175,18 @@ impl Engine {
     }
 
     /// A well-formed report is here: a failure is believed, a success is checked.
-    pub(super) fn accept(&mut self, worker: WorkerId, mut report: Report) {
+    pub(super) fn accept(&mut self, worker: WorkerId, mut report: WorkerReport) {
         let now = self.now;
         let task = self.live[&worker].task;
         let team = &self.ledger.team;
         let owes = team
             .role(self.ledger.plan().role(task))
-            .is_some_and(|role| !role.owes.is_empty() || role.examined.is_some());
-        let names_files = || claim::reported(team, &report.outputs).next().is_some();
+            .is_some_and(|role| !role.owes.is_empty() || role.check.is_some());
+        let names_files = || claim::reported_paths(team, &report.outputs).next().is_some();
         let names_commits = || claim::reported_commits(team, &report.outputs).next().is_some();
         let checked = self.options.check_all || owes || names_files() || names_commits();
         if report.status == Status::Completed
-            && let Err(reason) = judge::fit_to_judge(team, self.ledger.plan(), task, &mut report)
+            && let Err(reason) = policy::complete_report(team, self.ledger.plan(), task, &mut report)
         {
             if !self.send_back(worker, &reason) {
                 self.contradict(worker, reason);
@@ -191,7 +196,7 @@ impl Engine {
         let attempt = self.live.get_mut(&worker).expect("callers looked it up");
         if report.status == Status::Completed && checked {
             let outputs = report.outputs.iter().chain(&report.facts).cloned().collect();
-            attempt.stage = Stage::Checking { report };
+            attempt.stage = AttemptStage::Checking { report };
             attempt.checking_since = now;
             self.out.push(Action::CheckClaim {
                 worker,
@@ -209,7 +214,7 @@ impl Engine {
         let max_repairs = self.limits(task).max_repairs;
         let spent_all = self.task_limit_reached(task).is_some();
         let attempt = self.live.get_mut(&worker).expect("callers looked it up");
-        if attempt.repairs >= max_repairs || attempt.ending != Ending::No || spent_all {
+        if attempt.repairs >= max_repairs || attempt.close != CloseState::Open || spent_all {
             return false;
         }
         attempt.repairs += 1;
@@ -223,7 +228,7 @@ impl Engine {
             turn,
             reason: reason.to_owned(),
         });
-        self.say(
+        self.send(
             worker,
             format!(
                 "Your report was not accepted: {reason}\n\
@@ -237,14 +242,14 @@ impl Engine {
     pub(super) fn back_to_work(&mut self, worker: WorkerId) {
         let now = self.now;
         let attempt = self.live.get_mut(&worker).expect("callers looked it up");
-        if let Stage::Checking { .. } = attempt.stage {
+        if let AttemptStage::Checking { .. } = attempt.stage {
             attempt.started = attempt.started.plus(now.since(attempt.checking_since));
         }
         attempt.last_activity = now;
-        attempt.stage = Stage::Working;
+        attempt.stage = AttemptStage::Working;
     }
 
-    pub(super) fn say(&mut self, worker: WorkerId, text: String) {
+    pub(super) fn send(&mut self, worker: WorkerId, text: String) {
         let attempt = self.live.get_mut(&worker).expect("callers looked it up");
         attempt.turn += 1;
         let turn = attempt.turn;
@@ -252,10 +257,10 @@ impl Engine {
     }
 }
 
-fn with_last_words(what: String, last_words: &str) -> String {
-    if last_words.is_empty() {
+fn with_last_output(what: String, last_output: &str) -> String {
+    if last_output.is_empty() {
         what
     } else {
-        format!("{what}: {last_words}")
+        format!("{what}: {last_output}")
     }
 }

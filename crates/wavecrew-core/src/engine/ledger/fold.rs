@@ -1,7 +1,7 @@
 //! Takes in events, one by one. What is counted is kept right with every change.
 
 use super::task::state_in_table;
-use super::{Counts, Ledger, Progress, TaskState};
+use super::{Counts, Ledger, TaskProgress, TaskState};
 use crate::event::{Event, StopReason, TokenUsage};
 use crate::plan::{self, Plan};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ impl Ledger {
 
     /// Takes in one event. Events of tasks that are no longer in the plan are history and change nothing.
     pub fn apply(&mut self, event: &Event) {
-        self.time.hear(event);
+        self.time.apply(event);
         match event {
             Event::RunStarted { .. } => self.ending = None,
             Event::WaveStarted { wave } | Event::WaveMerged { wave } => self.wave = *wave,
@@ -43,11 +43,11 @@ impl Ledger {
                 result,
                 ..
             } => self.change(task, |state| {
-                state.progress = Progress::Done;
+                state.progress = TaskProgress::Done;
                 state.result.clone_from(result);
                 state.stop = Some(*stop);
                 state.ended = Some(*at);
-                state.talk = None;
+                state.conversation = None;
             }),
             Event::AttemptFailed {
                 at,
@@ -56,12 +56,12 @@ impl Ledger {
                 retry_at,
                 ..
             } => self.change(task, |state| {
-                state.progress = Progress::Waiting { until: *retry_at };
+                state.progress = TaskProgress::Waiting { until: *retry_at };
                 state.stop = Some(*stop);
                 state.ended = Some(*at);
-                state.talk = None;
+                state.conversation = None;
             }),
-            Event::Conversing {
+            Event::ConversationStarted {
                 task, conversation, ..
             } => self.change(task, |state| state.converse(conversation)),
             Event::Usage {
@@ -69,7 +69,7 @@ impl Ledger {
             } => self.used(task, *attempt, *spent),
             // Its conversation is kept: the work in it goes on when the service answers again.
             Event::Postponed { at, task, stop, .. } => self.change(task, |state| {
-                state.progress = Progress::Pending;
+                state.progress = TaskProgress::Pending;
                 state.postponed += 1;
                 state.stop = Some(*stop);
                 state.ended = Some(*at);
@@ -79,35 +79,35 @@ impl Ledger {
             }
             Event::Budgeted { budget } => self.budget = *budget,
             Event::EditedAfterReport { task, files, .. } => self.change(task, |state| {
-                state.late_edits = Some(files.clone().into());
+                state.edits_after_report = Some(files.clone().into());
             }),
-            Event::TreeMade { task, tree } => {
-                self.in_trees.insert(task.clone());
-                self.change(task, |state| state.make_tree(tree));
+            Event::WorktreeMade { task, worktree } => {
+                self.open_worktrees.insert(task.clone());
+                self.change(task, |state| state.open_new_worktree(worktree));
             }
-            Event::TreeMerged { task, commit } => {
-                self.in_trees.remove(task);
-                self.change(task, |state| state.merge_tree(commit.as_ref()));
+            Event::WorktreeMerged { task, commit } => {
+                self.open_worktrees.remove(task);
+                self.change(task, |state| state.mark_merged(commit.as_ref()));
             }
-            Event::TreeRefused { at, task, error } => {
-                self.in_trees.remove(task);
-                self.change(task, |state| state.refuse_tree(*at, error));
+            Event::MergeFailed { at, task, error } => {
+                self.open_worktrees.remove(task);
+                self.change(task, |state| state.mark_merge_failed(*at, error));
             }
             Event::Interrupted { at, task, .. } => self.change(task, |state| {
-                state.progress = Progress::Pending;
+                state.progress = TaskProgress::Pending;
                 state.stop = Some(StopReason::Interrupted);
                 state.ended = Some(*at);
             }),
             Event::Skipped { task, error } => self.change(task, |state| state.skip(error)),
             Event::Reset { task, .. } => self.change(task, TaskState::reset),
-            Event::Judged { judgement, .. } => {
-                self.change(&judgement.task, |state| state.judge(judgement));
-                self.judgements.push(judgement.clone());
+            Event::PolicyDecided { decision, .. } => {
+                self.change(&decision.task, |state| state.apply_decision(decision));
+                self.decisions.push(decision.clone());
             }
             Event::Reworked { task, rework } => self.change(task, |state| state.rework(rework)),
             Event::RolledBack { task, .. } => self.change(task, TaskState::roll_back),
             Event::MarkedDone { task } => self.change(task, TaskState::mark_done),
-            Event::Edited { patch } => {
+            Event::TableEdited { patch } => {
                 // A patch in the journal was sealed when it was recorded, so it seals again.
                 if let Ok((plan, _)) = plan::seal(self.plan.sheet().apply(patch), &self.team) {
                     self.replace_plan(plan);
@@ -117,7 +117,7 @@ impl Ledger {
             Event::RunEnded { ending, .. } => self.ending = Some(ending.clone()),
             Event::Spawned { .. }
             | Event::SentBack { .. }
-            | Event::EditRefused { .. }
+            | Event::TableEditRefused { .. }
             | Event::Answered { .. } => {}
         }
     }
@@ -146,12 +146,12 @@ impl Ledger {
         let before = (state.result.status, state.progress);
         change(state);
         let after = (state.result.status, state.progress);
-        let is_open = |progress| matches!(progress, Progress::Open { .. });
+        let is_open = |progress| matches!(progress, TaskProgress::Open { .. });
         *self.counts.of(before.0, is_open(before.1)) -= 1;
         *self.counts.of(after.0, is_open(after.1)) += 1;
         let wave = self.plan.wave(task);
         let left = &mut self.unfinished[wave as usize - 1];
-        match (before.1 == Progress::Done, after.1 == Progress::Done) {
+        match (before.1 == TaskProgress::Done, after.1 == TaskProgress::Done) {
             (false, true) => *left -= 1,
             (true, false) => {
                 *left += 1;
@@ -167,9 +167,9 @@ impl Ledger {
         self.lowest = 1;
         for task in self.plan.tasks() {
             let state = &self.tasks[task.index()];
-            let open = matches!(state.progress, Progress::Open { .. });
+            let open = matches!(state.progress, TaskProgress::Open { .. });
             *self.counts.of(state.result.status, open) += 1;
-            if state.progress != Progress::Done {
+            if state.progress != TaskProgress::Done {
                 self.unfinished[self.plan.wave(task) as usize - 1] += 1;
             }
         }

@@ -3,7 +3,7 @@
 mod fold;
 mod task;
 
-pub use task::{Progress, Talk, TaskState, TaskWorktree, WorktreeState};
+pub use task::{Conversation, TaskProgress, TaskState, TaskWorktree, WorktreeState};
 
 use super::AgentChoice;
 use super::run_time::RunTime;
@@ -56,13 +56,13 @@ pub struct Ledger {
     lowest: u32,
     pub wave: u32,
     /// The latest ending, if no run was begun since.
-    pub ending: Option<crate::event::Ending>,
+    pub ending: Option<crate::event::RunOutcome>,
     pub questions: u32,
     /// What all tasks used, those that are no longer in the table included.
     pub totals: Totals,
     pub budget: Budget,
     /// Everything that loops, checkpoints and gates decided, in order.
-    pub judgements: Vec<PolicyDecision>,
+    pub decisions: Vec<PolicyDecision>,
     /// What is known of the services behind the agents, by pool.
     pub pools: BTreeMap<String, Pool>,
     /// Begin and end of attempts that another one followed.
@@ -70,7 +70,7 @@ pub struct Ledger {
     time: RunTime,
     agent: Arc<str>,
     /// Tasks with a tree that is not merged, by id.
-    in_trees: BTreeSet<String>,
+    open_worktrees: BTreeSet<String>,
 }
 
 impl Ledger {
@@ -92,12 +92,12 @@ impl Ledger {
             questions: 0,
             totals: Totals::default(),
             budget: Budget::default(),
-            judgements: Vec::new(),
+            decisions: Vec::new(),
             pools: BTreeMap::new(),
             earlier: Vec::new(),
             time: RunTime::default(),
             agent: Arc::from(""),
-            in_trees: BTreeSet::new(),
+            open_worktrees: BTreeSet::new(),
         };
         ledger.recount();
         ledger
@@ -120,7 +120,7 @@ impl Ledger {
     }
 
     /// Begin and end of attempts that another one followed.
-    pub fn earlier(&self) -> &[(Timestamp, Timestamp)] {
+    pub fn earlier_attempts(&self) -> &[(Timestamp, Timestamp)] {
         &self.earlier
     }
 
@@ -130,7 +130,7 @@ impl Ledger {
             let state = self.task(task);
             *counts.of(
                 state.result.status,
-                matches!(state.progress, Progress::Open { .. }),
+                matches!(state.progress, TaskProgress::Open { .. }),
             ) += 1;
         }
         counts
@@ -152,16 +152,16 @@ impl Ledger {
         self.plan
             .tasks()
             .filter_map(|task| match self.task(task).progress {
-                Progress::Open { attempt } => Some((task, attempt)),
-                Progress::Pending | Progress::Waiting { .. } | Progress::Done => None,
+                TaskProgress::Open { attempt } => Some((task, attempt)),
+                TaskProgress::Pending | TaskProgress::Waiting { .. } | TaskProgress::Done => None,
             })
     }
 
     /// Completed tasks whose work is in a tree of their own and not merged yet, in plan order.
     pub fn unmerged(&self) -> Vec<TaskIx> {
-        let ids = self.in_trees.iter().filter_map(|id| self.plan.find(id));
+        let ids = self.open_worktrees.iter().filter_map(|id| self.plan.find(id));
         let mut tasks: Vec<TaskIx> = ids
-            .filter(|&task| self.task(task).open_tree().is_some())
+            .filter(|&task| self.task(task).open_worktree().is_some())
             .filter(|&task| self.status(task) == Status::Completed)
             .collect();
         tasks.sort();
@@ -217,9 +217,9 @@ impl Ledger {
     }
 
     /// Whether the claim of a task that has its result was compared with the facts.
-    pub fn checked(&self, id: &str) -> Option<Verdict> {
+    pub fn verdict_of(&self, id: &str) -> Option<Verdict> {
         let state = self.task(self.plan.find(id)?);
-        (state.progress == Progress::Done).then_some(state.result.checked)
+        (state.progress == TaskProgress::Done).then_some(state.result.verdict)
     }
 
     /// How long the session has been run, breaks not counted.

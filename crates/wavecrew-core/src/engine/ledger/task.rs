@@ -3,7 +3,8 @@
 use super::set;
 use crate::engine::action::Resume;
 use crate::event::{
-    Fingerprint, Outcome, PolicyDecision, Rework, Status, StopReason, TaskResult, TokenUsage, Tree, Verdict,
+    Fingerprint, PolicyDecision, PolicyOutcome, Rework, Status, StopReason, TaskResult, TokenUsage, Verdict,
+    WorktreeRecord,
 };
 use crate::id::TaskIx;
 use crate::plan::Plan;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 /// What is known of one task.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct TaskState {
-    pub progress: Progress,
+    pub progress: TaskProgress,
     /// How often a worker was started on it.
     pub attempts: u32,
     /// How many of those do not count, because their service had to be waited for.
@@ -30,27 +31,27 @@ pub struct TaskState {
     /// The latest attempt that told what it used.
     metered: u32,
     /// The conversation of the latest attempt, while it has no end of its own.
-    pub talk: Option<Box<Talk>>,
+    pub conversation: Option<Box<Conversation>>,
     /// Files that the worker changed after its report.
-    pub late_edits: Option<Box<[String]>>,
+    pub edits_after_report: Option<Box<[String]>>,
     /// The latest attempt whose result was judged.
-    pub judged: u32,
+    pub decided_attempt: u32,
     /// Why it runs, or ran, again.
     pub rework: Option<Box<Rework>>,
     /// The result that the rework is to better, until it has one of its own that stands.
     before: Option<Box<TaskResult>>,
     /// The latest working copy of its own.
-    pub tree: Option<Box<TaskWorktree>>,
+    pub worktree: Option<Box<TaskWorktree>>,
 }
 
 /// A task's own working copy.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TaskWorktree {
-    pub tree: Tree,
+    pub worktree: WorktreeRecord,
     pub state: WorktreeState,
 }
 
-/// How far the work in a tree has got.
+/// How far the work in a worktree has got.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WorktreeState {
     /// Being worked in, or to be merged.
@@ -63,7 +64,7 @@ pub enum WorktreeState {
 
 /// A conversation between a worker and its model.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Talk {
+pub struct Conversation {
     pub id: String,
     pub agent: Arc<str>,
     pub spent: TokenUsage,
@@ -71,7 +72,7 @@ pub struct Talk {
 
 impl TaskState {
     pub(super) fn skip(&mut self, error: &str) {
-        self.progress = Progress::Done;
+        self.progress = TaskProgress::Done;
         self.result = TaskResult {
             status: Status::Skipped,
             error: error.to_owned(),
@@ -80,70 +81,73 @@ impl TaskState {
     }
 
     pub(super) fn reset(&mut self) {
-        self.progress = Progress::Pending;
+        self.progress = TaskProgress::Pending;
         self.result = TaskResult::default();
         self.made_from = None;
         if self.stop == Some(StopReason::Interrupted) {
             self.started = None;
         }
         self.stop = None;
-        self.talk = None;
-        self.late_edits = None;
+        self.conversation = None;
+        self.edits_after_report = None;
         // Work that was never to be merged goes on where it is; after that, it begins anew from all that is merged.
-        if self.open_tree().is_none() {
-            self.tree = None;
+        if self.open_worktree().is_none() {
+            self.worktree = None;
         }
         self.rework = None;
         self.before = None;
     }
 
     /// The working copy that an attempt may go on in.
-    pub fn open_tree(&self) -> Option<&Tree> {
-        let tree = self
-            .tree
+    pub fn open_worktree(&self) -> Option<&WorktreeRecord> {
+        let worktree = self
+            .worktree
             .as_ref()
-            .filter(|tree| tree.state == WorktreeState::Open)?;
-        Some(&tree.tree)
+            .filter(|worktree| worktree.state == WorktreeState::Open)?;
+        Some(&worktree.worktree)
     }
 
-    pub(super) fn refuse_tree(&mut self, at: Timestamp, error: &str) {
-        if let Some(tree) = &mut self.tree {
-            tree.state = WorktreeState::Refused;
+    pub(super) fn mark_merge_failed(&mut self, at: Timestamp, error: &str) {
+        if let Some(worktree) = &mut self.worktree {
+            worktree.state = WorktreeState::Refused;
         }
-        self.progress = Progress::Done;
+        self.progress = TaskProgress::Done;
         self.result.status = Status::Failed;
         error.clone_into(&mut self.result.error);
         self.ended = Some(at);
     }
 
     pub(super) fn begin(&mut self, at: Timestamp, attempt: u32, made_from: (Fingerprint, Arc<str>)) {
-        self.progress = Progress::Open { attempt };
+        self.progress = TaskProgress::Open { attempt };
         self.attempts = attempt;
         self.made_from = Some(made_from);
         self.started = Some(at);
         self.ended = None;
-        self.late_edits = None;
+        self.edits_after_report = None;
     }
 
-    pub(super) fn make_tree(&mut self, tree: &Tree) {
-        self.tree = Some(Box::new(TaskWorktree {
-            tree: tree.clone(),
+    pub(super) fn open_new_worktree(&mut self, worktree: &WorktreeRecord) {
+        self.worktree = Some(Box::new(TaskWorktree {
+            worktree: worktree.clone(),
             state: WorktreeState::Open,
         }));
     }
 
-    pub(super) fn merge_tree(&mut self, commit: Option<&String>) {
-        if let Some(tree) = &mut self.tree {
-            tree.state = WorktreeState::Merged {
+    pub(super) fn mark_merged(&mut self, commit: Option<&String>) {
+        if let Some(worktree) = &mut self.worktree {
+            worktree.state = WorktreeState::Merged {
                 commit: commit.cloned(),
             };
         }
     }
 
     pub(super) fn converse(&mut self, conversation: &str) {
-        let known = self.talk.as_ref().is_some_and(|talk| talk.id == conversation);
+        let known = self
+            .conversation
+            .as_ref()
+            .is_some_and(|known| known.id == conversation);
         if let Some((_, agent)) = self.made_from.as_ref().filter(|_| !known) {
-            self.talk = Some(Box::new(Talk {
+            self.conversation = Some(Box::new(Conversation {
                 id: conversation.to_owned(),
                 agent: Arc::clone(agent),
                 spent: TokenUsage::default(),
@@ -172,58 +176,61 @@ impl TaskState {
     pub(super) fn roll_back(&mut self) {
         if let Some(before) = self.before.clone() {
             self.result = *before;
-            self.progress = Progress::Done;
+            self.progress = TaskProgress::Done;
         }
     }
 
-    pub(super) fn judge(&mut self, judgement: &PolicyDecision) {
-        match judgement.outcome {
-            Outcome::Stop => return,
-            Outcome::Failed => {
+    pub(super) fn apply_decision(&mut self, decision: &PolicyDecision) {
+        match decision.outcome {
+            PolicyOutcome::Stop => return,
+            PolicyOutcome::Failed => {
                 self.result.status = Status::Failed;
-                self.result.error.clone_from(&judgement.why);
+                self.result.error.clone_from(&decision.why);
             }
-            Outcome::Pass
-            | Outcome::Warn
-            | Outcome::Overridden
-            | Outcome::Approved
-            | Outcome::Revise
-            | Outcome::Accepted => {}
+            PolicyOutcome::Pass
+            | PolicyOutcome::Warn
+            | PolicyOutcome::Overridden
+            | PolicyOutcome::Approved
+            | PolicyOutcome::Revise
+            | PolicyOutcome::Accepted => {}
         }
-        self.judged = self.judged.max(judgement.attempt);
-        for (column, value) in &judgement.outputs {
+        self.decided_attempt = self.decided_attempt.max(decision.attempt);
+        for (column, value) in &decision.outputs {
             set(&mut self.result.outputs, column, value.clone());
         }
     }
 
     pub(super) fn mark_done(&mut self) {
-        self.progress = Progress::Done;
+        self.progress = TaskProgress::Done;
         self.result.status = Status::Completed;
         self.result.error.clear();
-        self.result.checked = Verdict::Unverified;
+        self.result.verdict = Verdict::Unverified;
     }
 
     /// Whether it is the first that is told of this attempt.
     pub(super) fn meter(&mut self, attempt: u32, spent: TokenUsage) -> bool {
         self.spent += spent;
-        if let Some(talk) = &mut self.talk {
-            talk.spent += spent;
+        if let Some(conversation) = &mut self.conversation {
+            conversation.spent += spent;
         }
         std::mem::replace(&mut self.metered, attempt) != attempt
     }
 
     /// What another attempt by this agent may go on with.
     pub(in crate::engine) fn resume(&self, agent: &str) -> Option<Resume> {
-        let talk = self.talk.as_ref().filter(|talk| *talk.agent == *agent)?;
+        let conversation = self
+            .conversation
+            .as_ref()
+            .filter(|conversation| *conversation.agent == *agent)?;
         Some(Resume {
-            conversation: talk.id.clone(),
-            spent: talk.spent,
+            conversation: conversation.id.clone(),
+            spent: conversation.spent,
         })
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Progress {
+pub enum TaskProgress {
     #[default]
     Pending,
     /// Waits before it is tried again.
@@ -248,7 +255,7 @@ pub(super) fn state_in_table(team: &Team, plan: &Plan, task: TaskIx) -> TaskStat
         .map(|column| (column.name.clone(), plan.cell(task, &column.name).to_owned()))
         .filter(|(_, value)| !value.is_empty());
     TaskState {
-        progress: Progress::Done,
+        progress: TaskProgress::Done,
         result: TaskResult {
             status,
             findings: plan.cell(task, "findings").to_owned(),

@@ -14,12 +14,12 @@ pub(super) fn telling(rig: &mut Rig, worker: u64) {
     rig.put(Input::Spawned {
         worker: WorkerId(worker),
         process,
-        voice: OutputMode::Streaming,
+        output_mode: OutputMode::Streaming,
     });
 }
 
 pub(super) fn conversing(rig: &mut Rig, worker: u64, conversation: &str) {
-    rig.put(Input::Conversing {
+    rig.put(Input::ConversationStarted {
         worker: WorkerId(worker),
         conversation: conversation.to_owned(),
         model: None,
@@ -31,7 +31,7 @@ pub(super) fn ends_with(rig: &mut Rig, worker: u64, exit: Exit, output: u64, ret
     let end = TurnEnd {
         exit,
         reports: Vec::new(),
-        last_words: "so it said".to_owned(),
+        last_output: "so it said".to_owned(),
         spent: TokenUsage {
             output,
             ..TokenUsage::default()
@@ -109,7 +109,7 @@ fn a_report_that_is_prose_is_sent_back_whatever_was_denied() {
 fn a_conversation_that_was_cut_off_is_gone_on_with_and_counted_on() {
     let mut rig = Rig::new(ONE);
     telling(&mut rig, 1);
-    conversing(&mut rig, 1, "talk-1");
+    conversing(&mut rig, 1, "conversation-1");
     ends_with(&mut rig, 1, Exit::Reason(StopReason::Interrupted), 50, None);
     let after = |events: &[Event]| {
         let team = Arc::new(Team::builtin("generic").expect("built in"));
@@ -145,10 +145,13 @@ fn a_conversation_that_was_cut_off_is_gone_on_with_and_counted_on() {
     let resume = resumed("").expect("the conversation");
     assert_eq!(
         (resume.conversation.as_str(), resume.spent.output),
-        ("talk-1", 50)
+        ("conversation-1", 50)
     );
     assert_eq!(resumed("another"), None);
     // One that ended by itself is over.
     let ended = after(&rig.events);
-    assert_eq!(ended.task(ended.plan().find("A").expect("a task")).talk, None);
+    assert_eq!(
+        ended.task(ended.plan().find("A").expect("a task")).conversation,
+        None
+    );
 }

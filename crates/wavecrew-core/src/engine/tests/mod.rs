@@ -1,7 +1,7 @@
 //! The engine as data: inputs in, actions out. Waves, slots and stops are here, the rest by topic below.
 
 use super::*;
-use crate::event::{Ending, ProcessId, Status, StopReason, TokenUsage};
+use crate::event::{ProcessId, RunOutcome, Status, StopReason, TokenUsage};
 use crate::plan::Plan;
 use crate::sheet::{Origin, Sheet};
 use crate::team::Team;
@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 mod agents;
 mod claims;
-mod edits;
-mod judgements;
-mod landing;
+mod merging;
+mod policies;
 mod questions;
 mod resume;
 mod spending;
+mod table_edits;
 mod waiting;
 mod workers;
 
@@ -73,25 +73,25 @@ impl Rig {
                 Action::Send { turn, .. } => self.log.push(format!("send turn {turn}")),
                 Action::Close { worker, .. } => self.log.push(format!("close {}", worker.0)),
                 Action::WriteWave { wave, rows } => self.log.push(format!("wave-{wave}.csv {}", rows.len())),
-                Action::Land { tasks } => {
+                Action::Merge { tasks } => {
                     let plan = self.engine.ledger().plan();
                     let ids: Vec<&str> = tasks.iter().map(|&task| plan.id(task)).collect();
                     self.log.push(format!("land {}", ids.join(" ")));
                 }
-                Action::Merged { wave } => self.log.push(format!("merged {wave}")),
+                Action::PublishWave { wave } => self.log.push(format!("merged {wave}")),
                 Action::Ask(question) => self.log.push(format!("ask {}", question.id)),
                 Action::Reply { key, reply, .. } => self.log.push(format!("reply {key} {reply:?}")),
-                Action::Tell(Notice::Stalled { task, .. }) => self.log.push(format!("stalled {task}")),
+                Action::Notify(Notice::Stalled { task, .. }) => self.log.push(format!("stalled {task}")),
                 Action::RefuseReport { .. } => self.log.push("refused".to_owned()),
                 Action::Finish(ending) => self.log.push(format!("finish {ending}")),
                 Action::CheckClaim { .. } => self.log.push("check".to_owned()),
                 Action::KeepFindings { text, .. } => self.log.push(format!("keep {}", text.len())),
                 Action::WriteInteractive { .. } => self.log.push("interactive result".to_owned()),
-                Action::Examine { attempt, .. } => self.log.push(format!("examine #{attempt}")),
+                Action::CheckBeforeStart { attempt, .. } => self.log.push(format!("examine #{attempt}")),
                 Action::Restore { attempt, .. } => self.log.push(format!("restore #{attempt}")),
                 Action::Expand { .. } => self.log.push("expand".to_owned()),
-                Action::Tell(Notice::Note(text)) => self.notes.push(text),
-                Action::Tell(_) | Action::Share { .. } => {}
+                Action::Notify(Notice::Note(text)) => self.notes.push(text),
+                Action::Notify(_) | Action::SharePoolEvent { .. } => {}
             }
         }
         self
@@ -111,7 +111,7 @@ impl Rig {
         self.put(Input::Spawned {
             worker: WorkerId(worker),
             process,
-            voice: OutputMode::Silent,
+            output_mode: OutputMode::Silent,
         })
     }
 
@@ -124,7 +124,7 @@ impl Rig {
         let end = TurnEnd {
             exit,
             reports,
-            last_words: String::new(),
+            last_output: String::new(),
             spent: TokenUsage::default(),
             model: None,
             retry_after: None,
@@ -235,7 +235,7 @@ fn pause_starts_nothing_new() {
 #[test]
 fn when_a_whole_wave_failed_the_person_may_try_again() {
     let options = Options {
-        asking: AskMode::Person,
+        ask_mode: AskMode::Person,
         ..Options::default()
     };
     let mut rig = Rig::with(CHAIN, options);
@@ -258,7 +258,7 @@ fn when_a_whole_wave_failed_the_person_may_try_again() {
 #[test]
 fn a_question_that_nobody_answers_gets_its_default() {
     let options = Options {
-        asking: AskMode::Person,
+        ask_mode: AskMode::Person,
         ..Options::default()
     };
     let mut rig = Rig::with(CHAIN, options);

@@ -2,11 +2,11 @@
 
 use super::*;
 
-fn asks(rig: &mut Rig, key: &str, wish: WorkerRequest) {
-    rig.put(Input::Asks {
+fn asks(rig: &mut Rig, key: &str, request: WorkerRequest) {
+    rig.put(Input::WorkerAsks {
         worker: WorkerId(1),
         key: key.to_owned(),
-        wish,
+        request,
     });
 }
 
@@ -23,7 +23,7 @@ fn advice() -> WorkerRequest {
 
 fn with_a_person() -> Rig {
     let options = Options {
-        asking: AskMode::Person,
+        ask_mode: AskMode::Person,
         ..Options::default()
     };
     let mut rig = Rig::with(CHAIN, options);
@@ -46,7 +46,7 @@ fn without_a_person_leave_is_denied_and_the_worker_decides() {
     asks(&mut rig, "q", advice());
     let said = rig.said();
     assert!(
-        said.starts_with("reply q Words(\"Nobody is here to answer. Decide it yourself"),
+        said.starts_with("reply q Text(\"Nobody is here to answer. Decide it yourself"),
         "{said}"
     );
     assert!(
@@ -63,10 +63,10 @@ fn a_person_may_answer_until_the_clock_runs_out() {
     asks(&mut rig, "second", leave());
     asks(&mut rig, "third", advice());
     answered(&mut rig, 0, Answer::Allow);
-    answered(&mut rig, 2, Answer::Words("the other".to_owned()));
+    answered(&mut rig, 2, Answer::Text("the other".to_owned()));
     assert_eq!(
         rig.said(),
-        "ask 0, ask 1, ask 2, reply first Permission(Granted), reply third Words(\"the other\")"
+        "ask 0, ask 1, ask 2, reply first Permission(Granted), reply third Text(\"the other\")"
     );
     rig.pass(119);
     assert_eq!(rig.said(), "");
@@ -82,7 +82,7 @@ fn whoever_is_not_told_in_time_decides() {
     asks(&mut rig, "q", advice());
     rig.pass(120);
     let said = rig.said();
-    assert!(said.starts_with("ask 0, reply q Words(\"Nobody"), "{said}");
+    assert!(said.starts_with("ask 0, reply q Text(\"Nobody"), "{said}");
     let last = rig.events.last();
     assert!(matches!(last, Some(Event::Answered { answer, .. }) if answer.is_empty()));
 }
@@ -94,6 +94,6 @@ fn a_question_of_a_worker_that_is_gone_is_forgotten() {
     rig.ends(1, Exit::Code(1), "").closed(1);
     rig.said();
     rig.pass(1);
-    answered(&mut rig, 0, Answer::Words("late".to_owned()));
+    answered(&mut rig, 0, Answer::Text("late".to_owned()));
     assert!(!rig.said().contains("reply"));
 }

@@ -42,7 +42,7 @@ fn continue_takes_a_report_that_got_in_before_the_crash() {
     }];
     let actions = again.step(Timestamp(9), Input::Begin { recovered });
     assert!(
-        matches!(actions.last(), Some(Action::Finish(Ending::Completed))),
+        matches!(actions.last(), Some(Action::Finish(RunOutcome::Completed))),
         "{actions:?}"
     );
 }

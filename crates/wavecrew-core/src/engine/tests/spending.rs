@@ -1,7 +1,7 @@
 //! Budgets: set aside before, settled after, and at the limit nothing new starts.
 
 use super::*;
-use crate::budget::{Budget, Expected, Price, Prices};
+use crate::budget::{Budget, ExpectedUsage, Price, Prices};
 use crate::event::Event;
 
 const THREE: &str = "id,description\nA,a\nB,b\nC,c\n";
@@ -31,7 +31,7 @@ fn ends(rig: &mut Rig, worker: u64, report: &str, used: TokenUsage, model: Optio
             .filter(|r| !r.is_empty())
             .into_iter()
             .collect(),
-        last_words: String::new(),
+        last_output: String::new(),
         spent: used,
         model: model.map(str::to_owned),
         retry_after: None,
@@ -109,7 +109,7 @@ fn room_is_set_aside_for_those_that_run() {
     let options = Options {
         concurrency: 3,
         budget: tokens(100),
-        expected: Expected {
+        expected: ExpectedUsage {
             cost: 0.0,
             tokens: 40,
         },
@@ -171,7 +171,7 @@ fn a_worker_that_passes_the_limit_of_its_task_is_ended_within_its_turn() {
     };
     let using = |rig: &mut Rig, tokens| {
         let (worker, spent) = (WorkerId(1), output(tokens));
-        rig.put(Input::Using {
+        rig.put(Input::UsageSoFar {
             worker,
             spent,
             model: None,

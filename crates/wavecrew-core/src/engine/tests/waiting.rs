@@ -117,7 +117,7 @@ fn what_other_runs_know_counts() {
         window: Some(2000),
         ..Pool::default()
     };
-    let seen = |state, others| Input::PoolSeen {
+    let seen = |state, others| Input::PoolUpdated {
         pool: String::new(),
         state,
         others,
@@ -174,7 +174,7 @@ fn patience_has_an_end() {
 fn work_that_was_begun_is_gone_on_with() {
     let mut rig = Rig::with("id,description\nA,a\n", options(1));
     telling(&mut rig, 1);
-    conversing(&mut rig, 1, "talk-1");
+    conversing(&mut rig, 1, "conversation-1");
     ends_with(&mut rig, 1, LIMITED, 50, None);
     rig.closed(1);
     let ledger = rig.engine.ledger();

@@ -152,7 +152,7 @@ fn a_shortage_of_the_machine_costs_time_not_tasks() {
             ..Options::default()
         };
         let mut rig = Rig::with("id,description\nA,a\n", options);
-        let short = SpawnError::Shortage("too many open files".to_owned());
+        let short = SpawnError::Temporary("too many open files".to_owned());
         not_started(&mut rig, 1, short).pass(2);
         assert!(rig.said().ends_with("spawn A#2"));
         let gone = SpawnError::Permanent("no such program".to_owned());

@@ -8,7 +8,7 @@ mod tasks;
 mod tests;
 
 pub use issues::{Conflict, per_issue};
-pub use tasks::{PlanTask, Routing, impossible, per_plan_task};
+pub use tasks::{PlanTask, Routing, per_plan_task, plan_task_problem};
 
 use super::Plan;
 use crate::id::TaskIx;

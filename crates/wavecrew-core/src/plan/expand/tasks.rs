@@ -172,7 +172,7 @@ fn cells(task: &PipelineTask, header: &[String], old: &[String]) -> Vec<String> 
 }
 
 /// Why nobody can follow a plan of these tasks, if it is so.
-pub fn impossible(tasks: &[PlanTask]) -> Option<String> {
+pub fn plan_task_problem(tasks: &[PlanTask]) -> Option<String> {
     levels(tasks).err()
 }
 

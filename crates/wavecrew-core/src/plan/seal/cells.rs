@@ -1,13 +1,13 @@
 //! Rules about single cells: description, mode, status, role, and the team's own columns.
 
-use super::{Report, filled};
+use super::{ProblemLog, filled};
 use crate::id::{ExecMode, TaskIx};
 use crate::plan::{Warning, did_you_mean};
 use crate::team::{Column, ColumnCheck, Role, Team};
 
 const STATUSES: [&str; 4] = ["pending", "completed", "failed", "skipped"];
 
-impl Report<'_> {
+impl ProblemLog<'_> {
     /// The team's rules about single cells.
     pub(super) fn team_cells(&mut self, team: &Team) {
         if !team.any_role {

@@ -1,6 +1,6 @@
 //! Rules about ids that name other tasks: dependencies, context, cycles, pairs.
 
-use super::{BATCH, Index, Link, Lists, Report, filled, graph};
+use super::{BATCH, Index, Link, Lists, ProblemLog, filled, graph};
 use crate::id::TaskIx;
 use crate::plan::did_you_mean;
 use crate::sheet::Sheet;
@@ -86,7 +86,7 @@ impl Filling {
     }
 }
 
-impl Report<'_> {
+impl ProblemLog<'_> {
     pub(super) fn deps(&mut self, index: &Index) -> Lists {
         let mut lists = Filling::new(self.sheet.rows());
         let Some(column) = self.places.deps else {

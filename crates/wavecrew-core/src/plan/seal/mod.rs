@@ -18,7 +18,7 @@ pub fn seal(sheet: Sheet, team: &Team) -> Result<(Plan, Vec<Warning>), Vec<Probl
         return Err(missing);
     }
     let places = Places::of(&sheet).expect("the columns a plan needs are required by every team");
-    let mut report = Report {
+    let mut report = ProblemLog {
         sheet: &sheet,
         places,
         problems: Vec::new(),
@@ -33,7 +33,7 @@ pub fn seal(sheet: Sheet, team: &Team) -> Result<(Plan, Vec<Warning>), Vec<Probl
     let context = report.context(&index, &wave);
     report.pairs(team, &deps);
     report.printed_waves(&wave);
-    let Report {
+    let ProblemLog {
         mut problems,
         mut warnings,
         ..
@@ -62,7 +62,7 @@ pub fn seal(sheet: Sheet, team: &Team) -> Result<(Plan, Vec<Warning>), Vec<Probl
 
 /// Finished interactive tasks that others build on and whose result nobody can read any more, for teams that have
 /// such a rule. `readable` says whether the task with this id has its result.
-pub fn unresolvable(plan: &Plan, team: &Team, readable: impl Fn(&str) -> bool) -> Vec<Problem> {
+pub fn unresolvable_deps(plan: &Plan, team: &Team, readable: impl Fn(&str) -> bool) -> Vec<Problem> {
     let rule = team
         .rules
         .iter()
@@ -236,14 +236,14 @@ impl Plan {
 }
 
 /// Collects what is wrong while the table is walked.
-struct Report<'a> {
+struct ProblemLog<'a> {
     sheet: &'a Sheet,
     places: Places,
     problems: Vec<Problem>,
     warnings: Vec<Warning>,
 }
 
-impl<'a> Report<'a> {
+impl<'a> ProblemLog<'a> {
     fn id(&self, task: TaskIx) -> &'a str {
         self.sheet.cell(task.index(), self.places.id)
     }

@@ -268,10 +268,10 @@ fn a_lost_result_of_an_interactive_task_is_a_problem() {
     let text = "id,title,description,role,issue_ids,deps,exec_mode,status\nPLAN-1,t,d,planner,i,,interactive,completed\n\
         PLAN-2,t,d,planner,i,,interactive,completed\nEXEC-1,t,d,executor,i,PLAN-1,csv-wave,pending\n";
     let (plan, _) = sealed(text, &strict()).expect("a good plan");
-    let found = unresolvable(&plan, &strict(), |_| false);
+    let found = unresolvable_deps(&plan, &strict(), |_| false);
     let found: Vec<_> = found.iter().map(|p| (p.line, p.message.as_str())).collect();
     assert_eq!(found, [(2, "Cross-mechanism dependency unresolvable: PLAN-1")]);
-    assert_eq!(unresolvable(&plan, &strict(), |id| id == "PLAN-1"), []);
+    assert_eq!(unresolvable_deps(&plan, &strict(), |id| id == "PLAN-1"), []);
 }
 
 #[test]

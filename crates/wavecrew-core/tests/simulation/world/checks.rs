@@ -1,8 +1,8 @@
 //! What has to hold: when something starts, after every step, at the end.
 
 use super::World;
-use wavecrew_core::engine::{Ledger, Progress};
-use wavecrew_core::event::{Ending, Event, Status};
+use wavecrew_core::engine::{Ledger, TaskProgress};
+use wavecrew_core::event::{Event, RunOutcome, Status};
 
 impl World {
     /// Wave order, and nothing that is on record as completed runs again unless someone asked for it.
@@ -13,7 +13,7 @@ impl World {
         for other in plan.tasks().filter(|&other| plan.wave(other) < plan.wave(task)) {
             assert_eq!(
                 ledger.task(other).progress,
-                Progress::Done,
+                TaskProgress::Done,
                 "{} is not done",
                 plan.id(other)
             );
@@ -54,14 +54,18 @@ impl World {
         for task in ledger.plan().tasks() {
             assert_eq!(
                 ledger.task(task).progress,
-                Progress::Done,
+                TaskProgress::Done,
                 "{} has no end",
                 ledger.plan().id(task)
             );
         }
         let counts = ledger.counts();
         let good = counts.failed + counts.skipped == 0;
-        let expected = if good { Ending::Completed } else { Ending::Failed };
+        let expected = if good {
+            RunOutcome::Completed
+        } else {
+            RunOutcome::Failed
+        };
         assert_eq!(ledger.ending, Some(expected));
     }
 }

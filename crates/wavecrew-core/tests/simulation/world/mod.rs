@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use wavecrew_core::budget::Budget;
 use wavecrew_core::engine::{
-    Action, Answer, AskMode, CheckFindings, CheckOutcome, Engine, Input, Ledger, Options, Progress,
-    RecoveredReport, StopKind, WorkerId,
+    Action, Answer, AskMode, CheckFindings, CheckOutcome, Engine, Input, Ledger, Options, RecoveredReport,
+    StopKind, TaskProgress, WorkerId,
 };
-use wavecrew_core::event::{Ending, Event, Outcome, Status, StopReason, Verdict};
+use wavecrew_core::event::{Event, PolicyOutcome, RunOutcome, Status, StopReason, Verdict};
 use wavecrew_core::plan::{Plan, seal};
 use wavecrew_core::sheet::{Origin, Sheet};
 use wavecrew_core::team::Team;
@@ -53,7 +53,7 @@ impl World {
             (Arc::clone(&TEAM), random_table(&mut rng))
         };
         let plan = read(&team, &table);
-        let asking = if rng.one_in(3) {
+        let ask_mode = if rng.one_in(3) {
             AskMode::Person
         } else {
             AskMode::Defaults
@@ -61,7 +61,7 @@ impl World {
         let options = Options {
             concurrency: 1 + rng.below(4),
             max_attempts: 1 + u32::try_from(rng.below(3)).expect("small"),
-            asking,
+            ask_mode,
             seed: rng.next(),
             budget: Budget {
                 tokens: rng.one_in(3).then(|| 1 + rng.next() % 500),
@@ -93,16 +93,16 @@ impl World {
         let mut ending = self.begin();
         for _ in 0..MAX_STEPS {
             match ending {
-                Some(Ending::Interrupted | Ending::Cancelled) => {
+                Some(RunOutcome::Interrupted | RunOutcome::Cancelled) => {
                     self.restart();
                     ending = self.begin();
                 }
-                Some(Ending::LimitReached { .. }) => {
+                Some(RunOutcome::LimitReached { .. }) => {
                     self.make_room();
                     self.restart();
                     ending = self.begin();
                 }
-                Some(Ending::Blocked { .. }) => {
+                Some(RunOutcome::Blocked { .. }) => {
                     // It stays so until a person decides otherwise.
                     self.seen.blocked += 1;
                     return;
@@ -132,7 +132,7 @@ impl World {
         self.options.budget.tokens = self.options.budget.tokens.map(|most| 2 * most + MOST_TOKENS);
     }
 
-    fn begin(&mut self) -> Option<Ending> {
+    fn begin(&mut self) -> Option<RunOutcome> {
         let recovered = std::mem::take(&mut self.inbox);
         self.step(Input::Begin { recovered })
     }
@@ -158,8 +158,8 @@ impl World {
             return if unwanted {
                 Input::Closed { worker }
             } else {
-                let verdict = self.found_out();
-                Input::ClaimChecked { worker, verdict }
+                let outcome = self.check_outcome();
+                Input::ClaimChecked { worker, outcome }
             };
         }
         let ids: Vec<WorkerId> = self.workers.keys().copied().collect();
@@ -174,9 +174,9 @@ impl World {
     }
 
     /// What an examination comes to.
-    fn found_out(&mut self) -> CheckOutcome {
+    fn check_outcome(&mut self) -> CheckOutcome {
         if self.rng.one_in(12) {
-            return CheckOutcome::Mend("the environment is broken".to_owned());
+            return CheckOutcome::SendBack("the environment is broken".to_owned());
         }
         let pass_rate = *self.rng.pick(&["0.50", "0.96", "1.00", "1.00"]);
         let coverage = self.rng.below(101).to_string();
@@ -184,10 +184,10 @@ impl World {
             ("pass_rate".to_owned(), pass_rate.to_owned()),
             ("coverage_achieved".to_owned(), coverage),
         ];
-        CheckOutcome::CheckFindings(CheckFindings {
-            checked: Verdict::Verified,
+        CheckOutcome::Measured(CheckFindings {
+            verdict: Verdict::Verified,
             measured,
-            short: self.rng.one_in(2).then(|| "more".to_owned()),
+            shortfall: self.rng.one_in(2).then(|| "more".to_owned()),
             ..CheckFindings::default()
         })
     }
@@ -203,7 +203,7 @@ impl World {
         let before = Sheet::read(&table[..], Origin::Session).expect("our own table");
         let tasks: Vec<_> = ledger.plan().tasks().collect();
         let task = *self.rng.pick(&tasks);
-        if matches!(ledger.task(task).progress, Progress::Open { .. }) {
+        if matches!(ledger.task(task).progress, TaskProgress::Open { .. }) {
             return None;
         }
         let status = *self
@@ -220,13 +220,13 @@ impl World {
         let plan = seal(ledger.plan().sheet().apply(&patch), &self.team)
             .expect("a plan")
             .0;
-        Some(Input::Edited {
+        Some(Input::TableEdited {
             patch,
             plan: Box::new(plan),
         })
     }
 
-    fn step(&mut self, input: Input) -> Option<Ending> {
+    fn step(&mut self, input: Input) -> Option<RunOutcome> {
         if let Input::Closed { worker } = &input {
             self.workers.remove(worker);
         }
@@ -257,7 +257,7 @@ impl World {
         ending
     }
 
-    fn perform(&mut self, action: Action) -> Option<Ending> {
+    fn perform(&mut self, action: Action) -> Option<RunOutcome> {
         match action {
             Action::Record(event) => self.record(event),
             Action::Spawn(assignment) => {
@@ -292,7 +292,7 @@ impl World {
                     .left = None;
             }
             Action::Ask(question) => {
-                let choices = question.about.choices();
+                let choices = question.kind.choices();
                 let answer: Answer = self.rng.pick(&choices).answer.clone();
                 return self.step(Input::Answered {
                     question: question.id,
@@ -300,7 +300,7 @@ impl World {
                 });
             }
             Action::Reply { .. } => unreachable!("these workers ask nothing"),
-            Action::Examine { worker, .. } | Action::CheckClaim { worker, .. } => {
+            Action::CheckBeforeStart { worker, .. } | Action::CheckClaim { worker, .. } => {
                 self.examined.insert(worker, false);
             }
             Action::Restore { .. } => self.seen.rolled_back += 1,
@@ -313,13 +313,13 @@ impl World {
                 );
                 return Some(ending);
             }
-            Action::Land { .. } => panic!("everybody works in the project"),
+            Action::Merge { .. } => panic!("everybody works in the project"),
             Action::WriteWave { .. }
             | Action::KeepFindings { .. }
             | Action::WriteInteractive { .. }
-            | Action::Merged { .. }
-            | Action::Share { .. }
-            | Action::Tell(_) => {}
+            | Action::PublishWave { .. }
+            | Action::SharePoolEvent { .. }
+            | Action::Notify(_) => {}
         }
         None
     }
@@ -348,14 +348,10 @@ impl World {
                 self.seen.timeouts += u64::from(stop.as_str() == "timeout");
             }
             Event::Skipped { .. } => self.seen.skips += 1,
-            Event::Judged { judgement, .. } if judgement.outcome == Outcome::Revise => {
+            Event::PolicyDecided { decision, .. } if decision.outcome == PolicyOutcome::Revise => {
                 self.seen.revised += 1;
-                let most = if judgement.by.starts_with("loop ") { 3 } else { 2 };
-                assert!(
-                    judgement.round < most,
-                    "{} goes back without an end",
-                    judgement.by
-                );
+                let most = if decision.by.starts_with("loop ") { 3 } else { 2 };
+                assert!(decision.round < most, "{} goes back without an end", decision.by);
             }
             _ => {}
         }

@@ -10,10 +10,10 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::time::{Duration, Instant};
 use wavecrew_core::engine::{Ledger, Notice};
-use wavecrew_core::event::{Ending, Event};
+use wavecrew_core::event::{Event, RunOutcome};
 use wavecrew_core::time::{Timestamp, human};
 use wavecrew_core::view::{usage_line, wait_line};
-use wavecrew_run::driver::{Reporter, Running};
+use wavecrew_run::event_loop::{Reporter, Running};
 use wavecrew_session::{SessionDir, SessionInfo};
 
 /// Running tasks that have a line of their own.
@@ -113,7 +113,7 @@ impl Reporter for Live {
 }
 
 impl Screen for Live {
-    fn end(&mut self, _: &Ending, ledger: &Ledger, dir: &SessionDir, info: &SessionInfo, _: Exit) {
+    fn end(&mut self, _: &RunOutcome, ledger: &Ledger, dir: &SessionDir, info: &SessionInfo, _: Exit) {
         self.draw(&[]);
         last_words(&mut std::io::stdout(), ledger, dir, info);
     }

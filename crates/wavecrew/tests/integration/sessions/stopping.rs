@@ -4,7 +4,7 @@ use crate::sessions::support::{Project, Session, TABLE, finished, half_way, said
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::time::{Duration, Instant};
-use wavecrew_core::event::{Ending, Event, Status};
+use wavecrew_core::event::{Event, RunOutcome, Status};
 use wavecrew_core::time::Timestamp;
 use wavecrew_session::SessionState;
 
@@ -136,7 +136,7 @@ fn the_rest() -> Vec<Event> {
         Event::WaveMerged { wave: 2 },
         Event::RunEnded {
             at: Timestamp(1_772_964_061_000),
-            ending: Ending::Failed,
+            ending: RunOutcome::Failed,
         },
     ]
 }

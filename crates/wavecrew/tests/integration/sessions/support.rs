@@ -143,7 +143,7 @@ pub fn finished(task: &str, second: u64, status: Status, words: &str) -> Event {
             status,
             findings: if failed { String::new() } else { words.to_owned() },
             error: if failed { words.to_owned() } else { String::new() },
-            checked: Verdict::Unverified,
+            verdict: Verdict::Unverified,
             ..TaskResult::default()
         },
     }

@@ -6,7 +6,7 @@ use crate::id::check_task_id;
 use crate::team::parse::extend::Written;
 use crate::team::parse::levels::levels;
 use crate::team::parse::source::{Step, at};
-use crate::team::{ColumnKind, Expansion, Pipeline, PipelineTask, Scope, Switch};
+use crate::team::{ColumnKind, Expansion, Pipeline, PipelineFlag, PipelineTask, Scope};
 
 impl Check<'_, '_, '_> {
     pub(super) fn pipelines(&mut self, written: &[Written]) {
@@ -209,7 +209,7 @@ impl Check<'_, '_, '_> {
         self.expansions();
         for (s, switch) in team.switches.iter().enumerate() {
             match switch {
-                Switch::RemoveRole { role, .. } => {
+                PipelineFlag::RemoveRole { role, .. } => {
                     self.known_role(at!["switches", s, "role"], role, "the switch");
                 }
             }

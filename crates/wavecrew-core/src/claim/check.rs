@@ -1,0 +1,135 @@
+//! Gathers what was found and turns it into a verdict.
+
+use crate::engine::CheckOutcome;
+use crate::event::Verdict;
+use std::fmt::Write as _;
+
+/// A worker reads a list of this length; more is counted.
+const MAX_LISTED: usize = 20;
+const MAX_NAME: usize = 200;
+
+/// What came out of comparing a claim with the facts.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ClaimCheck {
+    checked: usize,
+    missing: Vec<String>,
+    outside: Vec<String>,
+}
+
+impl ClaimCheck {
+    /// One more thing was looked at.
+    pub fn count_check(&mut self) {
+        self.checked += 1;
+    }
+
+    /// Something that the worker can still put right.
+    pub fn add_fixable(&mut self, problem: String) {
+        self.missing.push(problem);
+    }
+
+    /// A path that leads where the worker has no business.
+    pub fn add_outside(&mut self, problem: String) {
+        self.outside.push(problem);
+    }
+
+    /// Nothing that was looked at is short of anything.
+    pub fn has_no_problems(&self) -> bool {
+        self.missing.is_empty() && self.outside.is_empty()
+    }
+
+    /// Something was looked at and all of it is as it should be.
+    pub fn is_verified(&self) -> bool {
+        self.checked > 0 && self.has_no_problems()
+    }
+
+    pub fn outcome(self) -> CheckOutcome {
+        if !self.outside.is_empty() {
+            return CheckOutcome::Contradicted(list(&self.outside));
+        }
+        if !self.missing.is_empty() {
+            return CheckOutcome::SendBack(list(&self.missing));
+        }
+        let verdict = if self.checked > 0 {
+            Verdict::Verified
+        } else {
+            Verdict::Unverified
+        };
+        CheckOutcome::Confirmed {
+            verdict,
+            measured: vec![],
+        }
+    }
+}
+
+fn list(problems: &[String]) -> String {
+    let mut text = problems[..problems.len().min(MAX_LISTED)].join("; ");
+    if problems.len() > MAX_LISTED {
+        let _ = write!(text, "; and {} more", problems.len() - MAX_LISTED);
+    }
+    text
+}
+
+/// A path in backticks, safe to print and of bearable length: it may be a worker's invention.
+pub fn quoted_path(path: &str) -> String {
+    let mut text = String::from("`");
+    for c in path.chars().take(MAX_NAME) {
+        if c.is_control() {
+            text.extend(c.escape_default());
+        } else {
+            text.push(c);
+        }
+    }
+    if path.chars().nth(MAX_NAME).is_some() {
+        text.push('…');
+    }
+    text.push('`');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts() {
+        let findings = |looks: usize, missing: &[&str], outside: &[&str]| {
+            let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
+            ClaimCheck {
+                checked: looks,
+                missing: owned(missing),
+                outside: owned(outside),
+            }
+        };
+        let outcome = |findings: ClaimCheck| match findings.outcome() {
+            CheckOutcome::Confirmed { verdict, measured } => {
+                format!("{} {}", verdict.as_str(), measured.len())
+            }
+            CheckOutcome::Measured(examined) => format!("{examined:?}"),
+            CheckOutcome::SendBack(text) => format!("mend: {text}"),
+            CheckOutcome::Contradicted(text) => format!("no: {text}"),
+        };
+        for (findings, good, expected) in [
+            (findings(0, &[], &[]), false, "unverified 0"),
+            (findings(2, &[], &[]), true, "verified 0"),
+            (findings(2, &["a", "b"], &[]), false, "mend: a; b"),
+            (findings(2, &["a"], &["x", "y"]), false, "no: x; y"),
+        ] {
+            assert_eq!(findings.is_verified(), good, "{expected}");
+            assert_eq!(outcome(findings), expected);
+        }
+        let many = outcome(findings(1, &["a"; 25], &[]));
+        assert!(many.ends_with("; a; and 5 more"), "{many}");
+    }
+
+    #[test]
+    fn names_are_safe_to_show() {
+        for (path, expected) in [
+            ("a b/ü.md", "`a b/ü.md`".to_owned()),
+            ("a\u{1b}[31m\n", "`a\\u{1b}[31m\\n`".to_owned()),
+            (&"x".repeat(201), format!("`{}…`", "x".repeat(200))),
+            (&"x".repeat(200), format!("`{}`", "x".repeat(200))),
+        ] {
+            assert_eq!(quoted_path(path), expected);
+        }
+    }
+}

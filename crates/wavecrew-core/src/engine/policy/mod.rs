@@ -1,0 +1,325 @@
+//! What happens between waves: loops, checkpoints and gates look at results, and decide whether the run goes on, work
+//! goes back, a person is asked, or the run stops. A result is result once; what was decided is on record.
+
+mod policies;
+mod rounds;
+mod score;
+
+pub(super) use score::complete_report;
+
+use super::action::{Action, Question, QuestionKind};
+use super::input::Answer;
+use super::ledger::TaskProgress;
+use super::{AskMode, Engine, Mode};
+use crate::event::{Event, PolicyDecision, PolicyOutcome, Rework, RunOutcome, Status};
+use crate::id::TaskIx;
+use crate::plan::Plan;
+use crate::sheet::Patch;
+use std::collections::BTreeSet;
+
+/// What a policy makes of a result.
+enum PolicyStep {
+    /// It is settled.
+    Settle(PolicyOutcome),
+    /// These tasks do their work again, with this to read; what depends on them follows.
+    Revise(Revision),
+    /// A person decides; without one, the other decision holds.
+    Ask {
+        question: String,
+        revision: Option<Revision>,
+        yes: PolicyOutcome,
+        otherwise: Box<PolicyStep>,
+    },
+    Stop,
+    /// Rows are replaced by those that the result asks for.
+    Expand,
+}
+
+#[derive(Clone, Debug)]
+struct Revision {
+    tasks: Vec<TaskIx>,
+    brief: Option<String>,
+}
+
+/// A decision and the words for it.
+struct PolicyResult {
+    by: String,
+    score: Option<f64>,
+    why: String,
+    measured: Vec<(String, String)>,
+    /// A former attempt of the result task that was better: its work is put back, and what was measured then stands.
+    restore: Option<(u32, Vec<(String, String)>)>,
+    step: PolicyStep,
+}
+
+/// A decision that waits for a person.
+pub(super) struct PendingDecision {
+    decision: PolicyDecision,
+    revision: Option<Revision>,
+    yes: PolicyOutcome,
+}
+
+/// Whether waves may go on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Course {
+    Free,
+    /// Something has to be answered first, or the run is over.
+    Held,
+}
+
+impl Engine {
+    /// Judges every result that was not result yet.
+    pub(super) fn apply_policies(&mut self) -> Course {
+        if !self.has_policies {
+            return Course::Free;
+        }
+        self.recover_failed_revisions();
+        let undecided: Vec<TaskIx> = self
+            .ledger
+            .plan()
+            .tasks()
+            .filter(|&task| self.is_undecided(task))
+            .collect();
+        for task in undecided {
+            // An earlier decision may have sent this one back.
+            if !self.is_undecided(task) {
+                continue;
+            }
+            let Some(result) = self.policy_result(task) else {
+                continue;
+            };
+            if self.apply_result(task, result) == Course::Held {
+                return Course::Held;
+            }
+        }
+        Course::Free
+    }
+
+    fn is_undecided(&self, task: TaskIx) -> bool {
+        let state = self.ledger.task(task);
+        state.progress == TaskProgress::Done
+            && state.result.status == Status::Completed
+            && state.decided_attempt < state.attempts
+    }
+
+    fn apply_result(&mut self, task: TaskIx, result: PolicyResult) -> Course {
+        let PolicyResult {
+            by,
+            score,
+            why,
+            measured,
+            restore,
+            step,
+        } = result;
+        let mut outputs = Vec::new();
+        if let Some((attempt, values)) = restore {
+            outputs = values;
+            self.out.push(Action::Restore { task, attempt });
+        }
+        let decision = PolicyDecision {
+            task: self.ledger.plan().id(task).to_owned(),
+            attempt: self.ledger.task(task).attempts,
+            round: self.rounds_of(&by),
+            by,
+            outcome: PolicyOutcome::Pass,
+            score,
+            why,
+            measured,
+            outputs,
+        };
+        self.take_step(decision, step)
+    }
+
+    fn take_step(&mut self, decision: PolicyDecision, step: PolicyStep) -> Course {
+        match step {
+            PolicyStep::Settle(outcome) => {
+                self.record_decision(decision, outcome);
+                Course::Free
+            }
+            PolicyStep::Revise(revision) => {
+                self.revise(decision, &revision);
+                Course::Free
+            }
+            PolicyStep::Ask { otherwise, .. } if self.options.ask_mode == AskMode::Defaults => {
+                self.take_step(decision, *otherwise)
+            }
+            PolicyStep::Ask {
+                question,
+                revision,
+                yes,
+                otherwise: _,
+            } => {
+                self.ask_to_decide(&question, decision, revision, yes);
+                Course::Held
+            }
+            PolicyStep::Stop => {
+                self.stop_at(decision);
+                Course::Held
+            }
+            PolicyStep::Expand => {
+                let task = self.ledger.plan().find(&decision.task);
+                self.mode = Mode::Expanding;
+                self.out.extend(task.map(|task| Action::Expand { task }));
+                Course::Held
+            }
+        }
+    }
+
+    fn record_decision(&mut self, mut decision: PolicyDecision, outcome: PolicyOutcome) {
+        decision.outcome = outcome;
+        let at = self.now;
+        self.record(Event::PolicyDecided { at, decision });
+    }
+
+    /// Sends work back: the tasks that made it run again with the brief, what depends on them after it.
+    fn revise(&mut self, mut decision: PolicyDecision, revision: &Revision) {
+        let round = decision.round + 1;
+        decision.outcome = PolicyOutcome::Revise;
+        let (by, why) = (decision.task.clone(), decision.why.clone());
+        let at = self.now;
+        self.record(Event::PolicyDecided { at, decision });
+        let first: BTreeSet<TaskIx> = revision.tasks.iter().copied().collect();
+        let again = self.with_done_dependents(&revision.tasks);
+        let plan = self.ledger.plan();
+        let events: Vec<Event> = again
+            .into_iter()
+            .map(|task| Event::Reworked {
+                task: plan.id(task).to_owned(),
+                rework: Rework {
+                    by: by.clone(),
+                    round,
+                    why: why.clone(),
+                    brief: revision.brief.clone().filter(|_| first.contains(&task)),
+                },
+            })
+            .collect();
+        for event in events {
+            self.record(event);
+        }
+    }
+
+    /// These tasks and whatever has run that depends on them, in plan order.
+    fn with_done_dependents(&self, tasks: &[TaskIx]) -> BTreeSet<TaskIx> {
+        let mut all: BTreeSet<TaskIx> = tasks.iter().copied().collect();
+        let mut open: Vec<TaskIx> = tasks.to_vec();
+        while let Some(task) = open.pop() {
+            for &next in self.ledger.plan().dependents(task) {
+                if self.ledger.task(next).progress == TaskProgress::Done && all.insert(next) {
+                    open.push(next);
+                }
+            }
+        }
+        all
+    }
+
+    fn stop_at(&mut self, mut decision: PolicyDecision) {
+        decision.outcome = PolicyOutcome::Stop;
+        let (by, why) = (decision.task.clone(), decision.why.clone());
+        let at = self.now;
+        self.record(Event::PolicyDecided { at, decision });
+        self.end_run(RunOutcome::Blocked { by, why });
+    }
+
+    fn ask_to_decide(
+        &mut self,
+        text: &str,
+        decision: PolicyDecision,
+        revision: Option<Revision>,
+        yes: PolicyOutcome,
+    ) {
+        let question = self.ledger.questions;
+        let text = text.to_owned();
+        self.record(Event::Asked {
+            question,
+            text: text.clone(),
+        });
+        let kind = match yes {
+            PolicyOutcome::Approved => QuestionKind::Approval,
+            _ => QuestionKind::PolicyDecision {
+                may_revise: revision.is_some(),
+            },
+        };
+        self.pending_decision = Some(PendingDecision {
+            decision,
+            revision,
+            yes,
+        });
+        self.mode = Mode::AwaitingAnswer {
+            question,
+            since: self.now,
+        };
+        self.out.push(Action::Ask(Question {
+            id: question,
+            text,
+            kind,
+            timeout: self.ledger.team.limits.person,
+        }));
+    }
+
+    /// A person has decided, or did not in time.
+    pub(super) fn decision_answered(&mut self, question: u32, answer: &Answer) -> bool {
+        let Some(pending_decision) = self.pending_decision.take() else {
+            return false;
+        };
+        let PendingDecision {
+            decision,
+            revision,
+            yes,
+        } = pending_decision;
+        let said = match (answer, &revision) {
+            (Answer::Proceed | Answer::Allow, _) => "go on",
+            (Answer::Revise | Answer::Retry, Some(_)) => "revise",
+            (Answer::Revise | Answer::Retry | Answer::Abort | Answer::Deny | Answer::Text(_), _) => "abort",
+        };
+        self.record(Event::Answered {
+            question,
+            answer: said.to_owned(),
+        });
+        match (said, revision) {
+            ("go on", _) => self.record_decision(decision, yes),
+            ("revise", Some(revision)) => self.revise(decision, &revision),
+            _ => self.stop_at(decision),
+        }
+        true
+    }
+
+    /// The rows that a result asked for are here.
+    pub(super) fn expanded(&mut self, id: &str, change: Result<Option<(Patch, Box<Plan>)>, String>) {
+        if self.mode != Mode::Expanding {
+            return;
+        }
+        self.mode = Mode::Running;
+        let Some(task) = self.ledger.plan().find(id) else {
+            return;
+        };
+        let decision = |engine: &Self, why: &str| PolicyDecision {
+            task: id.to_owned(),
+            attempt: engine.ledger.task(task).attempts,
+            by: format!("expansion of {id}"),
+            outcome: PolicyOutcome::Pass,
+            round: 0,
+            score: None,
+            why: why.to_owned(),
+            measured: Vec::new(),
+            outputs: Vec::new(),
+        };
+        match change {
+            Ok(change) => {
+                let why = if change.is_some() {
+                    "rows were replaced by those of the plan"
+                } else {
+                    "the rows stay as they are"
+                };
+                let decision = decision(self, why);
+                if let Some((patch, plan)) = change {
+                    self.edited(patch, *plan);
+                }
+                self.record_decision(decision, PolicyOutcome::Pass);
+            }
+            Err(why) => {
+                let decision = decision(self, &why);
+                self.record_decision(decision, PolicyOutcome::Failed);
+            }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Generator against critic: rounds until what was measured is good enough, none of which may make things worse.
+
+use super::{PolicyResult, PolicyStep, Revision};
+use crate::engine::Engine;
+use crate::engine::ledger::TaskProgress;
+use crate::event::{Event, PolicyDecision, PolicyOutcome, Status};
+use crate::id::TaskIx;
+use crate::team::{LoopKind, OnLimit};
+
+/// Differences below this are noise of the arithmetic.
+const SAME: f64 = 1e-9;
+
+/// A generator-critic loop and the figures of one of its critics.
+struct Round<'a> {
+    key: String,
+    generator: &'a str,
+    per: Option<&'a str>,
+    max_rounds: u32,
+    on_limit: OnLimit,
+    brief: Option<&'a str>,
+    measured: Vec<(String, String)>,
+    met: bool,
+    /// The sum of the shares of each target that were reached: comparable between rounds.
+    merit: f64,
+    figures: String,
+}
+
+impl Engine {
+    /// What the loop around this critic makes of its figures.
+    pub(super) fn round_result(&self, critic: TaskIx) -> Option<PolicyResult> {
+        let round = self.measured_round(critic)?;
+        let rounds = self.rounds_of(&round.key);
+        let best = self.best_of(&round.key).filter(|best| {
+            let before = best.score.unwrap_or_default();
+            round.merit < before - SAME
+        });
+        let mut why = round.figures.clone();
+        let restore = best.map(|best| {
+            why = format!("{why}, worse than before and rolled back");
+            (best.attempt, best.measured.clone())
+        });
+        let step = if round.met {
+            PolicyStep::Settle(PolicyOutcome::Pass)
+        } else if rounds < round.max_rounds {
+            PolicyStep::Revise(Revision {
+                tasks: self.generators_of(critic, &round),
+                brief: round.brief.map(|brief| self.path_for(critic, brief)),
+            })
+        } else {
+            let many = round.max_rounds;
+            match round.on_limit {
+                OnLimit::Accept => {
+                    why = format!("{why} after {many} rounds: accepted with a warning");
+                    PolicyStep::Settle(PolicyOutcome::Accepted)
+                }
+                OnLimit::Fail => {
+                    why = format!("{why} after {many} rounds");
+                    PolicyStep::Settle(PolicyOutcome::Failed)
+                }
+            }
+        };
+        Some(PolicyResult {
+            by: round.key,
+            score: Some(round.merit),
+            why,
+            measured: round.measured,
+            restore,
+            step,
+        })
+    }
+
+    /// A revision that failed takes nothing away: what was there before it stands, and counts as its round.
+    pub(super) fn recover_failed_revisions(&mut self) {
+        let plan = self.ledger.plan();
+        let broken = plan.tasks().find_map(|task| {
+            let state = self.ledger.task(task);
+            let failed = state.progress == TaskProgress::Done && state.result.status != Status::Completed;
+            let rework = state.rework.as_ref().filter(|_| failed)?;
+            let critic = plan.find(&rework.by)?;
+            self.measured_round_of(critic)?;
+            Some((
+                critic,
+                rework.round,
+                format!("{} failed: {}", plan.id(task), state.result.error),
+            ))
+        });
+        let Some((critic, round, why)) = broken else {
+            return;
+        };
+        let by = plan.id(critic).to_owned();
+        let again = plan.tasks().filter(|&task| {
+            let state = self.ledger.task(task);
+            let rework = state.rework.as_ref().filter(|_| state.can_roll_back());
+            rework.is_some_and(|rework| rework.by == by && rework.round == round)
+        });
+        let again: Vec<String> = again.map(|task| plan.id(task).to_owned()).collect();
+        for task in again {
+            let why = why.clone();
+            self.record(Event::RolledBack { task, why });
+        }
+        let Some(mut result) = self.round_result(critic) else {
+            return;
+        };
+        result.why = format!("round {round} came to nothing ({why}), {}", result.why);
+        let best = self
+            .best_of(&result.by)
+            .map(|best| (best.attempt, best.measured.clone()));
+        result.restore = best;
+        // A loop settles or sends back; it never holds the run up.
+        let _ = self.apply_result(critic, result);
+    }
+
+    fn best_of(&self, key: &str) -> Option<&PolicyDecision> {
+        let rounds = self.ledger.decisions.iter().filter(|known| known.by == key);
+        rounds.max_by(|a, b| {
+            a.score
+                .unwrap_or_default()
+                .total_cmp(&b.score.unwrap_or_default())
+        })
+    }
+
+    fn generators_of(&self, critic: TaskIx, round: &Round<'_>) -> Vec<TaskIx> {
+        let plan = self.ledger.plan();
+        let mut tasks = self.upstream_with_role(critic, round.generator);
+        if let Some(column) = round.per {
+            tasks.retain(|&task| plan.cell(task, column) == plan.cell(critic, column));
+        }
+        tasks
+    }
+
+    fn measured_round(&self, critic: TaskIx) -> Option<Round<'_>> {
+        let state = self.ledger.task(critic);
+        (state.result.status == Status::Completed).then(|| self.measured_round_of(critic))?
+    }
+
+    fn measured_round_of(&self, critic: TaskIx) -> Option<Round<'_>> {
+        let (team, plan) = (&self.ledger.team, self.ledger.plan());
+        let result = &self.ledger.task(critic).result;
+        team.loops.iter().find_map(|kind| {
+            let LoopKind::GeneratorCritic {
+                generator,
+                critic: critic_role,
+                per,
+                min_pass_rate,
+                pass_rate_column,
+                coverage_column,
+                target_column,
+                max_rounds,
+                on_limit,
+                brief,
+                ..
+            } = kind
+            else {
+                return None;
+            };
+            if critic_role != plan.role(critic) {
+                return None;
+            }
+            let number = |column: &str| result.value(column)?.trim().parse::<f64>().ok();
+            // What was delivered decides; the row shows what was kept of it.
+            let delivered = number(&format!("delivered_{pass_rate_column}"));
+            let pass_rate = delivered.or_else(|| number(pass_rate_column)).unwrap_or_default();
+            let coverage = coverage_column.as_deref().and_then(number);
+            let target = target_column.as_deref();
+            let target = target.and_then(|column| plan.cell(critic, column).trim().parse::<f64>().ok());
+            // Without a tool that measures coverage, the pass rate alone decides.
+            let wanted = coverage.zip(target.filter(|target| *target > 0.0));
+            let share = |got: f64, wanted: f64| {
+                if wanted > 0.0 {
+                    (got / wanted).min(1.0)
+                } else {
+                    1.0
+                }
+            };
+            let merit =
+                share(pass_rate, *min_pass_rate) + wanted.map_or(1.0, |(got, target)| share(got, target));
+            let met = pass_rate >= *min_pass_rate && wanted.is_none_or(|(got, target)| got >= target);
+            let figures = match (coverage, target) {
+                (Some(got), Some(target)) => {
+                    format!("pass rate {pass_rate}, coverage {got} % of {target} % wanted")
+                }
+                (Some(got), None) => format!("pass rate {pass_rate}, coverage {got} %"),
+                (None, _) => format!("pass rate {pass_rate}, coverage not measured"),
+            };
+            let value = |column: &String| Some((column.clone(), result.value(column)?.to_owned()));
+            let columns = [Some(pass_rate_column), coverage_column.as_ref()];
+            let line = per
+                .as_deref()
+                .map_or(plan.id(critic), |column| plan.cell(critic, column));
+            Some(Round {
+                key: format!("loop {line}"),
+                generator,
+                per: per.as_deref(),
+                max_rounds: *max_rounds,
+                on_limit: *on_limit,
+                brief: brief.as_deref(),
+                measured: columns.into_iter().flatten().filter_map(value).collect(),
+                met,
+                merit,
+                figures,
+            })
+        })
+    }
+}

@@ -1,0 +1,116 @@
+//! Whether a report holds what its judges need, and the verdicts that follow from its numbers. A worker's own verdict
+//! does not count against its score.
+
+use crate::engine::ledger::set;
+use crate::engine::report::WorkerReport;
+use crate::id::TaskIx;
+use crate::plan::Plan;
+use crate::team::{Dimension, DimensionSource, GateKind, Team};
+
+/// Completes a report with what follows from it, or says what is missing in it.
+pub(in crate::engine) fn complete_report(
+    team: &Team,
+    plan: &Plan,
+    task: TaskIx,
+    report: &mut WorkerReport,
+) -> Result<(), String> {
+    if !team.has_policies() {
+        return Ok(());
+    }
+    if let Some(checkpoint) = team.checkpoint(plan.role(task)) {
+        let score = number(report, "score", 1.0)?;
+        if let Some(column) = &checkpoint.verdict_column {
+            let verdict = checkpoint.verdict(score).as_str();
+            set(&mut report.outputs, column, verdict.to_owned());
+        }
+    }
+    for gate in gates_after(team, plan.id(task)) {
+        match gate {
+            GateKind::Score {
+                dimensions,
+                score_column,
+                ..
+            } => {
+                let score = points(report, dimensions, score_column.as_deref())?;
+                set(&mut report.facts, "score", two(score));
+                if let Some(column) = score_column {
+                    set(&mut report.outputs, column, two(score));
+                }
+            }
+            GateKind::Verdict {
+                pass, warn, block, ..
+            } => {
+                let words: Vec<&str> = pass.iter().chain(warn).chain(block).map(String::as_str).collect();
+                let said = value(report, "verdict").unwrap_or_default().to_owned();
+                let known = words.iter().find(|word| word.eq_ignore_ascii_case(said.trim()));
+                let Some(word) = known else {
+                    return Err(format!(
+                        "the report needs `verdict`, one of {}, and has `{said}`",
+                        words.join(", ")
+                    ));
+                };
+                set(&mut report.facts, "verdict", (*word).to_owned());
+            }
+            GateKind::Rating { .. } | GateKind::Approval { .. } => {}
+        }
+    }
+    Ok(())
+}
+
+/// The gates that decide after a task of this id.
+pub(super) fn gates_after<'a>(team: &'a Team, id: &'a str) -> impl Iterator<Item = &'a GateKind> {
+    team.gates.iter().filter(move |gate| {
+        id.strip_prefix(gate.after())
+            .is_some_and(|rest| rest.starts_with('-'))
+    })
+}
+
+/// The weighted mean of what was given per dimension; without those, the score that was given as a whole.
+fn points(report: &WorkerReport, dimensions: &[Dimension], column: Option<&str>) -> Result<f64, String> {
+    let reported = dimensions.iter().filter(|d| d.from == DimensionSource::Reported);
+    let given: Vec<(&Dimension, f64)> = reported
+        .filter_map(|dimension| {
+            let parsed = value(report, &dimension.name)?.trim().parse::<f64>();
+            parsed.ok().map(|points| (dimension, points))
+        })
+        .collect();
+    if given.is_empty() || given.len() < dimensions.len() {
+        return number(report, column.unwrap_or("score"), 100.0);
+    }
+    if let Some((dimension, points)) = given.iter().find(|(_, p)| !(0.0..=100.0).contains(p)) {
+        return Err(format!(
+            "`{}` is {points}, and has to be from 0 to 100",
+            dimension.name
+        ));
+    }
+    let total: f64 = given.iter().map(|(d, points)| f64::from(d.weight) * points).sum();
+    let weights: u32 = given.iter().map(|(d, _)| d.weight).sum();
+    Ok(total / f64::from(weights.max(1)))
+}
+
+fn number(report: &WorkerReport, name: &str, most: f64) -> Result<f64, String> {
+    let Some(text) = value(report, name) else {
+        return Err(format!(
+            "the report needs `{name}`, a number from 0 to {most}, and has none"
+        ));
+    };
+    match text.trim().parse::<f64>() {
+        Ok(number) if (0.0..=most).contains(&number) => Ok(number),
+        Ok(_) | Err(_) => Err(format!(
+            "`{name}` is `{text}`, and has to be a number from 0 to {most}"
+        )),
+    }
+}
+
+/// By its name in any case: agents differ in how they write it.
+fn value<'a>(report: &'a WorkerReport, name: &str) -> Option<&'a str> {
+    let mut values = report.outputs.iter().chain(&report.facts);
+    let found = values.find(|(known, _)| known.eq_ignore_ascii_case(name));
+    found.map(|(_, value)| value.as_str())
+}
+
+/// Two decimals at most, none that say nothing.
+fn two(number: f64) -> String {
+    let text = format!("{number:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}

@@ -1,0 +1,149 @@
+//! Questions of workers, which wait for the answer: an agent wants to do what the access of its role does not cover, or
+//! wants to know something. A person may answer; without one, or without an answer in time, leave is denied, and whoever
+//! wanted to know something is told to decide.
+
+use super::action::{Action, Permission, Question, QuestionKind, Reply};
+use super::input::{Answer, WorkerId, WorkerRequest};
+use super::{AskMode, Engine};
+use crate::event::Event;
+use crate::time::{Timestamp, human};
+use std::time::Duration;
+
+/// How long a worker waits for a person. Its other clocks go on.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// What a worker is told that wanted to know something.
+pub const UNATTENDED: &str =
+    "Nobody is here to answer. Decide it yourself, and say in your findings what you decided and why.";
+
+/// A question that a person has been asked.
+pub(super) struct PendingRequest {
+    question: u32,
+    worker: WorkerId,
+    key: String,
+    about: Subject,
+    until: Timestamp,
+}
+
+#[derive(Clone, Copy)]
+enum Subject {
+    Leave,
+    Advice,
+}
+
+impl Subject {
+    fn without_answer(self) -> Reply {
+        match self {
+            Self::Leave => Reply::Permission(Permission::Denied),
+            Self::Advice => Reply::Text(UNATTENDED.to_owned()),
+        }
+    }
+
+    /// What the worker is told, and what goes on record.
+    fn answered(self, answer: Answer) -> (Reply, String) {
+        match (self, answer) {
+            (Self::Leave, Answer::Allow) => (Reply::Permission(Permission::Granted), "allow".to_owned()),
+            (Self::Advice, Answer::Text(words)) => (Reply::Text(words.clone()), words),
+            (
+                Self::Leave,
+                Answer::Deny
+                | Answer::Retry
+                | Answer::Abort
+                | Answer::Proceed
+                | Answer::Revise
+                | Answer::Text(_),
+            ) => (self.without_answer(), "deny".to_owned()),
+            (
+                Self::Advice,
+                Answer::Allow
+                | Answer::Deny
+                | Answer::Retry
+                | Answer::Abort
+                | Answer::Proceed
+                | Answer::Revise,
+            ) => (self.without_answer(), String::new()),
+        }
+    }
+}
+
+impl Engine {
+    pub(super) fn worker_asks(&mut self, worker: WorkerId, key: String, request: WorkerRequest) {
+        let now = self.now;
+        let Some(attempt) = self.live.get_mut(&worker) else {
+            return;
+        };
+        // Whoever waits for an answer is not silent for a reason of its own.
+        attempt.last_activity = now;
+        let task = self.ledger.plan().id(attempt.task);
+        let clock = human(PATIENCE);
+        let (subject, text, kind) = match request {
+            WorkerRequest::Permission(what) => (
+                Subject::Leave,
+                format!("{task} wants to: {what} (denied unless allowed within {clock})"),
+                QuestionKind::Permission,
+            ),
+            WorkerRequest::Question { question, options } => (
+                Subject::Advice,
+                format!("{task} asks: {question} (decides itself unless told within {clock})"),
+                QuestionKind::Advice { options },
+            ),
+        };
+        if self.options.ask_mode == AskMode::Defaults {
+            let reply = subject.without_answer();
+            return self.out.push(Action::Reply { worker, key, reply });
+        }
+        let question = self.ledger.questions;
+        self.record(Event::Asked {
+            question,
+            text: text.clone(),
+        });
+        self.asked.push(PendingRequest {
+            question,
+            worker,
+            key,
+            about: subject,
+            until: now.plus(PATIENCE),
+        });
+        self.out.push(Action::Ask(Question {
+            id: question,
+            text,
+            kind,
+            timeout: PATIENCE,
+        }));
+    }
+
+    /// Takes the answer to a question of a worker, or hands back the answer to another one.
+    pub(super) fn worker_answered(&mut self, question: u32, answer: Answer) -> Option<Answer> {
+        let Some(at) = self.asked.iter().position(|asked| asked.question == question) else {
+            return Some(answer);
+        };
+        let asked = self.asked.swap_remove(at);
+        let (reply, said) = asked.about.answered(answer);
+        self.record(Event::Answered {
+            question,
+            answer: said,
+        });
+        let (now, worker) = (self.now, asked.worker);
+        if let Some(attempt) = self.live.get_mut(&worker) {
+            attempt.last_activity = now;
+            let key = asked.key;
+            self.out.push(Action::Reply { worker, key, reply });
+        }
+        None
+    }
+
+    /// Nobody answered in time, or nobody waits for the answer any more.
+    pub(super) fn expire_worker_requests(&mut self) {
+        let (now, live) = (self.now, &self.live);
+        let due = |asked: &&PendingRequest| now >= asked.until || !live.contains_key(&asked.worker);
+        let due: Vec<u32> = self
+            .asked
+            .iter()
+            .filter(due)
+            .map(|asked| asked.question)
+            .collect();
+        for question in due {
+            self.worker_answered(question, Answer::Deny);
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Looks for the files a task owes and reads a bounded part of each.
+
+use super::is_absent;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use wavecrew_core::claim::{ClaimCheck, OwedPath, OwedPaths, content_problems, quoted_path};
+use wavecrew_core::team::{Content, Owed};
+
+/// No document that people read is longer.
+const MAX_BYTES: u64 = 8 << 20;
+/// Entries looked at for one pattern.
+const MAX_ENTRIES: usize = 100_000;
+
+pub(super) fn check(session_dir: &Path, project_dir: &Path, debts: &OwedPaths<'_>) -> ClaimCheck {
+    let mut findings = ClaimCheck::default();
+    for leaves in &debts.escaping {
+        let path = quoted_path(&leaves.0);
+        findings.add_outside(format!(
+            "{path} would lie outside the session folder: the row's values lead there"
+        ));
+    }
+    if debts.by_worker.is_empty() {
+        return findings;
+    }
+    match session_dir.canonicalize() {
+        Ok(session) => {
+            for debt in &debts.by_worker {
+                findings.count_check();
+                check_debt(&session, project_dir, debt, &mut findings);
+            }
+        }
+        Err(error) => {
+            let session = quoted_path(&session_dir.to_string_lossy());
+            findings.add_fixable(format!("the session folder {session} cannot be read: {error}"));
+        }
+    }
+    findings
+}
+
+fn check_debt(session: &Path, project: &Path, debt: &OwedPath<'_>, findings: &mut ClaimCheck) {
+    let mut found = Found::default();
+    let result = if debt.pattern.is_literal() {
+        found.add(session, debt.pattern.as_str().to_owned())
+    } else {
+        found.search(session, debt)
+    };
+    if let Err(error) = result {
+        let name = quoted_path(debt.pattern.as_str());
+        findings.add_fixable(format!("{name} cannot be looked for: {error}"));
+        return;
+    }
+    for name in found.outside {
+        let name = quoted_path(&name);
+        findings.add_outside(format!("{name} is a link that leads out of the session folder"));
+    }
+    found.files.sort_unstable();
+    if let Some(problem) = debt.count_problem(found.files.len()) {
+        findings.add_fixable(match misplaced(session, project, debt) {
+            Some(there) => {
+                let (name, there) = (
+                    quoted_path(debt.pattern.as_str()),
+                    quoted_path(&there.to_string_lossy()),
+                );
+                format!("{name} is missing, and there is {there}: move it to {name} in the session folder")
+            }
+            None => problem,
+        });
+    }
+    for (name, real) in &found.files {
+        for problem in file_problems(name, real, debt.owed) {
+            findings.add_fixable(format!("{} {problem}", quoted_path(name)));
+        }
+    }
+}
+
+/// The files that are there of what is owed, named from the session folder.
+pub(super) fn delivered(session_dir: &Path, debts: &OwedPaths<'_>) -> Vec<String> {
+    if debts.by_worker.is_empty() && debts.by_engine.is_empty() {
+        return vec![];
+    }
+    let Ok(session) = session_dir.canonicalize() else {
+        return vec![];
+    };
+    let mut names = vec![];
+    for debt in debts.by_worker.iter().chain(&debts.by_engine) {
+        let mut found = Found::default();
+        let looked = if debt.pattern.is_literal() {
+            found.add(&session, debt.pattern.as_str().to_owned())
+        } else {
+            found.search(&session, debt)
+        };
+        if looked.is_ok() {
+            names.extend(found.files.into_iter().map(|(name, _)| name));
+        }
+    }
+    names.sort_unstable();
+    names
+}
+
+/// The owed file in a place where workers put it by mistake.
+fn misplaced(session: &Path, project: &Path, debt: &OwedPath<'_>) -> Option<PathBuf> {
+    let owed = Path::new(debt.pattern.as_str());
+    let name = owed.file_name().filter(|_| debt.pattern.is_literal())?;
+    let places = [session.join(name), project.join(owed), project.join(name)];
+    places
+        .into_iter()
+        .find(|place| *place != session.join(owed) && place.is_file())
+}
+
+/// Files of a session that a debt is about.
+#[derive(Default)]
+struct Found {
+    /// The name from the session folder, and where it really lies.
+    files: Vec<(String, PathBuf)>,
+    outside: Vec<String>,
+}
+
+impl Found {
+    /// Adds what is at a path, if anything is.
+    fn add(&mut self, session: &Path, name: String) -> io::Result<()> {
+        match session.join(&name).canonicalize() {
+            Ok(real) if real.starts_with(session) => self.files.push((name, real)),
+            Ok(_) => self.outside.push(name),
+            Err(error) if is_absent(&error) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Adds everything that matches. Linked folders are not entered: they may lead out or in circles.
+    fn search(&mut self, session: &Path, debt: &OwedPath<'_>) -> io::Result<()> {
+        let base = debt.pattern.base();
+        match session.join(&base).canonicalize() {
+            Ok(real) if real.starts_with(session) => {}
+            Ok(_) => {
+                self.outside.push(base);
+                return Ok(());
+            }
+            Err(error) if is_absent(&error) => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        let mut seen = 0;
+        let mut folders = vec![base];
+        while let Some(folder) = folders.pop() {
+            let entries = match fs::read_dir(session.join(&folder)) {
+                Ok(entries) => entries,
+                Err(error) if is_absent(&error) => continue,
+                Err(error) => return Err(error),
+            };
+            for entry in entries {
+                let entry = entry?;
+                seen += 1;
+                if seen > MAX_ENTRIES {
+                    return Err(io::Error::other(format!(
+                        "there are more than {MAX_ENTRIES} files"
+                    )));
+                }
+                // Patterns are text, so a name that is not cannot match.
+                let Ok(name) = entry.file_name().into_string() else {
+                    continue;
+                };
+                let name = if folder.is_empty() {
+                    name
+                } else {
+                    format!("{folder}/{name}")
+                };
+                let kind = entry.file_type()?;
+                if kind.is_dir() {
+                    if debt.leads_into(&name) {
+                        folders.push(name);
+                    }
+                } else if debt.is_satisfied_by(&name) && !(kind.is_symlink() && entry.path().is_dir()) {
+                    self.add(session, name)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with an owed file; each problem goes on from its name.
+fn file_problems(name: &str, real: &Path, owed: &Owed) -> Vec<String> {
+    read(name, real, owed).unwrap_or_else(|error| vec![format!("cannot be read: {error}")])
+}
+
+fn read(name: &str, real: &Path, owed: &Owed) -> io::Result<Vec<String>> {
+    // Opening a pipe that nobody writes to would wait for ever.
+    let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let file = File::options().read(true).custom_flags(nonblocking).open(real)?;
+    let about = file.metadata()?;
+    if about.is_dir() {
+        return Ok(vec!["is a folder, a file is needed".to_owned()]);
+    }
+    if !about.is_file() {
+        return Ok(vec!["is not a regular file".to_owned()]);
+    }
+    let (len, min) = (about.len(), u64::from(owed.min_bytes));
+    if len < min {
+        return Ok(vec![if len == 0 {
+            "is empty".to_owned()
+        } else {
+            format!("has {len} bytes, at least {min} are needed")
+        }]);
+    }
+    match &owed.content {
+        Content::Any => return Ok(vec![]),
+        Content::Markdown { .. }
+        | Content::Requirements { .. }
+        | Content::Epics { .. }
+        | Content::Review(_)
+        | Content::Json { .. }
+            if len > MAX_BYTES =>
+        {
+            return Ok(vec![format!(
+                "has {len} bytes, at most {MAX_BYTES} are read: make it shorter"
+            )]);
+        }
+        Content::Markdown { .. }
+        | Content::Requirements { .. }
+        | Content::Epics { .. }
+        | Content::Review(_)
+        | Content::Json { .. }
+        | Content::TestFile => {}
+    }
+    let mut bytes = vec![];
+    file.take(MAX_BYTES).read_to_end(&mut bytes)?;
+    Ok(content_problems(&owed.content, name, &bytes))
+}
