@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use wavecrew_measure::TestId;
 use wavecrew_measure::detect::is_test;
-use wavecrew_syntax::{Language, TestShape, Weakening, WeakeningKind, tests, weakened};
+use wavecrew_syntax::{Grammar, TestShape, Weakening, WeakeningKind, tests, weakened};
 
 use super::{Case, listed};
 use crate::check_report::CheckReport;
@@ -125,7 +125,7 @@ fn weaknesses(before: &Path, folder: &Path, last: Option<&RunResult>) -> io::Res
         .collect();
     let mut found = Vec::new();
     for file in layer::files(before)? {
-        let Some(language) = Language::of(&file) else {
+        let Some(language) = Grammar::of(&file) else {
             continue;
         };
         let mut was = tests(language, &read(&before.join(&file)));

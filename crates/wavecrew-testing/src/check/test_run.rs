@@ -343,10 +343,7 @@ fn findings(case: &Case<'_>, result: &RunResult) -> String {
         text.push_str(&format!(", coverage unknown: {why}"));
     }
     if let Some(m) = result.mutation.as_ref().filter(|m| m.total > 0) {
-        text.push_str(&format!(
-            ", {} of {} deliberate changes noticed",
-            m.killed, m.total
-        ));
+        text.push_str(&format!(", {} of {} mutants killed", m.killed, m.total));
     }
     // What the figures lack, and what would bring it.
     for note in result.notes.iter().filter(|note| note.lacks_a_tool()) {
@@ -356,7 +353,7 @@ fn findings(case: &Case<'_>, result: &RunResult) -> String {
     let superfluous: Vec<String> = result.superfluous().map(|test| test.id.to_string()).collect();
     if !superfluous.is_empty() {
         text.push_str(&format!(
-            "; left out because they add nothing to the others: {}",
+            "; dropped because they add nothing to the others: {}",
             listed(&superfluous)
         ));
     }

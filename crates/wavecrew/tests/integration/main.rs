@@ -5,8 +5,6 @@ mod agents;
 mod crash;
 mod documents;
 mod example_files;
-#[path = "../../../wavecrew-measure/tests/frameworks/installed.rs"]
-mod installed;
 mod lifecycle;
 mod mcp;
 mod measure;

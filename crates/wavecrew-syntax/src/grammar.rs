@@ -9,7 +9,7 @@ use crate::tree::{all_children, line_of, text};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Language {
+pub enum Grammar {
     Python,
     JavaScript,
     TypeScript,
@@ -17,7 +17,7 @@ pub enum Language {
     Tsx,
 }
 
-impl Language {
+impl Grammar {
     /// By the ending of the name. `None` for what this crate does not read.
     pub fn of(path: &Path) -> Option<Self> {
         Some(match path.extension()?.to_str()? {
@@ -79,7 +79,7 @@ impl std::fmt::Display for SyntaxError {
 }
 
 /// All places, in order; one that lies inside another is part of it.
-pub fn errors(language: Language, source: &str) -> Vec<SyntaxError> {
+pub fn errors(language: Grammar, source: &str) -> Vec<SyntaxError> {
     errors_in(&language.parse(source), source)
 }
 
@@ -128,15 +128,15 @@ mod tests {
     #[test]
     fn languages_by_name() {
         let cases = [
-            ("a/b.py", Some(Language::Python)),
-            ("b.test.mjs", Some(Language::JavaScript)),
-            ("größe map.ts", Some(Language::TypeScript)),
-            ("x.tsx", Some(Language::Tsx)),
+            ("a/b.py", Some(Grammar::Python)),
+            ("b.test.mjs", Some(Grammar::JavaScript)),
+            ("größe map.ts", Some(Grammar::TypeScript)),
+            ("x.tsx", Some(Grammar::Tsx)),
             ("x.rs", None),
             ("py", None),
         ];
         for (path, language) in cases {
-            assert_eq!(Language::of(Path::new(path)), language, "{path}");
+            assert_eq!(Grammar::of(Path::new(path)), language, "{path}");
         }
     }
 
@@ -145,23 +145,23 @@ mod tests {
         let at = |language, source| -> Vec<String> {
             errors(language, source).iter().map(ToString::to_string).collect()
         };
-        assert_eq!(at(Language::Python, "x = 1\ndef f():\n    return x\n"), [""; 0]);
+        assert_eq!(at(Grammar::Python, "x = 1\ndef f():\n    return x\n"), [""; 0]);
         assert_eq!(
-            at(Language::Tsx, "const a = <b c={1}>é</b>;\nlet n: number = 1;\n"),
+            at(Grammar::Tsx, "const a = <b c={1}>é</b>;\nlet n: number = 1;\n"),
             [""; 0]
         );
-        let [first, ..] = &errors(Language::Python, "x = 1\né = ) 2\n")[..] else {
+        let [first, ..] = &errors(Grammar::Python, "x = 1\né = ) 2\n")[..] else {
             panic!("the bracket is never opened");
         };
         assert_eq!((first.line, first.column), (2, 5));
-        assert!(!errors(Language::TypeScript, "function f( { return 1; }\n").is_empty());
-        assert!(!errors(Language::JavaScript, "const = 5;\n").is_empty());
-        assert!(!errors(Language::Python, "def f(:\n    pass\n").is_empty());
+        assert!(!errors(Grammar::TypeScript, "function f( { return 1; }\n").is_empty());
+        assert!(!errors(Grammar::JavaScript, "const = 5;\n").is_empty());
+        assert!(!errors(Grammar::Python, "def f(:\n    pass\n").is_empty());
     }
 
     #[test]
     fn what_is_nested_deeply_is_read() {
         let deep = format!("x = {}1{}\n", "(".repeat(20_000), ")".repeat(20_000));
-        assert_eq!(errors(Language::Python, &deep), []);
+        assert_eq!(errors(Grammar::Python, &deep), []);
     }
 }

@@ -12,7 +12,7 @@ use wavecrew_measure::detect::{Project, project_of, source_files};
 use wavecrew_measure::run::{MeasureError, Order, Request, Runner, Wanted};
 use wavecrew_measure::{FileCoverage, Measurement, Standing};
 
-use crate::installed::installed;
+use wavecrew_test_support::frameworks::installed;
 
 pub struct Lab {
     dir: TempDir,

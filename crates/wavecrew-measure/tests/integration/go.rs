@@ -1,7 +1,7 @@
 //! go test, with its cover profile.
 
-use crate::installed::installed;
 use crate::lab::{Lab, figures, rate};
+use wavecrew_test_support::frameworks::installed;
 
 #[test]
 fn go() {

@@ -6,7 +6,6 @@ mod bad;
 mod cargo;
 mod command;
 mod go;
-mod installed;
 mod lab;
 mod mutation;
 mod node;

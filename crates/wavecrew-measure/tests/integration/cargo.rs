@@ -2,8 +2,8 @@
 
 use wavecrew_measure::Coverage;
 
-use crate::installed::installed;
 use crate::lab::{Lab, figures, fixes, rate};
+use wavecrew_test_support::frameworks::installed;
 
 #[test]
 fn cargo() {
