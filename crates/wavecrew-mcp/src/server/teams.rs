@@ -181,7 +181,8 @@ impl Teams {
         };
         let mut lines = BufReader::new(stdout).lines();
         // It says first of all which session it is.
-        let Some(first) = next(&mut lines).await else {
+        let first = next(&mut lines).await;
+        let Some(first) = first.filter(|line| line.get("error").is_none()) else {
             let mut said = Vec::new();
             let _ = stderr.read_to_end(&mut said).await;
             return Err(error_text(&said).unwrap_or_default());

@@ -3,6 +3,7 @@
 use crate::agent_choice::{check, search_path};
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
+use crate::json;
 use crate::layout::fit;
 use serde_json::{Value, json};
 use std::fs;
@@ -30,8 +31,11 @@ enum Action {
     Test(TestArgs),
 }
 
-/// Have an agent do a tiny task in a folder of its own
+/// Have an agent do a tiny task in a temporary folder
 #[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Examples:\n  wavecrew agents test codex\n  wavecrew agents test 'command:./agent.sh' --timeout 30"
+)]
 struct TestArgs {
     /// An agent's name, `acp:PROGRAM` or `command:PROGRAM`
     #[arg(value_name = "NAME")]
@@ -67,7 +71,7 @@ fn list(global: &Global) -> Result<Exit, Failure> {
     let mut out = stdout().lock();
     if global.json {
         let agents: Vec<Value> = found.iter().map(Found::json).collect();
-        writeln!(out, "{:#}", json!({ "agents": agents, "acp": acp }))?;
+        json::print_pretty(json!({ "agents": agents, "acp": acp }))?;
     } else {
         for agent in &found {
             agent.print(&mut out)?;
@@ -236,7 +240,7 @@ impl TestArgs {
         let mut out = stdout().lock();
         if global.json {
             let answer = json!({ "name": self.name, "works": works, "error": why, "folder": kept });
-            writeln!(out, "{answer:#}")?;
+            json::print_pretty(answer)?;
         } else if let Some(folder) = &kept {
             writeln!(out, "{} does not work: {}", self.name, why.unwrap_or_default())?;
             writeln!(out, "Everything about it is kept in {}", folder.display())?;

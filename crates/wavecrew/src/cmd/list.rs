@@ -3,6 +3,7 @@
 use crate::cli::Global;
 use crate::clock;
 use crate::exit::{Exit, Failure};
+use crate::json;
 use crate::layout::fit;
 use crate::report::counts;
 use crate::show::safe;
@@ -45,7 +46,7 @@ impl Args {
         let mut out = stdout().lock();
         if global.json {
             let lines: Vec<Value> = lines.iter().map(Line::json).collect();
-            writeln!(out, "{}", Value::Array(lines))?;
+            json::print(lines)?;
             return Ok(Exit::Done);
         }
         if lines.is_empty() {
