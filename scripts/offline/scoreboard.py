@@ -1,4 +1,4 @@
-"""Runs the offline agent on modules from PyPI, packages from npm and the small functions of its tests, and writes the scoreboard.
+"""Runs the offline agent on modules from PyPI, packages from npm and small functions, and writes the scoreboard.
 
     scoreboard.py WAVECREW OUTPUT.md SECONDS SEED NODE_MODULES [MODULE...]
 """
@@ -38,7 +38,7 @@ LINES_TO_REACH = 80.0
 
 
 def measure(wavecrew, name, source, root, seconds, seed):
-    """Figures for one module: what the agent wrote, as judged by others."""
+    """Figures for one module: what the agent wrote, measured independently."""
     with tempfile.TemporaryDirectory() as out:
         started = time.monotonic()
         ran = subprocess.run(
@@ -49,15 +49,15 @@ def measure(wavecrew, name, source, root, seconds, seed):
         files = [written["path"] for written in module["written"]]
         figures = {"line": 0.0, "branch": 0.0, "kills": 0.0, "passes": 0, "shuffles": 20, "mutants": 0}
         if files:
-            judged = subprocess.run(
-                [sys.executable, os.path.join(HERE, "judge.py"), name, source, root] + files, stdout=subprocess.PIPE)
-            figures = json.loads(judged.stdout)
+            measured = subprocess.run(
+                [sys.executable, os.path.join(HERE, "measure.py"), name, source, root] + files, stdout=subprocess.PIPE)
+            figures = json.loads(measured.stdout)
         figures.update(wall=wall, tests=sum(len(w["tests"]) for w in module["written"]), defects=len(module["defects"]))
         return figures
 
 
 def measure_package(wavecrew, package, file, modules, seconds, seed):
-    """The same for a package from npm, in a project that is a copy of it."""
+    """The same for a package from npm, in a copy of it."""
     with tempfile.TemporaryDirectory() as root:
         root = os.path.realpath(root)
         home = os.path.join(modules, package)
@@ -79,9 +79,9 @@ def measure_package(wavecrew, package, file, modules, seconds, seed):
         module = json.loads(ran.stdout)["modules"][0]
         figures = {"line": 0.0, "branch": 0.0, "kills": 0.0, "passes": 0, "shuffles": 20, "mutants": 0}
         if module["written"]:
-            judged = subprocess.run(
-                ["node", os.path.join(HERE, "judge.mjs"), root, source, module["written"][0]["path"]], stdout=subprocess.PIPE)
-            figures = json.loads(judged.stdout)
+            measured = subprocess.run(
+                ["node", os.path.join(HERE, "measure.mjs"), root, source, module["written"][0]["path"]], stdout=subprocess.PIPE)
+            figures = json.loads(measured.stdout)
         figures.update(wall=wall, tests=sum(len(w["tests"]) for w in module["written"]), defects=len(module["defects"]))
         return figures
 
@@ -118,7 +118,7 @@ def main():
 
 
 class Board:
-    """The scoreboard, written anew after each module, so that a run that is cut short is not lost."""
+    """The scoreboard. Written after each module, so that an interrupted run is not lost."""
 
     def __init__(self, output, seconds, seed):
         self.output, self.seconds, self.seed = output, seconds, seed
@@ -142,7 +142,7 @@ class Board:
         return "\n".join(head + rows)
 
     def text(self):
-        mutants = os.environ.get("JUDGE_MUTANTS", "80")
+        mutants = os.environ.get("SCOREBOARD_MUTANTS", "80")
         return (
             "# Scoreboard of the offline agent\n\n"
             "How good the tests are that the [offline agent](offline-agent.md) writes, measured with tools that it does not share.\n"
@@ -150,10 +150,10 @@ class Board:
             "| column | meaning |\n| --- | --- |\n"
             "| line %%, branch %% | Coverage by coverage.py, tests run by pytest. |\n"
             "| to reach | Line / branch coverage of the better of Pynguin with 60 s and a simple random search. |\n"
-            "| kills %% | Killed among up to %s mutants per module from an independent mutator (`scripts/offline/judge.py`). Mutants of lines that no test reaches count as survivors. |\n"
+            "| kills %% | Killed among up to %s mutants per module from an independent mutator (`scripts/offline/measure.py`). Mutants of lines that no test reaches count as survivors. |\n"
             "| wall s | Elapsed time, including the checks after the search. Budgets are processor time. |\n\n"
             "## Modules from PyPI, %g s each\n\n%s\n\n"
-            "## Packages from npm, %g s each\n\nTests and coverage by vitest, mutants by `scripts/offline/judge.mjs`.\n\n%s\n\n"
+            "## Packages from npm, %g s each\n\nTests and coverage by vitest, mutants by `scripts/offline/measure.mjs`.\n\n%s\n\n"
             "## Small functions, %g s each\n\nThe functions in `crates/wavecrew-testgen/tests/small`.\n\n%s\n" % (
                 self.seed, sys.version.split()[0], mutants, self.seconds, self.table("modules"), self.seconds,
                 self.table("packages"), SMALL_SECONDS, self.table("small")))

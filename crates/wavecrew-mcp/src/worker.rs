@@ -11,15 +11,15 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::io;
 use wavecrew_core::team::Team;
-use wavecrew_run::worker_side::{LOOK, Refused, WorkerSide};
+use wavecrew_run::worker_commands::{POLL, Refused, WorkerCommands};
 
 /// Serves the tools of this worker until its agent goes away.
-pub fn serve(worker: WorkerSide) -> io::Result<()> {
+pub fn serve(worker: WorkerCommands) -> io::Result<()> {
     crate::serve(WorkerServer { worker })
 }
 
 struct WorkerServer {
-    worker: WorkerSide,
+    worker: WorkerCommands,
 }
 
 #[derive(Deserialize)]
@@ -99,7 +99,7 @@ impl WorkerServer {
 }
 
 /// Asks, and lets other calls through until the answer is there.
-async fn ask(worker: &WorkerSide, given: Option<JsonObject>) -> CallToolResponse {
+async fn ask(worker: &WorkerCommands, given: Option<JsonObject>) -> CallToolResponse {
     let asked = arguments(given).map(|AskPerson { question, options }| worker.ask(&question, options));
     let waiting = match asked {
         Ok(Ok(waiting)) => waiting,
@@ -107,9 +107,9 @@ async fn ask(worker: &WorkerSide, given: Option<JsonObject>) -> CallToolResponse
         Err(problem) => return failure(format!("ask: {problem}")),
     };
     loop {
-        match waiting.look() {
+        match waiting.poll() {
             Ok(Some(answer)) => return structured(json!({"answer": answer})),
-            Ok(None) => tokio::time::sleep(LOOK).await,
+            Ok(None) => tokio::time::sleep(POLL).await,
             Err(error) => return failure(format!("{error}; {}", error.help())),
         }
     }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::UnboundedReceiver;
 use wavecrew_process::guardian::{Guardian, GuardianCommand, guardian_main};
-use wavecrew_process::{Notice, Spawn, output_pipe, pump};
+use wavecrew_process::{GuardianEvent, Spawn, output_pipe, pump};
 
 const AT_ONCE: usize = 8;
 const IDLE: u64 = 1000;
@@ -106,7 +106,7 @@ async fn guarded(count: usize, output: Output) {
     let mut done = 0;
     while done < count {
         match notices.recv().await {
-            Some(Notice::Exited { status, .. }) => {
+            Some(GuardianEvent::Exited { status, .. }) => {
                 assert!(status.is_success());
                 done += 1;
                 if next < count {
@@ -114,7 +114,7 @@ async fn guarded(count: usize, output: Output) {
                     next += 1;
                 }
             }
-            Some(Notice::Spawned { .. }) => {}
+            Some(GuardianEvent::Spawned { .. }) => {}
             other => panic!("{other:?}"),
         }
     }
@@ -132,7 +132,10 @@ async fn idle() {
             .expect("the guardian is there");
     }
     for _ in 0..IDLE {
-        assert!(matches!(notices.recv().await, Some(Notice::Spawned { .. })));
+        assert!(matches!(
+            notices.recv().await,
+            Some(GuardianEvent::Spawned { .. })
+        ));
     }
     println!("{IDLE} workers started in {:.2?}", begun.elapsed());
     println!("guardian with {IDLE} workers {} resident", resident(pid));
@@ -145,13 +148,13 @@ async fn idle() {
         guardian.close(key, Duration::from_secs(5));
     }
     for _ in 0..IDLE {
-        assert!(matches!(notices.recv().await, Some(Notice::Exited { .. })));
+        assert!(matches!(notices.recv().await, Some(GuardianEvent::Exited { .. })));
     }
     println!("{IDLE} workers closed in {:.2?}", begun.elapsed());
     guardian.shutdown().await;
 }
 
-async fn start() -> (Guardian, UnboundedReceiver<Notice>) {
+async fn start() -> (Guardian, UnboundedReceiver<GuardianEvent>) {
     let launch = GuardianCommand {
         program: this(),
         args: vec!["__guardian".into()],

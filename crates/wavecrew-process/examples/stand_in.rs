@@ -6,7 +6,7 @@ use std::fs::File;
 use std::process::ExitCode;
 
 use wavecrew_process::guardian::{Guardian, GuardianCommand, guardian_main};
-use wavecrew_process::{Notice, Spawn};
+use wavecrew_process::{GuardianEvent, Spawn};
 
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1).peekable();
@@ -51,7 +51,7 @@ fn coordinate(args: Vec<OsString>) -> ExitCode {
         };
         guardian.spawn(1, spawn).expect("the guardian is there");
         while let Some(notice) = notices.recv().await {
-            if let Notice::Spawned { process, .. } = notice {
+            if let GuardianEvent::Spawned { process, .. } = notice {
                 println!("{} {}", guardian.process().pid, process.pid);
             }
         }

@@ -58,7 +58,7 @@ impl Exit {
 
 /// What the guardian tells the driver, in the order in which it happened.
 #[derive(Debug)]
-pub enum Notice {
+pub enum GuardianEvent {
     Spawned {
         key: u64,
         process: ProcessId,

@@ -8,7 +8,7 @@ use wavecrew_agents::{Adapter, Command, cli};
 use wavecrew_core::team::Role;
 
 use crate::installed::find;
-use crate::recording::{CassetteError, PREFIX, Player};
+use crate::recording::{CassetteError, PREFIX, ReplayAgent};
 
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
@@ -36,7 +36,7 @@ pub fn by_name(name: &str) -> Result<Rc<dyn Adapter>, AgentError> {
     }
     match name.strip_prefix(PREFIX) {
         Some("") => Err(AgentError::NoCassette),
-        Some(file) => Ok(Rc::new(Player::open(Path::new(file))?)),
+        Some(file) => Ok(Rc::new(ReplayAgent::open(Path::new(file))?)),
         None => Ok(wavecrew_agents::by_name(name)?),
     }
 }

@@ -1,19 +1,20 @@
-//! Writes tests without any model: inputs are searched for until they reach the code and notice planted faults, and what
-//! the code did is recorded as tests. Runs the code under test in sandboxed processes only; changes no file of the project
-//! and judges no coverage that others measure.
+//! Generates tests without a model. A search looks for inputs that reach the code and kill mutants of it, and records what
+//! the code does as tests. The code under test runs only in sandboxed processes. No file of the project changes.
 
+mod helper_files;
 mod javascript;
-mod modules;
+mod module_pool;
+mod process_tree;
 mod python;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// What tests are written for.
+/// The test frameworks that tests can be generated for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Framework {
@@ -22,50 +23,50 @@ pub enum Framework {
     Jest,
 }
 
-/// What one call of [`generate`] is asked for.
+/// The input of [`generate`].
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// The root of the project, where its tests are run.
+    /// The root of the project, where its tests run.
     pub root: PathBuf,
-    /// Source files to write tests for.
+    /// Source files to generate tests for.
     pub files: Vec<PathBuf>,
     pub framework: Framework,
-    /// Where the test files go.
+    /// Where the test files are written.
     pub layer_folder: PathBuf,
-    /// The folder below the root that they are laid into to be run, for imports that go by place.
-    pub laid_in: PathBuf,
-    /// How the code is started and found.
+    /// The folder, relative to the root, that the test files run in. Relative imports start here.
+    pub run_folder: PathBuf,
     pub imports: Imports,
-    /// What the round before this one left open; nothing in the first round.
-    pub round: Option<Feedback>,
-    /// The commit whose behaviour is recorded, for the top of each file.
+    /// What the previous round left open; `None` in the first round.
+    pub feedback: Option<Feedback>,
+    /// The commit whose behaviour is recorded, named at the top of each file.
     pub commit: Option<String>,
     pub seed: u64,
     pub budget_per_module: Duration,
-    /// Modules at a time.
+    /// Modules searched at the same time.
     pub jobs: usize,
 }
 
+/// How the code under test is started and found.
 #[derive(Debug, Clone, Default)]
 pub struct Imports {
-    /// The interpreter, or the one of the project's virtual environment.
+    /// The interpreter; `None` means that of the project's virtual environment.
     pub interpreter: Option<PathBuf>,
-    /// Folders that the project's tests find its modules in, in order.
+    /// Folders in which the project's tests find its modules, in order.
     pub search_path: Vec<PathBuf>,
 }
 
-/// What a round is to aim at.
+/// What a measured round left open, as goals for the next one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Feedback {
-    /// Line ranges without coverage, both ends included, by file.
+    /// Inclusive line ranges without coverage, by file.
     pub uncovered: BTreeMap<PathBuf, Vec<(u32, u32)>>,
-    /// Ids of tests of earlier rounds that fail.
+    /// Ids of tests from earlier rounds that fail.
     pub failing_tests: Vec<String>,
-    /// Lines with faults that no test noticed, by file.
+    /// Lines with surviving mutants, by file.
     pub surviving_mutants: BTreeMap<PathBuf, Vec<u32>>,
 }
 
-/// What came of a request. Modules are in the order of its files.
+/// The result of [`generate`]. Modules are in the order of the request's files.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Outcome {
     pub seed: u64,
@@ -88,23 +89,38 @@ pub struct Module {
     pub file: PathBuf,
     /// Its name as tests import it.
     pub module: String,
-    pub written: Vec<Written>,
-    /// Lines of functions that the written tests reach, of all there are; by the search's own tracing.
+    pub written: Vec<WrittenFile>,
+    /// Lines in functions: how many the written tests reach, and how many there are. Counted by the search's own tracing.
     pub lines: Option<(u32, u32)>,
-    /// Those that no call reached.
+    /// Lines that no call reached.
     pub unreached: Vec<u32>,
     pub mutants: Option<Mutants>,
-    /// Faults that no test notices: line and what was changed.
+    /// Surviving mutants: line, and what was changed.
     pub survivors: Vec<(u32, String)>,
-    pub defects: Vec<Defect>,
-    pub left_out: Vec<LeftOut>,
+    pub defects: Vec<SuspectedDefect>,
+    #[serde(rename = "left_out")]
+    pub dropped: Vec<Dropped>,
     pub calls: u64,
     pub seconds: f64,
 }
 
+impl Module {
+    /// A module without tests, for one reason.
+    fn untested(file: &Path, why: String) -> Self {
+        Self {
+            file: file.to_owned(),
+            dropped: vec![Dropped {
+                what: file.display().to_string(),
+                why,
+            }],
+            ..Self::default()
+        }
+    }
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Written {
+pub struct WrittenFile {
     pub path: PathBuf,
     /// Names of tests, with the ids of parametrised ones.
     pub tests: Vec<String>,
@@ -121,23 +137,24 @@ pub struct Mutants {
 /// Behaviour that looks wrong, with the input that shows it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Defect {
-    /// `internal error`, `example disagrees`, `round trip` or `does not end`.
+pub struct SuspectedDefect {
+    /// `internal error`, `example disagrees`, `round trip`, `does not end` or `runs out of memory`.
     pub kind: String,
     pub call: String,
     pub what: String,
     pub line: u32,
-    /// The file with a test that fails until it is mended; frameworks do not collect it by itself.
+    /// The file with a test that fails until the defect is fixed. Its name keeps frameworks from collecting it.
     pub quarantine: Option<PathBuf>,
 }
 
+/// A module, function, call or fixture without tests, and the reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeftOut {
+pub struct Dropped {
     pub what: String,
     pub why: String,
 }
 
-/// Something that happened on the way.
+/// Reported while [`generate`] runs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Progress {
     Started { module: PathBuf },
@@ -146,17 +163,18 @@ pub enum Progress {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum OfflineError {
-    #[error("the interpreter `{program}` does not start: {why}")]
+pub enum GenerateError {
+    #[error("cannot start `{program}`: {why}")]
     Interpreter { program: PathBuf, why: io::Error },
-    #[error("the folder {} cannot be used: {why}", path.display())]
+    #[error("cannot use the folder {}: {why}", path.display())]
     Folder { path: PathBuf, why: io::Error },
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
-/// Writes tests for all files of a request. A module that cannot be tested is told in the outcome; the others go on.
-pub fn generate(request: &Request, progress: &mut dyn FnMut(Progress)) -> Result<Outcome, OfflineError> {
+/// Generates tests for all files of a request. A module that cannot be tested is reported in the outcome and does not stop
+/// the others.
+pub fn generate(request: &Request, progress: &mut dyn FnMut(Progress)) -> Result<Outcome, GenerateError> {
     let modules = match request.framework {
         Framework::Pytest => python::generate(request, progress)?,
         Framework::Vitest | Framework::Jest => javascript::generate(request, progress)?,

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 use wavecrew_core::event::RunOutcome;
-use wavecrew_run::worker_side::Refused;
+use wavecrew_run::worker_commands::Refused;
 use wavecrew_session::SessionError;
 
 /// The program's exit codes, by name.

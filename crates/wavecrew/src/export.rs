@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 use wavecrew_core::engine::Ledger;
-use wavecrew_run::driver::documents::deliverables;
+use wavecrew_run::session::report::deliverables;
 use wavecrew_session::{SessionDir, SessionPaths};
 
 /// Copies the deliverables; returns the paths of the copied files.

@@ -41,10 +41,10 @@ fn main() -> ExitCode {
     }
     if std::env::args_os()
         .nth(1)
-        .is_some_and(|word| word == wavecrew_run::recording::PLAY)
+        .is_some_and(|word| word == wavecrew_run::recording::REPLAY)
     {
         let words: Vec<String> = std::env::args().skip(2).collect();
-        return wavecrew_run::recording::play_main(&words);
+        return wavecrew_run::recording::replay_main(&words);
     }
     if std::env::args_os()
         .nth(1)

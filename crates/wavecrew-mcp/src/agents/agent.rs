@@ -12,7 +12,12 @@ use wavecrew_agents::{Adapter, AgentSetting};
 use wavecrew_core::engine::{Permission, Reply, UNATTENDED, WorkerRequest};
 use wavecrew_process::Exit;
 use wavecrew_process::guardian::Guardian;
-use wavecrew_run::driver::talk::{Life, Output, ProcessNews, Talk, last_message, write_prompt};
+use wavecrew_run::worker::conversation::WorkerConversation;
+use wavecrew_run::worker::files::write_prompt;
+use wavecrew_run::worker::output::Output;
+use wavecrew_run::worker::streams::ProcessState;
+use wavecrew_run::worker::streams::WorkerEvent;
+use wavecrew_run::worker::turn_end::final_message;
 use wavecrew_run::worktree::Worktree;
 
 /// How long an agent that is to end may take to do so, and one that is to end its turn before that.
@@ -25,7 +30,7 @@ pub(super) struct Agent {
     pub folder: PathBuf,
     pub home: PathBuf,
     pub worktree: Option<Worktree>,
-    pub talk: Talk,
+    pub conversation: WorkerConversation,
     pub turns: u32,
     pub unsaid: VecDeque<String>,
     pub doing: Doing,
@@ -55,7 +60,7 @@ impl Doing {
 }
 
 /// A process that is to look after a turn.
-pub(super) type Starter<'a> = (u64, &'a Guardian, UnboundedSender<ProcessNews>);
+pub(super) type Starter<'a> = (u64, &'a Guardian, UnboundedSender<WorkerEvent>);
 
 impl Agent {
     /// Begins the next turn if there is something to say and nobody speaks. What tells the pumps of a new process that it is
@@ -64,19 +69,19 @@ impl Agent {
         &mut self,
         project: &Path,
         (key, guardian, news): Starter<'_>,
-    ) -> Option<watch::Sender<Life>> {
+    ) -> Option<watch::Sender<ProcessState>> {
         if matches!(self.doing, Doing::Working(_)) || self.closing.is_some() {
             return None;
         }
         let message = self.unsaid.pop_front()?;
         self.turns += 1;
         if self.turns > 1 {
-            self.output.new_turn();
+            self.output.start_turn();
         }
         if let Doing::Listening(key) = self.doing {
             // Kept for whoever looks; the process is told it directly.
             let _ = write_prompt(&prompt_file(&self.home, self.turns), &message);
-            self.output.say(&message);
+            self.output.send_message(&message);
             self.doing = Doing::Working(key);
             return None;
         }
@@ -84,7 +89,7 @@ impl Agent {
             agent: &*self.adapter,
             settings: &self.settings,
             message: &message,
-            conversation: self.talk.next_turn(),
+            conversation: self.conversation.for_next_turn(),
             folder: &self.folder,
             project,
             home: &self.home,
@@ -100,7 +105,7 @@ impl Agent {
                 Some(life)
             }
             Err(error) => {
-                self.output.hang_up();
+                self.output.end_conversation();
                 self.status.send_replace(Status::Errored(error));
                 None
             }
@@ -109,13 +114,13 @@ impl Agent {
 
     /// Its turn is over, by itself or with its process.
     pub fn turn_over(&mut self, exit: Exit) {
-        let came_to = last_message(&*self.adapter, &self.output, exit);
+        let came_to = final_message(&*self.adapter, &self.output, exit);
         self.settle(came_to);
     }
 
     /// It has no process any more.
     pub fn ended(&mut self, exit: Exit) {
-        self.gone(|agent| last_message(&*agent.adapter, &agent.output, exit));
+        self.gone(|agent| final_message(&*agent.adapter, &agent.output, exit));
     }
 
     /// Its process was taken away, and with it all that it was to be told.
@@ -131,7 +136,7 @@ impl Agent {
             let came_to = came_to(self);
             self.settle(came_to);
         }
-        self.output.hang_up();
+        self.output.end_conversation();
         self.doing = Doing::Nothing;
     }
 
@@ -139,7 +144,7 @@ impl Agent {
     fn settle(&mut self, came_to: Result<String, String>) {
         self.last_call = None;
         let told = self.output.conversation().map(|(id, _, _)| id);
-        self.talk.begun(self.adapter.memory(), told.as_deref());
+        self.conversation.started(self.adapter.memory(), told.as_deref());
         if self.unsaid.is_empty() {
             self.status.send_replace(match came_to {
                 Ok(text) => Status::Completed(text),
@@ -151,8 +156,8 @@ impl Agent {
     /// Asks for the end of its turn, or of its process where that is the same.
     pub fn cut_short(&mut self, guardian: &Guardian) {
         if let Doing::Working(key) = self.doing {
-            if self.output.converses() {
-                self.output.cut_short();
+            if self.output.is_interactive() {
+                self.output.interrupt_turn();
                 self.last_call = Some(Instant::now() + GRACE);
             } else {
                 guardian.close(key, GRACE);
@@ -166,7 +171,7 @@ impl Agent {
             Doing::Nothing => {}
             Doing::Working(_) => self.cut_short(guardian),
             Doing::Listening(key) => {
-                self.output.hang_up();
+                self.output.end_conversation();
                 guardian.close(key, GRACE);
             }
         }
@@ -174,7 +179,7 @@ impl Agent {
 
     /// Looks at what only time brings: questions that nobody but we can answer, and a turn that does not end.
     pub fn look(&mut self, guardian: &Guardian) {
-        for (question, wish) in self.output.take_questions() {
+        for (question, wish) in self.output.take_requests() {
             let reply = match wish {
                 // What it may do by itself is not asked.
                 WorkerRequest::Permission(_) => Reply::Permission(Permission::Denied),

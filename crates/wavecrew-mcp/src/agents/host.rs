@@ -16,9 +16,13 @@ use tokio::sync::{oneshot, watch};
 use wavecrew_agents::stream::Usage;
 use wavecrew_agents::{AgentSettings, Redactor};
 use wavecrew_process::guardian::{Guardian, GuardianCommand};
-use wavecrew_process::{Exit, Notice};
+use wavecrew_process::{Exit, GuardianEvent};
 use wavecrew_run::agent_name::by_name;
-use wavecrew_run::driver::talk::{Life, Output, ProcessNews, Talk, conversation_id};
+use wavecrew_run::worker::conversation::WorkerConversation;
+use wavecrew_run::worker::conversation::conversation_id;
+use wavecrew_run::worker::output::Output;
+use wavecrew_run::worker::streams::ProcessState;
+use wavecrew_run::worker::streams::WorkerEvent;
 use wavecrew_run::worktree::{Isolation, Worktree};
 use wavecrew_session::ProjectPaths;
 
@@ -131,7 +135,7 @@ impl Left {
 fn finish(agent: &Agent) {
     agent.output.finish();
     // What has changes stays, and whoever looks finds it in `git worktree list`.
-    let _ = agent.worktree.as_ref().map(Worktree::settle);
+    let _ = agent.worktree.as_ref().map(Worktree::remove_if_unchanged);
 }
 
 struct Host {
@@ -140,10 +144,10 @@ struct Host {
     guardian: Guardian,
     agents: HashMap<String, Agent>,
     /// Whose process it is, and what tells its pumps that it is gone.
-    processes: HashMap<u64, (String, watch::Sender<Life>)>,
+    processes: HashMap<u64, (String, watch::Sender<ProcessState>)>,
     next_key: u64,
     redactor: Rc<Redactor>,
-    news: UnboundedSender<ProcessNews>,
+    news: UnboundedSender<WorkerEvent>,
 }
 
 impl Host {
@@ -151,8 +155,8 @@ impl Host {
     async fn look_after(
         mut self,
         wishes: &mut UnboundedReceiver<WorkerRequest>,
-        mut notices: UnboundedReceiver<Notice>,
-        news: &mut UnboundedReceiver<ProcessNews>,
+        mut notices: UnboundedReceiver<GuardianEvent>,
+        news: &mut UnboundedReceiver<WorkerEvent>,
     ) -> Option<Left> {
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -160,19 +164,19 @@ impl Host {
             tokio::select! {
                 biased;
                 Some(notice) = notices.recv() => match notice {
-                    Notice::Spawned { .. } => {}
-                    Notice::SpawnFailed { key, error } => self.failed(key, error.to_string()),
-                    Notice::Exited { key, status, .. } => {
+                    GuardianEvent::Spawned { .. } => {}
+                    GuardianEvent::SpawnFailed { key, error } => self.failed(key, error.to_string()),
+                    GuardianEvent::Exited { key, status, .. } => {
                         if let Some((_, life)) = self.processes.get(&key) {
                             // The pumps answer once they have heard the rest.
-                            let _ = life.send(Life::Gone(status));
+                            let _ = life.send(ProcessState::Exited(status));
                         }
                     }
-                    Notice::GuardianLost => return Some(self.lost()),
+                    GuardianEvent::GuardianLost => return Some(self.lost()),
                 },
                 Some(news) = news.recv() => match news {
-                    ProcessNews::TurnOver { key } => self.turn_over(key),
-                    ProcessNews::Ended { key, exit } => self.ended(key, exit),
+                    WorkerEvent::TurnEnded { key } => self.turn_over(key),
+                    WorkerEvent::ProcessEnded { key, exit } => self.ended(key, exit),
                 },
                 wish = wishes.recv() => match wish {
                     Some(wish) => self.grant(wish),
@@ -255,7 +259,7 @@ impl Host {
         let adapter = by_name(name).map_err(|error| error.to_string())?;
         let failed = |error: io::Error| format!("the agent's folder cannot be made: {error}");
         if isolation == Isolation::Worktree {
-            Worktree::possible(&folder).map_err(|error| error.to_string())?;
+            Worktree::check_possible(&folder).map_err(|error| error.to_string())?;
         }
         let id = conversation_id().map_err(|error| error.to_string())?;
         let home = home(&self.project).map_err(failed)?.join(&id);
@@ -277,10 +281,10 @@ impl Host {
             )),
             adapter,
             settings: self.settings.of(name),
-            folder: worktree.as_ref().map_or(folder, Worktree::folder),
+            folder: worktree.as_ref().map_or(folder, Worktree::project_folder),
             home,
             worktree,
-            talk: Talk::new(id.clone(), None),
+            conversation: WorkerConversation::new(id.clone(), None),
             turns: 0,
             unsaid: VecDeque::new(),
             doing: Doing::Nothing,
@@ -289,7 +293,7 @@ impl Host {
             closing: None,
         };
         // A conversation has a file from the start: it is looked into while it goes on.
-        agent.output.surface();
+        agent.output.create_log_file();
         self.agents.insert(id.clone(), agent);
         Ok(id)
     }
@@ -318,7 +322,7 @@ impl Host {
             return;
         };
         if let Some(agent) = self.agents.get_mut(&id) {
-            agent.output.hang_up();
+            agent.output.end_conversation();
             agent.doing = Doing::Nothing;
             agent.status.send_replace(Status::Errored(error));
         }
@@ -375,7 +379,10 @@ impl Host {
         agent.output.finish();
         let _ = fs::remove_dir_all(agent.home.join("scratch"));
         agent.status.send_replace(Status::Shutdown);
-        let kept = agent.worktree.as_ref().map_or(Ok(None), Worktree::settle);
+        let kept = agent
+            .worktree
+            .as_ref()
+            .map_or(Ok(None), Worktree::remove_if_unchanged);
         let kept = kept.map_err(|error| error.to_string());
         if let Some((status, answer)) = agent.closing.take() {
             let _ = answer.send(Some(Closed { status, kept }));

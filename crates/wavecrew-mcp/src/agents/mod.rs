@@ -17,7 +17,7 @@ use tokio::sync::{oneshot, watch};
 use wavecrew_agents::AgentSettings;
 use wavecrew_process::guardian::GuardianCommand;
 use wavecrew_run::recording::PREFIX;
-use wavecrew_run::worktree::{Isolation, Kept};
+use wavecrew_run::worktree::{Isolation, KeptWorktree};
 
 /// The arguments of `spawn_agent`.
 #[derive(Deserialize, Debug)]
@@ -85,7 +85,7 @@ enum WorkerRequest {
 struct Closed {
     /// As it was before.
     status: Status,
-    kept: Result<Option<Kept>, String>,
+    kept: Result<Option<KeptWorktree>, String>,
 }
 
 /// The conversations of one server.

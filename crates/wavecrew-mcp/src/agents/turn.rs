@@ -11,9 +11,13 @@ use wavecrew_agents::{Adapter, AgentSetting};
 use wavecrew_core::id::ExecMode;
 use wavecrew_core::team::Access;
 use wavecrew_process::Spawn;
-use wavecrew_run::driver::talk::{
-    Life, Output, ProcessNews, open_streams, resolve, write_files, write_prompt,
-};
+use wavecrew_run::session::resolve_program;
+use wavecrew_run::worker::files::write_files;
+use wavecrew_run::worker::files::write_prompt;
+use wavecrew_run::worker::output::Output;
+use wavecrew_run::worker::streams::ProcessState;
+use wavecrew_run::worker::streams::WorkerEvent;
+use wavecrew_run::worker::streams::open_streams;
 
 /// A turn that is to be started with a process of its own.
 pub(super) struct Turn<'a> {
@@ -41,8 +45,8 @@ impl Turn<'_> {
         &self,
         key: u64,
         output: &Rc<Output>,
-        news: UnboundedSender<ProcessNews>,
-    ) -> Result<(Spawn, watch::Sender<Life>), String> {
+        news: UnboundedSender<WorkerEvent>,
+    ) -> Result<(Spawn, watch::Sender<ProcessState>), String> {
         let scratch = self.home.join("scratch");
         let launch = self.agent.launch(&Request {
             prompt: self.message,
@@ -65,7 +69,7 @@ impl Turn<'_> {
         };
         let path = prompt_file(self.home, self.number);
         let prompt = write_prompt(&path, &text).map_err(|error| error.to_string())?;
-        let streams = open_streams(key, output, news, prompt, spoken, Life::Watched);
+        let streams = open_streams(key, output, news, prompt, spoken, ProcessState::Watched);
         let streams = streams.map_err(|error| error.to_string())?;
         let mut env: Vec<(OsString, OsString)> = vec![
             ("WAVECREW_PROMPT_FILE".into(), path.into_os_string()),
@@ -74,7 +78,7 @@ impl Turn<'_> {
         let own = launch.env.into_iter();
         env.extend(own.map(|(name, value)| (name.into(), value.into())));
         let spawn = Spawn {
-            program: resolve(self.project, launch.program.as_ref()),
+            program: resolve_program(self.project, launch.program.as_ref()),
             args: launch.args.into_iter().map(OsString::from).collect(),
             cwd: self.folder.to_owned(),
             env_set: env,
@@ -83,6 +87,6 @@ impl Turn<'_> {
             stdout: streams.stdout,
             stderr: streams.stderr,
         };
-        Ok((spawn, streams.life))
+        Ok((spawn, streams.state))
     }
 }

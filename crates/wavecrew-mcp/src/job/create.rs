@@ -10,7 +10,7 @@ use wavecrew_core::prompt::fill;
 use wavecrew_core::sheet::SheetBuilder;
 use wavecrew_core::team::Team;
 use wavecrew_run::agent_name::by_name;
-use wavecrew_run::driver::NewSession;
+use wavecrew_run::session::NewSession;
 use wavecrew_run::worktree::{Isolation, Worktree};
 use wavecrew_session::{
     Holder, SESSION_FORMAT, SessionDir, SessionError, SessionInfo, SessionState, atomic, session_id,
@@ -37,7 +37,7 @@ pub fn create(
         return Err("verify must be a command".to_owned());
     }
     if call.isolation == Isolation::Worktree {
-        Worktree::possible(root.path()).map_err(|error| error.to_string())?;
+        Worktree::check_possible(root.path()).map_err(|error| error.to_string())?;
     }
     let csv = root.existing(&call.csv_path)?;
     let output = call

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 use wavecrew_core::engine::{Ledger, TaskProgress, TaskState};
 use wavecrew_core::event::{Status, StopReason};
-use wavecrew_run::worktree::Kept;
+use wavecrew_run::worktree::KeptWorktree;
 
 /// What a job says about each row.
 const JOB_COLUMNS: [&str; 10] = [
@@ -84,7 +84,7 @@ pub fn render(
 }
 
 /// Where a row's work is, if it left any.
-fn tree_cells(kept: Option<&Kept>) -> [String; 3] {
+fn tree_cells(kept: Option<&KeptWorktree>) -> [String; 3] {
     kept.map_or_else(Default::default, |kept| {
         [
             kept.worktree.to_string_lossy().into_owned(),

@@ -18,7 +18,9 @@ use wavecrew_core::engine::{AgentChoice, Engine, Ledger, Notice, Options};
 use wavecrew_core::event::{Event, RunOutcome};
 use wavecrew_process::guardian::GuardianCommand;
 use wavecrew_process::{end_with_stdin, signal_self};
-use wavecrew_run::driver::{Driver, OpenSession, Reporter, Running, Surface, Verify};
+use wavecrew_run::checks::Verify;
+use wavecrew_run::event_loop::{Driver, Reporter, RunContext, Running};
+use wavecrew_run::session::OpenSession;
 use wavecrew_run::worktree::Isolation;
 use wavecrew_session::{Holder, SessionDir, SessionError, SessionLock, SessionState, atomic};
 
@@ -55,7 +57,7 @@ pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
     // Held until the last file is written, which is after the session is let go.
     let _held = SessionLock::acquire(&dir.job_lock(), &place.holder).map_err(|error| error.to_string())?;
     let (mut session, ledger) =
-        OpenSession::take_up(project, dir.clone(), &place.holder, None).map_err(|error| described(&error))?;
+        OpenSession::resume(project, dir.clone(), &place.holder, None).map_err(|error| described(&error))?;
     session.info.state = SessionState::Running;
     let mut status = JobStatus::starting(id, &spec.output_csv, input.items.len());
     status.status = JobState::Running;
@@ -96,13 +98,13 @@ pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
         trees,
     };
     keeper.publish(&ledger).map_err(|error| error.to_string())?;
-    let surface = Surface {
+    let surface = RunContext {
         reporter: &mut keeper,
         asker: None,
         instruction: None,
         worker_tools: place.worker_tools,
         // The rows of a job are examined by nobody but its own check.
-        examiner: Vec::new(),
+        check_program: Vec::new(),
         pools,
         agent_settings: place.agent_settings,
     };

@@ -3,8 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use wavecrew_core::engine::{Ledger, TaskProgress};
-use wavecrew_run::driver::{Folders, Running};
-use wavecrew_run::worktree::{Kept, TreeError, Worktree, ref_part};
+use wavecrew_run::event_loop::Running;
+use wavecrew_run::session::Folders;
+use wavecrew_run::worktree::{KeptWorktree, Worktree, WorktreeError, ref_part};
 use wavecrew_session::SessionDir;
 
 /// Where the worktrees of a job lie.
@@ -13,7 +14,7 @@ pub(super) struct Trees {
     folder: PathBuf,
     session: String,
     settled: HashSet<String>,
-    kept: HashMap<String, Kept>,
+    kept: HashMap<String, KeptWorktree>,
 }
 
 impl Trees {
@@ -32,7 +33,7 @@ impl Trees {
         let (project, folder, session) = (self.project.clone(), self.folder.clone(), self.session.clone());
         Box::new(move |task: &str| {
             let tree = open(&project, &folder, &session, task).map_err(|error| error.to_string())?;
-            Ok(tree.folder())
+            Ok(tree.project_folder())
         })
     }
 
@@ -49,14 +50,14 @@ impl Trees {
             .collect::<Vec<_>>();
         for task in done {
             if self.folder.join(&task).join(".git").exists() {
-                let kept =
-                    open(&self.project, &self.folder, &self.session, &task).and_then(|tree| tree.settle());
+                let kept = open(&self.project, &self.folder, &self.session, &task)
+                    .and_then(|tree| tree.remove_if_unchanged());
                 match kept {
                     Ok(Some(kept)) => drop(self.kept.insert(task.clone(), kept)),
                     Ok(None) => {}
                     // It stays where it is; the row says so.
                     Err(error) => {
-                        let kept = Kept {
+                        let kept = KeptWorktree {
                             worktree: self.folder.join(&task),
                             branch: branch(&self.session, &task),
                             diff: error.to_string(),
@@ -70,7 +71,7 @@ impl Trees {
     }
 
     /// What was kept of a row's work.
-    pub fn kept(&self, task: &str) -> Option<&Kept> {
+    pub fn kept(&self, task: &str) -> Option<&KeptWorktree> {
         self.kept.get(task)
     }
 }
@@ -79,7 +80,7 @@ fn branch(session: &str, task: &str) -> String {
     format!("wavecrew/{session}/{}", ref_part(task))
 }
 
-fn open(project: &Path, folder: &Path, session: &str, task: &str) -> Result<Worktree, TreeError> {
+fn open(project: &Path, folder: &Path, session: &str, task: &str) -> Result<Worktree, WorktreeError> {
     Worktree::open(project, &folder.join(task), &branch(session, task))
 }
 
@@ -101,7 +102,7 @@ mod tests {
         let folder = project.path().join("trees");
         for task in ["Cargo.lock", "Cargo.toml"] {
             let tree = open(project.path(), &folder, "s", task).unwrap();
-            assert_eq!(tree.settle(), Ok(None), "{task}");
+            assert_eq!(tree.remove_if_unchanged(), Ok(None), "{task}");
         }
     }
 }

@@ -20,7 +20,7 @@ use super::GuardianCommand;
 use super::packet::{Packet, Received, receive};
 use super::wire::{Answer, Order, Request, VERSION};
 use crate::{
-    Notice, ProcessError, ProcessId, Spawn, SpawnError, SpawnFailure, end_all_descendants,
+    GuardianEvent, ProcessError, ProcessId, Spawn, SpawnError, SpawnFailure, end_all_descendants,
     outer_agent_markers, process_id, raise_open_files_limit,
 };
 
@@ -43,7 +43,9 @@ pub struct Guardian {
 impl Guardian {
     /// Starts the guardian and waits until it is ready. From then on this process adopts orphans too, for the case that
     /// the guardian is killed, and may open as many files as the system allows.
-    pub async fn start(launch: GuardianCommand) -> Result<(Self, UnboundedReceiver<Notice>), ProcessError> {
+    pub async fn start(
+        launch: GuardianCommand,
+    ) -> Result<(Self, UnboundedReceiver<GuardianEvent>), ProcessError> {
         let program = launch.program.to_string_lossy().into_owned();
         set_child_subreaper(Some(getpid())).map_err(ProcessError::system("adopt orphaned processes"))?;
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -110,7 +112,7 @@ impl Guardian {
         &self.process
     }
 
-    /// Asks for a program to be started; [`Notice::Spawned`] or [`Notice::SpawnFailed`] answers. A key names one spawn.
+    /// Asks for a program to be started; [`GuardianEvent::Spawned`] or [`GuardianEvent::SpawnFailed`] answers. A key names one spawn.
     pub fn spawn(&self, key: u64, spec: Spawn) -> Result<(), ProcessError> {
         let Spawn {
             program,
@@ -138,7 +140,7 @@ impl Guardian {
         })
     }
 
-    /// Ends a worker with everything that it started: asks, and kills what is left after the grace. [`Notice::Exited`] follows.
+    /// Ends a worker with everything that it started: asks, and kills what is left after the grace. [`GuardianEvent::Exited`] follows.
     /// For a worker that is gone already it does nothing.
     pub fn close(&self, key: u64, grace: Duration) {
         // A guardian that is gone has ended the worker, or its loss is about to be noticed.
@@ -182,7 +184,7 @@ struct Outgoing {
 struct Courier {
     socket: UnixDatagram,
     waiting: UnboundedReceiver<Outgoing>,
-    notices: UnboundedSender<Notice>,
+    notices: UnboundedSender<GuardianEvent>,
     programs: HashMap<u64, (OsString, PathBuf)>,
 }
 
@@ -217,7 +219,7 @@ impl Courier {
             if let Socket::Lost = state {
                 self.waiting.close();
                 end_descendants().await;
-                let _ = self.notices.send(Notice::GuardianLost);
+                let _ = self.notices.send(GuardianEvent::GuardianLost);
                 return;
             }
         }
@@ -231,7 +233,7 @@ impl Courier {
                 let Some(pid) = Pid::from_raw(pid) else {
                     return Socket::Lost;
                 };
-                Notice::Spawned {
+                GuardianEvent::Spawned {
                     key,
                     process: process_id(pid, start_time),
                 }
@@ -240,7 +242,7 @@ impl Courier {
                 let (program, cwd) = self.programs.remove(&key).unwrap_or_default();
                 let program = program.to_string_lossy().into_owned();
                 let reason = SpawnFailure::new(Errno::from_raw_os_error(errno), cwd);
-                Notice::SpawnFailed {
+                GuardianEvent::SpawnFailed {
                     key,
                     error: SpawnError { program, reason },
                 }
@@ -249,7 +251,7 @@ impl Courier {
                 key,
                 status,
                 leftovers,
-            } => Notice::Exited {
+            } => GuardianEvent::Exited {
                 key,
                 status,
                 killed_leftovers: leftovers,

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use wavecrew_process::Notice;
+use wavecrew_process::GuardianEvent;
 
 use crate::support::{Crew, alive, appears, run, stand_in, tag_of};
 
@@ -88,7 +88,10 @@ fn the_coordinator_ends_the_workers_of_a_killed_guardian() {
         crew.spawned().await;
         appears(&crew.path("up")).await;
         kill_process(Pid::from_raw(crew.guardian.process().pid).unwrap(), Signal::KILL).unwrap();
-        assert!(matches!(crew.notices.recv().await, Some(Notice::GuardianLost)));
+        assert!(matches!(
+            crew.notices.recv().await,
+            Some(GuardianEvent::GuardianLost)
+        ));
         assert_eq!(crew.alive(), Vec::<String>::new());
         assert!(crew.guardian.spawn(2, crew.worker("noop")).is_err());
         crew.guardian.shutdown().await;

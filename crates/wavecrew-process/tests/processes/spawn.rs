@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::future::pending;
 
 use wavecrew_process::guardian::{Guardian, GuardianCommand};
-use wavecrew_process::{Exit, Notice, ProcessError, SpawnFailure, output_pipe, pump};
+use wavecrew_process::{Exit, GuardianEvent, ProcessError, SpawnFailure, output_pipe, pump};
 
 use crate::support::{Crew, alive, run, stand_in, tag_of};
 
@@ -84,7 +84,7 @@ fn what_cannot_be_started_says_why() {
         let mut reasons = BTreeMap::new();
         for _ in 0..4 {
             match crew.notices.recv().await {
-                Some(Notice::SpawnFailed { key, error }) => reasons.insert(key, error.reason),
+                Some(GuardianEvent::SpawnFailed { key, error }) => reasons.insert(key, error.reason),
                 other => panic!("{other:?} instead of a failure"),
             };
         }

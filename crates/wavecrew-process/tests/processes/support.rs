@@ -10,7 +10,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::sync::mpsc::UnboundedReceiver;
 use wavecrew_process::guardian::{Guardian, GuardianCommand};
-use wavecrew_process::{Exit, Notice, ProcessId, Spawn};
+use wavecrew_process::{Exit, GuardianEvent, ProcessId, Spawn};
 
 /// No test takes this long; a hanging one must not hang the whole suite.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -37,7 +37,7 @@ pub fn stand_in() -> PathBuf {
 /// A guardian, a folder, and a mark by which the processes of this test are found.
 pub struct Crew {
     pub guardian: Guardian,
-    pub notices: UnboundedReceiver<Notice>,
+    pub notices: UnboundedReceiver<GuardianEvent>,
     pub folder: TempDir,
     tag: String,
 }
@@ -87,14 +87,14 @@ impl Crew {
 
     pub async fn spawned(&mut self) -> (u64, ProcessId) {
         match self.notices.recv().await {
-            Some(Notice::Spawned { key, process }) => (key, process),
+            Some(GuardianEvent::Spawned { key, process }) => (key, process),
             other => panic!("{other:?} instead of a spawn"),
         }
     }
 
     pub async fn exited(&mut self) -> (u64, Exit, u32) {
         match self.notices.recv().await {
-            Some(Notice::Exited {
+            Some(GuardianEvent::Exited {
                 key,
                 status,
                 killed_leftovers,

@@ -1,9 +1,9 @@
-//! Which worker changed which file: found by looking at the tree whenever a turn begins or ends.
+//! Attributes changed files to workers, whenever a turn starts or ends.
 //!
-//! A change belongs to the worker whose agent says that it wrote the file. Without such a word it belongs to each that
-//! was running when it was found, so that in a replay the file is there whichever of them ends first.
+//! A change belongs to the worker whose agent names the file. If no agent does, it belongs to each worker that was running
+//! when it was detected, so that in a replay the file exists whichever of them ends first.
 
-use super::tree::{Spot, Stamp, Tree, working_copy};
+use super::snapshot::{FileId, FileVersion, Folders, worktree_of};
 use super::{Content, FileChange, Root};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -12,104 +12,113 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use wavecrew_core::engine::WorkerId;
 
-/// A bigger file is left out.
-const BIGGEST: u64 = 256 << 10;
-/// All files of a turn.
-const MOST_BYTES: u64 = 4 << 20;
+/// A larger file is not recorded.
+const MAX_FILE_BYTES: u64 = 256 << 10;
+/// For all files of a turn.
+const MAX_TURN_BYTES: u64 = 4 << 20;
 
 #[derive(Debug)]
 pub(super) struct Changes {
-    tree: Tree,
-    seen: BTreeMap<Spot, Stamp>,
-    /// Changed files that somebody has still to take.
-    pool: BTreeMap<Spot, Claimants>,
+    folders: Folders,
+    seen: BTreeMap<FileId, FileVersion>,
+    /// Changed files that are not attributed yet.
+    unattributed: BTreeMap<FileId, Candidates>,
 }
 
-/// Who may have changed a file.
+/// The workers that may have changed a file.
 #[derive(Debug, Default)]
-struct Claimants {
-    /// They were running when the change was found, and have not taken it.
-    left: BTreeSet<WorkerId>,
-    /// Somebody else has taken it who may have done it as well.
-    taken: bool,
+struct Candidates {
+    /// They were running when the change was detected, and their turns have not ended.
+    open: BTreeSet<WorkerId>,
+    /// The change is attributed to another worker that may have made it.
+    attributed: bool,
 }
 
 /// Files that agents say they wrote, by worker.
-pub(crate) type Named = BTreeMap<WorkerId, Vec<String>>;
+pub(crate) type NamedFiles = BTreeMap<WorkerId, Vec<String>>;
 
 impl Changes {
-    pub fn new(tree: Tree) -> Self {
+    pub fn new(folders: Folders) -> Self {
         Self {
-            tree,
+            folders,
             seen: BTreeMap::new(),
-            pool: BTreeMap::new(),
+            unattributed: BTreeMap::new(),
         }
     }
 
-    /// Looks at the tree while these workers are running.
-    pub fn look(&mut self, running: &BTreeSet<WorkerId>) {
-        let now = self.tree.look();
+    /// Detects what changed since the last call; these workers are running.
+    pub fn detect(&mut self, running: &BTreeSet<WorkerId>) {
+        let now = self.folders.snapshot();
         if !running.is_empty() {
-            // A working copy is made and removed as a whole, and not by workers.
-            let copies = |files: &BTreeMap<Spot, Stamp>| -> BTreeSet<String> {
-                files.keys().filter_map(working_copy).map(str::to_owned).collect()
+            // Worktrees are created and removed as a whole, and not by workers.
+            let worktrees = |files: &BTreeMap<FileId, FileVersion>| -> BTreeSet<String> {
+                files.keys().filter_map(worktree_of).map(str::to_owned).collect()
             };
-            let (before, after) = (copies(&self.seen), copies(&now));
-            let stays = |spot: &&Spot| {
-                working_copy(spot).is_none_or(|copy| before.contains(copy) && after.contains(copy))
+            let (before, after) = (worktrees(&self.seen), worktrees(&now));
+            let stays = |file: &&FileId| {
+                worktree_of(file).is_none_or(|name| before.contains(name) && after.contains(name))
             };
             let changed = now
                 .iter()
-                .filter(|(spot, stamp)| self.seen.get(spot) != Some(stamp))
-                .map(|(spot, _)| spot)
+                .filter(|(file, stamp)| self.seen.get(file) != Some(stamp))
+                .map(|(file, _)| file)
                 .filter(stays);
             let gone = self
                 .seen
                 .keys()
-                .filter(|spot| !now.contains_key(spot))
+                .filter(|file| !now.contains_key(file))
                 .filter(stays);
-            for spot in changed.chain(gone) {
-                self.pool.entry(spot.clone()).or_default().left.extend(running);
+            for file in changed.chain(gone) {
+                self.unattributed
+                    .entry(file.clone())
+                    .or_default()
+                    .open
+                    .extend(running);
             }
         }
         self.seen = now;
     }
 
-    /// The changes of a worker whose turn is over. `text` is what is kept of a file's text.
+    /// The changes of a worker whose turn has ended. `text` converts the text of a file for the cassette.
     pub fn take(
         &mut self,
         worker: WorkerId,
-        named: &Named,
+        named: &NamedFiles,
         text: impl Fn(&str) -> String,
     ) -> Vec<FileChange> {
-        let named: BTreeMap<WorkerId, BTreeSet<Spot>> = named
+        let named: BTreeMap<WorkerId, BTreeSet<FileId>> = named
             .iter()
-            .map(|(worker, paths)| (*worker, paths.iter().filter_map(|path| self.spot(path)).collect()))
+            .map(|(worker, paths)| {
+                (
+                    *worker,
+                    paths.iter().filter_map(|path| self.file_id(path)).collect(),
+                )
+            })
             .collect();
-        // The folder of a working copy stands for all that is in it.
-        let covers = |told: &Spot, spot: &Spot| {
-            told == spot
-                || working_copy(told)
-                    .is_some_and(|copy| told.1.ends_with(copy) && working_copy(spot) == Some(copy))
+        // The folder of a worktree stands for everything in it.
+        let covers = |named: &FileId, file: &FileId| {
+            named == file
+                || worktree_of(named)
+                    .is_some_and(|name| named.1.ends_with(name) && worktree_of(file) == Some(name))
         };
-        let says = |worker: &WorkerId, spot: &Spot| {
-            let told = named.get(worker);
-            told.is_some_and(|spots| spots.iter().any(|told| covers(told, spot)))
+        let names = |worker: &WorkerId, file: &FileId| {
+            let files = named.get(worker);
+            files.is_some_and(|files| files.iter().any(|named| covers(named, file)))
         };
         let mut own = Vec::new();
-        self.pool.retain(|spot, claimants| {
-            let told = says(&worker, spot);
-            let was_here = claimants.left.remove(&worker);
-            if told || (was_here && !claimants.left.iter().any(|other| says(other, spot))) {
-                let guessed = !told && (claimants.taken || !claimants.left.is_empty());
-                own.push((spot.clone(), guessed));
-                claimants.taken = true;
+        self.unattributed.retain(|file, candidates| {
+            let is_named = names(&worker, file);
+            let was_running = candidates.open.remove(&worker);
+            if is_named || (was_running && !candidates.open.iter().any(|other| names(other, file))) {
+                let guessed = !is_named && (candidates.attributed || !candidates.open.is_empty());
+                own.push((file.clone(), guessed));
+                candidates.attributed = true;
             }
-            !told && !claimants.left.is_empty()
+            !is_named && !candidates.open.is_empty()
         });
-        let mut room = MOST_BYTES;
-        let change = |((root, path), guessed): (Spot, bool)| FileChange {
-            content: content(&self.tree.folder(root).join(&path), &mut room, &text),
+        let mut room = MAX_TURN_BYTES;
+        let change = |((root, path), guessed): (FileId, bool)| FileChange {
+            content: content(&self.folders.folder(root).join(&path), &mut room, &text),
             root,
             path,
             guessed,
@@ -117,18 +126,18 @@ impl Changes {
         own.into_iter().map(change).collect()
     }
 
-    /// A worker is gone without a turn of its own: what it may have changed is for the others.
+    /// A worker has ended without a recorded turn: its changes belong to the other candidates.
     pub fn forget(&mut self, worker: WorkerId) {
-        self.pool.retain(|_, claimants| {
-            claimants.left.remove(&worker);
-            !claimants.left.is_empty()
+        self.unattributed.retain(|_, candidates| {
+            candidates.open.remove(&worker);
+            !candidates.open.is_empty()
         });
     }
 
-    fn spot(&self, path: &str) -> Option<Spot> {
+    fn file_id(&self, path: &str) -> Option<FileId> {
         let path = Path::new(path);
         for root in [Root::Session, Root::Project] {
-            if let Ok(below) = path.strip_prefix(self.tree.folder(root)) {
+            if let Ok(below) = path.strip_prefix(self.folders.folder(root)) {
                 return Some((root, below.to_str()?.to_owned()));
             }
         }
@@ -146,11 +155,11 @@ fn content(path: &Path, room: &mut u64, text: impl Fn(&str) -> String) -> Conten
     if !found.is_file() {
         return left_out("not a regular file");
     }
-    if found.len() > BIGGEST.min(*room) {
+    if found.len() > MAX_FILE_BYTES.min(*room) {
         return left_out("too big");
     }
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(BIGGEST).read_to_end(&mut bytes));
+    let read = File::open(path).and_then(|file| file.take(MAX_FILE_BYTES).read_to_end(&mut bytes));
     if read.is_err() {
         return left_out("it could not be read");
     }
@@ -169,20 +178,20 @@ mod tests {
     const A: WorkerId = WorkerId(1);
     const B: WorkerId = WorkerId(2);
 
-    struct Place {
+    struct Project {
         root: tempfile::TempDir,
         changes: Changes,
     }
 
-    impl Place {
+    impl Project {
         fn new() -> Self {
             let root = tempfile::tempdir().unwrap();
             let session = root.path().join(".workflow/s");
             fs::create_dir_all(session.join("artifacts")).unwrap();
             fs::write(root.path().join("old.txt"), "old").unwrap();
-            let tree = Tree::new(root.path(), &session, Vec::new());
+            let folders = Folders::new(root.path(), &session, Vec::new());
             Self {
-                changes: Changes::new(tree),
+                changes: Changes::new(folders),
                 root,
             }
         }
@@ -191,13 +200,13 @@ mod tests {
             fs::write(self.root.path().join(path), text).unwrap();
         }
 
-        fn look(&mut self, running: &[WorkerId]) {
-            self.changes.look(&running.iter().copied().collect());
+        fn detect(&mut self, running: &[WorkerId]) {
+            self.changes.detect(&running.iter().copied().collect());
         }
 
         /// `path=content`, with `?` where it was guessed.
         fn take(&mut self, worker: WorkerId, named: &[(WorkerId, &str)]) -> Vec<String> {
-            let mut by_worker = Named::new();
+            let mut by_worker = NamedFiles::new();
             for (worker, path) in named {
                 by_worker.entry(*worker).or_default().push((*path).to_owned());
             }
@@ -216,21 +225,21 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_in_a_working_copy_is_its_workers() {
-        let mut place = Place::new();
+    fn a_change_in_a_worktree_belongs_to_its_worker() {
+        let mut project = Project::new();
         let git = |words: &[&str]| {
             let mut git = std::process::Command::new("git");
             git.args(["-c", "user.name=x", "-c", "user.email=x@y"])
                 .args(words)
-                .current_dir(place.root.path());
+                .current_dir(project.root.path());
             assert!(git.output().unwrap().status.success(), "{words:?}");
         };
         git(&["init", "-q"]);
         git(&["commit", "-q", "--allow-empty", "-m", "x"]);
-        place.changes.look(&BTreeSet::new());
+        project.changes.detect(&BTreeSet::new());
         for name in ["a", "b"] {
             let folder = format!(".workflow/s/worktrees/{name}");
-            let root = place.root.path();
+            let root = project.root.path();
             let tree = root.join(&folder);
             std::process::Command::new("git")
                 .args(["worktree", "add", "-q"])
@@ -238,15 +247,15 @@ mod tests {
                 .current_dir(root)
                 .output()
                 .unwrap();
-            place.write(&format!("{folder}/there.py"), "from the beginning");
+            project.write(&format!("{folder}/there.py"), "from the beginning");
         }
-        place.changes.look(&BTreeSet::from([A, B]));
-        place.write(".workflow/s/worktrees/a/made.py", "by a");
-        place.write(".workflow/s/worktrees/b/made.py", "by b");
-        place.changes.look(&BTreeSet::from([A, B]));
+        project.changes.detect(&BTreeSet::from([A, B]));
+        project.write(".workflow/s/worktrees/a/made.py", "by a");
+        project.write(".workflow/s/worktrees/b/made.py", "by b");
+        project.changes.detect(&BTreeSet::from([A, B]));
         let home = |name: &str| {
             vec![
-                place
+                project
                     .root
                     .path()
                     .join(".workflow/s/worktrees")
@@ -256,30 +265,30 @@ mod tests {
                     .to_owned(),
             ]
         };
-        let named = Named::from([(A, home("a")), (B, home("b"))]);
-        let taken = place.changes.take(A, &named, str::to_owned);
+        let named = NamedFiles::from([(A, home("a")), (B, home("b"))]);
+        let taken = project.changes.take(A, &named, str::to_owned);
         let paths: Vec<&str> = taken.iter().map(|change| change.path.as_str()).collect();
         assert_eq!(paths, ["worktrees/a/made.py"]);
-        std::fs::remove_dir_all(place.root.path().join(".workflow/s/worktrees/b")).unwrap();
-        place.changes.look(&BTreeSet::from([A]));
+        std::fs::remove_dir_all(project.root.path().join(".workflow/s/worktrees/b")).unwrap();
+        project.changes.detect(&BTreeSet::from([A]));
         assert!(
-            place.changes.take(A, &named, str::to_owned).is_empty(),
+            project.changes.take(A, &named, str::to_owned).is_empty(),
             "removed as a whole"
         );
     }
 
     #[test]
-    fn what_one_worker_alone_does_is_its_own() {
-        let mut place = Place::new();
-        place.look(&[]);
-        place.write("new.txt", "new");
-        place.write(".workflow/s/artifacts/plan.md", "plan");
-        place.write(".workflow/other", "not ours");
-        fs::write(place.root.path().join("picture"), [0xff, 0xfe]).unwrap();
-        fs::remove_file(place.root.path().join("old.txt")).unwrap();
-        place.look(&[A]);
+    fn a_change_belongs_to_the_only_running_worker() {
+        let mut project = Project::new();
+        project.detect(&[]);
+        project.write("new.txt", "new");
+        project.write(".workflow/s/artifacts/plan.md", "plan");
+        project.write(".workflow/other", "not ours");
+        fs::write(project.root.path().join("picture"), [0xff, 0xfe]).unwrap();
+        fs::remove_file(project.root.path().join("old.txt")).unwrap();
+        project.detect(&[A]);
         assert_eq!(
-            place.take(A, &[]),
+            project.take(A, &[]),
             [
                 "new.txt=new",
                 "old.txt=gone",
@@ -287,33 +296,33 @@ mod tests {
                 "artifacts/plan.md=plan"
             ]
         );
-        assert!(place.take(A, &[]).is_empty());
+        assert!(project.take(A, &[]).is_empty());
     }
 
     #[test]
-    fn of_two_workers_the_one_that_says_so_wrote_it() {
-        let mut place = Place::new();
-        place.look(&[]);
+    fn a_change_belongs_to_the_worker_whose_agent_names_it() {
+        let mut project = Project::new();
+        project.detect(&[]);
         for name in ["a.txt", "b.txt", "c.txt"] {
-            place.write(name, name);
+            project.write(name, name);
         }
-        place.look(&[A, B]);
-        let b = place.root.path().join("b.txt");
+        project.detect(&[A, B]);
+        let b = project.root.path().join("b.txt");
         let named = [(A, "./a.txt"), (B, b.to_str().unwrap())];
-        assert_eq!(place.take(A, &named), ["a.txt=a.txt", "c.txt=c.txt?"]);
-        assert_eq!(place.take(B, &named), ["b.txt=b.txt", "c.txt=c.txt?"]);
-        assert!(place.take(A, &named).is_empty() && place.take(B, &named).is_empty());
+        assert_eq!(project.take(A, &named), ["a.txt=a.txt", "c.txt=c.txt?"]);
+        assert_eq!(project.take(B, &named), ["b.txt=b.txt", "c.txt=c.txt?"]);
+        assert!(project.take(A, &named).is_empty() && project.take(B, &named).is_empty());
     }
 
     #[test]
-    fn what_nobody_did_is_nobodys() {
-        let mut place = Place::new();
-        place.look(&[]);
-        place.write("by-hand.txt", "x");
-        place.look(&[]);
-        place.write("lost.txt", "x");
-        place.look(&[B]);
-        place.changes.forget(B);
-        assert!(place.take(A, &[]).is_empty());
+    fn a_change_without_a_running_worker_belongs_to_nobody() {
+        let mut project = Project::new();
+        project.detect(&[]);
+        project.write("by-hand.txt", "x");
+        project.detect(&[]);
+        project.write("lost.txt", "x");
+        project.detect(&[B]);
+        project.changes.forget(B);
+        assert!(project.take(A, &[]).is_empty());
     }
 }

@@ -1,26 +1,25 @@
-//! Cassettes: the recording of a run, and its playing. One file of JSON lines: a header, then one line per turn of a
-//! worker's conversation, in the order in which they were over. Everything in it went through the redactor.
+//! Recording and replay. A cassette is the recording of a run: one file of JSON lines, a header and then one line per
+//! turn of a worker's conversation, in the order in which they ended. Secrets are redacted.
 //!
-//! Owns the format. Refuses to write anywhere but below the folders that it was given.
+//! Owns the format. Never writes outside the project and the session.
 
+mod cassette;
 mod changes;
-mod index;
-mod place;
-mod play;
-mod player;
-mod record;
-mod tape;
-mod tree;
-mod words;
+mod entries;
+mod hooks;
+mod output_lines;
+mod placeholders;
+mod recorder;
+mod replay;
+mod replay_agent;
+mod snapshot;
 
-pub(crate) use changes::Named;
-pub use index::{Cassette, CassetteError};
-pub use play::play_main;
-pub use player::PLAY;
-pub(crate) use player::Player;
-pub use record::Recorder;
-pub(crate) use record::{Begun, Over};
-pub(crate) use tape::Tape;
+pub use cassette::{Cassette, CassetteError};
+pub(crate) use output_lines::OutputLines;
+pub use recorder::Recorder;
+pub use replay::replay_main;
+pub use replay_agent::REPLAY;
+pub(crate) use replay_agent::ReplayAgent;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -29,7 +28,7 @@ use wavecrew_core::event::{Fingerprint, StopReason, TokenUsage};
 /// The newest format that this code reads, and the one that it writes.
 pub const FORMAT: u32 = 1;
 
-/// What `--agent` starts with when a cassette does the tasks.
+/// The prefix of `--agent` for a replay.
 pub const PREFIX: &str = "replay:";
 
 /// The first line.
@@ -51,30 +50,31 @@ pub struct Turn {
     pub task: String,
     pub attempt: u32,
     pub turn: u32,
-    /// Who did it, as `--agent` names it.
+    /// The agent, as `--agent` names it.
     pub agent: String,
-    /// Of the row and its instruction.
+    /// The fingerprint of the row and its instruction.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub print: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub output: Vec<Printed>,
-    /// Lines that were too many or too long to be kept.
+    pub output: Vec<OutputLine>,
+    /// The number of lines that were dropped because they were too many or too long.
     #[serde(default, skip_serializing_if = "is_default")]
     pub left_out: u64,
-    /// Over MCP or `wavecrew report`; a report that ends the output is there.
+    /// Submitted over MCP or by `wavecrew report`. A report at the end of the output is in `output`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_file: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub said: Vec<Said>,
+    #[serde(rename = "said")]
+    pub shared: Vec<SharedEntry>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileChange>,
-    /// A replay counts again what the output tells; programs whose output tells nothing leave this.
+    /// A replay counts the usage in the output again; this is for programs whose output has none.
     #[serde(default, skip_serializing_if = "TokenUsage::is_nothing")]
     pub usage: TokenUsage,
     pub end: End,
-    /// Of the attempt, with its last turn.
+    /// Why the attempt ended; in its last turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<StopReason>,
 }
@@ -83,18 +83,18 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// A line that the worker printed, with its line break.
+/// A line of the worker's output, with its line break.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Printed {
+pub enum OutputLine {
     Out(String),
     Err(String),
 }
 
-/// Something for the other workers or the coordinator.
+/// An entry on the board, on the bus or in a wisdom file.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Said {
+pub enum SharedEntry {
     Discovery {
         r#type: String,
         #[serde(default)]
@@ -112,21 +112,21 @@ pub enum Said {
     },
 }
 
-/// What became of a file during the turn.
+/// A file that changed during the turn.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FileChange {
     #[serde(default, rename = "in", skip_serializing_if = "is_default")]
     pub root: Root,
-    /// Below that folder, with `/` between names.
+    /// Relative to that folder, with `/` between names.
     pub path: String,
     #[serde(flatten)]
     pub content: Content,
-    /// The agent did not say that it wrote it, and others were running: each of them has it.
+    /// The agent did not name the file, and other workers were running: each of them gets the change.
     #[serde(default, skip_serializing_if = "is_default")]
     pub guessed: bool,
 }
 
-/// The folder that a path is seen from.
+/// The folder that a path is relative to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Root {
@@ -139,11 +139,11 @@ pub enum Root {
 #[serde(rename_all = "snake_case")]
 pub enum Content {
     Text(String),
-    /// A text that may be run.
+    /// An executable text file.
     Script(String),
     /// It was removed.
     Gone(bool),
-    /// Why it is not in the cassette.
+    /// Not in the cassette, for this reason.
     LeftOut(String),
 }
 
@@ -153,18 +153,18 @@ pub enum Content {
 pub enum End {
     Exit(i32),
     Signal(i32),
-    /// One of our clocks ended it, and these were the words for it.
+    /// A time limit ended it, with this error.
     Stopped {
         stop: StopReason,
         error: String,
     },
-    /// It was told something while it worked, and went on in the next turn.
+    /// It got a message during the turn and continued in the next one.
     WentOn,
-    /// It never began, and this is why.
+    /// It could not be started, for this reason.
     NotStarted(String),
 }
 
-/// What tells whether a row is the one that was recorded.
-pub(crate) fn print_of(print: Fingerprint) -> String {
+/// Identifies the row and its instruction in a cassette.
+fn fingerprint_text(print: Fingerprint) -> String {
     format!("{:016x}{:016x}", print.row, print.instruction)
 }

@@ -1,31 +1,31 @@
-//! What a commit holds. Only looks.
+//! Looks up what a commit contains. Read-only.
 
-use super::error::TreeError;
+use super::error::WorktreeError;
 use super::git::Git;
 use std::path::Path;
 
-/// What was found of a commit that somebody named.
+/// What a reported commit contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Holds {
-    /// It is there, and all that was asked for is in it.
+pub enum CommitContent {
+    /// It exists and contains all the files.
     All,
     NoSuchCommit,
-    /// It is on another branch than the one that is checked out.
-    Elsewhere,
-    /// This file is not in it as it lies there.
-    Without(String),
+    /// It is not on the branch that is checked out.
+    OtherBranch,
+    /// It does not contain this file.
+    Missing(String),
 }
 
-/// Looks for a commit below what is checked out in a folder, and for files, named from there, in it.
-pub fn commit_holds(folder: &Path, commit: &str, files: &[&str]) -> Result<Holds, TreeError> {
+/// Looks for a commit in the history of a folder's checkout, and for files in it, by their paths in the folder.
+pub fn commit_contains(folder: &Path, commit: &str, files: &[&str]) -> Result<CommitContent, WorktreeError> {
     let git = Git::at(folder);
     let is_name = commit.len() >= 4 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
     let found = if is_name { git.commit(commit)? } else { None };
     let Some(commit) = found else {
-        return Ok(Holds::NoSuchCommit);
+        return Ok(CommitContent::NoSuchCommit);
     };
     if !git.contains("HEAD", &commit)? {
-        return Ok(Holds::Elsewhere);
+        return Ok(CommitContent::OtherBranch);
     }
     for file in files {
         let path = folder.join(file);
@@ -33,8 +33,8 @@ pub fn commit_holds(folder: &Path, commit: &str, files: &[&str]) -> Result<Holds
         let name = format!("{commit}:./{}", path.to_string_lossy());
         let there = git.output(&["cat-file", "-e", &name])?;
         if !there.status.success() {
-            return Ok(Holds::Without((*file).to_owned()));
+            return Ok(CommitContent::Missing((*file).to_owned()));
         }
     }
-    Ok(Holds::All)
+    Ok(CommitContent::All)
 }

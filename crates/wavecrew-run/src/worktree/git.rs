@@ -1,11 +1,10 @@
-//! Runs the person's git. Sees to it that no hook, signature, editor or variable of an outer git takes part; knows
-//! nothing of what the commands are for.
+//! Runs the installed git, without hooks, signatures, editors and variables of an outer git.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// Variables by which a git that started us would bend ours to its own repository.
-const OUTER: [&str; 14] = [
+/// Variables with which an outer git would point ours at its own repository.
+const OUTER_VARIABLES: [&str; 14] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_CEILING_DIRECTORIES",
     "GIT_COMMON_DIR",
@@ -22,7 +21,7 @@ const OUTER: [&str; 14] = [
     "GIT_WORK_TREE",
 ];
 
-/// Settings of every command: what a person's own commits go through is not for ours.
+/// Settings of every command: the hooks and signatures of the person's own commits do not apply to ours.
 const SETTINGS: [&str; 10] = [
     "-c",
     "core.hooksPath=/dev/null",
@@ -40,8 +39,8 @@ const SETTINGS: [&str; 10] = [
 pub enum GitError {
     #[error("git cannot be started: {0}")]
     Missing(String),
-    #[error("git {command}: {said}")]
-    Failed { command: String, said: String },
+    #[error("git {command}: {message}")]
+    Failed { command: String, message: String },
 }
 
 /// Git, in a folder.
@@ -57,53 +56,53 @@ impl Git {
         }
     }
 
-    /// What the command prints, without the line's end.
-    pub fn run(&self, words: &[&str]) -> Result<String, GitError> {
-        let output = self.output(words)?;
+    /// The output of a command, without the final newline.
+    pub fn run(&self, args: &[&str]) -> Result<String, GitError> {
+        let output = self.output(args)?;
         if output.status.success() {
             return Ok(text(&output.stdout));
         }
-        Err(failed(words, &output))
+        Err(failed(args, &output))
     }
 
-    /// For commands that answer by their exit code: 0 is yes, 1 is no.
-    pub fn asks(&self, words: &[&str]) -> Result<bool, GitError> {
-        let output = self.output(words)?;
+    /// For commands that answer with their exit code: 0 is yes, 1 is no.
+    pub fn test(&self, args: &[&str]) -> Result<bool, GitError> {
+        let output = self.output(args)?;
         match output.status.code() {
             Some(0) => Ok(true),
             Some(1) => Ok(false),
-            Some(_) | None => Err(failed(words, &output)),
+            Some(_) | None => Err(failed(args, &output)),
         }
     }
 
-    /// The commit that a name stands for.
+    /// The commit that a name refers to.
     pub fn commit(&self, name: &str) -> Result<Option<String>, GitError> {
         let name = format!("{name}^{{commit}}");
-        let words = ["rev-parse", "--verify", "--quiet", &name];
-        let output = self.output(&words)?;
+        let args = ["rev-parse", "--verify", "--quiet", &name];
+        let output = self.output(&args)?;
         match output.status.code() {
             Some(0) => Ok(Some(text(&output.stdout))),
             Some(1) => Ok(None),
-            Some(_) | None => Err(failed(&words, &output)),
+            Some(_) | None => Err(failed(&args, &output)),
         }
     }
 
-    /// Whether everything in `old` is in `new`.
+    /// Whether `old` is an ancestor of `new`.
     pub fn contains(&self, new: &str, old: &str) -> Result<bool, GitError> {
-        self.asks(&["merge-base", "--is-ancestor", old, new])
+        self.test(&["merge-base", "--is-ancestor", old, new])
     }
 
-    pub fn output(&self, words: &[&str]) -> Result<Output, GitError> {
+    pub fn output(&self, args: &[&str]) -> Result<Output, GitError> {
         let mut command = Command::new("git");
         command
             .current_dir(&self.folder)
             .args(SETTINGS)
-            .args(words)
+            .args(args)
             .stdin(Stdio::null())
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("GIT_EDITOR", "true")
             .env("LC_ALL", "C");
-        for name in OUTER {
+        for name in OUTER_VARIABLES {
             command.env_remove(name);
         }
         command
@@ -111,7 +110,7 @@ impl Git {
             .map_err(|error| GitError::Missing(error.to_string()))
     }
 
-    /// Who commits: the person, or ourselves where git knows nobody.
+    /// The committer: the person, or wavecrew if git has no name configured.
     pub fn identity(&self) -> Result<&'static [&'static str], GitError> {
         let known = ["-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT"];
         Ok(if self.output(&known)?.status.success() {
@@ -122,14 +121,14 @@ impl Git {
     }
 }
 
-fn failed(words: &[&str], output: &Output) -> GitError {
-    let said = match text(&output.stderr) {
-        silent if silent.is_empty() => text(&output.stdout),
-        said => said,
+fn failed(args: &[&str], output: &Output) -> GitError {
+    let message = match text(&output.stderr) {
+        stderr if stderr.is_empty() => text(&output.stdout),
+        stderr => stderr,
     };
     GitError::Failed {
-        command: words.join(" "),
-        said,
+        command: args.join(" "),
+        message,
     }
 }
 

@@ -1,27 +1,28 @@
-//! Work in copies of its own: git worktrees on branches of their own, and how what was done there comes together.
+//! Git worktrees: each worker can have its own, on its own branch, and its work is merged.
 //!
-//! Owns every change that wavecrew makes to a person's repository. Refuses to stash, to force, to touch a checkout that
-//! has changes, and to remove anything that holds work which is nowhere else.
+//! Owns every change that wavecrew makes to a person's repository. Never stashes, never forces, never touches a checkout
+//! with changes, and never removes work that is nowhere else.
 
 mod commit;
 mod error;
 mod git;
-mod land;
-mod merge;
+mod lifecycle;
+mod merge_commits;
+mod merge_task;
 mod names;
 mod session;
 mod submodules;
+pub(crate) mod tasks;
 #[cfg(test)]
 mod tests;
-mod tree;
 
-pub use commit::{Holds, commit_holds};
-pub use error::TreeError;
+pub use commit::{CommitContent, commit_contains};
+pub use error::WorktreeError;
 pub use git::GitError;
-pub use land::{Landed, Target};
+pub use lifecycle::{KeptWorktree, Worktree};
+pub use merge_task::{Merged, Target};
 pub use names::ref_part;
-pub use session::{Published, SessionTrees};
-pub use tree::{Kept, Worktree};
+pub use session::{Published, SessionWorktrees};
 
 use serde::{Deserialize, Serialize};
 

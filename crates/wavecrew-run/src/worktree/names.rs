@@ -1,10 +1,10 @@
-//! Names of branches and refs. Git cannot have a branch `a` and a branch `a/b` at once, so each of ours has a second
-//! name for when the first is taken in that way.
+//! Names of branches and refs. Git cannot have the branches `a` and `a/b` at once, so each of ours has a second name in
+//! case the first one conflicts.
 
 use super::git::{Git, GitError};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// What of a session is merged and not in the person's checkout. No branch, so that it is in no other's way.
+/// The ref with merged work that is not in the checkout. Not a branch, so that it conflicts with none.
 pub(super) fn session_ref(session: &str) -> String {
     format!("refs/wavecrew/{session}")
 }
@@ -21,7 +21,7 @@ pub(super) fn task_branch(git: &Git, session: &str, name: &str) -> Result<String
     )
 }
 
-/// The branch where a person finds what is merged.
+/// The branch with the merged work.
 pub(super) fn session_branch(git: &Git, session: &str) -> Result<String, GitError> {
     let second = format!("wavecrew-merged/{session}");
     let below = format!("refs/heads/wavecrew/{session}/");
@@ -35,7 +35,7 @@ pub(super) fn session_branch(git: &Git, session: &str) -> Result<String, GitErro
     )
 }
 
-/// A task id as part of a ref: most are as they are, the few that git does not take are told apart by a number.
+/// A task id as part of a ref: unchanged, or with a hash if git does not allow it.
 pub fn ref_part(id: &str) -> String {
     if !id.contains("..") && !id.ends_with('.') && !id.to_ascii_lowercase().ends_with(".lock") {
         return id.to_owned();
@@ -50,7 +50,7 @@ mod tests {
     use super::ref_part;
 
     #[test]
-    fn ids_that_git_takes_stay_and_others_become_such() {
+    fn ids_that_git_does_not_allow_are_changed() {
         for id in ["A-1", "a.b", "1.0", "x_y"] {
             assert_eq!(ref_part(id), id);
         }

@@ -1,40 +1,40 @@
-//! The worktrees of a session: their names, their places, and the branch on which a person finds what came of them.
+//! The worktrees of a session: their names and folders, and the branch with the merged work.
 
-use super::error::TreeError;
+use super::error::WorktreeError;
 use super::git::Git;
-use super::land::{Landed, land};
+use super::lifecycle::{Worktree, head};
+use super::merge_task::{Merged, merge_worktree};
 use super::names::{session_branch, session_ref, task_branch};
-use super::tree::{Worktree, head};
 use std::path::{Path, PathBuf};
 use wavecrew_core::event::WorktreeRecord;
 use wavecrew_session::{SessionDir, SessionPaths};
 
-/// Names that are tried for the tree of a task that has old ones.
+/// Names that are tried for a task that has old worktrees.
 const MOST_NAMES: u32 = 1000;
 
-/// Where the worktrees of a session lie. Cheap to clone: holds nothing but names.
+/// The worktrees of a session. Cheap to clone: contains only paths and names.
 #[derive(Debug, Clone)]
-pub struct SessionTrees {
+pub struct SessionWorktrees {
     project: PathBuf,
     /// The session's folder.
     dir: PathBuf,
     session: String,
 }
 
-/// Where merged work that is not in the checkout is to be found.
+/// Where merged work is that is not in the checkout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Published {
     /// Everything is in the checkout.
     Nothing,
     Branch(String),
-    /// The branch was moved by a person, or is checked out; the work is under this other name.
+    /// A person moved the branch, or it is checked out; the work is in this ref.
     Held {
         branch: String,
         name: String,
     },
 }
 
-impl SessionTrees {
+impl SessionWorktrees {
     pub fn new(project: &Path, dir: &SessionDir) -> Self {
         Self {
             project: project.to_owned(),
@@ -43,14 +43,14 @@ impl SessionTrees {
         }
     }
 
-    /// The tree of a task: the one it has, or a new one from all that is merged so far.
+    /// The worktree of a task: the existing one, or a new one from everything that is merged so far.
     pub fn open(
         &self,
         task: &str,
         known: Option<&WorktreeRecord>,
-    ) -> Result<(Worktree, WorktreeRecord), TreeError> {
+    ) -> Result<(Worktree, WorktreeRecord), WorktreeError> {
         if let Some(tree) = known {
-            return self.take_up(tree);
+            return self.resume(tree);
         }
         let git = Git::at(&self.project);
         let from = self.head()?;
@@ -62,29 +62,29 @@ impl SessionTrees {
             let folder = SessionPaths::relative().worktree(&name);
             let folder = folder.to_string_lossy().into_owned();
             let branch = task_branch(&git, &self.session, &name)?;
-            let there = Worktree::known(&self.project, &self.dir.join(&folder), &branch, &from);
-            let is_old = there.is_there() || git.commit(&there.full_branch())?.is_some();
-            // Old work stays where it is; an old tree without any is made anew.
-            if is_old && !there.remove_if_merged(&from)? {
+            let existing = Worktree::existing(&self.project, &self.dir.join(&folder), &branch, &from);
+            let is_old = existing.exists() || git.commit(&existing.full_branch())?.is_some();
+            // Old work stays where it is; an old worktree without any is replaced.
+            if is_old && !existing.remove_if_merged(&from)? {
                 continue;
             }
-            let tree = Worktree::open_from(&self.project, &there.path, &branch, &from)?;
+            let tree = Worktree::open_at(&self.project, &existing.path, &branch, &from)?;
             let base = tree.base.clone();
             return Ok((tree, WorktreeRecord { branch, folder, base }));
         }
-        Err(TreeError::InTheWay {
+        Err(WorktreeError::InTheWay {
             path: SessionPaths::at(&self.dir).worktree(task),
         })
     }
 
-    fn take_up(&self, tree: &WorktreeRecord) -> Result<(Worktree, WorktreeRecord), TreeError> {
+    fn resume(&self, tree: &WorktreeRecord) -> Result<(Worktree, WorktreeRecord), WorktreeError> {
         let path = self.dir.join(&tree.folder);
-        Worktree::open_from(&self.project, &path, &tree.branch, &tree.base)?;
-        Ok((self.known(tree), tree.clone()))
+        Worktree::open_at(&self.project, &path, &tree.branch, &tree.base)?;
+        Ok((self.existing(tree), tree.clone()))
     }
 
-    fn known(&self, tree: &WorktreeRecord) -> Worktree {
-        Worktree::known(
+    fn existing(&self, tree: &WorktreeRecord) -> Worktree {
+        Worktree::existing(
             &self.project,
             &self.dir.join(&tree.folder),
             &tree.branch,
@@ -92,51 +92,51 @@ impl SessionTrees {
         )
     }
 
-    /// Commits what is uncommitted in a tree and merges its branch.
-    pub fn land(&self, task: &str, tree: &WorktreeRecord, message: &str) -> Result<Landed, TreeError> {
-        let merged = format!("Merge {task} of {}", self.session);
-        land(
+    /// Commits what is uncommitted in a worktree and merges its branch.
+    pub fn merge(&self, task: &str, tree: &WorktreeRecord, message: &str) -> Result<Merged, WorktreeError> {
+        let merge_message = format!("Merge {task} of {}", self.session);
+        merge_worktree(
             &self.project,
             &self.session,
             &self.dir,
-            &self.known(tree),
+            &self.existing(tree),
             message,
-            &merged,
+            &merge_message,
         )
     }
 
-    /// Removes a tree that holds nothing which is not merged; says whether it did.
-    pub fn sweep(&self, tree: &WorktreeRecord) -> Result<bool, TreeError> {
-        self.known(tree).remove_if_merged(&self.head()?)
+    /// Removes a worktree if all its work is merged; returns whether it did.
+    pub fn remove_if_merged(&self, tree: &WorktreeRecord) -> Result<bool, WorktreeError> {
+        self.existing(tree).remove_if_merged(&self.head()?)
     }
 
-    /// Whether something of the tree is on disk.
-    pub fn is_there(&self, tree: &WorktreeRecord) -> bool {
+    /// Whether the worktree is on disk.
+    pub fn exists(&self, tree: &WorktreeRecord) -> bool {
         self.dir.join(&tree.folder).exists()
     }
 
-    /// The end of all that is merged so far.
-    fn head(&self) -> Result<String, TreeError> {
-        match self.beside()? {
+    /// The commit with everything that is merged so far.
+    fn head(&self) -> Result<String, WorktreeError> {
+        match self.merged_beside()? {
             Some(commit) => Ok(commit),
             None => head(&Git::at(&self.project)),
         }
     }
 
-    /// The end of all that is merged so far, where that is not in the checkout.
-    pub fn beside(&self) -> Result<Option<String>, TreeError> {
+    /// The commit with everything that is merged so far, if that is not in the checkout.
+    pub fn merged_beside(&self) -> Result<Option<String>, WorktreeError> {
         Ok(Git::at(&self.project).commit(&session_ref(&self.session))?)
     }
 
-    /// A file as it is there, named from the project.
-    pub fn file_beside(&self, commit: &str, path: &str) -> Option<Vec<u8>> {
+    /// A file of a commit, by its path in the project.
+    pub fn file_in(&self, commit: &str, path: &str) -> Option<Vec<u8>> {
         let name = format!("{commit}:./{path}");
         let output = Git::at(&self.project).output(&["cat-file", "blob", &name]).ok()?;
         output.status.success().then_some(output.stdout)
     }
 
-    /// Puts what is merged beside the checkout on a branch.
-    pub fn publish(&self) -> Result<Published, TreeError> {
+    /// Creates or moves the branch with merged work that is not in the checkout.
+    pub fn publish(&self) -> Result<Published, WorktreeError> {
         let git = Git::at(&self.project);
         let name = session_ref(&self.session);
         let Some(commit) = git.commit(&name)? else {

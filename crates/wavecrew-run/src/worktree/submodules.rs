@@ -1,22 +1,22 @@
-//! Submodules in a worktree: those that are checked out in the project are checked out there too, from the copy that
-//! the project has.
+//! Submodules in a worktree: those that are checked out in the project are checked out there too, from the project's
+//! copy.
 
-use super::error::TreeError;
+use super::error::WorktreeError;
 use super::git::{Git, GitError};
 use std::path::Path;
 
-/// Checks out in `tree` what is checked out in the repository at `root`.
-pub(super) fn check_out(root: &Path, tree: &Path) -> Result<(), TreeError> {
-    if !tree.join(".gitmodules").exists() {
+/// Checks out the submodules in `worktree` that are checked out in the repository at `root`.
+pub(super) fn check_out(root: &Path, worktree: &Path) -> Result<(), WorktreeError> {
+    if !worktree.join(".gitmodules").exists() {
         return Ok(());
     }
-    for (name, path) in declared(tree)? {
+    for (name, path) in declared(worktree)? {
         let source = root.join(&path);
         if !source.join(".git").exists() {
             continue;
         }
         let url = format!("submodule.{name}.url={}", source.to_string_lossy());
-        // Git asks for this since a submodule may come from anywhere; this one comes from the project.
+        // Git forbids local submodules by default; this one comes from the project.
         let words = [
             "-c",
             "protocol.file.allow=always",
@@ -29,11 +29,11 @@ pub(super) fn check_out(root: &Path, tree: &Path) -> Result<(), TreeError> {
             "--",
             &path,
         ];
-        match Git::at(tree).run(&words) {
-            Ok(_) => check_out(&source, &tree.join(&path))?,
+        match Git::at(worktree).run(&words) {
+            Ok(_) => check_out(&source, &worktree.join(&path))?,
             Err(error) => {
                 let why = error.to_string();
-                return Err(TreeError::SubmoduleMissing { path, why });
+                return Err(WorktreeError::SubmoduleMissing { path, why });
             }
         }
     }
@@ -41,7 +41,7 @@ pub(super) fn check_out(root: &Path, tree: &Path) -> Result<(), TreeError> {
 }
 
 /// Names and paths.
-fn declared(tree: &Path) -> Result<Vec<(String, String)>, GitError> {
+fn declared(worktree: &Path) -> Result<Vec<(String, String)>, GitError> {
     let words = [
         "config",
         "--file",
@@ -50,7 +50,7 @@ fn declared(tree: &Path) -> Result<Vec<(String, String)>, GitError> {
         "--get-regexp",
         r"^submodule\..*\.path$",
     ];
-    let output = Git::at(tree).output(&words)?;
+    let output = Git::at(worktree).output(&words)?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let entry = |entry: &str| {
         let (key, path) = entry.split_once('\n')?;
@@ -84,7 +84,7 @@ mod tests {
     use super::in_diff;
 
     #[test]
-    fn a_submodule_is_known_by_its_mode_alone() {
+    fn a_submodule_is_recognised_by_its_mode() {
         let hash = "0000000160000000000000000000000000000000";
         let raw = format!(
             ":100644 100644 {hash} {hash} M\0file\0:160000 160000 {hash} {hash} M\0lib\0:000000 160000 {hash} {hash} A\0new\0"

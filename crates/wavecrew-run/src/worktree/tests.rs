@@ -1,6 +1,6 @@
 //! Real git, in temporary folders.
 
-use super::merge::{Merge, merge, merge_in_worktree};
+use super::merge_commits::{CommitMerge, merge_commits, merge_in_worktree};
 use super::*;
 use crate::worktree::git::Git;
 use std::fs;
@@ -10,9 +10,9 @@ use wavecrew_core::event::WorktreeRecord;
 use wavecrew_session::SessionDir;
 
 /// A project with one commit, and a session in it.
-struct Lab {
+struct Repository {
     folder: tempfile::TempDir,
-    trees: SessionTrees,
+    worktrees: SessionWorktrees,
     session: PathBuf,
 }
 
@@ -31,7 +31,7 @@ fn repository() -> tempfile::TempDir {
     folder
 }
 
-impl Lab {
+impl Repository {
     fn new() -> Self {
         Self::of(repository())
     }
@@ -39,7 +39,7 @@ impl Lab {
     fn of(folder: tempfile::TempDir) -> Self {
         let dir = SessionDir::create(folder.path(), "s", &[]).expect("a session");
         Self {
-            trees: SessionTrees::new(folder.path(), &dir),
+            worktrees: SessionWorktrees::new(folder.path(), &dir),
             session: dir.path().to_owned(),
             folder,
         }
@@ -55,13 +55,13 @@ impl Lab {
 
     /// A tree in which a file was written.
     fn work(&self, task: &str, file: &str, text: &str) -> WorktreeRecord {
-        let (worktree, tree) = self.trees.open(task, None).expect("a tree");
-        fs::write(worktree.folder().join(file), text).expect("a file");
+        let (worktree, tree) = self.worktrees.open(task, None).expect("a tree");
+        fs::write(worktree.project_folder().join(file), text).expect("a file");
         tree
     }
 
-    fn land(&self, task: &str, tree: &WorktreeRecord) -> Result<Landed, TreeError> {
-        self.trees.land(task, tree, &format!("{task}: work"))
+    fn merge(&self, task: &str, tree: &WorktreeRecord) -> Result<Merged, WorktreeError> {
+        self.worktrees.merge(task, tree, &format!("{task}: work"))
     }
 
     fn subjects(&self, of: &str) -> Vec<String> {
@@ -76,94 +76,94 @@ impl Lab {
 }
 
 /// Whether the work is merged, and not into the checkout.
-fn is_beside(landed: &Landed) -> bool {
-    match landed {
-        Landed::Merged { into, .. } => *into == Target::Beside,
-        Landed::Nothing => false,
+fn is_beside(merged: &Merged) -> bool {
+    match merged {
+        Merged::Commit { into, .. } => *into == Target::Beside,
+        Merged::Nothing => false,
     }
 }
 
 #[test]
 fn a_clean_checkout_gets_the_work_in_order() {
-    let lab = Lab::new();
-    fs::write(lab.path("mine.txt"), "untracked").expect("a file");
-    let (a, b) = (lab.work("A", "a.txt", "two\n"), lab.work("B", "b.txt", "b\n"));
+    let repo = Repository::new();
+    fs::write(repo.path("mine.txt"), "untracked").expect("a file");
+    let (a, b) = (repo.work("A", "a.txt", "two\n"), repo.work("B", "b.txt", "b\n"));
     assert_eq!(a.branch, "wavecrew/s/A");
     for (task, tree) in [("A", &a), ("B", &b)] {
-        let landed = lab.land(task, tree).expect("merged");
-        let Landed::Merged { commit, into } = landed else {
+        let merged = repo.merge(task, tree).expect("merged");
+        let Merged::Commit { commit, into } = merged else {
             panic!("nothing was merged")
         };
-        assert_eq!(commit, lab.git(&["rev-parse", "HEAD"]));
+        assert_eq!(commit, repo.git(&["rev-parse", "HEAD"]));
         let branch = "main".to_owned();
         assert_eq!(into, Target::Checkout { branch });
-        assert!(lab.trees.sweep(tree).expect("looked at"));
+        assert!(repo.worktrees.remove_if_merged(tree).expect("checked"));
     }
     assert_eq!(
-        lab.subjects("main"),
+        repo.subjects("main"),
         ["first", "A: work", "B: work", "Merge B of s"]
     );
-    assert_eq!(fs::read_to_string(lab.path("a.txt")).unwrap(), "two\n");
-    assert_eq!(fs::read_to_string(lab.path("mine.txt")).unwrap(), "untracked");
-    assert_eq!(lab.branches(), ["main"]);
-    assert_eq!(lab.trees.publish(), Ok(Published::Nothing));
-    assert!(!lab.session.join("worktrees/A").exists());
+    assert_eq!(fs::read_to_string(repo.path("a.txt")).unwrap(), "two\n");
+    assert_eq!(fs::read_to_string(repo.path("mine.txt")).unwrap(), "untracked");
+    assert_eq!(repo.branches(), ["main"]);
+    assert_eq!(repo.worktrees.publish(), Ok(Published::Nothing));
+    assert!(!repo.session.join("worktrees/A").exists());
 }
 
 #[test]
 fn a_dirty_checkout_is_left_alone_and_the_work_is_on_a_branch() {
-    let lab = Lab::new();
-    let a = lab.work("A", "a.txt", "theirs\n");
-    fs::write(lab.path("a.txt"), "mine\n").expect("an edit");
-    let before = lab.git(&["rev-parse", "HEAD"]);
-    let landed = lab.land("A", &a).expect("merged");
-    assert!(is_beside(&landed), "{landed:?}");
+    let repo = Repository::new();
+    let a = repo.work("A", "a.txt", "theirs\n");
+    fs::write(repo.path("a.txt"), "mine\n").expect("an edit");
+    let before = repo.git(&["rev-parse", "HEAD"]);
+    let merged = repo.merge("A", &a).expect("merged");
+    assert!(is_beside(&merged), "{merged:?}");
     // The next tree starts from what is merged, wherever that is.
-    assert!(lab.trees.sweep(&a).expect("looked at"));
-    let (next, b) = lab.trees.open("B", None).expect("a tree");
+    assert!(repo.worktrees.remove_if_merged(&a).expect("checked"));
+    let (next, b) = repo.worktrees.open("B", None).expect("a tree");
     assert_eq!(fs::read_to_string(next.path.join("a.txt")).unwrap(), "theirs\n");
     fs::write(next.path.join("b.txt"), "b").expect("a file");
-    lab.land("B", &b).expect("merged");
-    lab.trees.sweep(&b).expect("looked at");
+    repo.merge("B", &b).expect("merged");
+    repo.worktrees.remove_if_merged(&b).expect("checked");
     assert_eq!(
-        lab.trees.publish(),
+        repo.worktrees.publish(),
         Ok(Published::Branch("wavecrew/s".to_owned()))
     );
-    assert_eq!(lab.subjects("wavecrew/s"), ["first", "A: work", "B: work"]);
-    assert_eq!(fs::read_to_string(lab.path("a.txt")).unwrap(), "mine\n");
-    assert_eq!(lab.git(&["rev-parse", "HEAD"]), before);
-    assert_eq!(lab.git(&["stash", "list"]), "");
+    assert_eq!(repo.subjects("wavecrew/s"), ["first", "A: work", "B: work"]);
+    assert_eq!(fs::read_to_string(repo.path("a.txt")).unwrap(), "mine\n");
+    assert_eq!(repo.git(&["rev-parse", "HEAD"]), before);
+    assert_eq!(repo.git(&["stash", "list"]), "");
     // With that branch there, git has no room for branches below its name.
-    let c = lab.work("C", "c.txt", "c");
+    let c = repo.work("C", "c.txt", "c");
     assert_eq!(c.branch, "wavecrew-tasks/s/C");
-    lab.land("C", &c).expect("merged");
-    lab.git(&["checkout", "-q", "-f", "wavecrew/s"]);
-    let held = lab.trees.publish().expect("looked at");
+    repo.merge("C", &c).expect("merged");
+    repo.git(&["checkout", "-q", "-f", "wavecrew/s"]);
+    let held = repo.worktrees.publish().expect("checked");
     assert!(matches!(held, Published::Held { .. }), "{held:?}");
 }
 
 #[test]
 fn an_untracked_file_in_the_way_sends_the_work_beside() {
-    let lab = Lab::new();
-    let a = lab.work("A", "new.txt", "theirs\n");
-    fs::write(lab.path("new.txt"), "mine\n").expect("a file");
-    let landed = lab.land("A", &a).expect("merged");
-    assert!(is_beside(&landed), "{landed:?}");
-    assert_eq!(fs::read_to_string(lab.path("new.txt")).unwrap(), "mine\n");
+    let repo = Repository::new();
+    let a = repo.work("A", "new.txt", "theirs\n");
+    fs::write(repo.path("new.txt"), "mine\n").expect("a file");
+    let merged = repo.merge("A", &a).expect("merged");
+    assert!(is_beside(&merged), "{merged:?}");
+    assert_eq!(fs::read_to_string(repo.path("new.txt")).unwrap(), "mine\n");
 }
 
 #[test]
 fn a_detached_head_is_left_where_it_is() {
-    let lab = Lab::new();
-    lab.git(&["checkout", "-q", "--detach"]);
-    let before = lab.git(&["rev-parse", "HEAD"]);
-    let a = lab.work("A", "a.txt", "two\n");
-    let landed = lab.land("A", &a).expect("merged");
-    assert!(is_beside(&landed), "{landed:?}");
-    assert_eq!(lab.git(&["rev-parse", "HEAD"]), before);
-    lab.trees.sweep(&a).expect("looked at");
+    let repo = Repository::new();
+    repo.git(&["checkout", "-q", "--detach"]);
+    let before = repo.git(&["rev-parse", "HEAD"]);
+    let a = repo.work("A", "a.txt", "two\n");
+    let merged = repo.merge("A", &a).expect("merged");
+    assert!(is_beside(&merged), "{merged:?}");
+    assert_eq!(repo.git(&["rev-parse", "HEAD"]), before);
+    repo.worktrees.remove_if_merged(&a).expect("checked");
     assert_eq!(
-        lab.trees.publish(),
+        repo.worktrees.publish(),
         Ok(Published::Branch("wavecrew/s".to_owned()))
     );
 }
@@ -171,72 +171,72 @@ fn a_detached_head_is_left_where_it_is() {
 #[test]
 fn a_conflict_changes_nothing_and_says_how_to_go_on() {
     for dirty in [false, true] {
-        let lab = Lab::new();
-        let (a, b) = (lab.work("A", "a.txt", "A\n"), lab.work("B", "a.txt", "B\n"));
-        fs::write(lab.path("other.txt"), "x").expect("a file");
+        let repo = Repository::new();
+        let (a, b) = (repo.work("A", "a.txt", "A\n"), repo.work("B", "a.txt", "B\n"));
+        fs::write(repo.path("other.txt"), "x").expect("a file");
         if dirty {
-            lab.git(&["add", "other.txt"]);
+            repo.git(&["add", "other.txt"]);
         }
-        lab.land("A", &a).expect("merged");
+        repo.merge("A", &a).expect("merged");
         let (head, status) = (
-            lab.git(&["rev-parse", "HEAD"]),
-            lab.git(&["status", "--porcelain"]),
+            repo.git(&["rev-parse", "HEAD"]),
+            repo.git(&["status", "--porcelain"]),
         );
-        let error = lab.land("B", &b).expect_err("a conflict").to_string();
+        let error = repo.merge("B", &b).expect_err("a conflict").to_string();
         assert_eq!(
             error,
-            "merge conflict in a.txt; branch `wavecrew/s/B` is kept: `git merge wavecrew/s/B`, settle the conflict, \
+            "merge conflict in a.txt; branch `wavecrew/s/B` is kept: `git merge wavecrew/s/B`, resolve the conflict, \
              commit"
         );
-        assert_eq!(lab.git(&["rev-parse", "HEAD"]), head);
-        assert_eq!(lab.git(&["status", "--porcelain"]), status);
+        assert_eq!(repo.git(&["rev-parse", "HEAD"]), head);
+        assert_eq!(repo.git(&["status", "--porcelain"]), status);
         assert!(
-            !lab.trees.sweep(&b).expect("looked at"),
+            !repo.worktrees.remove_if_merged(&b).expect("checked"),
             "unmerged work was removed"
         );
-        assert_eq!(lab.git(&["show", "wavecrew/s/B:a.txt"]), "B");
-        lab.trees.sweep(&a).expect("looked at");
+        assert_eq!(repo.git(&["show", "wavecrew/s/B:a.txt"]), "B");
+        repo.worktrees.remove_if_merged(&a).expect("checked");
         let published = if dirty {
             // Its own name is taken by the branch that is kept.
             Published::Branch("wavecrew-merged/s".to_owned())
         } else {
             Published::Nothing
         };
-        assert_eq!(lab.trees.publish(), Ok(published));
+        assert_eq!(repo.worktrees.publish(), Ok(published));
         // Another try begins anew, beside what is kept.
-        let again = lab.work("B", "b.txt", "B\n");
+        let again = repo.work("B", "b.txt", "B\n");
         assert_eq!(again.branch, "wavecrew/s/B.2");
-        lab.land("B", &again).expect("merged");
+        repo.merge("B", &again).expect("merged");
     }
 }
 
 #[test]
-fn landing_twice_is_landing_once() {
-    let lab = Lab::new();
-    let (a, b) = (lab.work("A", "a.txt", "two\n"), lab.work("B", "b.txt", "b\n"));
-    let first = lab.land("A", &a).expect("merged");
-    assert_eq!(lab.land("A", &a), Ok(first));
-    lab.land("B", &b).expect("merged");
-    lab.land("A", &a).expect("merged");
+fn merging_twice_is_merging_once() {
+    let repo = Repository::new();
+    let (a, b) = (repo.work("A", "a.txt", "two\n"), repo.work("B", "b.txt", "b\n"));
+    let first = repo.merge("A", &a).expect("merged");
+    assert_eq!(repo.merge("A", &a), Ok(first));
+    repo.merge("B", &b).expect("merged");
+    repo.merge("A", &a).expect("merged");
     assert_eq!(
-        lab.subjects("main"),
+        repo.subjects("main"),
         ["first", "A: work", "B: work", "Merge B of s"]
     );
 }
 
 #[test]
 fn nothing_done_is_nothing_merged() {
-    let lab = Lab::new();
-    let (_, a) = lab.trees.open("A", None).expect("a tree");
-    assert_eq!(lab.land("A", &a), Ok(Landed::Nothing));
-    assert!(lab.trees.sweep(&a).expect("looked at"));
-    assert_eq!(lab.branches(), ["main"]);
+    let repo = Repository::new();
+    let (_, a) = repo.worktrees.open("A", None).expect("a tree");
+    assert_eq!(repo.merge("A", &a), Ok(Merged::Nothing));
+    assert!(repo.worktrees.remove_if_merged(&a).expect("checked"));
+    assert_eq!(repo.branches(), ["main"]);
 }
 
 #[test]
 fn hooks_signing_and_a_missing_name_are_in_nobodys_way() {
-    let lab = Lab::new();
-    let hook = lab.path(".git/hooks/pre-commit");
+    let repo = Repository::new();
+    let hook = repo.path(".git/hooks/pre-commit");
     fs::create_dir_all(hook.parent().expect("a folder")).expect("made");
     fs::write(&hook, "#!/bin/sh\nexit 1\n").expect("a hook");
     Command::new("chmod")
@@ -244,78 +244,78 @@ fn hooks_signing_and_a_missing_name_are_in_nobodys_way() {
         .arg(&hook)
         .status()
         .expect("chmod");
-    lab.git(&["config", "commit.gpgsign", "true"]);
-    lab.git(&["config", "user.useConfigOnly", "true"]);
-    let a = lab.work("A", "a.txt", "two\n");
-    lab.land("A", &a).expect("merged");
-    lab.git(&["config", "user.name", "Person"]);
-    lab.git(&["config", "user.email", "person@example.org"]);
-    let b = lab.work("B", "b.txt", "b\n");
-    lab.land("B", &b).expect("merged");
-    let authors = lab.git(&["log", "--reverse", "--format=%s by %an", "main"]);
+    repo.git(&["config", "commit.gpgsign", "true"]);
+    repo.git(&["config", "user.useConfigOnly", "true"]);
+    let a = repo.work("A", "a.txt", "two\n");
+    repo.merge("A", &a).expect("merged");
+    repo.git(&["config", "user.name", "Person"]);
+    repo.git(&["config", "user.email", "person@example.org"]);
+    let b = repo.work("B", "b.txt", "b\n");
+    repo.merge("B", &b).expect("merged");
+    let authors = repo.git(&["log", "--reverse", "--format=%s by %an", "main"]);
     assert!(authors.ends_with("B: work by Person"), "{authors}");
 }
 
 #[test]
 fn work_of_the_worker_on_another_branch_is_not_merged() {
-    let lab = Lab::new();
-    let a = lab.work("A", "a.txt", "two\n");
-    let path = lab.session.join("worktrees/A");
+    let repo = Repository::new();
+    let a = repo.work("A", "a.txt", "two\n");
+    let path = repo.session.join("worktrees/A");
     git(&path, &["checkout", "-q", "-b", "elsewhere"]);
     git(&path, &["commit", "-q", "-a", "-m", "wrong"]);
-    let error = lab.land("A", &a).expect_err("on the wrong branch").to_string();
+    let error = repo.merge("A", &a).expect_err("on the wrong branch").to_string();
     assert!(
         error.starts_with("the work is on branch `elsewhere` and not on branch `wavecrew/s/A`"),
         "{error}"
     );
-    assert!(!lab.trees.sweep(&a).expect("looked at"));
+    assert!(!repo.worktrees.remove_if_merged(&a).expect("checked"));
     git(&path, &["checkout", "-q", "--detach"]);
-    let error = lab.land("A", &a).expect_err("on no branch").to_string();
+    let error = repo.merge("A", &a).expect_err("on no branch").to_string();
     assert!(error.contains("which is on no branch"), "{error}");
 }
 
 #[test]
 fn a_merge_that_the_worker_left_half_done_is_not_committed() {
-    let lab = Lab::new();
-    let a = lab.work("A", "a.txt", "mine\n");
-    let path = lab.session.join("worktrees/A");
+    let repo = Repository::new();
+    let a = repo.work("A", "a.txt", "mine\n");
+    let path = repo.session.join("worktrees/A");
     git(&path, &["commit", "-q", "-a", "-m", "mine"]);
-    fs::write(lab.path("a.txt"), "theirs\n").expect("an edit");
-    lab.git(&["commit", "-q", "-a", "-m", "theirs"]);
+    fs::write(repo.path("a.txt"), "theirs\n").expect("an edit");
+    repo.git(&["commit", "-q", "-a", "-m", "theirs"]);
     let merge = Command::new("git")
         .current_dir(&path)
         .args(["merge", "-q", "main"])
         .output();
     assert!(!merge.expect("git runs").status.success());
-    let error = lab.land("A", &a).expect_err("half merged");
+    let error = repo.merge("A", &a).expect_err("half merged");
     assert!(
-        matches!(&error, TreeError::Unfinished { files, .. } if files == &["a.txt"]),
+        matches!(&error, WorktreeError::Unfinished { files, .. } if files == &["a.txt"]),
         "{error}"
     );
 }
 
 #[test]
 fn a_tree_that_was_removed_by_hand_is_noticed() {
-    let lab = Lab::new();
-    let a = lab.work("A", "a.txt", "two\n");
-    fs::remove_dir_all(lab.session.join("worktrees/A")).expect("removed");
-    let error = lab.land("A", &a).expect_err("gone").to_string();
-    assert!(error.contains("was removed while it was worked in"), "{error}");
+    let repo = Repository::new();
+    let a = repo.work("A", "a.txt", "two\n");
+    fs::remove_dir_all(repo.session.join("worktrees/A")).expect("removed");
+    let error = repo.merge("A", &a).expect_err("gone").to_string();
+    assert!(error.contains("was removed while in use"), "{error}");
     // The next attempt gets it back as far as it was committed.
-    let (again, _) = lab.trees.open("A", Some(&a)).expect("made again");
+    let (again, _) = repo.worktrees.open("A", Some(&a)).expect("made again");
     assert_eq!(fs::read_to_string(again.path.join("a.txt")).unwrap(), "one\n");
 }
 
 #[test]
 fn uncommitted_work_is_never_removed_and_is_gone_on_with() {
-    let lab = Lab::new();
-    let a = lab.work("A", "new.txt", "work");
-    assert!(!lab.trees.sweep(&a).expect("looked at"));
-    let (again, same) = lab.trees.open("A", Some(&a)).expect("taken up");
+    let repo = Repository::new();
+    let a = repo.work("A", "new.txt", "work");
+    assert!(!repo.worktrees.remove_if_merged(&a).expect("checked"));
+    let (again, same) = repo.worktrees.open("A", Some(&a)).expect("taken up");
     assert_eq!(same, a);
     assert_eq!(fs::read_to_string(again.path.join("new.txt")).unwrap(), "work");
     // Without a record of it, too, it is not lost.
-    let (other, _) = lab.trees.open("A", None).expect("another one");
+    let (other, _) = repo.worktrees.open("A", None).expect("another one");
     assert!(other.path.ends_with("worktrees/A.2"));
     assert!(again.path.join("new.txt").exists());
 }
@@ -329,18 +329,18 @@ fn a_project_below_the_root_of_its_repository_is_found_there_in_the_tree() {
     git(folder.path(), &["add", "."]);
     git(folder.path(), &["commit", "-q", "-m", "second"]);
     let dir = SessionDir::create(&below, "s", &[]).expect("a session");
-    let trees = SessionTrees::new(&below, &dir);
-    let (worktree, tree) = trees.open("A", None).expect("a tree");
-    assert!(worktree.folder().join("p.txt").exists());
-    fs::write(worktree.folder().join("p.txt"), "q\n").expect("an edit");
+    let worktrees = SessionWorktrees::new(&below, &dir);
+    let (worktree, tree) = worktrees.open("A", None).expect("a tree");
+    assert!(worktree.project_folder().join("p.txt").exists());
+    fs::write(worktree.project_folder().join("p.txt"), "q\n").expect("an edit");
     fs::write(worktree.path.join("a.txt"), "above\n").expect("an edit");
-    trees.land("A", &tree, "work").expect("merged");
+    worktrees.merge("A", &tree, "work").expect("merged");
     assert_eq!(fs::read_to_string(below.join("p.txt")).unwrap(), "q\n");
     assert_eq!(
         fs::read_to_string(folder.path().join("a.txt")).unwrap(),
         "above\n"
     );
-    assert!(trees.sweep(&tree).expect("looked at"));
+    assert!(worktrees.remove_if_merged(&tree).expect("checked"));
 }
 
 #[test]
@@ -354,27 +354,27 @@ fn sessions_of_a_project_below_the_root_are_in_nobodys_way() {
     git(folder.path(), &["add", "."]);
     git(folder.path(), &["commit", "-q", "-m", "second"]);
     let dir = SessionDir::create(&below, "s", &[]).expect("a session");
-    let trees = SessionTrees::new(&below, &dir);
+    let worktrees = SessionWorktrees::new(&below, &dir);
     let worked = |task: &str, text: &str| {
-        let (worktree, tree) = trees.open(task, None).expect("a tree");
-        fs::write(worktree.folder().join("p.txt"), text).expect("an edit");
-        fs::write(worktree.folder().join(".workflow/issues.jsonl"), "no\n").expect("an edit");
-        trees.land(task, &tree, "work").expect("merged")
+        let (worktree, tree) = worktrees.open(task, None).expect("a tree");
+        fs::write(worktree.project_folder().join("p.txt"), text).expect("an edit");
+        fs::write(worktree.project_folder().join(".workflow/issues.jsonl"), "no\n").expect("an edit");
+        worktrees.merge(task, &tree, "work").expect("merged")
     };
 
     fs::write(&issues, "two\n").expect("an edit");
-    let landed = worked("A", "q\n");
-    assert!(!is_beside(&landed), "{landed:?}");
+    let merged = worked("A", "q\n");
+    assert!(!is_beside(&merged), "{merged:?}");
     assert_eq!(fs::read_to_string(&issues).unwrap(), "two\n");
     assert_eq!(fs::read_to_string(below.join("p.txt")).unwrap(), "q\n");
 
     // What is merged beside a checkout with changes is found by the names that the project has for it.
     fs::write(folder.path().join("a.txt"), "mine\n").expect("an edit");
-    let landed = worked("B", "r\n");
-    assert!(is_beside(&landed), "{landed:?}");
-    let commit = trees.beside().expect("looked at").expect("it is there");
-    assert_eq!(trees.file_beside(&commit, "p.txt"), Some(b"r\n".to_vec()));
-    let kept = trees.file_beside(&commit, ".workflow/issues.jsonl");
+    let merged = worked("B", "r\n");
+    assert!(is_beside(&merged), "{merged:?}");
+    let commit = worktrees.merged_beside().expect("checked").expect("it is there");
+    assert_eq!(worktrees.file_in(&commit, "p.txt"), Some(b"r\n".to_vec()));
+    let kept = worktrees.file_in(&commit, ".workflow/issues.jsonl");
     assert_eq!(kept, Some(b"one\n".to_vec()));
 }
 
@@ -393,78 +393,84 @@ fn submodules_are_there_and_changes_of_them_are_kept_for_a_person() {
     ];
     git(folder.path(), &add);
     git(folder.path(), &["commit", "-q", "-m", "with a library"]);
-    let lab = Lab::of(folder);
-    let a = lab.work("A", "b.txt", "b\n");
-    assert!(lab.session.join("worktrees/A/lib/a.txt").exists());
-    lab.land("A", &a).expect("merged");
-    assert!(lab.trees.sweep(&a).expect("looked at"));
+    let repo = Repository::of(folder);
+    let a = repo.work("A", "b.txt", "b\n");
+    assert!(repo.session.join("worktrees/A/lib/a.txt").exists());
+    repo.merge("A", &a).expect("merged");
+    assert!(repo.worktrees.remove_if_merged(&a).expect("checked"));
 
-    let (tree, b) = lab.trees.open("B", None).expect("a tree");
+    let (tree, b) = repo.worktrees.open("B", None).expect("a tree");
     fs::write(tree.path.join("lib/a.txt"), "changed\n").expect("an edit");
     assert!(
-        !lab.trees.sweep(&b).expect("looked at"),
+        !repo.worktrees.remove_if_merged(&b).expect("checked"),
         "work in a submodule was removed"
     );
     git(
         &tree.path.join("lib"),
         &["commit", "-q", "-a", "-m", "in the library"],
     );
-    let error = lab.land("B", &b).expect_err("not merged").to_string();
+    let error = repo.merge("B", &b).expect_err("not merged").to_string();
     assert!(error.starts_with("the work changes submodules (lib)"), "{error}");
-    assert!(!lab.trees.sweep(&b).expect("looked at"));
+    assert!(!repo.worktrees.remove_if_merged(&b).expect("checked"));
 }
 
 #[test]
 fn where_there_is_no_repository_or_no_commit_it_says_so() {
     let folder = tempfile::tempdir().expect("a folder");
-    assert_eq!(Worktree::possible(folder.path()), Err(TreeError::NotARepository));
+    assert_eq!(
+        Worktree::check_possible(folder.path()),
+        Err(WorktreeError::NotARepository)
+    );
     git(folder.path(), &["init", "-q"]);
-    assert_eq!(Worktree::possible(folder.path()), Err(TreeError::NoCommit));
+    assert_eq!(
+        Worktree::check_possible(folder.path()),
+        Err(WorktreeError::NoCommit)
+    );
 }
 
 #[test]
 fn a_clean_tree_of_an_agent_goes_and_a_changed_one_stays() {
-    let lab = Lab::new();
-    let (project, place) = (lab.folder.path(), |name: &str| lab.path("trees").join(name));
+    let repo = Repository::new();
+    let (project, place) = (repo.folder.path(), |name: &str| repo.path("trees").join(name));
     let clean = Worktree::open(project, &place("a"), "crew/a").expect("a tree");
-    assert_eq!(clean.settle(), Ok(None));
+    assert_eq!(clean.remove_if_unchanged(), Ok(None));
     assert!(!place("a").exists());
-    assert_eq!(lab.branches(), ["main"]);
+    assert_eq!(repo.branches(), ["main"]);
 
     let changed = Worktree::open(project, &place("b"), "crew/b").expect("a tree");
     fs::write(place("b").join("new.txt"), "one\n").expect("a file");
-    let kept = changed.settle().expect("looked at").expect("kept");
+    let kept = changed.remove_if_unchanged().expect("checked").expect("kept");
     assert_eq!((kept.branch.as_str(), kept.worktree), ("crew/b", place("b")));
     assert!(kept.diff.contains("1 file changed, 1 insertion"), "{}", kept.diff);
     // Taken up again it is the same one, and still not clean.
     let again = Worktree::open(project, &place("b"), "crew/b").expect("taken up");
     assert_eq!(again, changed);
-    assert!(again.settle().expect("looked at").is_some());
+    assert!(again.remove_if_unchanged().expect("checked").is_some());
 
     let committed = Worktree::open(project, &place("c"), "crew/c").expect("a tree");
     git(&place("c"), &["commit", "-q", "--allow-empty", "-m", "y"]);
-    assert!(committed.settle().expect("looked at").is_some());
+    assert!(committed.remove_if_unchanged().expect("checked").is_some());
     assert!(place("c").exists());
 }
 
 #[test]
 fn merging_with_and_without_a_checkout_comes_to_the_same() {
-    let lab = Lab::new();
+    let repo = Repository::new();
     for (task, file) in [("A", "a.txt"), ("B", "b.txt"), ("C", "a.txt")] {
-        let tree = lab.work(task, file, task);
-        let path = lab.session.join(&tree.folder);
+        let tree = repo.work(task, file, task);
+        let path = repo.session.join(&tree.folder);
         git(&path, &["add", "."]);
         git(&path, &["commit", "-q", "-m", task]);
     }
-    let at = Git::at(lab.folder.path());
-    let tree_of = |merge: Merge| match merge {
-        Merge::Commit(commit) => Ok(lab.git(&["rev-parse", &format!("{commit}^{{tree}}")])),
-        Merge::Conflict { files } => Err(files),
+    let at = Git::at(repo.folder.path());
+    let tree_of = |merge: CommitMerge| match merge {
+        CommitMerge::Commit(commit) => Ok(repo.git(&["rev-parse", &format!("{commit}^{{tree}}")])),
+        CommitMerge::Conflict { files } => Err(files),
     };
     for (theirs, conflict) in [("wavecrew/s/B", false), ("wavecrew/s/C", true)] {
         let ours = "wavecrew/s/A";
-        let one = tree_of(merge(&at, &lab.session, ours, theirs, "m").expect("merged"));
-        let other = tree_of(merge_in_worktree(&at, &lab.session, ours, theirs, "m").expect("merged"));
+        let one = tree_of(merge_commits(&at, &repo.session, ours, theirs, "m").expect("merged"));
+        let other = tree_of(merge_in_worktree(&at, &repo.session, ours, theirs, "m").expect("merged"));
         assert_eq!(one, other);
         assert_eq!(one.is_err(), conflict);
     }
@@ -472,28 +478,28 @@ fn merging_with_and_without_a_checkout_comes_to_the_same() {
 
 #[test]
 fn a_commit_is_believed_when_it_is_there_and_holds_the_files() {
-    let lab = Lab::new();
-    let folder = lab.folder.path();
-    let head = lab.git(&["rev-parse", "HEAD"]);
-    fs::write(lab.path("later.txt"), "x").expect("a file");
-    lab.git(&["checkout", "-q", "-b", "other"]);
-    lab.git(&["commit", "-q", "--allow-empty", "-m", "elsewhere"]);
-    let other = lab.git(&["rev-parse", "HEAD"]);
-    lab.git(&["checkout", "-q", "main"]);
+    let repo = Repository::new();
+    let folder = repo.folder.path();
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    fs::write(repo.path("later.txt"), "x").expect("a file");
+    repo.git(&["checkout", "-q", "-b", "other"]);
+    repo.git(&["commit", "-q", "--allow-empty", "-m", "elsewhere"]);
+    let other = repo.git(&["rev-parse", "HEAD"]);
+    repo.git(&["checkout", "-q", "main"]);
     let absent = "0123456789012345678901234567890123456789";
     for (commit, files, wanted) in [
-        (head.as_str(), &["a.txt"][..], Holds::All),
-        (&head[..8], &[], Holds::All),
+        (head.as_str(), &["a.txt"][..], CommitContent::All),
+        (&head[..8], &[], CommitContent::All),
         (
             &head,
             &["a.txt", "later.txt"],
-            Holds::Without("later.txt".to_owned()),
+            CommitContent::Missing("later.txt".to_owned()),
         ),
-        (&other, &[], Holds::Elsewhere),
-        (absent, &[], Holds::NoSuchCommit),
-        ("HEAD", &[], Holds::NoSuchCommit),
-        ("--all", &[], Holds::NoSuchCommit),
+        (&other, &[], CommitContent::OtherBranch),
+        (absent, &[], CommitContent::NoSuchCommit),
+        ("HEAD", &[], CommitContent::NoSuchCommit),
+        ("--all", &[], CommitContent::NoSuchCommit),
     ] {
-        assert_eq!(commit_holds(folder, commit, files), Ok(wanted), "{commit}");
+        assert_eq!(commit_contains(folder, commit, files), Ok(wanted), "{commit}");
     }
 }

@@ -1,8 +1,8 @@
-// Errors that come when nobody can catch them any more: from timers, and promises that nobody waits for. A framework takes
-// them for failures of whatever runs by then.
+// Errors after a call has returned: from timers, and from promises that nobody awaits. A framework attributes them to whatever
+// test runs by then.
 'use strict';
 
-const { again } = require('./run.cjs');
+const { rerun } = require('./run.cjs');
 
 const WAIT_MS = 20;
 const KINDS = ['uncaughtException', 'unhandledRejection'];
@@ -13,25 +13,25 @@ function pause() {
   });
 }
 
-// Leaves out what has such errors.
-async function dropLate(search) {
-  let seen = 0;
+// Drops the cases of targets with such errors.
+async function dropAsyncErrors(search) {
+  let errors = 0;
   const count = () => {
-    seen += 1;
+    errors += 1;
   };
   for (const kind of KINDS) process.on(kind, count);
   try {
     await pause();
     for (const [name, cases] of search.cases) {
-      const before = seen;
+      const before = errors;
       for (const call of cases) {
-        search.trail(call);
-        await again(call, search.evaluator);
+        search.recordCall(call);
+        await rerun(call, search.evaluator);
       }
       if (cases.length > 0) await pause();
-      if (seen > before) {
+      if (errors > before) {
         search.cases.set(name, []);
-        search.leave(name, 'fails later, where nobody can catch it');
+        search.drop(name, 'throws after it has returned, where a test cannot catch it');
       }
     }
   } finally {
@@ -39,4 +39,4 @@ async function dropLate(search) {
   }
 }
 
-module.exports = { dropLate };
+module.exports = { dropAsyncErrors };

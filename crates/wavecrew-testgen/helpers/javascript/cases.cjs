@@ -1,35 +1,35 @@
-// Makes calls: new ones, changed copies of those that led somewhere, and plainer ones that take the same way.
+// Generates calls: new ones, variants of kept ones, and simpler ones.
 'use strict';
 
 const { simpler } = require('./simplify.cjs');
 
-const MOST_STEPS = 6;
+const MAX_STEPS = 6;
 
-class Calls {
-  constructor(random, values, found) {
+class CallGenerator {
+  constructor(random, values, targets) {
     this.random = random;
     this.values = values;
-    this.found = found;
-    // What worked for a class, for values of its kind.
-    this.made = new Map();
+    this.targets = targets;
+    // Constructor arguments that worked, by class.
+    this.workingArgs = new Map();
   }
 
   remember(call) {
     if (call.target.kind !== 'class') return;
-    const known = this.made.get(call.target.name) || [];
-    if (known.length < 20 && !call.via) known.push(call.args);
-    this.made.set(call.target.name, known);
+    const known = this.workingArgs.get(call.target.name) || [];
+    if (known.length < 20 && !call.factory) known.push(call.args);
+    this.workingArgs.set(call.target.name, known);
   }
 
   instance(name, depth) {
-    const target = this.found.find((found) => found.kind === 'class' && (found.name === name || found.value.name === name));
+    const target = this.targets.find((one) => one.kind === 'class' && (one.name === name || one.value.name === name));
     if (!target || depth > 2) return null;
-    const known = this.made.get(target.name);
+    const known = this.workingArgs.get(target.name);
     const args = known && !this.random.oneIn(3) ? this.random.pick(known) : this.args(target.params, depth + 1);
     return `new ${target.expression}(${args.join(', ')})`;
   }
 
-  // Arguments for parameters; `recent` are values that the same call has used already.
+  // Arguments for parameters. `recent` are values that the same call uses already.
   args(params, depth = 0, recent = []) {
     const { random } = this;
     const args = [];
@@ -45,30 +45,30 @@ class Calls {
     return args;
   }
 
-  // The least that fits: nobody has to be lucky to try nothing at all.
-  least(target) {
+  // The smallest arguments that fit, so that empty input does not depend on chance.
+  minimal(target) {
     const values = { string: "''", array: '[]', number: '0', boolean: 'false' };
     const needed = target.params.filter((param) => !param.optional && !param.rest);
     return { target, args: needed.map(({ type }) => values[type.kind] || this.values.of(type)), steps: [] };
   }
 
-  fresh(target) {
+  newCall(target) {
     const { random } = this;
     if (target.kind === 'function') {
-      if (target.examples.length > 0 && random.oneIn(4)) return { target, args: this.varied(random.pick(target.examples), target.params), steps: [] };
+      if (target.examples.length > 0 && random.oneIn(4)) return { target, args: this.variedArgs(random.pick(target.examples), target.params), steps: [] };
       return { target, args: this.args(target.params), steps: [] };
     }
-    const known = this.made.get(target.name) || [];
-    // Where a constructor alone leads nowhere, others may.
-    const via = target.makers.length > 0 && random.oneIn(known.length > 0 ? 8 : 2) ? random.pick(target.makers) : undefined;
-    const given = target.examples.length > 0 && random.oneIn(4) ? this.varied(random.pick(target.examples), target.params) : null;
-    const args = via ? this.args(via.params) : known.length > 0 && !random.oneIn(3) ? random.pick(known) : given || this.args(target.params);
+    const known = this.workingArgs.get(target.name) || [];
+    // Where the constructor alone finds little, a factory may do better.
+    const factory = target.factories.length > 0 && random.oneIn(known.length > 0 ? 8 : 2) ? random.pick(target.factories) : undefined;
+    const given = target.examples.length > 0 && random.oneIn(4) ? this.variedArgs(random.pick(target.examples), target.params) : null;
+    const args = factory ? this.args(factory.params) : known.length > 0 && !random.oneIn(3) ? random.pick(known) : given || this.args(target.params);
     const steps = [];
-    if (target.steps.length > 0) for (let n = random.below(MOST_STEPS); n > 0; n -= 1) steps.push(this.step(target, steps));
-    return { target, args, steps, via };
+    if (target.steps.length > 0) for (let n = random.below(MAX_STEPS); n > 0; n -= 1) steps.push(this.step(target, steps));
+    return { target, args, steps, factory };
   }
 
-  // One more step; what was put in before is likely to be asked for.
+  // One more step. Values of earlier steps are likely to be relevant.
   step(target, before) {
     const { random } = this;
     const kind = random.pick(target.steps);
@@ -78,7 +78,7 @@ class Calls {
     return { how: kind.how, name: kind.name, args };
   }
 
-  varied(args, params) {
+  variedArgs(args, params) {
     const { random } = this;
     const copy = [...args];
     if (copy.length === 0 || random.oneIn(8)) return this.args(params);
@@ -93,42 +93,42 @@ class Calls {
   }
 
   // A changed copy of a call.
-  near(call) {
+  variant(call) {
     const { random } = this;
     const { target } = call;
-    if (target.kind === 'function') return { target, args: this.varied(call.args, target.params), steps: [] };
+    if (target.kind === 'function') return { target, args: this.variedArgs(call.args, target.params), steps: [] };
     const steps = [...call.steps];
-    const { via } = call;
-    if (target.steps.length === 0 || random.oneIn(4)) return { target, args: this.varied(call.args, (via || target).params), steps, via };
+    const { factory } = call;
+    if (target.steps.length === 0 || random.oneIn(4)) return { target, args: this.variedArgs(call.args, (factory || target).params), steps, factory };
     const at = random.below(steps.length + 1);
     switch (random.below(4)) {
       case 0:
         if (steps.length > 0) {
           const index = Math.min(at, steps.length - 1);
           const kind = target.steps.find((one) => one.name === steps[index].name && one.how === steps[index].how);
-          if (kind) steps[index] = { ...steps[index], args: this.varied(steps[index].args, kind.params) };
+          if (kind) steps[index] = { ...steps[index], args: this.variedArgs(steps[index].args, kind.params) };
         }
         break;
       case 1:
         if (steps.length > 1) steps.splice(Math.min(at, steps.length - 1), 1);
         break;
       default:
-        if (steps.length < 2 * MOST_STEPS) steps.splice(at, 0, this.step(target, steps));
+        if (steps.length < 2 * MAX_STEPS) steps.splice(at, 0, this.step(target, steps));
     }
-    return { target, args: call.args, steps, via };
+    return { target, args: call.args, steps, factory };
   }
 
-  // Copies that read better: fewer steps and arguments, then plainer values.
-  *plainer(call, evaluate) {
-    const { target, args, steps, via } = call;
-    const { params } = via || target;
-    for (let at = steps.length - 1; at >= 0; at -= 1) yield { target, args, steps: [...steps.slice(0, at), ...steps.slice(at + 1)], via };
-    if (args.length > 0 && params[args.length - 1] && params[args.length - 1].optional) yield { target, args: args.slice(0, -1), steps, via };
+  // Copies that are easier to read: fewer steps and arguments, then simpler values.
+  *simplerCalls(call, evaluate) {
+    const { target, args, steps, factory } = call;
+    const { params } = factory || target;
+    for (let at = steps.length - 1; at >= 0; at -= 1) yield { target, args, steps: [...steps.slice(0, at), ...steps.slice(at + 1)], factory };
+    if (args.length > 0 && params[args.length - 1] && params[args.length - 1].optional) yield { target, args: args.slice(0, -1), steps, factory };
     for (const [at, step] of steps.entries()) {
-      if (step.args.length > 0) yield { target, args, steps: steps.map((one, index) => (index === at ? { ...one, args: step.args.slice(0, -1) } : one)), via };
+      if (step.args.length > 0) yield { target, args, steps: steps.map((one, index) => (index === at ? { ...one, args: step.args.slice(0, -1) } : one)), factory };
     }
-    const lists = [[args, (list) => ({ target, args: list, steps, via })]];
-    steps.forEach((step, at) => lists.push([step.args, (list) => ({ target, args, via, steps: steps.map((one, index) => (index === at ? { ...one, args: list } : one)) })]));
+    const lists = [[args, (list) => ({ target, args: list, steps, factory })]];
+    steps.forEach((step, at) => lists.push([step.args, (list) => ({ target, args, factory, steps: steps.map((one, index) => (index === at ? { ...one, args: list } : one)) })]));
     for (const [list, put] of lists) {
       for (let at = 0; at < list.length; at += 1) {
         for (const other of simpler(list[at], evaluate)) yield put([...list.slice(0, at), other, ...list.slice(at + 1)]);
@@ -137,18 +137,18 @@ class Calls {
   }
 }
 
-// A call as a person would type it.
-function shown(call) {
+// A call as source text.
+function callText(call) {
   const list = call.args.join(', ');
   const { target } = call;
   if (target.kind === 'function') return `${target.expression}(${list})`;
-  const made = madeText(call);
+  const made = constructionText(call);
   if (call.steps.length === 0) return made;
   return [`made = ${made}`, ...call.steps.map((step) => stepText('made', step))].join('; ');
 }
 
-function madeText({ target, args, via }) {
-  return `${via ? via.expression : `new ${target.expression}`}(${args.join(', ')})`;
+function constructionText({ target, args, factory }) {
+  return `${factory ? factory.expression : `new ${target.expression}`}(${args.join(', ')})`;
 }
 
 function stepText(made, step) {
@@ -157,4 +157,4 @@ function stepText(made, step) {
   return `${made}${step.name.startsWith('[') ? '' : '.'}${step.name}(${step.args.join(', ')})`;
 }
 
-module.exports = { Calls, madeText, shown, stepText };
+module.exports = { CallGenerator, constructionText, callText, stepText };

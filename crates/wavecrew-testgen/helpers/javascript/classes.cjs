@@ -1,22 +1,22 @@
-// What a class offers: how its objects are made, their methods, properties and iteration.
+// What a class offers: constructor, factories, methods, properties and iteration.
 'use strict';
 
 const { parameters, signature } = require('./parameters.cjs');
 
 const plain = /^[A-Za-z_$][\w$]*$/;
 
-// Of the syntax, or a constructor with methods as older code writes it.
+// Declared with `class`, or a constructor function with methods.
 function isClass(value) {
   if (/^class[\s{]/.test(Function.prototype.toString.call(value))) return true;
   return Boolean(value.prototype) && Object.getOwnPropertyNames(value.prototype).length > 1;
 }
 
-// Names that objects have by themselves are no entries.
+// Ignores inherited names such as `toString`.
 function own(table, name) {
   return table && Object.hasOwn(table, name) ? table[name] : undefined;
 }
 
-// Prototypes of the module's own, the nearest first: what the language gives is not under test.
+// The module's own prototypes, nearest first, without those of the language.
 function ancestry(value) {
   const found = [];
   for (let at = value.prototype; at && at !== Object.prototype; at = Object.getPrototypeOf(at)) {
@@ -26,7 +26,7 @@ function ancestry(value) {
   return found;
 }
 
-// What its methods may be handed another of.
+// Names and members of a class, to recognise parameters that take another object of it.
 function selfOf(value, names) {
   const members = new Set();
   for (const prototype of ancestry(value)) for (const key of Object.getOwnPropertyNames(prototype)) if (key !== 'constructor') members.add(key);
@@ -60,7 +60,7 @@ function classOf(value, known, plan, names) {
   return { params, steps, getters, line: made ? made.line : 0 };
 }
 
-// A function whose text starts with a parameter list, as constructors in a class do.
+// A function with the parameter list that a text starts with.
 function fnFromText(text) {
   let depth = 0;
   let end = text.indexOf('(');
@@ -76,15 +76,15 @@ function fnFromText(text) {
   }
 }
 
-// Other ways to an object of a class: its static methods, and functions of the module, that make one.
-function makers(found) {
+// Adds to each class its factories: static methods and functions of the module that construct it.
+function addFactories(found) {
   for (const target of found.filter((one) => one.kind === 'class')) {
     const names = [target.value.name, ...target.aliases].filter(Boolean).join('|') || 'this';
     const makes = new RegExp(`\\bnew\\s+(?:this|${names.replace(/\$/g, '\\$')})\\b`);
     const isOf = (one) => one.kind === 'function' && (one.owner === target.value || !one.owner);
-    target.makers = found.filter((one) => isOf(one) && makes.test(Function.prototype.toString.call(one.value)))
+    target.factories = found.filter((one) => isOf(one) && makes.test(Function.prototype.toString.call(one.value)))
       .map(({ name, expression, value, owner, key, params }) => ({ name, expression, value, owner, key, params }));
   }
 }
 
-module.exports = { classOf, isClass, makers, own };
+module.exports = { addFactories, classOf, isClass, own };

@@ -1,62 +1,61 @@
-// What looks like a defect rather than like behaviour to keep: examples that disagree, pairs that do not come back, plain
-// input that ends in an error of the engine, calls that do not end.
+// Suspected defects: examples that disagree, round trips that fail, internal errors on plain input, calls that do not end.
 'use strict';
 
-const { shown } = require('./cases.cjs');
+const { callText } = require('./cases.cjs');
 const { literal } = require('./literals.cjs');
-const { endless, once, ENDLESS_MS } = require('./run.cjs');
+const { ENDLESS_MS, isEndless, runWatched } = require('./run.cjs');
 const { isOf } = require('./type_hints.cjs');
 
-// Pairs of words that promise to undo each other.
+// Pairs of words for operations that undo each other.
 const INVERSE = [
   ['parse', 'format'], ['parse', 'stringify'], ['encode', 'decode'], ['serialize', 'deserialize'], ['serialise', 'deserialise'],
   ['escape', 'unescape'], ['quote', 'unquote'], ['pack', 'unpack'], ['compress', 'decompress'], ['encrypt', 'decrypt'], ['to', 'from'],
   ['flatten', 'unflatten'], ['marshal', 'unmarshal'], ['dump', 'load'], ['wrap', 'unwrap'],
 ];
-// The engine says that the code lost its way.
-const LOST = /cannot (read|set) properties|is not a function|is not iterable|cannot convert|cannot destructure|cannot access/i;
-const MOST_PER_TARGET = 2;
-const MOST_PLAINER = 12;
-const MOST_TRIPS = 60;
-// Input beyond this may just take long.
+// Messages of the engine that nobody throws on purpose.
+const INTERNAL_ERROR = /cannot (read|set) properties|is not a function|is not iterable|cannot convert|cannot destructure|cannot access/i;
+const MAX_PER_TARGET = 2;
+const MAX_SIMPLER = 12;
+const MAX_TRIPS = 60;
+// Larger numbers may legitimately take long.
 const LARGE = 10000;
 
-async function suspects(search) {
-  await endings(search);
+async function findDefects(search) {
+  await confirmHangs(search);
   await examplesThatDisagree(search);
   await roundTrips(search);
-  await plainCrashes(search);
+  await internalErrors(search);
 }
 
-function add(search, defect) {
+function addDefect(search, defect) {
   const { target } = defect.call;
   const same = search.defects.filter((one) => one.kind === defect.kind && one.call.target === target);
-  if (same.length >= MOST_PER_TARGET) return;
+  if (same.length >= MAX_PER_TARGET) return;
   search.defects.push({ target, ...defect });
 }
 
-// No test records what is suspected.
-function forget(search, target, is) {
-  search.cases.set(target.name, search.cases.get(target.name).filter((found) => !is(found)));
+// Removes cases, so that no test records a suspected defect.
+function removeCases(search, target, isSuspect) {
+  search.cases.set(target.name, search.cases.get(target.name).filter((found) => !isSuspect(found)));
 }
 
-// A call whose ending nobody knows, so that its traces are left first.
-function tried(search, call) {
-  search.trail(call);
-  return once(call, search.evaluator);
+// Runs a call that may end the process, so it is recorded first.
+function runRecorded(search, call) {
+  search.recordCall(call);
+  return runWatched(call, search.evaluator);
 }
 
-// Calls that did not end, in their plainest form. One that needs large numbers for that may be merely slow.
-async function endings(search) {
+// Simplifies calls that did not end, and confirms them. With large numbers, a call may merely be slow.
+async function confirmHangs(search) {
   const found = search.defects;
   search.defects = [];
   for (const { call, grew } of found) {
-    const plain = await plainest(search, call, (outcome) => outcome.result.kind === 'hangs');
-    search.trail(plain);
-    if (isLarge(search, plain)) search.leave(call.target.name, `takes longer than ${ENDLESS_MS} ms with large numbers`);
-    // What takes memory as it goes is not given more time for that.
-    else if (grew) add(search, { call: plain, kind: 'does not end', what: `no answer while it takes more and more memory, ${grew} MB so far` });
-    else if (endless(plain, search.evaluator)) add(search, { call: plain, kind: 'does not end', what: `no answer after ${ENDLESS_MS} ms` });
+    const simple = await simplest(search, call, (outcome) => outcome.result.kind === 'hangs');
+    search.recordCall(simple);
+    if (isLarge(search, simple)) search.drop(call.target.name, `takes longer than ${ENDLESS_MS} ms with large numbers`);
+    // A call that keeps allocating gets no more time.
+    else if (grew) addDefect(search, { call: simple, kind: 'does not end', what: `no result, and memory keeps growing (${grew} MB so far)` });
+    else if (isEndless(simple, search.evaluator)) addDefect(search, { call: simple, kind: 'does not end', what: `no result after ${ENDLESS_MS} ms` });
   }
 }
 
@@ -71,15 +70,15 @@ function numbersIn(value) {
   return [];
 }
 
-// The plainest call found that still shows the same.
-async function plainest(search, call, shows) {
+// The simplest call found that still shows the same.
+async function simplest(search, call, shows) {
   let best = call;
-  let left = MOST_PLAINER;
+  let left = MAX_SIMPLER;
   for (let again = true; again;) {
     again = false;
-    for (const other of search.made.plainer(best, (sources) => search.evaluator.of(sources))) {
+    for (const other of search.generator.simplerCalls(best, (sources) => search.evaluator.of(sources))) {
       if ((left -= 1) < 0) return best;
-      const outcome = await tried(search, other);
+      const outcome = await runRecorded(search, other);
       if (outcome && outcome.result && shows(outcome, other)) {
         best = other;
         again = true;
@@ -91,28 +90,28 @@ async function plainest(search, call, shows) {
 }
 
 async function examplesThatDisagree(search) {
-  for (const target of search.found) {
-    for (const { args, claim } of target.claims) {
+  for (const target of search.targets) {
+    for (const { args, stated } of target.statedResults) {
       const call = { target, args, steps: [] };
       if (search.skip.has(search.label(call))) continue;
-      const outcome = await tried(search, call);
+      const outcome = await runRecorded(search, call);
       if (!outcome || !outcome.result || outcome.result.kind !== 'value') continue;
-      const [wanted] = search.evaluator.of([claim]);
+      const [wanted] = search.evaluator.of([stated]);
       const expected = literal(wanted);
       if (expected === null || expected === outcome.result.text) continue;
-      add(search, { call, kind: 'example disagrees', what: `it gives ${outcome.result.text}, its example says ${expected}`, expected, async: outcome.async });
-      forget(search, target, (found) => found.args.join() === args.join());
+      addDefect(search, { call, kind: 'example disagrees', what: `returns ${outcome.result.text}, but its example says ${expected}`, expected, async: outcome.async });
+      removeCases(search, target, (found) => found.args.join() === args.join());
     }
   }
 }
 
-// `decode(encode(x))` is `x`, for the inputs that the search found. One way is enough to tell of a pair.
+// `decode(encode(x))` should be `x` for the inputs of the search. Each pair is reported once.
 async function roundTrips(search) {
-  const functions = search.found.filter((target) => target.kind === 'function' && target.params.filter((param) => !param.optional).length === 1 && !target.promises);
-  const told = [];
+  const functions = search.targets.filter((target) => target.kind === 'function' && target.params.filter((param) => !param.optional).length === 1 && !target.promises);
+  const reported = [];
   for (const there of functions) {
     for (const back of functions.filter((other) => isInverse(there.name, other.name))) {
-      if (!told.includes(back) && (await roundTrip(search, there, back))) told.push(there);
+      if (!reported.includes(back) && (await roundTrip(search, there, back))) reported.push(there);
     }
   }
 }
@@ -129,53 +128,53 @@ function isInverse(one, other) {
   return INVERSE.some(([a, b]) => (swap(one, a, b) === other && one !== swap(one, a, b)) || (swap(one, b, a) === other && one !== swap(one, b, a)));
 }
 
-// There and back again: nothing where that says nothing, else whether it came back.
-async function trip(search, there, back, source) {
-  const first = await tried(search, { target: there, args: [source], steps: [] });
+// One round trip: null when it proves nothing, otherwise whether the value came back.
+async function tryTrip(search, there, back, source) {
+  const first = await runRecorded(search, { target: there, args: [source], steps: [] });
   const was = literal(valueOf(search, source));
   if (!first || !first.result || first.result.kind !== 'value' || was === null || was === 'undefined') return null;
-  const second = await tried(search, { target: back, args: [first.result.text], steps: [] });
+  const second = await runRecorded(search, { target: back, args: [first.result.text], steps: [] });
   if (!second || !second.result) return null;
   const came = second.result.kind === 'value' ? second.result.text : null;
   return isRounded(was, first.result.text, came) ? null : { source, was, second, same: came === was };
 }
 
-// A number that was told with fewer digits than it has, as `1s` for 1001: it is not meant to come back.
-function isRounded(was, told, came) {
+// Whether a number was written with fewer digits, as `1s` for 1001: then it is not meant to come back.
+function isRounded(was, written, came) {
   const digits = (text) => text.replace(/\D/g, '').replace(/^0+|0+$/g, '').length;
-  return came !== null && was !== came && Number.isFinite(Number(was)) && Number.isFinite(Number(came)) && digits(told) < digits(was);
+  return came !== null && was !== came && Number.isFinite(Number(was)) && Number.isFinite(Number(came)) && digits(written) < digits(was);
 }
 
 async function roundTrip(search, there, back) {
   const failures = [];
   let successes = 0;
   const known = search.cases.get(there.name).filter((found) => found.args.length === 1 && found.outcome.result.kind === 'value');
-  const fresh = Array.from({ length: 60 }, () => search.made.fresh(there)).filter((call) => call.args.length === 1 && !search.skip.has(search.label(call)));
+  const fresh = Array.from({ length: 60 }, () => search.generator.newCall(there)).filter((call) => call.args.length === 1 && !search.skip.has(search.label(call)));
   const [param] = there.params;
   const fits = (source) => !param.typed || isOf(valueOf(search, source), param.type);
   for (const { args: [source] } of [...known, ...fresh]) {
-    const found = fits(source) ? await trip(search, there, back, source) : null;
+    const found = fits(source) ? await tryTrip(search, there, back, source) : null;
     if (found === null) continue;
     if (found.same) successes += 1;
     else failures.push(found);
   }
-  // Where hardly anything comes back, the names were a coincidence.
+  // When hardly anything comes back, the names are a coincidence.
   if (failures.length === 0 || successes < Math.max(3, failures.length)) return false;
   failures.sort((a, b) => a.was.length - b.was.length);
-  const { source, was, second } = await plainestTrip(search, there, back, failures[0], fits);
+  const { source, was, second } = await simplestTrip(search, there, back, failures[0], fits);
   const check = `${back.expression}(${there.expression}(${source}))`;
   const came = second.result.kind === 'value' ? second.result.text : 'an error';
-  add(search, { call: { target: there, args: [source], steps: [] }, kind: 'round trip', what: `it comes back as ${came}, not as ${was}`, expected: was, check });
+  addDefect(search, { call: { target: there, args: [source], steps: [] }, kind: 'round trip', what: `comes back as ${came} instead of ${was}`, expected: was, check });
   return true;
 }
 
-async function plainestTrip(search, there, back, failure, fits) {
+async function simplestTrip(search, there, back, failure, fits) {
   let best = failure;
-  for (let left = MOST_TRIPS, again = true; again && left > 0;) {
+  for (let left = MAX_TRIPS, again = true; again && left > 0;) {
     again = false;
-    for (const { args: [source] } of search.made.plainer({ target: there, args: [best.source], steps: [] }, (sources) => search.evaluator.of(sources))) {
+    for (const { args: [source] } of search.generator.simplerCalls({ target: there, args: [best.source], steps: [] }, (sources) => search.evaluator.of(sources))) {
       if ((left -= 1) < 0) break;
-      const found = source !== undefined && fits(source) ? await trip(search, there, back, source) : null;
+      const found = source !== undefined && fits(source) ? await tryTrip(search, there, back, source) : null;
       if (found !== null && !found.same) {
         best = found;
         again = true;
@@ -194,47 +193,47 @@ function valueOf(search, source) {
   }
 }
 
-// Where a call got lost: as far as it came, with the error.
-function lostIn(call, outcome) {
+// The internal error in an outcome, with the call up to it.
+function internalErrorIn(call, outcome) {
   if (!outcome || !outcome.result) return null;
-  const lost = (result) => result.kind === 'throws' && LOST.test(result.message);
-  if (lost(outcome.result)) return { call: { ...call, steps: [] }, error: outcome.result, async: outcome.async };
+  const isInternal = (result) => result.kind === 'throws' && INTERNAL_ERROR.test(result.message);
+  if (isInternal(outcome.result)) return { call: { ...call, steps: [] }, error: outcome.result, async: outcome.async };
   const last = outcome.steps && outcome.steps[outcome.steps.length - 1];
-  if (!last || !last.result || !lost(last.result)) return null;
+  if (!last || !last.result || !isInternal(last.result)) return null;
   return { call: { ...call, steps: call.steps.slice(0, outcome.steps.length) }, error: last.result, async: last.async };
 }
 
-// Remembers calls with input of the declared kinds that end in an error of the engine: the shortest per target and step.
-function noteLost(search, call, outcome) {
-  const found = lostIn(call, outcome);
+// Remembers the shortest call with an internal error on input of the declared types, by target and step.
+function noteInternalError(search, call, outcome) {
+  const found = internalErrorIn(call, outcome);
   if (found === null) return;
   const { target, steps } = found.call;
-  target.lost = target.lost || new Map();
+  target.internalErrors = target.internalErrors || new Map();
   const place = steps.length > 0 ? steps[steps.length - 1].name : '';
-  const known = target.lost.get(place);
-  const length = shown(found.call).length;
-  if ((known && known.length <= length) || !isDeclared(search, found.call)) return;
-  target.lost.set(place, { ...found, length });
+  const known = target.internalErrors.get(place);
+  const length = callText(found.call).length;
+  if ((known && known.length <= length) || !hasDeclaredTypes(search, found.call)) return;
+  target.internalErrors.set(place, { ...found, length });
 }
 
-async function plainCrashes(search) {
-  for (const target of search.found) {
-    for (const [place, { call }] of target.lost || []) {
+async function internalErrors(search) {
+  for (const target of search.targets) {
+    for (const [place, { call }] of target.internalErrors || []) {
       const here = (found) => found !== null && (found.call.steps.length > 0 ? found.call.steps[found.call.steps.length - 1].name : '') === place;
-      const same = (outcome, other) => here(lostIn(other, outcome)) && isDeclared(search, lostIn(other, outcome).call);
-      const plain = await plainest(search, call, same);
-      const found = lostIn(plain, await tried(search, plain));
-      if (found !== null) add(search, { call: found.call, kind: 'internal error', what: `${found.error.name}: ${found.error.message}`, async: found.async });
+      const same = (outcome, other) => here(internalErrorIn(other, outcome)) && hasDeclaredTypes(search, internalErrorIn(other, outcome).call);
+      const plain = await simplest(search, call, same);
+      const found = internalErrorIn(plain, await runRecorded(search, plain));
+      if (found !== null) addDefect(search, { call: found.call, kind: 'internal error', what: `${found.error.name}: ${found.error.message}`, async: found.async });
     }
-    forget(search, target, (known) => {
-      const found = lostIn(known, known.outcome);
-      return found !== null && isDeclared(search, found.call);
+    removeCases(search, target, (known) => {
+      const found = internalErrorIn(known, known.outcome);
+      return found !== null && hasDeclaredTypes(search, found.call);
     });
   }
 }
 
-// Input of the declared types alone counts: what was only guessed may be wrong.
-function isDeclared(search, { target, args, steps }) {
+// Guessed types do not count, because the guess may be wrong.
+function hasDeclaredTypes(search, { target, args, steps }) {
   const fits = (given, params) => given.length >= params.filter((param) => !param.optional && !param.rest).length
     && given.every((source, at) => params[at] && params[at].sure && isOf(valueOf(search, source), params[at].type));
   return fits(args, target.params) && steps.every((step) => {
@@ -243,4 +242,4 @@ function isDeclared(search, { target, args, steps }) {
   });
 }
 
-module.exports = { isDeclared, noteLost, suspects };
+module.exports = { hasDeclaredTypes, noteInternalError, findDefects };

@@ -1,12 +1,12 @@
-// Calls that people wrote down: in comments of the module, in the project's README and in its tests. They are tried first,
-// and where they say what comes back, that is compared.
+// Calls that people wrote: in comments of the module, in the README and in tests. They are tried first, and results that a
+// comment states are compared.
 'use strict';
 
 const vm = require('node:vm');
 
-const MOST = 200;
+const MAX_FOUND = 200;
 
-// Where the bracket at `open` is closed, strings left aside; -1 where it is not.
+// The position of the bracket that closes the one at `open`, or -1.
 function closing(text, open) {
   let depth = 0;
   let quote = null;
@@ -49,8 +49,8 @@ function split(text) {
   return parts;
 }
 
-// Whether an expression stands for itself: it names nothing that only its surroundings know.
-function alone(source) {
+// Whether an expression can be evaluated alone, without names from its context.
+function isSelfContained(source) {
   try {
     new vm.Script(`[${source}]`).runInNewContext(Object.create(null), { timeout: 50 });
     return true;
@@ -59,17 +59,17 @@ function alone(source) {
   }
 }
 
-// What a comment behind a call says that comes back, as source; null where it says nothing that can be read.
-function claimed(rest) {
-  // With an arrow, or as a comment that is nothing but a value.
+// The result that a comment after a call states, as source text, or null.
+function statedResult(rest) {
+  // After an arrow, or as a comment that is only a value.
   const said = rest.match(/^[\s;)]*?(?:\/\/|\/\*)?[ \t]*(?:=>|->|→|returns:?)\s*([^\n]*)/) || rest.match(/^\)*;?[ \t]*\/\/[ \t]*([^\n]+)/);
   if (!said) return null;
   const source = said[1].replace(/\*\/\s*$/, '').replace(/[;.]?\s*$/, '').trim();
-  return source !== '' && !/=>/.test(source) && alone(source) ? source : null;
+  return source !== '' && !/=>/.test(source) && isSelfContained(source) ? source : null;
 }
 
-// All calls of some names in a text: arguments as sources, and what is said of the result.
-function calls(text, names) {
+// All calls of some names in a text, with arguments and stated results as source text.
+function callsIn(text, names) {
   const found = [];
   const seen = new Set();
   for (const name of names) {
@@ -77,51 +77,51 @@ function calls(text, names) {
     for (const match of text.matchAll(new RegExp(`(?<![\\w$.])(?:[a-zA-Z_$][\\w$]*\\.)?${escaped}\\(`, 'g'))) {
       const open = match.index + match[0].length - 1;
       const close = closing(text, open);
-      if (close < 0 || found.length >= MOST) continue;
+      if (close < 0 || found.length >= MAX_FOUND) continue;
       const inner = text.slice(open + 1, close).replace(/\n\s*\*\s?/g, '\n').trim();
       const made = /new\s*$/.test(text.slice(0, match.index));
       const key = `${made} ${inner}`;
-      if (seen.has(key) || !alone(inner)) continue;
+      if (seen.has(key) || !isSelfContained(inner)) continue;
       seen.add(key);
-      found.push({ args: split(inner), claim: claimed(text.slice(close + 1)), made });
+      found.push({ args: split(inner), stated: statedResult(text.slice(close + 1)), made });
     }
   }
   return found;
 }
 
-// Texts in quotes, and what comments and prose show as it is written.
-function words(text) {
+// Quoted strings, and words of comments and prose that look like values.
+function quotedWords(text) {
   const found = new Set();
   for (const match of text.matchAll(/'([^'\\\n]{1,40})'|"([^"\\\n]{1,40})"|`([^`$\n]{1,40})`/g)) {
-    if (found.size >= MOST) break;
+    if (found.size >= MAX_FOUND) break;
     found.add(match[1] || match[2] || match[3]);
   }
   for (const [, line] of text.matchAll(/(?:^|\s)(?:\/\/|\*|[-+*] )(?!\/)([^\n]*)/g)) {
     for (const word of line.split(/[\s,;`'"()]+/)) {
-      if (found.size >= MOST) break;
+      if (found.size >= MAX_FOUND) break;
       if (word.length <= 24 && /[\d]/.test(word) && /[^\w]/.test(word) && !/[{}]/.test(word)) found.add(word.replace(/[.:]+$/, ''));
     }
   }
-  // Between the quotes of two texts stands code.
+  // What lies between the quotes of two strings is code.
   return [...found].filter((word) => !/[;{}]|\breturn\b/.test(word));
 }
 
-// What the texts about a module say of its targets; the first text is the module itself.
-function gather(found, texts) {
+// Adds examples and stated results to targets. The first text is the module itself.
+function collectExamples(found, texts) {
   for (const target of found) {
     for (const [index, text] of texts.entries()) {
-      for (const { args, claim, made } of calls(text, target.aliases)) {
+      for (const { args, stated, made } of callsIn(text, target.aliases)) {
         if (made === (target.kind === 'class')) {
           target.examples.push(args);
-          // What its own comments say is meant for it as it is.
-          if (claim !== null && !made && index === 0) target.claims.push({ args, claim });
+          // Only comments of the module itself state results for this version.
+          if (stated !== null && !made && index === 0) target.statedResults.push({ args, stated });
         }
       }
       for (const step of target.kind === 'class' ? target.steps : []) {
-        if (step.how === 'call') step.examples = (step.examples || []).concat(calls(text, [step.name]).map(({ args }) => args)).slice(0, 20);
+        if (step.how === 'call') step.examples = (step.examples || []).concat(callsIn(text, [step.name]).map(({ args }) => args)).slice(0, 20);
       }
     }
   }
 }
 
-module.exports = { calls, gather, words };
+module.exports = { callsIn, collectExamples, quotedWords };

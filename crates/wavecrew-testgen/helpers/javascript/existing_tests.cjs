@@ -1,12 +1,12 @@
-// Tests of the project that are there already: what they reach and notice is not looked for again.
+// Existing tests of the project: the search ignores what they already reach and kill.
 'use strict';
 
-const { settled, timed } = require('./run.cjs');
+const { awaitSettled, withTimeout } = require('./run.cjs');
 
-const MOST = 400;
+const MAX_TESTS = 400;
 
-// Those that vitest has run before the search, as they passed. `lookup` gives the function of a test and the hooks around it.
-function ofVitest(file, own, { getFn, getHooks }) {
+// Tests that passed in vitest before the search.
+function passedInVitest(file, own, { getFn, getHooks }) {
   const found = [];
   const visit = (suite, before, after) => {
     const hooks = (getHooks && getHooks(suite)) || {};
@@ -18,11 +18,11 @@ function ofVitest(file, own, { getFn, getHooks }) {
     }
   };
   visit(file, [], []);
-  return found.slice(0, MOST);
+  return found.slice(0, MAX_TESTS);
 }
 
-// What is declared while `load` runs, in place of the framework's own words.
-function recorded(world, load) {
+// Records the tests that `load` declares, by replacing the framework's functions.
+function recordTests(globals, load) {
   const found = [];
   const around = [{ before: [], after: [] }];
   const test = (name, fn) => {
@@ -45,32 +45,32 @@ function recorded(world, load) {
     if (!Array.isArray(table) || Object.hasOwn(table, 'raw')) return;
     for (const row of table) one(name, () => (Array.isArray(row) ? fn(...row) : fn(row)));
   };
-  const words = { test: Object.assign(test, { each: each(test), only: test, skip: none, todo: none, concurrent: test, failing: none }) };
-  words.it = words.test;
-  words.describe = Object.assign(group, { each: each(group), only: group, skip: none });
-  words.beforeEach = (fn) => around[around.length - 1].before.push(fn);
-  words.afterEach = (fn) => around[around.length - 1].after.push(fn);
+  const fakes = { test: Object.assign(test, { each: each(test), only: test, skip: none, todo: none, concurrent: test, failing: none }) };
+  fakes.it = fakes.test;
+  fakes.describe = Object.assign(group, { each: each(group), only: group, skip: none });
+  fakes.beforeEach = (fn) => around[around.length - 1].before.push(fn);
+  fakes.afterEach = (fn) => around[around.length - 1].after.push(fn);
   const real = {};
-  for (const [word, fake] of Object.entries(words)) {
-    real[word] = world[word];
-    world[word] = fake;
+  for (const [word, fake] of Object.entries(fakes)) {
+    real[word] = globals[word];
+    globals[word] = fake;
   }
   try {
     load();
   } finally {
-    Object.assign(world, real);
+    Object.assign(globals, real);
   }
-  return found.slice(0, MOST);
+  return found.slice(0, MAX_TESTS);
 }
 
-// Runs a test as it is; whether it passes.
+// Runs a test and returns whether it passes.
 async function passes({ steps }) {
   try {
-    for (const step of steps) await settled(timed(() => step()));
+    for (const step of steps) await awaitSettled(withTimeout(() => step()));
     return true;
   } catch {
     return false;
   }
 }
 
-module.exports = { ofVitest, passes, recorded };
+module.exports = { passedInVitest, passes, recordTests };

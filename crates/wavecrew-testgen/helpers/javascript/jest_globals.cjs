@@ -1,4 +1,5 @@
-// Stands in for `@jest/globals` in tests that the search listens to: the words of the world, as they are when they are said.
+// Replaces `@jest/globals` in copies of existing tests: forwards to the global functions of the moment, so that they can be
+// recorded.
 'use strict';
 
-module.exports = new Proxy({}, { get: (_, word) => globalThis[word] });
+module.exports = new Proxy({}, { get: (_, name) => globalThis[name] });

@@ -1,9 +1,9 @@
-// Values as source text, so that a test says what a person would write. What has no such text has no literal.
+// Values as source text, as a person would write them.
 'use strict';
 
-const MOST_ITEMS = 30;
-const MOST_TEXT = 400;
-const DEEPEST = 5;
+const MAX_ITEMS = 30;
+const MAX_TEXT = 400;
+const MAX_DEPTH = 5;
 
 const plainKey = /^[A-Za-z_$][\w$]*$/;
 
@@ -28,7 +28,7 @@ function isPlain(value) {
 }
 
 function write(value, depth, seen) {
-  if (depth > DEEPEST) throw new NoLiteral('too deep');
+  if (depth > MAX_DEPTH) throw new NoLiteral('too deep');
   switch (typeof value) {
     case 'undefined':
       return 'undefined';
@@ -39,7 +39,7 @@ function write(value, depth, seen) {
     case 'bigint':
       return `${value}n`;
     case 'string':
-      if (value.length > MOST_TEXT) throw new NoLiteral('too long');
+      if (value.length > MAX_TEXT) throw new NoLiteral('too long');
       return quote(value);
     case 'object':
       break;
@@ -50,7 +50,7 @@ function write(value, depth, seen) {
   if (seen.includes(value)) throw new NoLiteral('a cycle');
   const inner = [...seen, value];
   const each = (items) => {
-    if (items.length > MOST_ITEMS) throw new NoLiteral('too many items');
+    if (items.length > MAX_ITEMS) throw new NoLiteral('too many items');
     return items.map((item) => write(item, depth + 1, inner)).join(', ');
   };
   const tag = Object.prototype.toString.call(value).slice(8, -1);
@@ -68,7 +68,7 @@ function write(value, depth, seen) {
   if (ArrayBuffer.isView(value) && tag.endsWith('Array')) return `new ${tag}([${each([...value])}])`;
   if (!isPlain(value)) throw new NoLiteral(`an instance of ${value.constructor && value.constructor.name}`);
   const keys = Object.keys(value);
-  if (keys.length > MOST_ITEMS) throw new NoLiteral('too many keys');
+  if (keys.length > MAX_ITEMS) throw new NoLiteral('too many keys');
   if (Object.getOwnPropertySymbols(value).length > 0) throw new NoLiteral('symbols as keys');
   const fields = keys.map((key) => {
     const name = plainKey.test(key) ? key : quote(key);
@@ -77,7 +77,7 @@ function write(value, depth, seen) {
   return fields.length === 0 ? '{}' : `{ ${fields.join(', ')} }`;
 }
 
-// The text of a value, or null when it has none.
+// The source text of a value, or null when it has none.
 function literal(value) {
   try {
     return write(value, 0, []);

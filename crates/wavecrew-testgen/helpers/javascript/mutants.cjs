@@ -1,16 +1,16 @@
-// Plants faults in the module as it is loaded: its text is replaced once by one that holds all of them, each asleep until it
-// is wanted. The same text tells which places a call came by, and what it compared.
+// Mutants of a loaded module. Its text is replaced once by an instrumented one that contains all mutants, each inactive until
+// selected. The same text records which sites a call reaches and what it compares.
 'use strict';
 
 const { SourceMap } = require('node:module');
 const { lineOf, lineStarts } = require('./live_edit.cjs');
-const { NAME, planted, sites } = require('./mutation_sites.cjs');
+const { NAME, instrumented, findSites } = require('./mutation_sites.cjs');
 const { WRAPPED } = require('./tokens.cjs');
 
-const MOST_SITES = 4000;
-const MOST_SEEN = 300;
-// Functions with less text may have no place for a fault.
-const SHORT = 60;
+const MAX_SITES = 4000;
+const MAX_COMPARISONS = 300;
+// Shorter functions may contain no site.
+const MIN_LENGTH = 60;
 const COMPARED = new Set(['==', '!=', '===', '!==', '<', '>', '<=', '>=']);
 
 const DO = {
@@ -24,20 +24,20 @@ const OTHER = {
   '+': '-', '-': '+', '*': '/', '/': '*', '%': '*', '&': '|', '|': '&', '<<': '>>', '>>': '<<',
 };
 
-// What the planted text calls.
+// What the instrumented text calls. Names are short because the text contains many of them.
 function runtime(count) {
   const state = {
     active: -1,
-    // Whether a place was come by, and of a condition, which way: two for each.
+    // Two entries per site: reached, and for conditions which way.
     hits: new Uint8Array(2 * count),
-    seen: null,
-    // The left side of the last && or ||.
+    comparisons: null,
+    // The left operand of the last && or ||.
     t: undefined,
     a(id) {
       state.hits[2 * id] = 1;
       return state.active === id;
     },
-    // One way or the other.
+    // A condition.
     w(id, isTrue) {
       state.hits[2 * id + (isTrue ? 1 : 0)] = 1;
       return state.active === id ? !isTrue : isTrue;
@@ -56,7 +56,7 @@ function runtime(count) {
       return sign === '+=' || sign === '-=' ? -value : 1 / value;
     },
     b(id, sign, left, right) {
-      if (state.seen !== null && COMPARED.has(sign) && state.seen.length < MOST_SEEN) state.seen.push([left, right]);
+      if (state.comparisons !== null && COMPARED.has(sign) && state.comparisons.length < MAX_COMPARISONS) state.comparisons.push([left, right]);
       return DO[state.a(id) ? OTHER[sign] : sign](left, right);
     },
     c(id, value) {
@@ -76,25 +76,25 @@ function runtime(count) {
   return state;
 }
 
-class Faults {
-  constructor(cover) {
-    this.cover = cover;
+class Mutants {
+  constructor(tracer) {
+    this.tracer = tracer;
     this.sites = [];
     this.state = runtime(0);
   }
 
-  // Whether the module holds its faults now. A script that cannot be replaced stays as it is.
-  plant() {
+  // Replaces the module's text by the instrumented one. Returns whether the engine accepted it.
+  install() {
     const scripts = [];
     const note = ({ params }) => {
-      if (this.cover.isSubject(params.url)) scripts.push(params);
+      if (this.tracer.isSubject(params.url)) scripts.push(params);
     };
-    const { session } = this.cover;
+    const { session } = this.tracer;
     session.on('Debugger.scriptParsed', note);
     try {
-      this.cover.post('Debugger.enable');
-      // Modules that need each other may be loaded twice: by the framework, and by the engine itself.
-      const texts = scripts.map(({ scriptId }) => this.cover.post('Debugger.getScriptSource', { scriptId }).scriptSource);
+      this.tracer.post('Debugger.enable');
+      // Circular imports may load a module twice: by the framework and by the engine.
+      const texts = scripts.map(({ scriptId }) => this.tracer.post('Debugger.getScriptSource', { scriptId }).scriptSource);
       const wrapped = texts.findIndex((text) => WRAPPED.test(text));
       const at = wrapped >= 0 ? wrapped : scripts.length - 1;
       this.scripts = new Set(scripts.map(({ scriptId }) => scriptId));
@@ -102,44 +102,44 @@ class Faults {
     } catch {
       return false;
     } finally {
-      // It stays on: without it, the engine no longer counts the blocks of what was replaced.
+      // The debugger stays enabled: otherwise the engine stops counting the blocks of replaced code.
       session.off('Debugger.scriptParsed', note);
     }
   }
 
   replace({ scriptId, sourceMapURL }, text) {
-    this.lineOf = lines(text, sourceMapURL);
-    const { found: all, whole } = sites(text);
-    const found = all.slice(0, MOST_SITES);
+    this.lineOf = lineFinder(text, sourceMapURL);
+    const { found: all, whole } = findSites(text);
+    const found = all.slice(0, MAX_SITES);
     this.whole = whole && found.length === all.length;
     if (found.length === 0) return false;
     this.state = runtime(found[found.length - 1].id + 1);
     globalThis[NAME] = this.state;
-    const put = (some, dryRun) => this.cover.post('Debugger.setScriptSource', { scriptId, scriptSource: planted(text, some), dryRun }).status;
-    const good = compiling(found, (some) => put(some, true) === 'Ok');
-    const first = good.filter((site) => !site.waits);
+    const put = (some, dryRun) => this.tracer.post('Debugger.setScriptSource', { scriptId, scriptSource: instrumented(text, some), dryRun }).status;
+    const good = compilingSites(found, (some) => put(some, true) === 'Ok');
+    const first = good.filter((site) => !site.deferred);
     if (put(first, false) !== 'Ok' || (first.length < good.length && put(good, false) !== 'Ok')) return false;
     this.whole = this.whole && good.length === found.length;
     this.text = text;
-    this.places = good.map((site) => ({ id: site.id, at: site.at, body: site.body, line: this.lineOf(site.at), ways: /^(?:the condition|&&|\|\||\?\?|the !)/.test(site.what || '') ? 2 : 1 }));
+    this.allSites = good.map((site) => ({ id: site.id, at: site.at, body: site.body, line: this.lineOf(site.at), branches: /^(?:condition|&&|\|\||\?\?|! )/.test(site.what || '') ? 2 : 1 }));
     this.sites = good.filter((site) => site.what !== null).map((site) => ({ id: site.id, what: site.what, line: this.lineOf(site.at) }));
     return true;
   }
 
-  // Whether the engine took the new text for all that can be called. What it did not know again goes on as before.
-  isIn(targets) {
+  // Whether all targets run the instrumented text. Functions that the engine did not recognise keep the old one.
+  coverAll(targets) {
     if (!this.whole) return false;
     const functions = targets.flatMap(({ value, kind }) => (kind === 'class' ? methods(value) : [value]));
     return functions.every((one) => {
       const text = Function.prototype.toString.call(one);
-      return text.includes(`${NAME}.`) || !this.text.includes(text) || text.length < SHORT;
+      return text.includes(`${NAME}.`) || !this.text.includes(text) || text.length < MIN_LENGTH;
     });
   }
 
-  // Whether something of the old text ran after all.
-  hasStrays() {
-    const { result } = this.cover.post('Profiler.takePreciseCoverage');
-    return result.some(({ scriptId, url, functions }) => this.cover.isSubject(url) && !this.scripts.has(scriptId)
+  // Whether some of the old text ran.
+  hasUninstrumentedCalls() {
+    const { result } = this.tracer.post('Profiler.takePreciseCoverage');
+    return result.some(({ scriptId, url, functions }) => this.tracer.isSubject(url) && !this.scripts.has(scriptId)
       && functions.some(({ functionName, ranges }) => functionName !== '' && ranges[0].count > 0));
   }
 
@@ -147,48 +147,49 @@ class Faults {
     this.state.hits.fill(0);
   }
 
-  // What was come by since: places, with the way that was taken.
-  ways() {
+  // The branches that were reached since `clear`: twice the id of the site, plus one for the true side of a condition.
+  reachedBranches() {
     const found = [];
     const { hits } = this.state;
-    for (let way = 0; way < hits.length; way += 1) if (hits[way] === 1) found.push(way);
+    for (let branch = 0; branch < hits.length; branch += 1) if (hits[branch] === 1) found.push(branch);
     return found;
   }
 
-  // The same as faults.
-  taken() {
-    return [...new Set(this.ways().map((way) => way >> 1))];
+  reachedSites() {
+    return [...new Set(this.reachedBranches().map((branch) => branch >> 1))];
   }
 
-  // What is compared while `work` is done.
-  compared(work) {
-    this.state.seen = [];
+  // The pairs that are compared while `work` runs.
+  comparisonsDuring(work) {
+    let found;
+    this.state.comparisons = [];
     try {
       work();
     } finally {
-      this.seen = this.state.seen;
-      this.state.seen = null;
+      found = this.state.comparisons;
+      this.state.comparisons = null;
     }
-    return this.seen;
+    return found;
   }
 }
 
 function methods({ prototype }) {
   const found = Object.values(Object.getOwnPropertyDescriptors(prototype || {})).flatMap(({ value, get, set }) => [value, get, set]);
-  // Of a constructor, the text is that of the whole class.
+  // The text of a constructor is that of the whole class.
   return found.filter((one) => typeof one === 'function' && one !== prototype.constructor);
 }
 
-// Those of some places that compile together.
-function compiling(found, compiles) {
+// The largest part of the sites that compiles, found by bisection.
+function compilingSites(found, compiles) {
   if (found.length === 0 || compiles(found)) return found;
   if (found.length === 1) return [];
   const middle = found.length >> 1;
-  const [left, right] = [compiling(found.slice(0, middle), compiles), compiling(found.slice(middle), compiles)];
+  const [left, right] = [compilingSites(found.slice(0, middle), compiles), compilingSites(found.slice(middle), compiles)];
   return compiles([...left, ...right]) ? [...left, ...right] : left;
 }
 
-function lines(text, address) {
+// Returns a function from offsets to lines of the original source.
+function lineFinder(text, address) {
   const starts = lineStarts(text);
   let map = null;
   const inline = /^data:application\/json[^,]*;base64,(.*)$/.exec(address || '');
@@ -204,4 +205,4 @@ function lines(text, address) {
   };
 }
 
-module.exports = { Faults, compiling, lines, runtime };
+module.exports = { Mutants, compilingSites, lineFinder, runtime };

@@ -1,22 +1,22 @@
-// Places of a script where a fault can be planted: operators, constants, conditions, returned values, calls. Each becomes a
-// call that does the same as long as its fault is not wanted, so that one text holds them all. Each begins with a name: a
-// bracket at the start of a line would go on with the line before it.
+// Sites of a script where a mutant is possible: operators, constants, conditions, returned values, calls. Each becomes a call
+// that does the same while its mutant is inactive, so that one text holds all mutants. Each replacement begins with a name: a
+// bracket at the start of a line would continue the line before it.
 'use strict';
 
-const { anchored, existing, isForeign } = require('./live_edit.cjs');
+const { editableSites, liveFunctions, isFrameworkCode } = require('./live_edit.cjs');
 const { ASSIGNS, CLOSERS, KEYWORDS, endsValue, expressionEnd, functions, isMember, startsValue, tokenise } = require('./tokens.cjs');
 
-// As few letters as possible: there are many of it.
+// Short, because the text contains many of it.
 const NAME = '$_f';
 const LOGIC = { '&&': 'c', '||': 'd', '??': 'e' };
-const STRENGTH = {
+const PRECEDENCE = {
   '??': 1, '||': 2, '&&': 3, '|': 4, '^': 5, '&': 6, '==': 7, '!=': 7, '===': 7, '!==': 7,
   '<': 8, '>': 8, '<=': 8, '>=': 8, in: 8, instanceof: 8, '<<': 9, '>>': 9, '>>>': 9, '+': 10, '-': 10, '*': 11, '/': 11, '%': 11, '**': 12,
 };
 const COUNTED = new Set(['==', '!=', '===', '!==', '<', '>', '<=', '>=', '+', '-', '*', '/', '%', '&', '|', '<<', '>>']);
 const UNARY = new Set(['!', '~', '+', '-', 'typeof', 'void', 'delete', 'await', 'new', '++', '--']);
 
-class Sites {
+class SiteFinder {
   constructor(text) {
     this.text = text;
     this.tokens = tokenise(text);
@@ -29,14 +29,14 @@ class Sites {
       for (; next < bodies.length && bodies[next][0] <= token.start; next += 1) around.push(bodies[next]);
       while (around.length > 0 && around[around.length - 1][1] < token.end) around.pop();
       if (around.length === 0) return;
-      // The function that it stands in.
+      // The function that contains it.
       [this.body] = around[around.length - 1];
       this.at(token, at);
       this.mark(token, at);
     });
   }
 
-  // `from` and `to` are tokens; the sign in the middle is replaced where there is one.
+  // `from` and `to` are token indices. An operator in the middle is replaced when given.
   add(what, from, to, open, close, middle = null) {
     this.found.push({ what, body: this.body, from: this.tokens[from].start, to: this.tokens[to].end, at: this.tokens[middle ? middle.at : from].start, open, close, middle: middle && { start: this.tokens[middle.at].start, end: this.tokens[middle.at].end, by: middle.by } });
   }
@@ -59,16 +59,16 @@ class Sites {
     let other = token.text === 'true' ? 'false' : 'true';
     if (token.kind === 'number') other = `${token.text} + 1`;
     else if (token.kind === 'string') other = `${token.text.slice(0, -1)}?${token.text[0]}`;
-    this.add(`${token.text} becomes ${other}`, at, at, (id) => `${NAME}.v(${id},`, `,${other})`);
+    this.add(`${token.text} to ${other}`, at, at, (id) => `${NAME}.v(${id},`, `,${other})`);
   }
 
   word(token, at) {
     const next = this.tokens[at + 1];
     if (!next) return;
     if ((token.text === 'if' || token.text === 'while') && next.text === '(' && next.pair > at + 2) {
-      this.add('the condition is turned round', at + 2, next.pair - 1, (id) => `${NAME}.q(${id},(`, '))');
+      this.add('condition negated', at + 2, next.pair - 1, (id) => `${NAME}.q(${id},(`, '))');
     } else if (token.text === 'return' && !next.line && next.text !== ';' && next.text !== '}') {
-      this.add('nothing is returned', at + 1, expressionEnd(this.tokens, at + 1), (id) => `${NAME}.r(${id},(`, '))');
+      this.add('returns undefined', at + 1, expressionEnd(this.tokens, at + 1), (id) => `${NAME}.r(${id},(`, '))');
     }
   }
 
@@ -76,33 +76,33 @@ class Sites {
     const { tokens } = this;
     if (token.text === '!' && !endsValue(tokens, at - 1)) {
       const end = this.unitEnd(at);
-      if (end !== null) this.add('the ! is gone', at, end, (id) => `${NAME}.q(${id},(`, '))');
+      if (end !== null) this.add('! removed', at, end, (id) => `${NAME}.q(${id},(`, '))');
       return;
     }
     if (token.text === '=>' && tokens[at + 1] && tokens[at + 1].text !== '{') {
-      this.add('nothing is returned', at + 1, expressionEnd(tokens, at + 1), (id) => `${NAME}.r(${id},(`, '))');
+      this.add('returns undefined', at + 1, expressionEnd(tokens, at + 1), (id) => `${NAME}.r(${id},(`, '))');
       return;
     }
     if (ASSIGNS.test(token.text)) {
-      if (['+=', '-=', '*=', '/='].includes(token.text)) this.add(`${token.text} becomes its opposite`, at + 1, expressionEnd(tokens, at + 1), (id) => `${NAME}.m(${id},'${token.text}',(`, '))');
+      if (['+=', '-=', '*=', '/='].includes(token.text)) this.add(`${token.text} replaced by its opposite`, at + 1, expressionEnd(tokens, at + 1), (id) => `${NAME}.m(${id},'${token.text}',(`, '))');
       return;
     }
     if (!endsValue(tokens, at - 1)) return;
     if (token.text === '?') {
       const start = this.leftStart(at, 0);
-      if (start !== null) this.add('the condition is turned round', start, at - 1, (id) => `${NAME}.q(${id},(`, '))');
+      if (start !== null) this.add('condition negated', start, at - 1, (id) => `${NAME}.q(${id},(`, '))');
       return;
     }
     const logic = LOGIC[token.text];
     if (!logic && !COUNTED.has(token.text)) return;
-    const start = this.leftStart(at, STRENGTH[token.text]);
-    const end = this.rightEnd(at, STRENGTH[token.text]);
+    const start = this.leftStart(at, PRECEDENCE[token.text]);
+    const end = this.rightEnd(at, PRECEDENCE[token.text]);
     if (start === null || end === null) return;
-    if (logic) this.add(`${token.text} becomes another`, start, end, (id) => `${NAME}.i(${NAME}.${logic}(${id},(`, `):${NAME}.t)`, { at, by: '))?(' });
-    else this.add(`${token.text} becomes another`, start, end, (id) => `${NAME}.b(${id},'${token.text}',(`, '))', { at, by: '),(' });
+    if (logic) this.add(`${token.text} replaced`, start, end, (id) => `${NAME}.i(${NAME}.${logic}(${id},(`, `):${NAME}.t)`, { at, by: '))?(' });
+    else this.add(`${token.text} replaced`, start, end, (id) => `${NAME}.b(${id},'${token.text}',(`, '))', { at, by: '),(' });
   }
 
-  // The beginning of a block or a case says that it was entered; no fault is planted there.
+  // The beginning of a block or a case is a site without a mutant: it only records that it was reached.
   mark(token, at) {
     const { tokens } = this;
     const before = tokens[at - 1];
@@ -129,7 +129,7 @@ class Sites {
     return null;
   }
 
-  // A call that stands by itself.
+  // A call that is a statement.
   statement(at) {
     const { tokens } = this;
     const before = tokens[at - 1];
@@ -138,10 +138,10 @@ class Sites {
     const end = this.unitEnd(at - 1);
     if (end === null || tokens[end].text !== ')') return;
     const next = tokens[end + 1];
-    if (next && (next.text === ';' || next.text === '}' || (next.line && startsValue(next)))) this.add('the call is gone', at, end, (id) => `${NAME}.a(${id})||`, '');
+    if (next && (next.text === ';' || next.text === '}' || (next.line && startsValue(next)))) this.add('call removed', at, end, (id) => `${NAME}.a(${id})||`, '');
   }
 
-  // The first token of what stands left of an operator.
+  // The first token of the left operand.
   leftStart(operator, strength) {
     const { tokens } = this;
     let at = operator - 1;
@@ -149,13 +149,13 @@ class Sites {
       at = this.unitStart(at);
       if (at === null) return null;
       const before = tokens[at - 1];
-      const known = before && (before.kind === 'sign' || before.text === 'in' || before.text === 'instanceof') ? STRENGTH[before.text] : undefined;
+      const known = before && (before.kind === 'sign' || before.text === 'in' || before.text === 'instanceof') ? PRECEDENCE[before.text] : undefined;
       if (known === undefined || known < strength || !endsValue(tokens, at - 2)) return at;
       at -= 2;
     }
   }
 
-  // The first token of the value that ends with one, with what stands before it.
+  // The first token of the value that ends at a token, including prefix operators.
   unitStart(end) {
     const { tokens } = this;
     let at = end;
@@ -194,20 +194,20 @@ class Sites {
     return at;
   }
 
-  // The last token of what stands right of an operator.
+  // The last token of the right operand.
   rightEnd(operator, strength) {
     const { tokens } = this;
     let at = this.unitEnd(operator);
     while (at !== null) {
       const next = tokens[at + 1];
-      const known = next && (next.kind === 'sign' || next.text === 'in' || next.text === 'instanceof') ? STRENGTH[next.text] : undefined;
+      const known = next && (next.kind === 'sign' || next.text === 'in' || next.text === 'instanceof') ? PRECEDENCE[next.text] : undefined;
       if (known === undefined || known <= strength) return at;
       at = this.unitEnd(at + 1);
     }
     return null;
   }
 
-  // The last token of the value that begins behind one.
+  // The last token of the value that begins after a token.
   unitEnd(before) {
     const { tokens } = this;
     let at = before + 1;
@@ -235,15 +235,15 @@ class Sites {
   }
 }
 
-// The text with some places made ready for faults.
-function planted(text, sites) {
+// The text with some sites instrumented.
+function instrumented(text, sites) {
   const edits = [];
   sites.forEach((site, at) => {
     if (site.what === null) {
       edits.push({ at: site.from, to: site.from, by: `${NAME}.a(${site.id});`, rank: [1, 1, at] });
       return;
     }
-    // Of two that span the same, one with a sign in its middle is the inner one.
+    // Of two sites with the same span, one with an operator in its middle is the inner one.
     const order = at + (site.middle ? sites.length : 0);
     edits.push({ at: site.from, to: site.from, by: site.open(site.id), rank: [2, -site.to, order] });
     if (site.middle) edits.push({ at: site.middle.start, to: site.middle.end, by: site.middle.by, rank: [1, 0, 0] });
@@ -260,15 +260,15 @@ function planted(text, sites) {
   return out + text.slice(from);
 }
 
-function sites(text) {
-  const { found, bodies } = new Sites(text);
+function findSites(text) {
+  const { found, bodies } = new SiteFinder(text);
   const all = found.map((site, id) => ({ ...site, id }));
-  const kept = anchored(text, bodies, all, (site) => (site.what === null ? 0 : site.open(site.id).length + site.close.length));
+  const kept = editableSites(text, bodies, all, (site) => (site.what === null ? 0 : site.open(site.id).length + site.close.length));
   const within = ([from, to]) => (site) => site.at >= from && site.at < to;
-  const there = existing(bodies, text.length);
-  // Whether each function that exists has its places.
-  const whole = there.every((body) => !all.some(within(body)) || kept.some(within(body)) || isForeign(text, body));
+  const functions = liveFunctions(bodies, text.length);
+  // Whether each existing function has sites.
+  const whole = functions.every((body) => !all.some(within(body)) || kept.some(within(body)) || isFrameworkCode(text, body));
   return { found: kept, whole };
 }
 
-module.exports = { NAME, planted, sites };
+module.exports = { NAME, instrumented, findSites };

@@ -1,8 +1,8 @@
-// Texts that a regular expression lets through.
+// Strings that match a regular expression.
 'use strict';
 
-// By a walk over its source.
-function matching(source, random) {
+// Walks over the source of the expression.
+function stringMatching(source, random) {
   let at = 0;
   const sets = { d: '0123456789', w: 'abcXYZ09_', s: ' ', D: 'ab-', W: '-. ', S: 'aZ9' };
   function quantity(make) {
@@ -20,7 +20,7 @@ function matching(source, random) {
       }
     }
     if (source[at] === '?') at += 1;
-    // Long ones are rarely what is meant.
+    // Long repetitions are rarely useful.
     if (!random.oneIn(12)) most = Math.min(most, least + 3);
     const times = Math.min(least + random.below(most - least + 1), 40);
     let text = '';
@@ -98,4 +98,4 @@ function matching(source, random) {
   return text.length <= 200 ? text : text.slice(0, 200);
 }
 
-module.exports = { matching };
+module.exports = { stringMatching };

@@ -1,14 +1,14 @@
-// Sees what a call compares its input with: regular expressions that are tried on it, words that it is searched for, keys
-// that are looked up. They become material for further inputs.
+// Observes what a call looks up: regular expressions it matches, strings it searches for, keys it reads. They become material
+// for further inputs.
 'use strict';
 
-const MOST_KEYS = 40;
-const MOST_TEXT = 60;
+const MAX_KEYS = 40;
+const MAX_LENGTH = 60;
 
 const SEARCHES = ['startsWith', 'endsWith', 'includes', 'indexOf', 'lastIndexOf', 'split'];
 
-// Runs `work` and answers what was seen.
-function watch(work) {
+// Runs `work` and returns what it looked up.
+function observeLookups(work) {
   const seen = { regexes: new Set(), strings: new Set() };
   const undo = [];
   const replace = (owner, name, make) => {
@@ -18,32 +18,32 @@ function watch(work) {
       owner[name] = before;
     });
   };
-  const word = (value) => {
-    if (typeof value === 'string' && value !== '' && value.length <= MOST_TEXT) seen.strings.add(value);
+  const addString = (value) => {
+    if (typeof value === 'string' && value !== '' && value.length <= MAX_LENGTH) seen.strings.add(value);
   };
-  // All that matches goes through this one.
+  // Every match calls this method.
   replace(RegExp.prototype, 'exec', (before) => function exec(text) {
     if (this.source.length <= 1000) seen.regexes.add(this.source);
     return before.call(this, text);
   });
   for (const name of SEARCHES) {
     replace(String.prototype, name, (before) => function searched(...args) {
-      word(args[0]);
+      addString(args[0]);
       return before.apply(this, args);
     });
   }
   for (const [owner, name] of [[Map.prototype, 'get'], [Map.prototype, 'has'], [Set.prototype, 'has']]) {
     replace(owner, name, (before) => function looked(key) {
-      let left = MOST_KEYS;
+      let left = MAX_KEYS;
       for (const known of this.keys()) {
         if ((left -= 1) < 0) break;
-        word(known);
+        addString(known);
       }
       return before.call(this, key);
     });
   }
   replace(Array.prototype, 'includes', (before) => function included(...args) {
-    if (this.length <= MOST_KEYS) for (let at = 0; at < this.length; at += 1) word(this[at]);
+    if (this.length <= MAX_KEYS) for (let at = 0; at < this.length; at += 1) addString(this[at]);
     return before.apply(this, args);
   });
   try {
@@ -54,4 +54,4 @@ function watch(work) {
   return { regexes: [...seen.regexes], strings: [...seen.strings] };
 }
 
-module.exports = { watch };
+module.exports = { observeLookups };

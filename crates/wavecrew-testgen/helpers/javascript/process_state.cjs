@@ -1,5 +1,4 @@
-// What the language itself gives, as it was before the code under test was loaded: code that replaces parts of it would take
-// the search and the framework with it. Replaced parts are put back, and told.
+// Restores builtins that the code under test replaces: otherwise they would break the search and the framework.
 'use strict';
 
 const OWNERS = { Object, Function, Array, String, Number, Boolean, Symbol, Math, JSON, Map, Set, WeakMap, Promise, RegExp, Date, Reflect, Error };
@@ -7,24 +6,24 @@ const GLOBALS = ['setTimeout', 'clearTimeout', 'setImmediate', 'queueMicrotask',
 
 const { defineProperty, getOwnPropertyDescriptor, getOwnPropertyNames } = Object;
 
-function parts() {
+function builtinFunctions() {
   const found = [];
-  const take = (owner, key, name) => {
+  const add = (owner, key, name) => {
     const property = getOwnPropertyDescriptor(owner, key);
-    // The search itself gives other lots.
+    // The search itself replaces Math.random.
     if (property && property.configurable && name !== 'Math.random' && typeof property.value === 'function') found.push({ owner, key, name, property, value: property.value });
   };
   for (const [name, owner] of Object.entries(OWNERS)) {
-    for (const key of getOwnPropertyNames(owner)) take(owner, key, `${name}.${key}`);
-    if (owner.prototype) for (const key of getOwnPropertyNames(owner.prototype)) take(owner.prototype, key, `${name}.prototype.${key}`);
+    for (const key of getOwnPropertyNames(owner)) add(owner, key, `${name}.${key}`);
+    if (owner.prototype) for (const key of getOwnPropertyNames(owner.prototype)) add(owner.prototype, key, `${name}.prototype.${key}`);
   }
-  for (const key of GLOBALS) take(globalThis, key, key);
+  for (const key of GLOBALS) add(globalThis, key, key);
   return found;
 }
 
-// Answers a function that puts back what was replaced since, and names the first of it; null where nothing was.
-function keep() {
-  const known = parts();
+// Returns a function that restores what was replaced since, and returns the name of the first builtin or null.
+function watchBuiltins() {
+  const known = builtinFunctions();
   return () => {
     let first = null;
     for (let at = 0; at < known.length; at += 1) {
@@ -38,4 +37,4 @@ function keep() {
   };
 }
 
-module.exports = { keep };
+module.exports = { watchBuiltins };

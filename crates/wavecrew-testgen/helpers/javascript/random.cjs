@@ -1,10 +1,10 @@
-// Everything that is drawn by lot comes from here, so that a seed repeats a search.
+// The source of all randomness, so that a seed repeats a search.
 'use strict';
 
-function lots(seed) {
+function seededRandom(seed) {
   let state = (seed >>> 0) || 1;
   const next = () => {
-    // xorshift32: small, and good enough to choose inputs.
+    // xorshift32: small, and good enough for choosing inputs.
     state ^= state << 13;
     state >>>= 0;
     state ^= state >>> 17;
@@ -20,4 +20,4 @@ function lots(seed) {
   };
 }
 
-module.exports = { lots };
+module.exports = { seededRandom };

@@ -1,48 +1,47 @@
-// Does one call and says what could be seen of it.
+// Runs calls, with and without a timeout, and returns what could be observed.
 'use strict';
 
 const vm = require('node:vm');
-const { Forbidden } = require('./sandbox.cjs');
-const { literal, isPlain } = require('./literals.cjs');
+const { literal } = require('./literals.cjs');
+const { NotConstructed, PROMISE_MS, effects, isPromise, observe, observeError, observeObject } = require('./observe.cjs');
 
 const CALL_MS = 100;
-const PROMISE_MS = 300;
 const BATCH_MS = 150;
-const MOST_MS = 1500;
+const MAX_MS = 1500;
 const ENDLESS_MS = 1000;
-// More than this in one call, and it is not given more time.
+// A call that allocates more than this gets no more time.
 const GREW_MB = 60;
 
-// Runs a synchronous function that may never end. To watch costs a thread, so that many calls share one.
-const ring = vm.createContext({ call: null });
+// Runs a synchronous function that may never end. A timeout costs a thread, so many calls share one.
+const context = vm.createContext({ call: null });
 const caller = new vm.Script('call()');
-function timed(call, milliseconds = CALL_MS) {
+function withTimeout(call, milliseconds = CALL_MS) {
   for (let limit = milliseconds; ; limit *= 4) {
-    const began = used();
+    const began = cpuTime();
     const had = process.memoryUsage.rss();
-    ring.call = call;
+    context.call = call;
     try {
-      return caller.runInContext(ring, { timeout: limit });
+      return caller.runInContext(context, { timeout: limit });
     } catch (error) {
-      // Where others have the processor, the clock says nothing about the call.
-      const starved = error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT' && used() - began < milliseconds * 0.8;
+      // On a busy machine, wall time says nothing about the call.
+      const starved = error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT' && cpuTime() - began < milliseconds * 0.8;
       const grew = Math.round((process.memoryUsage.rss() - had) / 1e6);
       if (grew > GREW_MB) throw Object.assign(error, { grew });
-      if (!starved || limit > MOST_MS) throw error;
+      if (!starved || limit > MAX_MS) throw error;
     }
   }
 }
 
-// Milliseconds of processor time so far.
-function used() {
+// Processor time of this process in milliseconds.
+function cpuTime() {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }
 
-async function settled(promise) {
+async function awaitSettled(promise) {
   let timer;
   const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(Object.assign(new Error('it does not settle'), { late: true })), PROMISE_MS);
+    timer = setTimeout(() => reject(Object.assign(new Error('does not settle'), { late: true })), PROMISE_MS);
   });
   try {
     return await Promise.race([promise, late]);
@@ -51,62 +50,12 @@ async function settled(promise) {
   }
 }
 
-function isPromise(value) {
-  return Boolean(value) && typeof value === 'object' && typeof value.then === 'function';
-}
-
-function isIterator(value) {
-  return Boolean(value) && typeof value === 'object' && typeof value.next === 'function' && typeof value[Symbol.iterator] === 'function';
-}
-
-// What came back, as far as a test can say it.
-function seen(value) {
-  if (typeof value === 'function') return { kind: 'type', text: 'function' };
-  if (isIterator(value)) {
-    const items = [];
-    for (const item of value) {
-      items.push(item);
-      if (items.length > 20) return null;
-    }
-    const text = literal(items);
-    return text === null ? null : { kind: 'items', text };
-  }
-  const text = literal(value);
-  if (text !== null) {
-    const float = typeof value === 'number' && Number.isFinite(value) && !Number.isInteger(value);
-    return { kind: 'value', text, float, object: typeof value === 'object' && value !== null };
-  }
-  if (value && typeof value === 'object' && !isPlain(value) && !Array.isArray(value)) {
-    const fields = {};
-    for (const key of Object.keys(value)) {
-      if (literal(value[key]) !== null) fields[key] = value[key];
-    }
-    const shown = literal(fields);
-    if (shown !== null && shown !== '{}') return { kind: 'fields', text: shown };
-    return { kind: 'instance', text: (value.constructor && value.constructor.name) || 'Object' };
-  }
-  return null;
-}
-
-function thrown(error) {
-  if (error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return { kind: 'hangs', grew: error.grew };
-  if (error && error.late) return { kind: 'forbidden', text: `waits for longer than ${PROMISE_MS} ms` };
-  if (error instanceof Unmade) return null;
-  if (error instanceof Forbidden) return { kind: 'forbidden', text: error.message };
-  if (error instanceof RangeError && /call stack/i.test(error.message)) return { kind: 'overflows' };
-  if (!error || typeof error !== 'object' || typeof error.message !== 'string') {
-    const text = literal(error);
-    return text === null ? null : { kind: 'throws', name: null, message: text };
-  }
-  return { kind: 'throws', name: error.name || 'Error', message: error.message };
-}
-
-// Values of sources that tests hold. Compiled texts are kept: the same arguments come again and again.
+// Evaluates source text. Keeps what it compiled, because the same arguments recur.
 class Evaluator {
-  // `mended` puts back what calls replaced of the language, and names it.
-  constructor(subject, mended) {
+  // `restoreBuiltins` restores builtins that a call replaced and returns the name of the first.
+  constructor(subject, restoreBuiltins) {
     this.subject = subject;
-    this.mended = mended;
+    this.restoreBuiltins = restoreBuiltins;
     this.compiled = new Map();
   }
 
@@ -122,18 +71,16 @@ class Evaluator {
   }
 }
 
-// A new object: by its constructor, or by a function that makes one.
-function build({ target, args, via }, evaluator) {
+// A new object, from its constructor or a factory.
+function build({ target, args, factory }, evaluator) {
   const given = evaluator.of(args);
-  if (!via) return new target.value(...given);
-  const made = via.owner ? via.owner[via.key](...given) : via.value(...given);
-  if (!(made instanceof target.value)) throw new Unmade();
+  if (!factory) return new target.value(...given);
+  const made = factory.owner ? factory.owner[factory.key](...given) : factory.value(...given);
+  if (!(made instanceof target.value)) throw new NotConstructed();
   return made;
 }
 
-class Unmade extends Error {}
-
-// Takes one step on an object and answers what comes back.
+// Performs one step on an object and returns its result.
 function step(made, { how, name, args }, evaluator) {
   if (how === 'spread') return [...made];
   const given = evaluator.of(args);
@@ -144,17 +91,8 @@ function step(made, { how, name, args }, evaluator) {
   return made[name](...given);
 }
 
-function effects(values, before) {
-  const found = [];
-  values.forEach((value, index) => {
-    const after = before[index] === null ? null : literal(value);
-    if (after !== null && after !== before[index]) found.push({ index, text: after });
-  });
-  return found;
-}
-
-// A call of a function without its watch; a promise is answered as it is.
-function plainly(call, evaluator) {
+// Calls a function without a timeout. A promise is returned as it is.
+function callFunction(call, evaluator) {
   const { target, args } = call;
   let values;
   try {
@@ -166,21 +104,21 @@ function plainly(call, evaluator) {
   try {
     const result = target.owner ? target.owner[target.key](...values) : target.value(...values);
     if (isPromise(result)) return { promise: result };
-    const outcome = { steps: [], effects: effects(values, before), getters: [], async: false, result: seen(result) };
+    const outcome = { steps: [], effects: effects(values, before), getters: [], async: false, result: observe(result) };
     return outcome.result === null ? null : outcome;
   } catch (error) {
-    const result = thrown(error);
+    const result = observeError(error);
     if (result && result.kind === 'hangs') throw error;
     return result === null ? null : { steps: [], effects: [], getters: [], async: false, result };
   }
 }
 
-// A sequence of calls on an object, without its watch; a promise cannot be waited for here.
-function driven(call, evaluator) {
+// Calls methods of a new object without a timeout. A promise cannot be awaited here.
+function callMethods(call, evaluator) {
   const { target, steps } = call;
   const outcome = { steps: [], effects: [], getters: [] };
   const failed = (error) => {
-    const result = thrown(error);
+    const result = observeError(error);
     if (result && result.kind === 'hangs') throw error;
     return result;
   };
@@ -196,7 +134,7 @@ function driven(call, evaluator) {
     try {
       const result = step(made, each, evaluator);
       if (isPromise(result)) return { promise: result };
-      entry = { async: false, result: result === made ? { kind: 'self' } : seen(result) };
+      entry = { async: false, result: result === made ? { kind: 'self' } : observe(result) };
     } catch (error) {
       entry = { result: failed(error) };
     }
@@ -204,103 +142,90 @@ function driven(call, evaluator) {
     outcome.steps.push(entry);
     if (entry.result.kind === 'throws') break;
   }
-  observe(target, made, outcome);
+  observeObject(target, made, outcome);
   return outcome;
 }
 
-function observe(target, made, outcome) {
-  for (const name of target.getters) {
-    try {
-      const value = seen(made[name]);
-      if (value && value.kind === 'value') outcome.getters.push({ name, result: value });
-    } catch {
-      // A getter that fails says nothing about the steps.
-    }
-  }
-  const fields = seen(made);
-  outcome.result = fields && fields.kind === 'fields' ? fields : { kind: 'instance', text: target.name };
-}
-
-// The same for calls that promise something.
-async function waited(call, evaluator) {
+// The same for calls that return promises.
+async function callAsync(call, evaluator) {
   const { target, args, steps } = call;
   const outcome = { steps: [], effects: [], getters: [], async: false };
   try {
     const values = evaluator.of(args);
     if (target.kind === 'function') {
       const before = values.map((value) => (value && typeof value === 'object' ? literal(value) : null));
-      const result = timed(() => (target.owner ? target.owner[target.key](...values) : target.value(...values)));
+      const result = withTimeout(() => (target.owner ? target.owner[target.key](...values) : target.value(...values)));
       outcome.async = isPromise(result);
-      outcome.result = seen(await settled(result));
+      outcome.result = observe(await awaitSettled(result));
       outcome.effects = effects(values, before);
       return outcome.result === null ? null : outcome;
     }
-    const made = timed(() => build(call, evaluator));
+    const made = withTimeout(() => build(call, evaluator));
     for (const each of steps) {
       let entry;
       let promised = false;
       try {
-        let result = timed(() => step(made, each, evaluator));
+        let result = withTimeout(() => step(made, each, evaluator));
         promised = isPromise(result);
-        if (promised) result = await settled(result);
-        entry = { async: promised, result: result === made ? { kind: 'self' } : seen(result) };
+        if (promised) result = await awaitSettled(result);
+        entry = { async: promised, result: result === made ? { kind: 'self' } : observe(result) };
       } catch (error) {
-        entry = { async: promised, result: thrown(error) };
+        entry = { async: promised, result: observeError(error) };
       }
       if (!entry.result || ['hangs', 'forbidden', 'overflows'].includes(entry.result.kind)) return { result: entry.result };
       outcome.steps.push(entry);
       if (entry.result.kind === 'throws') break;
     }
-    timed(() => observe(target, made, outcome));
+    withTimeout(() => observeObject(target, made, outcome));
     return outcome;
   } catch (error) {
-    outcome.result = thrown(error);
+    outcome.result = observeError(error);
     outcome.async = outcome.async || Boolean(target.promises);
     return outcome.result === null ? null : outcome;
   }
 }
 
-function direct(call, evaluator) {
+function runUnwatched(call, evaluator) {
   let outcome = null;
   try {
-    outcome = call.target.kind === 'function' ? plainly(call, evaluator) : driven(call, evaluator);
+    outcome = call.target.kind === 'function' ? callFunction(call, evaluator) : callMethods(call, evaluator);
   } finally {
-    const changed = evaluator.mended();
+    const changed = evaluator.restoreBuiltins();
     if (changed !== null) outcome = { steps: [], effects: [], getters: [], result: { kind: 'forbidden', text: `the code changes ${changed}` } };
   }
   return outcome;
 }
 
-// A call that is known to end, without a watch.
-async function again(call, evaluator) {
-  return call.target.promises ? waited(call, evaluator) : direct(call, evaluator);
+// Repeats a call that is known to end.
+async function rerun(call, evaluator) {
+  return call.target.promises ? callAsync(call, evaluator) : runUnwatched(call, evaluator);
 }
 
-// One call, watched.
-async function once(call, evaluator) {
-  if (call.target.promises) return waited(call, evaluator);
+// Runs one call with a timeout.
+async function runWatched(call, evaluator) {
+  if (call.target.promises) return callAsync(call, evaluator);
   try {
-    const outcome = timed(() => direct(call, evaluator));
+    const outcome = withTimeout(() => runUnwatched(call, evaluator));
     if (outcome && outcome.promise) {
       call.target.promises = true;
       outcome.promise.then(() => {}, () => {});
-      return await waited(call, evaluator);
+      return await callAsync(call, evaluator);
     }
     return outcome;
   } catch (error) {
-    const result = thrown(error);
+    const result = observeError(error);
     return result === null ? null : { steps: [], effects: [], getters: [], result };
   }
 }
 
-// Many calls under one watch. Answers their outcomes; where one did not end in time, those before it.
-function many(calls, evaluator, before, after = () => {}) {
+// Runs calls under one timeout. Returns their outcomes; when one times out, those before it.
+function runBatch(calls, evaluator, before, after = () => {}) {
   const outcomes = [];
   try {
-    timed(() => {
+    withTimeout(() => {
       for (const call of calls.slice(outcomes.length)) {
         before(call);
-        const outcome = direct(call, evaluator);
+        const outcome = runUnwatched(call, evaluator);
         if (outcome && outcome.promise) {
           call.target.promises = true;
           outcome.promise.then(() => {}, () => {});
@@ -315,14 +240,14 @@ function many(calls, evaluator, before, after = () => {}) {
   return outcomes;
 }
 
-// Whether a call goes on and on with much more time, too.
-function endless(call, evaluator) {
+// Whether a call does not end with much more time either.
+function isEndless(call, evaluator) {
   try {
-    timed(() => direct(call, evaluator), ENDLESS_MS);
+    withTimeout(() => runUnwatched(call, evaluator), ENDLESS_MS);
     return false;
   } catch (error) {
     return error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT';
   }
 }
 
-module.exports = { Evaluator, again, direct, endless, many, once, settled, timed, used, ENDLESS_MS };
+module.exports = { ENDLESS_MS, Evaluator, awaitSettled, cpuTime, isEndless, rerun, runBatch, runUnwatched, runWatched, withTimeout };

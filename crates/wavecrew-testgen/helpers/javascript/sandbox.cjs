@@ -1,5 +1,5 @@
-// Keeps the code under test from the world: no programs, no threads, no network, no standard input, no end of the process
-// from the time it is loaded; while inputs are tried, no writes and no output, either. What tries is told, and left out.
+// Blocks what the code under test must not do. From loading on: programs, threads, network, standard input, ending the process.
+// While inputs are tried also: writing files, output. Targets that try are dropped, with the reason.
 'use strict';
 
 const fs = require('node:fs');
@@ -12,15 +12,15 @@ const { constants } = fs;
 
 class Forbidden extends Error {}
 
-// Also where it is made with `new`.
+// Works with `new` as well.
 function forbid(what) {
   return function forbidden() {
-    throw new Forbidden(`the code wants to ${what}`);
+    throw new Forbidden(`the code tries to ${what}`);
   };
 }
 
-// Replaces properties until they are put back.
-class Replaced {
+// Replaces properties, and restores them.
+class Replacements {
   constructor() {
     this.undo = [];
   }
@@ -36,7 +36,7 @@ class Replaced {
     for (const name of names) this.property(owner, name, value);
   }
 
-  // What was imported by name follows.
+  // Applies the changes to names that were imported already.
   done() {
     syncBuiltinESMExports();
     return () => {
@@ -46,9 +46,9 @@ class Replaced {
   }
 }
 
-// From the time that the code is loaded.
-function guard() {
-  const replaced = new Replaced();
+// Call this before the code is loaded. Returns a function that lifts the block.
+function blockProcessAccess() {
+  const replaced = new Replacements();
   const program = forbid('start a program');
   replaced.properties(require('node:child_process'), ['spawn', 'spawnSync', 'exec', 'execSync', 'execFile', 'execFileSync', 'fork'], program);
   replaced.property(require('node:cluster'), 'fork', program);
@@ -60,14 +60,14 @@ function guard() {
   for (const module of [require('node:http'), require('node:https')]) replaced.properties(module, ['request', 'get', 'createServer'], network);
   replaced.properties(globalThis, ['fetch', 'WebSocket'], network);
   replaced.properties(process, ['exit', 'abort', 'kill', 'reallyExit'], forbid('end the process'));
-  // What lies below all of these.
-  replaced.properties(process, ['binding', '_linkedBinding', 'dlopen'], forbid('reach into the engine'));
-  input(replaced);
+  // The layer below all of these.
+  replaced.properties(process, ['binding', '_linkedBinding', 'dlopen'], forbid('access engine internals'));
+  blockInput(replaced);
   return replaced.done();
 }
 
-function input(replaced) {
-  const refuse = forbid('read the standard input');
+function blockInput(replaced) {
+  const refuse = forbid('read standard input');
   for (const name of ['readFile', 'readFileSync', 'read', 'readSync', 'createReadStream']) {
     const before = fs[name];
     replaced.property(fs, name, function reading(...args) {
@@ -77,13 +77,13 @@ function input(replaced) {
   replaced.property(process, 'stdin', new Proxy({}, { get: refuse }));
 }
 
-// Whether a way to open a file lets it be changed.
+// Whether flags open a file for writing.
 function isWriting(flags) {
   if (typeof flags === 'number') return (flags & (constants.O_WRONLY | constants.O_RDWR | constants.O_CREAT | constants.O_TRUNC | constants.O_APPEND)) !== 0;
   return typeof flags === 'string' && /[wa+]/.test(flags);
 }
 
-// Whether a path is in a folder for what is thrown away.
+// Whether a path is in the temporary folder.
 function isTemporary(file) {
   const path = file instanceof URL ? fileURLToPath(file) : String(file);
   const top = realpath(os.tmpdir());
@@ -99,8 +99,8 @@ function realpath(folder) {
   }
 }
 
-// Opening a file is refused where that would change one of somebody else.
-function opening(replaced) {
+// Blocks opening files for writing, except temporary ones.
+function blockOpening(replaced) {
   const refuse = forbid('write files');
   for (const [owner, name] of [[fs, 'open'], [fs, 'openSync'], [fs.promises, 'open'], [fs, 'createWriteStream'], [fs, 'WriteStream']]) {
     const before = owner[name];
@@ -112,16 +112,16 @@ function opening(replaced) {
   }
 }
 
-// While inputs are tried. The framework writes files of its own as it loads modules: this is for afterwards.
-function hush() {
-  const replaced = new Replaced();
+// Call this after loading, because the framework writes files while it loads modules. Returns a function that lifts the block.
+function blockWritesAndOutput() {
+  const replaced = new Replacements();
   const writing = forbid('write files');
   const writes = ['writeFile', 'appendFile', 'unlink', 'rename', 'mkdir', 'rmdir', 'rm', 'copyFile', 'truncate', 'symlink', 'link', 'chmod', 'cp', 'mkdtemp'];
   for (const name of writes) {
     replaced.properties(fs, [name, `${name}Sync`], writing);
     replaced.property(fs.promises, name, writing);
   }
-  opening(replaced);
+  blockOpening(replaced);
   replaced.property(process, 'chdir', forbid('change the working folder'));
   replaced.properties(console, ['log', 'info', 'warn', 'error', 'debug', 'trace', 'table', 'dir'], () => {});
   for (const stream of [process.stdout, process.stderr]) {
@@ -134,4 +134,4 @@ function hush() {
   return replaced.done();
 }
 
-module.exports = { guard, hush, Forbidden };
+module.exports = { Forbidden, blockProcessAccess, blockWritesAndOutput };

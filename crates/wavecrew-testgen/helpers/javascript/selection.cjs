@@ -1,37 +1,37 @@
-// Chooses the calls worth a test: those that reach what no other test does, and those that notice a planted fault. Faults
-// that nobody notices are aimed at; what is kept is made plainer as long as it shows the same.
+// Selects the calls worth a test: those that reach what no other test does, and those that kill a mutant. Searches for calls
+// that kill surviving mutants, and simplifies what is kept.
 'use strict';
 
-const { aimed } = require('./comparisons.cjs');
-const { shown } = require('./cases.cjs');
-const { isDeclared } = require('./defects.cjs');
+const { callText } = require('./cases.cjs');
+const { callsFromComparisons } = require('./comparisons.cjs');
+const { hasDeclaredTypes } = require('./defects.cjs');
 const { passes } = require('./existing_tests.cjs');
-const { body } = require('./render.cjs');
-const { again, direct, many, once, timed } = require('./run.cjs');
+const { testBody } = require('./render.cjs');
+const { rerun, runBatch, runUnwatched, runWatched, withTimeout } = require('./run.cjs');
 
-const WATCH_MS = 400;
-const AT_ONCE = 20;
-const MOST_TRIES = 80;
-const MOST_KNOWN = 40;
+const TIMEOUT_MS = 400;
+const PER_TIMEOUT = 20;
+const MAX_TRIES = 80;
+const MAX_EXISTING_TESTS = 40;
 const BATCH = 32;
-const MOST_QUIET = 40;
+const MAX_FAILED_BATCHES = 40;
 const FEW = 8;
 const PER_PATH = 4;
-const MOST_PLAINER = 12;
-const AIM_SHARE = 0.85;
+const MAX_SIMPLER = 12;
+const MUTANT_SHARE = 0.85;
 
-// How little a person would like to read a case.
+// How hard a case is to read.
 function weight(found) {
-  const text = shown(found);
+  const text = callText(found);
   const odd = text.replace(/[\w\s'",.()[\]-]/g, '').length;
   const failed = found.outcome.result.kind === 'throws' || found.outcome.steps.some((step) => step.result.kind === 'throws');
-  return text.length + 2 * odd + 15 * found.steps.length + (failed ? 120 : 0) - (found.wanted ? 60 : 0) + (found.outcome.result.kind === 'instance' && found.target.kind === 'function' ? 60 : 0);
+  return text.length + 2 * odd + 15 * found.steps.length + (failed ? 120 : 0) - (found.isExample ? 60 : 0) + (found.outcome.result.kind === 'instance' && found.target.kind === 'function' ? 60 : 0);
 }
 
-class Choice {
+class Selection {
   constructor(search) {
     this.search = search;
-    this.faults = search.faults;
+    this.mutants = search.mutants;
     this.pool = [...search.cases.values()].flat();
     for (const found of this.pool) Object.assign(found, { weight: weight(found), kills: new Set() });
     this.pool.sort((a, b) => a.weight - b.weight);
@@ -41,33 +41,33 @@ class Choice {
   }
 
   async run() {
-    this.cover();
-    if (this.faults.sites.length > 0) {
-      await this.kill();
-      await this.aim();
+    this.selectByCoverage();
+    if (this.mutants.sites.length > 0) {
+      await this.runMutants();
+      await this.searchKillers();
     }
-    await this.shrink();
+    await this.simplify();
   }
 
-  // A few plain cases that reach all that the pool does, beyond what tests of the project reach.
-  cover() {
-    const { cover } = this.search;
+  // Keeps a few simple cases that reach all that the pool reaches and existing tests do not.
+  selectByCoverage() {
+    const { tracer } = this.search;
     const chosen = (list) => {
-      const missed = cover.start();
+      const missed = tracer.baseline();
       return list.filter((found) => {
-        const isNew = cover.isNew(found.reached, missed);
-        if (isNew) cover.learn(found.reached, missed);
+        const isNew = tracer.isNew(found.reached, missed);
+        if (isNew) tracer.add(found.reached, missed);
         return isNew;
       });
     };
     const first = chosen(this.pool);
-    // What came last may do what those before it did.
+    // Later cases may make earlier ones redundant.
     this.kept = chosen([...first].reverse()).reverse();
-    // Where not all faults could be planted, a few more of each path stand in for them.
-    if (this.search.cover === this.search.counters && this.search.known.length === 0) this.kept = this.several();
+    // Without all mutants, keep several cases per path instead.
+    if (this.search.tracer === this.search.engineTracer && this.search.existingTests.length === 0) this.kept = this.severalPerPath();
   }
 
-  several() {
+  severalPerPath() {
     const counts = new Map();
     return this.pool.filter((found) => {
       const key = `${found.target.name}\n${found.path}`;
@@ -77,60 +77,61 @@ class Choice {
     });
   }
 
-  // What a test of this case would say.
-  face(found, outcome) {
-    const made = body({ ...found, outcome }, this.search);
+  // The text of a test of this case with an outcome.
+  testText(found, outcome) {
+    const made = testBody({ ...found, outcome }, this.search);
     return made === null ? null : made.lines.join('\n');
   }
 
-  noticed(found, outcome) {
+  // Whether a test of the case fails on another outcome.
+  testFailsOn(found, outcome) {
     if (!outcome || !outcome.result || ['hangs', 'overflows', 'forbidden'].includes(outcome.result.kind)) return true;
-    if (found.face === undefined) found.face = this.face(found, found.outcome);
-    return this.face(found, outcome) !== found.face;
+    if (found.testText === undefined) found.testText = this.testText(found, found.outcome);
+    return this.testText(found, outcome) !== found.testText;
   }
 
-  // The first of some cases that comes out differently with a fault.
-  async noticing(id, cases) {
-    const { search, faults: { state } } = this;
+  // The first case that kills a mutant, or null.
+  async firstKiller(id, cases) {
+    const { search, mutants: { state } } = this;
     let at = 0;
-    let hit = null;
-    const look = () => {
-      for (const until = Math.min(cases.length, at + AT_ONCE); at < until && !cases[at].target.promises; at += 1) {
-        search.trail(cases[at], true);
-        if (this.noticed(cases[at], direct(cases[at], search.evaluator))) {
-          hit = cases[at];
+    let killer = null;
+    const runSome = () => {
+      for (const until = Math.min(cases.length, at + PER_TIMEOUT); at < until && !cases[at].target.promises; at += 1) {
+        search.recordCall(cases[at], true);
+        if (this.testFailsOn(cases[at], runUnwatched(cases[at], search.evaluator))) {
+          killer = cases[at];
           return;
         }
       }
     };
     state.active = id;
     try {
-      while (at < cases.length && hit === null) {
+      while (at < cases.length && killer === null) {
         let alone = cases[at].target.promises;
         try {
-          if (!alone) timed(look, WATCH_MS);
+          if (!alone) withTimeout(runSome, TIMEOUT_MS);
         } catch {
           alone = true;
         }
-        if (alone && hit === null) {
-          search.trail(cases[at], true);
-          if (this.noticed(cases[at], await once(cases[at], search.evaluator))) return cases[at];
+        if (alone && killer === null) {
+          search.recordCall(cases[at], true);
+          if (this.testFailsOn(cases[at], await runWatched(cases[at], search.evaluator))) return cases[at];
           at += 1;
         }
       }
     } finally {
       state.active = -1;
     }
-    return hit;
+    return killer;
   }
 
-  // Whether a test of the project notices a fault.
-  async isKnown(id, tests) {
-    const { search, faults: { state } } = this;
+  // Whether an existing test kills a mutant.
+  async isKilledByExisting(id, tests) {
+    const { search, mutants: { state } } = this;
     state.active = id;
     try {
       for (const test of tests) {
-        search.trail({ target: { name: test.name, kind: 'function', expression: test.name }, args: [], steps: [] }, true);
+        search.recordCall({ target: { name: test.name, kind: 'function', expression: test.name }, args: [], steps: [] }, true);
         if (!(await passes(test))) return true;
       }
     } finally {
@@ -139,111 +140,111 @@ class Choice {
     return false;
   }
 
-  // Faults by who comes by them.
-  async kill() {
+  // Runs each mutant with the cases that reach it.
+  async runMutants() {
     const { search } = this;
-    const byFault = new Map(this.faults.sites.filter((site) => search.isWanted(site.line)).map((site) => [site.id, { site, cases: [], tests: [] }]));
+    const byMutant = new Map(this.mutants.sites.filter((site) => search.isWanted(site.line)).map((site) => [site.id, { site, cases: [], tests: [] }]));
     for (const found of this.pool) {
-      search.trail(found);
-      this.faults.clear();
-      const outcome = await again(found, search.evaluator);
-      // What comes out differently now depends on what was called before.
-      if (this.noticed(found, outcome)) found.unsteady = true;
-      else for (const id of this.faults.taken()) if (byFault.has(id)) byFault.get(id).cases.push(found);
+      search.recordCall(found);
+      this.mutants.clear();
+      const outcome = await rerun(found, search.evaluator);
+      // A result that differs now depends on earlier calls.
+      if (this.testFailsOn(found, outcome)) found.isUnstable = true;
+      else for (const id of this.mutants.reachedSites()) if (byMutant.has(id)) byMutant.get(id).cases.push(found);
     }
-    this.kept = this.kept.filter((found) => !found.unsteady);
-    for (const test of search.known) for (const id of test.hits) if (byFault.has(id)) byFault.get(id).tests.push(test);
-    const todo = shuffled([...byFault.values()].filter(({ cases, tests }) => cases.length + tests.length > 0), search.random);
+    this.kept = this.kept.filter((found) => !found.isUnstable);
+    for (const test of search.existingTests) for (const id of test.hits) if (byMutant.has(id)) byMutant.get(id).tests.push(test);
+    const todo = shuffled([...byMutant.values()].filter(({ cases, tests }) => cases.length + tests.length > 0), search.random);
     for (const entry of todo) {
-      if (search.late(AIM_SHARE)) break;
-      await this.judge(entry);
+      if (search.isOutOfTime(MUTANT_SHARE)) break;
+      await this.runMutant(entry);
     }
   }
 
-  async judge(entry) {
+  async runMutant(entry) {
     const { site, cases, tests } = entry;
-    if (await this.isKnown(site.id, tests.slice(0, MOST_KNOWN))) {
+    if (await this.isKilledByExisting(site.id, tests.slice(0, MAX_EXISTING_TESTS))) {
       this.killed += 1;
       return;
     }
     const first = cases.filter((found) => this.kept.includes(found));
     const others = cases.filter((found) => !this.kept.includes(found));
-    const killer = await this.noticing(site.id, [...first, ...others.slice(0, MOST_TRIES)]);
+    const killer = await this.firstKiller(site.id, [...first, ...others.slice(0, MAX_TRIES)]);
     if (killer === null) this.survivors.push(entry);
-    else this.credit(killer, site.id);
+    else this.addKill(killer, site.id);
   }
 
-  credit(killer, id) {
+  addKill(killer, id) {
     this.killed += 1;
     killer.kills.add(id);
     if (!this.kept.includes(killer)) this.kept.push(killer);
   }
 
-  // Varies the calls that come by a fault until one notices it.
-  async aim() {
+  // Varies the calls that reach surviving mutants until one kills them.
+  async searchKillers() {
     const { search } = this;
-    for (let quiet = 0; quiet < MOST_QUIET && this.survivors.length > 0 && !search.late(AIM_SHARE); quiet += 1) {
+    for (let failed = 0; failed < MAX_FAILED_BATCHES && this.survivors.length > 0 && !search.isOutOfTime(MUTANT_SHARE); failed += 1) {
       const entry = search.random.pick(this.survivors);
       if (entry.cases.length === 0) continue;
-      if (await this.vary(entry)) quiet = 0;
+      if (await this.varyCalls(entry)) failed = 0;
     }
   }
 
-  async vary(entry) {
+  async varyCalls(entry) {
     const { search } = this;
     const parents = entry.cases.slice(0, 60);
     const calls = [];
     const pairs = new Map();
     for (let n = 0; n < BATCH; n += 1) {
       const parent = search.random.pick(parents);
-      if (n === 0 && !parent.target.promises) pairs.set(parent, aimed(parent, this.faults.compared(() => timedOrNot(() => direct(parent, search.evaluator))), (list) => search.evaluator.of(list)));
+      if (n === 0 && !parent.target.promises) pairs.set(parent, callsFromComparisons(parent, this.mutants.comparisonsDuring(() => ignoringTimeout(() => runUnwatched(parent, search.evaluator))), (list) => search.evaluator.of(list)));
       const near = pairs.get(parent);
-      const call = near && near.length > 0 && search.random.oneIn(2) ? search.random.pick(near) : search.random.oneIn(6) ? search.made.fresh(parent.target) : search.made.near(parent);
-      if (!search.skip.has(search.label(call)) && shown(call).length <= 160) calls.push(call);
+      const call = near && near.length > 0 && search.random.oneIn(2) ? search.random.pick(near) : search.random.oneIn(6) ? search.generator.newCall(parent.target) : search.generator.variant(parent);
+      if (!search.skip.has(search.label(call)) && callText(call).length <= 160) calls.push(call);
     }
-    const found = await this.tried(calls);
+    const found = await this.runCalls(calls);
     let success = false;
     for (const open of [...this.survivors]) {
       const reaching = found.filter((one) => one.hits.has(open.site.id)).slice(0, FEW);
       if (reaching.length === 0) continue;
-      const killer = await this.noticing(open.site.id, reaching);
-      if (killer === null || !(await search.stable(killer, JSON.stringify(killer.outcome)))) continue;
-      const [{ reached }] = await search.looked([killer]);
-      this.credit(Object.assign(killer, { reached, path: reached.path }), open.site.id);
+      const killer = await this.firstKiller(open.site.id, reaching);
+      if (killer === null || !(await search.isStable(killer, JSON.stringify(killer.outcome)))) continue;
+      const [{ reached }] = await search.runTraced([killer]);
+      this.addKill(Object.assign(killer, { reached, path: reached.path }), open.site.id);
       this.survivors.splice(this.survivors.indexOf(open), 1);
       for (const other of this.survivors) if (killer.hits.has(other.site.id)) other.cases.unshift(killer);
       success = true;
-      if (search.late(AIM_SHARE)) break;
+      if (search.isOutOfTime(MUTANT_SHARE)) break;
     }
     return success;
   }
 
-  // Calls with what came of them and the faults that they come by, plain ones first.
-  async tried(calls) {
-    const { search, faults } = this;
+  // Runs calls. Returns them with their outcomes and the mutants that they reach, simple ones first.
+  async runCalls(calls) {
+    const { search, mutants } = this;
     const hits = [];
-    const outcomes = many(calls, search.evaluator, (call) => {
-      search.trail(call);
-      faults.clear();
-    }, () => hits.push(new Set(faults.taken())));
+    const outcomes = runBatch(calls, search.evaluator, (call) => {
+      search.recordCall(call);
+      mutants.clear();
+    }, () => hits.push(new Set(mutants.reachedSites())));
     const found = [];
     for (const [at, outcome] of outcomes.entries()) {
-      if (!outcome || outcome.promise || search.unfit(calls[at], outcome)) continue;
+      if (!outcome || outcome.promise || search.isUnusable(calls[at], outcome)) continue;
       const failed = outcome.result.kind === 'throws';
-      const made = { ...calls[at], outcome, hits: hits[at], kills: new Set(), wanted: false, news: false };
-      if (!failed && this.face(made, outcome) !== null) found.push({ ...made, weight: weight(made) });
+      const made = { ...calls[at], outcome, hits: hits[at], kills: new Set(), isExample: false, reachedNew: false };
+      if (!failed && this.testText(made, outcome) !== null) found.push({ ...made, weight: weight(made) });
     }
     return found.sort((a, b) => a.weight - b.weight);
   }
 
-  // Puts plainer calls in place of those that are kept; what people wrote stays as it is.
-  async shrink() {
+  // Replaces kept calls by simpler ones. Examples stay as people wrote them.
+  async simplify() {
     const { search } = this;
     for (const [at, found] of this.kept.entries()) {
-      if (found.wanted || search.late()) continue;
+      if (found.isExample || search.isOutOfTime()) continue;
       let best = found;
-      for (let round = 0; round < MOST_PLAINER && !search.late(); round += 1) {
-        const better = await this.plainer(best);
+      for (let round = 0; round < MAX_SIMPLER && !search.isOutOfTime(); round += 1) {
+        const better = await this.simpler(best);
         if (better === null) break;
         best = better;
       }
@@ -251,37 +252,37 @@ class Choice {
     }
   }
 
-  async plainer(found) {
+  async simpler(found) {
     const { search } = this;
     const { outcome, path } = found;
     const others = [];
-    const declared = isDeclared(search, found);
-    for (const other of search.made.plainer(found, (sources) => search.evaluator.of(sources))) {
-      // What fits the declared types shall go on to do so.
-      if (!search.skip.has(search.label(other)) && (!declared || isDeclared(search, other))) others.push(other);
+    const declared = hasDeclaredTypes(search, found);
+    for (const other of search.generator.simplerCalls(found, (sources) => search.evaluator.of(sources))) {
+      // A call that fits the declared types must still fit them.
+      if (!search.skip.has(search.label(other)) && (!declared || hasDeclaredTypes(search, other))) others.push(other);
       if (others.length >= BATCH) break;
     }
-    for (const { call, outcome: came, reached } of await search.looked(others)) {
-      const alike = came && came.result && came.result.kind === outcome.result.kind && came.result.name === outcome.result.name && reached.path === path;
+    for (const { call, outcome: newOutcome, reached } of await search.runTraced(others)) {
+      const alike = newOutcome && newOutcome.result && newOutcome.result.kind === outcome.result.kind && newOutcome.result.name === outcome.result.name && reached.path === path;
       if (!alike) continue;
-      const made = { ...found, ...call, outcome: came, face: undefined };
-      if (this.kept.some((one) => one !== found && shown(one) === shown(made))) continue;
-      if ((await this.notices(made, found.kills)) && (await search.stable(call, JSON.stringify(came)))) return made;
+      const made = { ...found, ...call, outcome: newOutcome, testText: undefined };
+      if (this.kept.some((one) => one !== found && callText(one) === callText(made))) continue;
+      if ((await this.killsAll(made, found.kills)) && (await search.isStable(call, JSON.stringify(newOutcome)))) return made;
     }
     return null;
   }
 
-  async notices(made, ids) {
-    for (const id of ids) if ((await this.noticing(id, [made])) === null) return false;
+  async killsAll(made, ids) {
+    for (const id of ids) if ((await this.firstKiller(id, [made])) === null) return false;
     return true;
   }
 }
 
-function timedOrNot(work) {
+function ignoringTimeout(work) {
   try {
-    timed(work);
+    withTimeout(work);
   } catch {
-    // What was compared until then is enough.
+    // The comparisons until then are enough.
   }
 }
 
@@ -293,12 +294,12 @@ function shuffled(list, random) {
   return list;
 }
 
-// Leaves the cases that are worth a test, and answers how many faults they notice.
-async function choose(search) {
-  const choice = new Choice(search);
-  await choice.run();
-  for (const name of search.cases.keys()) search.cases.set(name, choice.kept.filter((found) => found.target.name === name));
-  return { killed: choice.killed, survivors: choice.survivors.map(({ site }) => [site.line, site.what]) };
+// Reduces the cases of a search to those worth a test. Returns what became of the mutants.
+async function selectCases(search) {
+  const selection = new Selection(search);
+  await selection.run();
+  for (const name of search.cases.keys()) search.cases.set(name, selection.kept.filter((found) => found.target.name === name));
+  return { killed: selection.killed, survivors: selection.survivors.map(({ site }) => [site.line, site.what]) };
 }
 
-module.exports = { choose };
+module.exports = { selectCases };

@@ -1,4 +1,4 @@
-// Values that read better than one: shorter texts, round numbers, fewer items. The plainest come first.
+// Simpler values: shorter strings, round numbers, fewer items. The simplest come first.
 'use strict';
 
 const { literal } = require('./literals.cjs');
@@ -6,10 +6,10 @@ const { tokenise } = require('./tokens.cjs');
 
 const ROUND = [0, 1, 2, 3, 5, 10, 100, 1000, 10000, 100000, 1000000, 1000000000];
 
-// Sources of values that are plainer than that of a source.
+// Source texts of simpler values.
 function* simpler(source, evaluate) {
   if (/=>|subject|Promise/.test(source)) {
-    yield* within(source);
+    yield* simplerConstants(source);
     return;
   }
   let value;
@@ -27,8 +27,8 @@ function* simpler(source, evaluate) {
   }
 }
 
-// Of what has to be made by code: its constants, one at a time.
-function* within(source) {
+// For an expression: simplifies its constants, one at a time.
+function* simplerConstants(source) {
   for (const { kind, start, end, text } of tokenise(source)) {
     if (kind !== 'string' && kind !== 'number') continue;
     const value = kind === 'number' ? Number(text) : new Function(`return ${text};`)();
@@ -50,7 +50,7 @@ function* smaller(value) {
     for (const key of Object.keys(value)) {
       const { [key]: gone, ...rest } = value;
       yield rest;
-      // An option that is merely on or off reads best so.
+      // `true` is the simplest value for an option.
       if (gone && typeof gone !== 'boolean') yield { ...value, [key]: true };
       for (const item of smaller(gone)) yield { ...value, [key]: item };
     }
@@ -67,7 +67,7 @@ function* shorter(text) {
     for (let at = 0; at < Math.min(text.length, 12); at += 1) yield text.slice(0, at) + text.slice(at + 1);
   }
   if (/[^\x20-\x7e]/.test(text)) yield text.replace(/[^\x20-\x7e]/g, '');
-  // Numbers in texts read best when they are small.
+  // Smaller numbers inside the string.
   const number = text.match(/\d{2,}/);
   if (number) for (const plain of ['1', '2', '10']) if (plain.length < number[0].length) yield text.replace(number[0], plain);
   const lone = text.match(/\d/);
@@ -86,7 +86,7 @@ function* rounder(number) {
     yield Math.round(number * 10) / 10;
     return;
   }
-  // As it is, but round.
+  // The same magnitude, rounded.
   for (const digits of [1, 2]) {
     const round = sign * Number(size.toPrecision(digits));
     if (round !== number) yield round;

@@ -1,17 +1,17 @@
-// Whether a call comes out the same with another clock, which jumps, and other lots: what differs cannot be asserted. Time
-// zones are changed by those who run the tests afterwards.
+// Whether a call has the same outcome with another clock and other random numbers. If not, a test cannot assert it. Time zones
+// change when the written tests run.
 'use strict';
 
 const DAYS = 40 * 86400000;
 const SECONDS = 7000;
 
-async function stable(run, expected) {
+async function isStable(run, expected) {
   const { random } = Math;
   const RealDate = Date;
-  let looks = 0;
+  let reads = 0;
   const later = () => {
-    looks += 1;
-    return RealDate.now() + DAYS + looks * SECONDS;
+    reads += 1;
+    return RealDate.now() + DAYS + reads * SECONDS;
   };
   class Later extends RealDate {
     constructor(...args) {
@@ -33,4 +33,4 @@ async function stable(run, expected) {
   return JSON.stringify(await run()) === expected;
 }
 
-module.exports = { stable };
+module.exports = { isStable };

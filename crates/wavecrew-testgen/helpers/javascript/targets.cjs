@@ -1,19 +1,19 @@
-// What a module offers to be called: functions, classes with their methods, and functions in exported objects.
+// The targets of a module: functions, classes with their methods, and functions in exported objects.
 'use strict';
 
-const { classOf, isClass, makers, own } = require('./classes.cjs');
+const { addFactories, classOf, isClass, own } = require('./classes.cjs');
 const { signature } = require('./parameters.cjs');
 
 const plain = /^[A-Za-z_$][\w$]*$/;
 
-function subjects(subject, plan) {
+function findTargets(subject, plan) {
   const found = [];
   const add = (entry) => found.push(entry);
   const visit = (name, value, expression, depth, owner) => {
     if (typeof value === 'function') {
-      // Under its own name, that of its export, or that of a whole module.
-      const names = [value.name, name.split('.').pop(), depth === 0 && ['default', plan.stem].includes(name) ? 'exports' : ''];
-      const aliases = [...new Set(names.filter((word) => plain.test(word) && word !== 'default' && word !== 'exports'))];
+      // Known by its own name, by its export, or as the whole module.
+      const names = [value.name, name.split('.').pop(), depth === 0 && ['default', plan.identifier].includes(name) ? 'exports' : ''];
+      const aliases = [...new Set(names.filter((one) => plain.test(one) && one !== 'default' && one !== 'exports'))];
       const classKnown = names.map((word) => own(plan.classes, word)).find(Boolean);
       if (isClass(value) || classKnown) {
         const known = classKnown || { methods: {} };
@@ -25,8 +25,8 @@ function subjects(subject, plan) {
       } else {
         const known = names.map((word) => own(plan.functions, word)).find(Boolean);
         add({ kind: 'function', name, aliases, expression, value, owner, key: owner && name.split('.').pop(), ...signature(known, value, plan) });
-        // Functions that hang on a function, as older packages export them.
-        if (depth === 0 && ['default', plan.stem].includes(name)) members(name, value, expression);
+        // Functions that are properties of the exported function.
+        if (depth === 0 && ['default', plan.identifier].includes(name)) members(name, value, expression);
       }
     } else if (value && typeof value === 'object' && depth === 0 && !Array.isArray(value)) members(name, value, expression);
   };
@@ -36,15 +36,15 @@ function subjects(subject, plan) {
       if (plain.test(key) && typeof value[key] === 'function' && !twice) visit(`${name}.${key}`, value[key], `${expression}.${key}`, 1, value);
     }
   };
-  if (typeof subject === 'function') visit(plan.stem, subject, 'subject', 0);
+  if (typeof subject === 'function') visit(plan.identifier, subject, 'subject', 0);
   for (const name of Object.keys(subject)) {
     if (!plain.test(name) || name === '__esModule') continue;
-    // What is exported by name is not tested again as a part of the default export.
+    // A named export is not tested again through the default export.
     if (name === 'default' && Object.keys(subject).some((other) => other !== 'default' && subject[other] === subject.default)) continue;
     visit(name, subject[name], `subject.${name}`, 0);
   }
-  makers(found);
-  return found.map((target) => ({ examples: [], claims: [], ...target }));
+  addFactories(found);
+  return found.map((target) => ({ examples: [], statedResults: [], ...target }));
 }
 
-module.exports = { subjects };
+module.exports = { findTargets };

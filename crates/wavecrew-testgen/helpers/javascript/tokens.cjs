@@ -1,5 +1,5 @@
-// Takes the text of a script apart into words, literals and signs, as far as it has to be known to find operands: no parser
-// has to be installed. What it gets wrong shows when the changed text is compiled.
+// Splits a script into tokens, with just enough detail to find operands, so that no parser is needed. Mistakes show when the
+// instrumented text is compiled.
 'use strict';
 
 const SIGNS = /(?:>>>=|\.\.\.|===|!==|\*\*=|<<=|>>=|>>>|&&=|\|\|=|\?\?=|=>|==|!=|<=|>=|&&|\|\||\?\?|\?\.(?!\d)|\+\+|--|\+=|-=|\*=|\/=|%=|&=|\|=|\^=|<<|>>|\*\*|[{}()[\];,<>+\-*/%&|^!~?:=.@#])/y;
@@ -7,7 +7,7 @@ const WORD = /[#A-Za-z_$\u0080-\uffff][\w$\u0080-\uffff]*/y;
 const NUMBER = /(?:0[xX][\da-fA-F_]+n?|0[bB][01_]+n?|0[oO][0-7_]+n?|(?:\d[\d_]*)?\.?\d[\d_]*(?:[eE][+-]?\d+)?n?|\d+\.)/y;
 const REGEX = /\/(?:[^\\/[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/y;
 
-// Words that something follows, rather than words that stand for a value.
+// Words that are not values.
 const KEYWORDS = new Set(['return', 'throw', 'case', 'typeof', 'void', 'delete', 'new', 'await', 'yield', 'in', 'of', 'instanceof', 'else', 'do', 'if', 'while', 'for',
   'switch', 'try', 'finally', 'catch', 'with', 'function', 'class', 'extends', 'let', 'const', 'var', 'import', 'export', 'default', 'break', 'continue', 'static', 'async', 'from']);
 const HEADS = new Set(['if', 'while', 'for', 'with', 'switch', 'catch']);
@@ -22,7 +22,7 @@ function isMember(tokens, at) {
   return at > 0 && (tokens[at - 1].text === '.' || tokens[at - 1].text === '?.');
 }
 
-// Whether a value ends with a token, so that an operator may follow.
+// Whether a value ends at a token, so that an operator can follow.
 function endsValue(tokens, at) {
   const token = tokens[at];
   if (!token) return false;
@@ -32,7 +32,7 @@ function endsValue(tokens, at) {
   return token.text === ']' || token.text === '}' || token.postfix === true;
 }
 
-// The end of a template that starts at a place, with all that stands in its braces.
+// The end of a template literal, including its substitutions.
 function templateEnd(text, from) {
   let at = from + 1;
   while (at < text.length && text[at] !== '`') {
@@ -56,7 +56,7 @@ function stringEnd(text, from) {
   return at + 1;
 }
 
-// Where a pattern ends that is found at a place; nothing where it is not.
+// Where a pattern that matches at a position ends, or null.
 function ending(pattern, text, at) {
   pattern.lastIndex = at;
   return pattern.test(text) ? pattern.lastIndex : null;
@@ -106,10 +106,10 @@ function tokenise(text) {
   return tokens;
 }
 
-// How frameworks wrap a whole module.
+// How frameworks wrap a module.
 const WRAPPED = /^\s*(?:(['"])use strict\1;\s*)?(?:async\s*\(__v|\(\{"Object\.<anonymous>")/;
 
-// The bodies of functions, with their parameters, as ranges of text in their order. What wraps a module ran once, and is none.
+// The ranges of functions, with their parameters, in order, without the function that wraps the module.
 function functions(tokens, text) {
   const found = [];
   tokens.forEach((token, at) => {
@@ -132,7 +132,7 @@ function functions(tokens, text) {
 
 const ASSIGNS = /^(?:[-+*/%&|^]|\*\*|<<|>>>?|&&|\|\||\?\?)?=$/;
 
-// The last token of an expression that begins at one; commas end it.
+// The last token of the expression that begins at a token. A comma ends it.
 function expressionEnd(tokens, from) {
   let at = from;
   let choices = 0;
@@ -148,7 +148,7 @@ function expressionEnd(tokens, from) {
   return at - 1;
 }
 
-// Whether a token on a line of its own begins something new.
+// Whether a token at the start of a line begins a new statement.
 function startsValue(token) {
   return ['word', 'number', 'string'].includes(token.kind) ? !['in', 'instanceof', 'of'].includes(token.text) : ['{', '}', '@'].includes(token.text);
 }

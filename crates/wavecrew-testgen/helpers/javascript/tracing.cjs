@@ -1,4 +1,5 @@
-// What a call reached, by the engine's own counters: no coverage tool has to be installed.
+// Which parts of the module a call reached. `EngineTracer` reads the engine's own counters, so no coverage tool is needed.
+// `SiteTracer` reads the sites of an instrumented module, which is much faster. Both have the same methods.
 'use strict';
 
 const { Session } = require('node:inspector');
@@ -11,8 +12,8 @@ function decoded(path) {
   }
 }
 
-// Where two lists of ranges overlap. What is inside of a block that nobody entered is not told apart before somebody does.
-function shared(one, other) {
+// The overlap of two lists of ranges. Blocks inside one that was never entered are not reported separately.
+function overlap(one, other) {
   const found = [];
   for (const [from, to] of one) {
     for (const [start, end] of other) {
@@ -26,18 +27,18 @@ function length(ranges) {
   return ranges.reduce((sum, [from, to]) => sum + to - from, 0);
 }
 
-class Cover {
-  // `file` is the path of the source under test; transformed code keeps it as its address.
+class EngineTracer {
+  // `file` is the path of the source under test. Transformed code keeps it as its URL.
   constructor(file) {
     this.file = file.replace(/\\/g, '/');
     this.session = new Session();
     this.session.connect();
     this.post('Profiler.enable');
     this.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
-    // Ranges that no call entered, by function; a function that was never called is not in it.
+    // Ranges that no call entered, by function. Functions that were never called are absent.
     this.missed = new Map();
-    // The same for the tests that are there.
-    this.base = new Map();
+    // The same for existing tests.
+    this.existing = new Map();
     this.addresses = new Map();
   }
 
@@ -55,8 +56,8 @@ class Cover {
     this.post('Profiler.takePreciseCoverage');
   }
 
-  // What ran since the last look: a text that is the same for the same path, and what each function did not enter.
-  look() {
+  // What ran since the last call: a text that identifies the path, and the ranges that each function did not enter.
+  takeReached() {
     const { result } = this.post('Profiler.takePreciseCoverage');
     const path = [];
     const functions = [];
@@ -73,36 +74,36 @@ class Cover {
     return { path: path.sort().join('|'), functions };
   }
 
-  // Whether it reached what nothing before did.
+  // Whether a call reached something new.
   isNew({ functions }, missed = this.missed) {
     return functions.some(([id, empty]) => {
       const before = missed.get(id);
-      return before === undefined || length(shared(before, empty)) < length(before);
+      return before === undefined || length(overlap(before, empty)) < length(before);
     });
   }
 
-  // Whether a function that was called has parts that nothing entered.
+  // Whether a called function has parts that nothing entered.
   isOpen() {
     return [...this.missed.values()].some((ranges) => ranges.length > 0);
   }
 
-  learn({ functions }, missed = this.missed) {
+  add({ functions }, missed = this.missed) {
     for (const [id, empty] of functions) {
       const before = missed.get(id);
-      missed.set(id, before === undefined ? empty : shared(before, empty));
+      missed.set(id, before === undefined ? empty : overlap(before, empty));
     }
   }
 
-  settle() {
-    this.base = new Map(this.missed);
+  setBaseline() {
+    this.existing = new Map(this.missed);
   }
 
-  start() {
-    return new Map(this.base);
+  baseline() {
+    return new Map(this.existing);
   }
 
-  // Functions with parts that nothing entered. Of which lines these are is not known here.
-  open() {
+  // Functions with parts that nothing entered. Their lines are not known here.
+  openParts() {
     return new Set([...this.missed].filter(([, ranges]) => ranges.length > 0).map(([id]) => id));
   }
 
@@ -130,4 +131,69 @@ class Cover {
   }
 }
 
-module.exports = { Cover };
+class SiteTracer {
+  constructor(mutants) {
+    this.mutants = mutants;
+    this.reached = new Set();
+    this.existing = new Set();
+  }
+
+  clear() {
+    this.mutants.clear();
+  }
+
+  // For a function without sites, its name shows that it was called.
+  takeReached(name) {
+    const branches = this.mutants.reachedBranches();
+    if (branches.length === 0 && name) branches.push(name);
+    this.mutants.clear();
+    return { path: branches.join('.'), branches };
+  }
+
+  isNew({ branches }, reached = this.reached) {
+    return branches.some((branch) => !reached.has(branch));
+  }
+
+  add({ branches }, reached = this.reached) {
+    for (const branch of branches) reached.add(branch);
+  }
+
+  // Call this after existing tests ran.
+  setBaseline() {
+    this.existing = new Set(this.reached);
+  }
+
+  // What existing tests reach.
+  baseline() {
+    return new Set(this.existing);
+  }
+
+  // Sites that nothing reached, or only one side of.
+  openSites() {
+    const { reached } = this;
+    return this.mutants.allSites.filter(({ id, branches }) => !reached.has(2 * id) || (branches === 2 && !reached.has(2 * id + 1)));
+  }
+
+  isOpen() {
+    return this.openSites().length > 0;
+  }
+
+  // Open sites on wanted lines, with their functions.
+  openParts(isWanted) {
+    const found = { bodies: new Set(), offsets: [] };
+    for (const site of this.openSites()) {
+      if (!isWanted(site.line)) continue;
+      found.bodies.add(site.body);
+      found.offsets.push(site.at);
+    }
+    this.bodyOf = this.bodyOf || new Map(this.mutants.allSites.map((site) => [site.id, site.body]));
+    return found;
+  }
+
+  // Whether a call enters a function with an open site.
+  isNear({ branches }, { bodies }) {
+    return branches.some((branch) => typeof branch === 'number' && bodies.has(this.bodyOf.get(branch >> 1)));
+  }
+}
+
+module.exports = { EngineTracer, SiteTracer };

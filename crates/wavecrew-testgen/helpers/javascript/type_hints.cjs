@@ -1,4 +1,4 @@
-// Reads the text of a type, as TypeScript or JSDoc write it, into a small tree that values are made from.
+// Parses types of TypeScript and JSDoc into small trees that values are generated from.
 'use strict';
 
 const WORDS = {
@@ -45,7 +45,7 @@ function parse(text, known = {}, depth = 0) {
       take();
       if (eat(']')) type = { kind: 'array', of: type };
       else {
-        // An indexed access says nothing that could be followed here.
+        // Indexed access types are not resolved.
         skipTo(']');
         type = { kind: 'any' };
       }
@@ -196,7 +196,7 @@ function parse(text, known = {}, depth = 0) {
   }
 }
 
-// Whether a value is of a type, as far as it can be told; what may be anything is not.
+// Whether a value is certainly of a type. False for types that accept anything.
 function isOf(value, type) {
   const isObject = Boolean(value) && typeof value === 'object';
   switch (type.kind) {

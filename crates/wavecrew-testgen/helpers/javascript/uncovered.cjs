@@ -1,49 +1,49 @@
-// What a search is after: parts of the module that nothing entered yet, in a later round those that the round left open.
-// Tells which targets come near them, by which calls, and which constants stand there.
+// The goals of a search: parts of the module that nothing has entered, or in a later round those that feedback names. Finds
+// the calls that come near them, and the constants around them.
 'use strict';
 
 const { tokenise } = require('./tokens.cjs');
 
 const BEFORE = 160;
 const AFTER = 60;
-const MOST = 60;
+const MAX_OFFSETS = 60;
 
-class Focus {
-  // `open` is what a round left: line ranges without coverage, and lines with faults that nobody noticed.
-  constructor(open, faults) {
-    this.faults = faults;
-    const lines = new Set((open && open.survivors) || []);
-    for (const [first, last] of (open && open.uncovered) || []) for (let line = first; line <= last && lines.size < 100000; line += 1) lines.add(line);
+class Uncovered {
+  // `feedback` has line ranges without coverage, and lines with surviving mutants.
+  constructor(feedback, mutants) {
+    this.mutants = mutants;
+    const lines = new Set((feedback && feedback.survivors) || []);
+    for (const [first, last] of (feedback && feedback.uncovered) || []) for (let line = first; line <= last && lines.size < 100000; line += 1) lines.add(line);
     this.lines = lines.size > 0 ? lines : null;
-    this.near = new Map();
+    this.nearbyCases = new Map();
   }
 
   isWanted(line) {
     return this.lines === null || this.lines.has(line);
   }
 
-  // Looks again at what is open, and who comes near it.
-  look(cover, cases) {
-    this.near = new Map();
-    const open = cover.open((line) => this.isWanted(line));
+  // Finds the calls near uncovered parts. Returns the constants around those.
+  update(tracer, cases) {
+    this.nearbyCases = new Map();
+    const open = tracer.openParts((line) => this.isWanted(line));
     for (const [name, found] of cases) {
-      const close = found.filter(({ reached }) => cover.isNear(reached, open));
-      if (close.length > 0) this.near.set(name, close);
+      const close = found.filter(({ reached }) => tracer.isNear(reached, open));
+      if (close.length > 0) this.nearbyCases.set(name, close);
     }
-    return this.constants(open.places || []);
+    return this.constants(open.offsets || []);
   }
 
-  // Whether calls of a target lead on; where none does, all may.
+  // Whether calls of a target come near uncovered parts; true for all targets when none does.
   isNear(target) {
-    return this.near.size === 0 || this.near.has(target.name);
+    return this.nearbyCases.size === 0 || this.nearbyCases.has(target.name);
   }
 
-  // Constants of the code around some places.
-  constants(places) {
+  // Constants in the code around some offsets.
+  constants(offsets) {
     const found = { numbers: new Set(), strings: new Set(), regexes: new Set() };
-    const { text } = this.faults;
-    for (const place of places.slice(0, MOST)) {
-      for (const token of tokenise(text.slice(Math.max(0, place - BEFORE), place + AFTER))) {
+    const { text } = this.mutants;
+    for (const offset of offsets.slice(0, MAX_OFFSETS)) {
+      for (const token of tokenise(text.slice(Math.max(0, offset - BEFORE), offset + AFTER))) {
         if (token.kind === 'number') found.numbers.add(Number(token.text));
         else if (token.kind === 'string') found.strings.add(token.text.slice(1, -1));
         else if (token.kind === 'regex') found.regexes.add(token.text.slice(1, token.text.lastIndexOf('/')));
@@ -53,4 +53,4 @@ class Focus {
   }
 }
 
-module.exports = { Focus };
+module.exports = { Uncovered };

@@ -1,8 +1,8 @@
-// Makes inputs as source text: from types, names, the constants of the code, and what worked before.
+// Generates inputs as source text: from types, names, constants of the code, and inputs that worked before.
 'use strict';
 
 const { literal, quote } = require('./literals.cjs');
-const { matching } = require('./patterns.cjs');
+const { stringMatching } = require('./patterns.cjs');
 
 const NUMBERS = [0, 1, -1, 2, 3, 10, 0.5, 7, 100, -5, 1000, 12.75, 255, 1e6, 1234567, -1500, 1e9];
 const STRINGS = ['', 'a', 'hello', 'Hello World', 'foo bar', 'abc123', '42', ' padded ', 'a-b_c.d', 'ÄÖ é', 'x,y,z',
@@ -11,92 +11,11 @@ const STRINGS = ['', 'a', 'hello', 'Hello World', 'foo bar', 'abc123', '42', ' p
 
 const BIG = ['9007199254740993n', '123456789012345678901234567890n', '-9007199254740993n', `${10n ** 330n}n`];
 
-const HINTS = [
-  [/^(is|has|should|can|use|with|no|enable|disable|allow)[A-Z_]|^(flag|strict|deep|loose|force|verbose)$/, { kind: 'boolean' }],
-  [/^(fn|func|cb|callback|iteratee|predicate|mapper|reducer|compare(Fn)?|comparator|handler|transform|by|resolver|visitor)$/i, { kind: 'function' }],
-  [/^(arr|array|list|items|values|elements|xs|rows|args|parts|words|numbers|nums|collection|entries|tokens|stack|queue|data)$/i, { kind: 'array', of: { kind: 'any' } }],
-  [/^(obj|object|opts|options|config|settings|props|record|target|source|params|query|headers|attrs|map|dict)$/i, { kind: 'object' }],
-  [/^(date|day|when|from|to|start|end)(Date)?$/i, { kind: 'union', options: [{ kind: 'date' }, { kind: 'number' }, { kind: 'string' }] }],
-  [/(str|string|text|name|word|key|path|url|uri|prefix|suffix|char|line|html|css|json|input|pattern|format|sep|separator|delimiter|title|label|email|id|slug|color|locale|unit)s?$/i, { kind: 'string' }],
-  [/^(n|m|i|j|k|x|y|z|a|b|c|num|number|count|size|len|length|index|idx|min|max|limit|width|height|depth|step|total|amount|price|rate|ms|seconds|minutes|hours|days|year|month|degree|radius|precision|digits|base|seed|offset|lower|upper|lo|hi|value)s?$/i, { kind: 'number' }],
-  [/^(re|regex|regexp)$/i, { kind: 'regexp' }],
-];
-
-const OPTIONS = /^(opts?|options|config|settings|props|params)$/i;
-
-// What the body does with a parameter, or with a field of one, says what it is.
-function byUse(name, body) {
-  const p = name.replace(/[$.]/g, '\\$&').replace('\\.', '\\??\\.');
-  const has = (pattern) => new RegExp(pattern).test(body);
-  const uses = (pattern) => has(`(?<![\\w.$])${p}${pattern}`);
-  const found = [];
-  if (uses('\\s*\\.(?:trim|toLowerCase|toUpperCase|charAt|charCodeAt|codePointAt|split|replace|replaceAll|startsWith|endsWith|padStart|padEnd|match|matchAll|substring|substr|normalize|repeat|localeCompare)\\b')) found.push({ kind: 'string' });
-  for (const kind of ['string', 'number', 'function', 'boolean', 'bigint']) {
-    if (has(`typeof\\s+${p}\\s*[!=]==?\\s*['"]${kind}`)) found.push({ kind });
-  }
-  if (has(`Array\\.isArray\\(\\s*${p}\\b`)) found.push({ kind: 'array', of: { kind: 'any' } });
-  if (has(`${p}\\s+instanceof\\s+Date|(?<![\\w.$])${p}\\s*\\.get(?:Time|FullYear|Month|Date|Hours)`)) found.push({ kind: 'date' });
-  if (has(`${p}\\s+instanceof\\s+RegExp`)) found.push({ kind: 'regexp' });
-  if (has(`${p}\\s+instanceof\\s+Map|(?<![\\w.$])${p}\\s*\\.(?:has|set)\\(`)) found.push({ kind: 'map', key: { kind: 'string' }, of: { kind: 'any' } });
-  if (uses('\\s*\\.(?:map|filter|reduce|forEach|push|pop|some|every|sort|reverse|flat|flatMap|findIndex|find|splice|shift|unshift)\\b') || has(`\\bof\\s+${p}\\b`)) found.push({ kind: 'array', of: { kind: 'any' } });
-  if (has(`Object\\.(?:keys|entries|values|assign)\\(\\s*${p}\\b|\\bin\\s+${p}\\b`)) found.push({ kind: 'object' });
-  if (uses('\\s*\\(')) found.push({ kind: 'function' });
-  const counted = uses('\\s*(?:[-*/%<>]|\\*\\*|[<>]=)\\s*[\\w(.]') || uses('\\s*\\.to(?:Fixed|Precision)\\b');
-  if (counted || has(`[-*/%<>]\\s*${p}(?![\\w.$(])|Math\\.\\w+\\(\\s*${p}\\b|Number\\.is\\w+\\(\\s*${p}\\b`)) found.push({ kind: 'number' });
-  return found.filter((type, at) => found.findIndex((other) => other.kind === type.kind) === at);
-}
-
-// What a field of a parameter is: by its use, by the value that stands in for it, or by being asked yes or no.
-function ofField(owner, name, body) {
-  const options = byUse(`${owner}.${name}`, body).concat(byUse(name, body));
-  const stands = body.match(new RegExp(`(?<![\\w.$])${name.replace(/\$/g, '\\$')}\\s*[:=]\\s*(true|false|-?\\d|['"\`])`));
-  if (stands) options.push({ kind: /^[tf]/.test(stands[1]) ? 'boolean' : /\d/.test(stands[1]) ? 'number' : 'string' });
-  const p = `${owner}\\??\\.${name}`.replace(/\$/g, '\\$');
-  if (new RegExp(`!\\s*${p}\\b|${p}\\s*(?:\\?[^.?]|&&|\\)|===?\\s*(?:true|false))`).test(body)) options.push({ kind: 'boolean' });
-  if (options.length > 0) return oneOf(options);
-  const hint = HINTS.find(([pattern]) => pattern.test(name));
-  return hint ? hint[1] : { kind: 'any' };
-}
-
-function oneOf(options) {
-  const kinds = options.filter((type, at) => options.findIndex((other) => other.kind === type.kind) === at);
-  return kinds.length === 1 ? kinds[0] : { kind: 'union', options: kinds };
-}
-
-// Fields that the code reads of a parameter.
-function fieldsRead(name, body) {
-  const p = name.replace(/\$/g, '\\$');
-  const names = new Set();
-  for (const match of body.matchAll(new RegExp(`(?<![\\w.$])${p}\\??\\.([A-Za-z_$][\\w$]*)(?![\\w$])(?!\\s*\\()`, 'g'))) names.add(match[1]);
-  for (const match of body.matchAll(new RegExp(`\\{([^{}]*)\\}\\s*=\\s*${p}\\b`, 'g'))) {
-    for (const part of match[1].split(',')) {
-      const field = part.trim().match(/^[A-Za-z_$][\w$]*/);
-      if (field) names.add(field[0]);
-    }
-  }
-  names.delete('length');
-  return [...names].slice(0, 16);
-}
-
-// `others` are the bodies of the module's other functions, which options are handed on to.
-function guess(param, body, others = '') {
-  const options = byUse(param.name, body);
-  const everywhere = OPTIONS.test(param.name) ? `${body}\n${others}` : body;
-  const fields = fieldsRead(param.name, everywhere);
-  if (fields.length > 0 && !options.some((type) => ['string', 'array', 'date', 'map', 'number'].includes(type.kind))) {
-    return { kind: 'fields', fields: fields.map((name) => ({ name, optional: true, type: ofField(param.name, name, everywhere) })) };
-  }
-  const hint = HINTS.find(([pattern]) => pattern.test(param.name));
-  if (options.length === 0 && hint) options.push(hint[1]);
-  if (options.length === 0) return { kind: 'any' };
-  return oneOf(options);
-}
-
 class Values {
   constructor(random, constants, make) {
     this.random = random;
     const given = constants.numbers.filter(Number.isFinite);
-    // Code that counts in units multiplies them: 1000, then 60 of those, then 60 of those.
+    // Code that converts units multiplies them: 1000, times 60, times 60.
     const products = [];
     given.filter((n) => Math.abs(n) > 1).slice(0, 12).reduce((sofar, n) => {
       const next = sofar * n;
@@ -109,34 +28,34 @@ class Values {
     this.strings = [...new Set([...constants.strings, ...STRINGS])];
     this.nearStrings = constants.strings.filter((text) => text.length <= 40);
     this.regexes = [...constants.regexes];
-    this.close = { numbers: [], strings: [], regexes: [] };
-    // What people wrote about the code.
-    this.told = [];
-    // Makes an instance of a class of the module.
+    this.preferred = { numbers: [], strings: [], regexes: [] };
+    // Words from comments and documentation.
+    this.words = [];
+    // Creates an instance of a class of the module.
     this.make = make;
   }
 
-  // More material, from texts about the code and from what calls were seen to look for.
-  learn({ regexes, strings, told = [] }) {
+  // Adds material from texts about the code and from what calls look up.
+  learn({ regexes, strings, words = [] }) {
     const more = (known, found, most) => {
       for (const one of found) if (known.length < most && !known.includes(one)) known.push(one);
     };
     more(this.regexes, regexes, 80);
     more(this.strings, strings, 400);
-    more(this.told, told, 300);
+    more(this.words, words, 300);
   }
 
-  // What stands around the places that are aimed at: taken more often than the rest.
-  near({ numbers, strings, regexes }) {
-    this.close = { numbers: numbers.flatMap((n) => [n, n - 1, n + 1]), strings, regexes };
+  // Constants around uncovered code, which are used more often than others.
+  prefer({ numbers, strings, regexes }) {
+    this.preferred = { numbers: numbers.flatMap((n) => [n, n - 1, n + 1]), strings, regexes };
   }
 
   text() {
-    const { random, close } = this;
-    if (close.regexes.length > 0 && random.oneIn(8)) return matching(random.pick(close.regexes), random);
-    if (close.strings.length > 0 && random.oneIn(8)) return random.pick(close.strings);
-    if (this.told.length > 0 && random.oneIn(5)) return random.pick(this.told);
-    if (this.regexes.length > 0 && random.oneIn(3)) return matching(random.pick(this.regexes), random);
+    const { random, preferred } = this;
+    if (preferred.regexes.length > 0 && random.oneIn(8)) return stringMatching(random.pick(preferred.regexes), random);
+    if (preferred.strings.length > 0 && random.oneIn(8)) return random.pick(preferred.strings);
+    if (this.words.length > 0 && random.oneIn(5)) return random.pick(this.words);
+    if (this.regexes.length > 0 && random.oneIn(3)) return stringMatching(random.pick(this.regexes), random);
     if (this.nearStrings.length > 0 && random.oneIn(2)) {
       const near = random.pick(this.nearStrings);
       switch (random.below(6)) {
@@ -157,13 +76,13 @@ class Values {
 
   number() {
     const { random } = this;
-    if (this.close.numbers.length > 0 && random.oneIn(6)) return String(random.pick(this.close.numbers));
+    if (this.preferred.numbers.length > 0 && random.oneIn(6)) return String(random.pick(this.preferred.numbers));
     const from = this.nearNumbers.length > 0 && random.oneIn(2) ? this.nearNumbers : this.numbers;
     const number = random.pick(from);
     return String(random.oneIn(12) ? -number : number);
   }
 
-  // What nobody expects.
+  // Unusual values.
   odd() {
     return this.random.pick(['null', 'undefined', 'NaN', 'Infinity', "''", '[]', '{}', 'true', '-1', "'1'", '0']);
   }
@@ -174,7 +93,7 @@ class Values {
     return items;
   }
 
-  // An object of some fields; braces alone stand for none.
+  // An object literal.
   braces(fields) {
     return fields.length > 0 ? `{ ${fields.join(', ')} }` : '{}';
   }
@@ -197,7 +116,7 @@ class Values {
       case 'date': return `new Date(${quote(random.pick(['2020-02-29T12:30:45.000Z', '1999-12-31T23:59:59.000Z', '2024-01-01T00:00:00.000Z', '1970-01-01T00:00:00.000Z', '2023-06-15T08:05:09.123Z']))})`;
       case 'regexp': return random.pick(['/a/', '/[0-9]+/g', '/^x/i']);
       case 'array': {
-        // Mostly of one kind, as real lists are.
+        // Mostly of one type, as in real lists.
         const inner = type.of.kind === 'any' ? random.pick([{ kind: 'number' }, { kind: 'string' }, { kind: 'any' }, { kind: 'object' }]) : type.of;
         return `[${this.list(() => deeper(inner)).join(', ')}]`;
       }
@@ -220,7 +139,7 @@ class Values {
       case 'class': return this.make(type.name, depth) || '{}';
       default: {
         const kinds = ['number', 'string', 'string', 'number', 'boolean', 'null', 'undefined', 'array', 'object', 'function'];
-        // Something plain mostly: keys and values that come again.
+        // Mostly simple values that recur as keys and values.
         if (random.oneIn(2)) return random.pick(['1', "'a'", "'b'", '2', "'key'", 'true']);
         const kind = random.pick(kinds);
         return this.of(kind === 'array' ? { kind, of: { kind: 'any' } } : { kind }, depth + 1);
@@ -228,7 +147,7 @@ class Values {
     }
   }
 
-  // A value near one that led somewhere.
+  // A variant of a value.
   vary(source, type) {
     if (this.random.oneIn(4) || /=>|subject|Promise/.test(source)) return this.of(type);
     let value;
@@ -289,7 +208,7 @@ class Values {
     return this.value(type);
   }
 
-  // A new value itself, where it can be made without the module.
+  // A new value rather than its source, when it does not need the module.
   value(type) {
     const source = this.of(type, 2);
     try {
@@ -304,4 +223,4 @@ function key(name) {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : quote(name);
 }
 
-module.exports = { Values, byUse, guess };
+module.exports = { Values };

@@ -1,14 +1,16 @@
 //! JavaScript and TypeScript: the search runs as a test of the project's own framework, so that modules load as they do in
-//! its tests. The helper is JavaScript source in `helpers/javascript`, carried in this binary.
+//! its tests. The helper is the JavaScript source in `helpers/javascript`.
 
-mod file;
-mod framework;
-mod grief;
-mod helper;
-mod known;
-mod module;
+mod exclusions;
+mod existing_tests;
+mod failure;
 mod project;
 mod report;
+mod runner;
+mod source;
+mod supervised;
+mod temporary_files;
+mod test_file;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,283 +19,349 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use wavecrew_syntax::{Language, outline};
 
-use crate::{Defect, LeftOut, Module, Mutants, OfflineError, Progress, Request, Written, modules};
-use file::{Test, text};
-use framework::{Death, Ended, Laid, Last, Limit, Runner, Trouble};
-use grief::Grief;
-use known::{Known, known};
-use module::Source;
+use crate::helper_files::{SourceFiles, source_files, unpack};
+use crate::module_pool;
+use crate::{Dropped, GenerateError, Module, Mutants, Progress, Request, SuspectedDefect, WrittenFile};
+use exclusions::Exclusions;
+use existing_tests::ExistingTest;
+use failure::{CrashCause, LastCall, SearchFailure};
 use project::Project;
+use runner::Runner;
+use source::SourceModule;
+use supervised::{Limits, RunEnd};
+use temporary_files::TemporaryFiles;
+use test_file::Test;
 
-/// Told of the faults that no test notices.
-const MOST_SURVIVORS: usize = 40;
-/// What a framework may take to start and to end on a machine that has other things to do.
-const AROUND: Duration = Duration::from_mins(3);
-/// Budgets are processor time; on a busy machine they may take this much of the clock.
+pub const HELPER: SourceFiles = source_files![
+    "javascript":
+    "async_errors.cjs",
+    "cases.cjs",
+    "classes.cjs",
+    "comparisons.cjs",
+    "defects.cjs",
+    "examples.cjs",
+    "existing_tests.cjs",
+    "jest_globals.cjs",
+    "literals.cjs",
+    "live_edit.cjs",
+    "mutants.cjs",
+    "mutation_sites.cjs",
+    "observe.cjs",
+    "parameters.cjs",
+    "patterns.cjs",
+    "probes.cjs",
+    "process_state.cjs",
+    "quarantine.cjs",
+    "random.cjs",
+    "render.cjs",
+    "run.cjs",
+    "sandbox.cjs",
+    "search.cjs",
+    "selection.cjs",
+    "session.cjs",
+    "simplify.cjs",
+    "stability.cjs",
+    "targets.cjs",
+    "tokens.cjs",
+    "tracing.cjs",
+    "type_hints.cjs",
+    "uncovered.cjs",
+    "usage.cjs",
+    "values.cjs",
+];
+
+/// Where the helper is unpacked. The path marks it as a third-party package, so that frameworks do not transform it.
+const PACKAGE: &str = "node_modules/wavecrew-testgen";
+/// Surviving mutants that are reported.
+const MAX_SURVIVORS: usize = 40;
+/// Wall time for a framework to start and stop on a busy machine.
+const STARTUP: Duration = Duration::from_mins(3);
+/// Budgets are processor time; on a busy machine they may take this much wall time.
 const BUSY_FACTOR: u32 = 12;
 
-/// What a search leaves behind.
+/// The result of a search, as the helper writes it.
 #[derive(Debug, Deserialize)]
-struct Found {
+struct SearchResult {
     /// The lines before the tests.
-    top: Vec<String>,
+    header: Vec<String>,
     tests: Vec<Test>,
     covers: Vec<String>,
     calls: u64,
-    defects: Vec<Suspect>,
+    defects: Vec<Defect>,
     /// The lines before the tests of suspected defects.
-    quarantine_top: Vec<String>,
-    left_out: Vec<LeftOut>,
-    /// Planted faults that these tests, or those that were there, notice; and those that none does.
+    quarantine_header: Vec<String>,
+    dropped: Vec<Dropped>,
+    /// Mutants that these tests or existing ones kill.
     killed: u32,
     survivors: Vec<(u32, String)>,
-    /// Tests that were there and were run.
-    known: usize,
+    /// How many existing tests ran.
+    existing_tests: usize,
 }
 
 #[derive(Debug, Deserialize)]
-struct Suspect {
+struct Defect {
     kind: String,
     call: String,
     what: String,
     line: u32,
-    /// A test that fails until it is mended.
+    /// A test that fails until the defect is fixed.
     test: String,
 }
 
-pub fn generate(request: &Request, progress: &mut dyn FnMut(Progress)) -> Result<Vec<Module>, OfflineError> {
+pub fn generate(request: &Request, progress: &mut dyn FnMut(Progress)) -> Result<Vec<Module>, GenerateError> {
     let runner = Runner::find(request)?;
-    let helper = helper::lay_out()?;
+    let helper = unpack(HELPER, PACKAGE)?;
     let project = Project::read(&request.root);
-    let _folder = Laid::in_folder(&request.root.join(&request.laid_in))?;
-    modules::each(request, progress, |file, _| {
+    let _run_folder = TemporaryFiles::in_folder(&request.root.join(&request.run_folder))?;
+    module_pool::for_each_module(request, progress, |file, _| {
         let started = Instant::now();
-        let mut module = match Source::read(request, &project, file) {
+        let mut module = match SourceModule::read(request, &project, file) {
             Ok(source) => {
-                let known = known(request, &project, &source, helper.path());
-                search(request, &runner, helper.path(), &source, &known)?
+                let search = Search {
+                    request,
+                    runner: &runner,
+                    helper: helper.path(),
+                    existing_tests: existing_tests::find(request, &project, &source, helper.path()),
+                    source,
+                };
+                search.generate()?
             }
-            Err(why) => left_out(file, why),
+            Err(why) => Module::untested(file, why),
         };
         module.seconds = started.elapsed().as_secs_f64();
         Ok(module)
     })
 }
 
-fn search(
-    request: &Request,
-    runner: &Runner,
-    helper: &Path,
-    source: &Source,
-    known: &[Known],
-) -> Result<Module, OfflineError> {
-    let mut grief = Grief::default();
-    grief.alone = known.is_empty();
-    let found = loop {
-        let known = if grief.alone { &[] } else { known };
-        match look(request, runner, helper, source, known, &grief)? {
-            Ok(found) => break found,
-            Err(trouble) => {
-                if let Err(trouble) = grief.take(trouble) {
-                    return Ok(left_out(&source.file, trouble.to_string()));
+/// The folder with the helper's files.
+fn helper_folder(helper: &Path) -> PathBuf {
+    helper.join(PACKAGE)
+}
+
+/// The search of one module.
+struct Search<'a> {
+    request: &'a Request,
+    runner: &'a Runner,
+    helper: &'a Path,
+    source: SourceModule,
+    existing_tests: Vec<ExistingTest>,
+}
+
+impl Search<'_> {
+    fn generate(&self) -> Result<Module, GenerateError> {
+        let mut exclusions = Exclusions::default();
+        exclusions.no_existing_tests = self.existing_tests.is_empty();
+        let found = loop {
+            match self.run(&exclusions)? {
+                Ok(found) => break found,
+                Err(failure) => {
+                    if let Err(failure) = exclusions.exclude(failure) {
+                        return Ok(Module::untested(&self.source.file, failure.to_string()));
+                    }
                 }
             }
-        }
-    };
-    let mut module = Module {
-        file: source.file.clone(),
-        module: source.import_path.clone(),
-        calls: found.calls,
-        left_out: grief
-            .left_out
-            .into_iter()
-            .chain(found.left_out.iter().cloned())
-            .collect(),
-        defects: quarantined(request, source, &found)?,
-        mutants: (found.killed > 0 || !found.survivors.is_empty()).then(|| Mutants {
-            killed: found.killed,
-            survived: u32::try_from(found.survivors.len()).unwrap_or(u32::MAX),
-        }),
-        survivors: found.survivors.iter().take(MOST_SURVIVORS).cloned().collect(),
-        ..Module::default()
-    };
-    if found.tests.is_empty() {
-        if found.known > 0 {
-            let why = format!(
-                "nothing new: the {} there are reach all that was found, and notice the same faults",
-                count(found.known)
-            );
-            let what = source.file.display().to_string();
-            module.left_out.push(LeftOut { what, why });
-        }
-        return Ok(module);
-    }
-    let path = source.free_name(&request.layer_folder);
-    let kept = confirmed(request, runner, source, &path, &found)?;
-    if kept.is_empty() {
-        let why = "no test came out the same in a process of its own".to_owned();
-        let what = source.file.display().to_string();
-        module.left_out.push(LeftOut { what, why });
-        return Ok(module);
-    }
-    fs::write(&path, text(&found.top, &kept))?;
-    module.written.push(Written {
-        path,
-        tests: kept
-            .iter()
-            .map(|test| format!("{} > {}", test.group, test.title))
-            .collect(),
-        covers: found.covers,
-    });
-    Ok(module)
-}
-
-fn count(tests: usize) -> String {
-    format!("{tests} test{}", if tests == 1 { "" } else { "s" })
-}
-
-/// Writes a failing test for each suspected defect into a file that frameworks do not collect.
-fn quarantined(request: &Request, source: &Source, found: &Found) -> Result<Vec<Defect>, OfflineError> {
-    if found.defects.is_empty() {
-        return Ok(Vec::new());
-    }
-    let path = source.quarantine_name(&request.layer_folder);
-    let tests: Vec<&str> = found
-        .defects
-        .iter()
-        .map(|suspect| suspect.test.as_str())
-        .collect();
-    let text = format!("{}\n\n{}\n", found.quarantine_top.join("\n"), tests.join("\n\n"));
-    fs::write(&path, text)?;
-    let defect = |suspect: &Suspect| Defect {
-        kind: suspect.kind.clone(),
-        call: suspect.call.clone(),
-        what: suspect.what.clone(),
-        line: suspect.line,
-        quarantine: Some(path.clone()),
-    };
-    Ok(found.defects.iter().map(defect).collect())
-}
-
-/// One search for inputs, in a process of its own.
-fn look(
-    request: &Request,
-    runner: &Runner,
-    helper: &Path,
-    source: &Source,
-    known: &[Known],
-    grief: &Grief,
-) -> Result<Result<Found, Trouble>, OfflineError> {
-    let folder = tempfile::tempdir()?;
-    let (out, trail) = (folder.path().join("found.json"), folder.path().join("trail"));
-    let outline = Language::of(&source.file).map(|language| outline(language, &source.text));
-    let mut plan = serde_json::to_value(outline.unwrap_or_default()).map_err(std::io::Error::other)?;
-    // Another round looks elsewhere.
-    let seed = request.seed.wrapping_add(u64::from(source.round) * 7919) % u64::from(u32::MAX);
-    let more = serde_json::json!({
-        "file": source.file, "stem": source.stem, "importPath": source.import_path, "shown": source.shown,
-        "style": source.style(), "typescript": source.is_typescript(), "framework": runner.name(),
-        "seed": seed, "budget": u64::try_from(request.budget_per_module.as_millis()).unwrap_or(u64::MAX),
-        "commit": request.commit, "grief": grief, "out": out, "trailFile": trail, "texts": source.texts,
-        "known": source.suspected(&request.layer_folder),
-        "open": request.round.as_ref().map(|round| serde_json::json!({
-            "uncovered": round.uncovered.get(&source.file),
-            "survivors": round.surviving_mutants.get(&source.file),
-        })),
-    });
-    if let (Some(plan), serde_json::Value::Object(more)) = (plan.as_object_mut(), more) {
-        plan.extend(more);
-    }
-    let plan_file = folder.path().join("plan.json");
-    fs::write(&plan_file, plan.to_string())?;
-    let probe = source.probe(runner, helper, &plan_file, known);
-    let limit = Limit {
-        clock: request.budget_per_module * BUSY_FACTOR + AROUND,
-        trail: Some(&trail),
-    };
-    let name = source.probe_name(runner);
-    let laid = known.iter().filter_map(|known| known.laid.as_ref());
-    let laid: Vec<(&str, &str)> = laid.map(|(name, text)| (name.as_str(), text.as_str())).collect();
-    let ran = runner.run(&source.laid, (&name, &probe), &laid, "UTC", &limit, None)?;
-    let found = fs::read(&out)
-        .ok()
-        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    if let Some(found) = found {
-        return Ok(Ok(found));
-    }
-    let trail = fs::read_to_string(&trail).unwrap_or_default();
-    let last: Option<Last> = trail
-        .lines()
-        .next()
-        .and_then(|line| serde_json::from_str(line).ok());
-    Ok(Err(match (ran.ended, last) {
-        (Ended::Hung, Some(last)) => Trouble::Hung(last),
-        (Ended::Hung, None) => Trouble::HungLoading,
-        (Ended::TooBig, Some(last)) => Trouble::Died {
-            last,
-            why: Death::Memory(ran.complaint),
-        },
-        (Ended::ByItself, Some(last)) => Trouble::Died {
-            last,
-            why: Death::Other,
-        },
-        (Ended::ByItself | Ended::TooBig, None) => Trouble::Failed(ran.complaint),
-    }))
-}
-
-/// The tests that pass in a fresh process, in another time zone.
-fn confirmed(
-    request: &Request,
-    runner: &Runner,
-    source: &Source,
-    path: &Path,
-    found: &Found,
-) -> Result<Vec<Test>, OfflineError> {
-    let name = path
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    let mut kept = found.tests.clone();
-    // What an earlier round wrote and saw fail would fail again.
-    let failing: Vec<String> = request
-        .round
-        .iter()
-        .flat_map(|round| &round.failing_tests)
-        .map(|name| name.replace(" > ", " "))
-        .collect();
-    kept.retain(|test| !failing.contains(&format!("{} {}", test.group, test.title)));
-    for zone in ["America/New_York", "Asia/Kolkata"] {
-        if kept.is_empty() {
-            break;
-        }
-        let report = tempfile::NamedTempFile::new()?;
-        let body = text(&found.top, &kept);
-        let limit = Limit {
-            clock: request.budget_per_module * BUSY_FACTOR + AROUND,
-            trail: None,
         };
-        runner.run(
-            &source.laid,
-            (&name, &body),
-            &[],
-            zone,
-            &limit,
-            Some(report.path()),
-        )?;
-        let passed = report::passed(report.path());
-        kept.retain(|test| passed.contains(&format!("{} {}", test.group, test.title)));
+        let mut module = Module {
+            file: self.source.file.clone(),
+            module: self.source.import_path.clone(),
+            calls: found.calls,
+            dropped: exclusions
+                .dropped
+                .into_iter()
+                .chain(found.dropped.iter().cloned())
+                .collect(),
+            defects: self.write_quarantine(&found)?,
+            mutants: (found.killed > 0 || !found.survivors.is_empty()).then(|| Mutants {
+                killed: found.killed,
+                survived: u32::try_from(found.survivors.len()).unwrap_or(u32::MAX),
+            }),
+            survivors: found.survivors.iter().take(MAX_SURVIVORS).cloned().collect(),
+            ..Module::default()
+        };
+        if found.tests.is_empty() {
+            if found.existing_tests > 0 {
+                let why = format!(
+                    "nothing new: {} already reach all lines that were found and kill the same mutants",
+                    existing(found.existing_tests)
+                );
+                module.dropped.push(self.whole_module(why));
+            }
+            return Ok(module);
+        }
+        let path = self.source.new_test_file(&self.request.layer_folder);
+        let kept = self.confirmed(&path, &found)?;
+        if kept.is_empty() {
+            let why = "no test had the same result in a new process".to_owned();
+            module.dropped.push(self.whole_module(why));
+            return Ok(module);
+        }
+        fs::write(&path, test_file::text(&found.header, &kept))?;
+        module.written.push(WrittenFile {
+            path,
+            tests: kept
+                .iter()
+                .map(|test| format!("{} > {}", test.group, test.title))
+                .collect(),
+            covers: found.covers,
+        });
+        Ok(module)
     }
-    Ok(kept)
+
+    fn whole_module(&self, why: String) -> Dropped {
+        let what = self.source.file.display().to_string();
+        Dropped { what, why }
+    }
+
+    /// Writes a failing test for each suspected defect into a file that frameworks do not collect.
+    fn write_quarantine(&self, found: &SearchResult) -> Result<Vec<SuspectedDefect>, GenerateError> {
+        if found.defects.is_empty() {
+            return Ok(Vec::new());
+        }
+        let path = self.source.new_quarantine_file(&self.request.layer_folder);
+        let tests: Vec<&str> = found.defects.iter().map(|defect| defect.test.as_str()).collect();
+        let text = format!(
+            "{}\n\n{}\n",
+            found.quarantine_header.join("\n"),
+            tests.join("\n\n")
+        );
+        fs::write(&path, text)?;
+        let suspected = |defect: &Defect| SuspectedDefect {
+            kind: defect.kind.clone(),
+            call: defect.call.clone(),
+            what: defect.what.clone(),
+            line: defect.line,
+            quarantine: Some(path.clone()),
+        };
+        Ok(found.defects.iter().map(suspected).collect())
+    }
+
+    /// Runs one search in its own process.
+    fn run(&self, exclusions: &Exclusions) -> Result<Result<SearchResult, SearchFailure>, GenerateError> {
+        let existing_tests: &[ExistingTest] = if exclusions.no_existing_tests {
+            &[]
+        } else {
+            &self.existing_tests
+        };
+        let folder = tempfile::tempdir()?;
+        let (out, trace) = (folder.path().join("result.json"), folder.path().join("trace"));
+        let plan_file = folder.path().join("plan.json");
+        fs::write(&plan_file, self.plan(exclusions, &out, &trace)?.to_string())?;
+        let test = self
+            .source
+            .search_test(self.runner, self.helper, &plan_file, existing_tests);
+        let name = self.source.search_test_name(self.runner);
+        let copies = existing_tests.iter().filter_map(|test| test.copy.as_ref());
+        let copies: Vec<(&str, &str)> = copies
+            .map(|(name, text)| (name.as_str(), text.as_str()))
+            .collect();
+        let ran = self.runner.run(
+            &self.source.run_folder,
+            (&name, &test),
+            &copies,
+            "UTC",
+            &self.limits(Some(&trace)),
+            None,
+        )?;
+        let result = fs::read(&out)
+            .ok()
+            .and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        if let Some(result) = result {
+            return Ok(Ok(result));
+        }
+        let trace = fs::read_to_string(&trace).unwrap_or_default();
+        let last_call: Option<LastCall> = trace
+            .lines()
+            .next()
+            .and_then(|line| serde_json::from_str(line).ok());
+        Ok(Err(match (ran.end, last_call) {
+            (RunEnd::Hung, Some(call)) => SearchFailure::CallHung(call),
+            (RunEnd::Hung, None) => SearchFailure::LoadHung,
+            (RunEnd::OutOfMemory, Some(call)) => SearchFailure::Crashed {
+                call,
+                cause: CrashCause::OutOfMemory(ran.message),
+            },
+            (RunEnd::Exited, Some(call)) => SearchFailure::Crashed {
+                call,
+                cause: CrashCause::Other,
+            },
+            (RunEnd::Exited | RunEnd::OutOfMemory, None) => SearchFailure::NotLoaded(ran.message),
+        }))
+    }
+
+    /// The request to the helper: the outline of the module, and what to do with it.
+    fn plan(
+        &self,
+        exclusions: &Exclusions,
+        out: &Path,
+        trace: &Path,
+    ) -> Result<serde_json::Value, GenerateError> {
+        let Self { request, source, .. } = self;
+        let outline = Language::of(&source.file).map(|language| outline(language, &source.text));
+        let mut plan = serde_json::to_value(outline.unwrap_or_default()).map_err(std::io::Error::other)?;
+        // Each round searches with another seed.
+        let seed = request.seed.wrapping_add(u64::from(source.round) * 7919) % u64::from(u32::MAX);
+        let more = serde_json::json!({
+            "file": source.file, "identifier": source.identifier, "importPath": source.import_path,
+            "shownPath": source.shown_path, "style": source.style(), "typescript": source.is_typescript(),
+            "framework": self.runner.name(), "seed": seed,
+            "budget": u64::try_from(request.budget_per_module.as_millis()).unwrap_or(u64::MAX),
+            "commit": request.commit, "exclusions": exclusions, "out": out, "traceFile": trace,
+            "texts": source.texts, "suspected": source.suspected_before(&request.layer_folder),
+            "feedback": request.feedback.as_ref().map(|feedback| serde_json::json!({
+                "uncovered": feedback.uncovered.get(&source.file),
+                "survivors": feedback.surviving_mutants.get(&source.file),
+            })),
+        });
+        if let (Some(plan), serde_json::Value::Object(more)) = (plan.as_object_mut(), more) {
+            plan.extend(more);
+        }
+        Ok(plan)
+    }
+
+    /// The tests that pass in new processes, in other time zones.
+    fn confirmed(&self, path: &Path, found: &SearchResult) -> Result<Vec<Test>, GenerateError> {
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let mut kept = found.tests.clone();
+        // A test that failed in an earlier round would fail again.
+        let failing: Vec<String> = self
+            .request
+            .feedback
+            .iter()
+            .flat_map(|feedback| &feedback.failing_tests)
+            .map(|name| name.replace(" > ", " "))
+            .collect();
+        kept.retain(|test| !failing.contains(&format!("{} {}", test.group, test.title)));
+        for time_zone in ["America/New_York", "Asia/Kolkata"] {
+            if kept.is_empty() {
+                break;
+            }
+            let report = tempfile::NamedTempFile::new()?;
+            self.runner.run(
+                &self.source.run_folder,
+                (&name, &test_file::text(&found.header, &kept)),
+                &[],
+                time_zone,
+                &self.limits(None),
+                Some(report.path()),
+            )?;
+            let passed = report::passed(report.path());
+            kept.retain(|test| passed.contains(&format!("{} {}", test.group, test.title)));
+        }
+        Ok(kept)
+    }
+
+    fn limits<'a>(&self, trace: Option<&'a Path>) -> Limits<'a> {
+        Limits {
+            wall_time: self.request.budget_per_module * BUSY_FACTOR + STARTUP,
+            trace,
+        }
+    }
 }
 
-fn left_out(file: &Path, why: String) -> Module {
-    Module {
-        file: PathBuf::from(file),
-        left_out: vec![LeftOut {
-            what: file.display().to_string(),
-            why,
-        }],
-        ..Module::default()
-    }
+fn existing(tests: usize) -> String {
+    format!("{tests} existing test{}", if tests == 1 { "" } else { "s" })
 }

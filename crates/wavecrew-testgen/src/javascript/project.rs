@@ -1,29 +1,28 @@
-//! What the project's own files tell: how its tests are named, and texts in which its modules are called. Reads, and changes
-//! nothing.
+//! Facts from the project's files: how its tests are named, and texts that call its modules. Read only.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders that hold nothing of the project's own.
-const OTHERS: [&str; 6] = ["node_modules", "dist", "build", "coverage", "target", "vendor"];
-const DEEPEST: usize = 8;
-const MOST_FILES: usize = 5000;
-/// Texts beyond this size are no examples.
-const MOST_BYTES: u64 = 200_000;
-const MOST_TEXTS: usize = 10;
+/// Folders without files of the project's own.
+const SKIPPED_FOLDERS: [&str; 6] = ["node_modules", "dist", "build", "coverage", "target", "vendor"];
+const MAX_DEPTH: usize = 8;
+const MAX_FILES: usize = 5000;
+/// Larger files are not read for examples.
+const MAX_BYTES: u64 = 200_000;
+const MAX_TEXTS: usize = 10;
 
 #[derive(Debug, Default)]
 pub struct Project {
     tests: Vec<PathBuf>,
     readme: Option<PathBuf>,
-    /// Code, and pages of documentation.
+    /// Code and documentation.
     others: Vec<PathBuf>,
 }
 
 impl Project {
     pub fn read(root: &Path) -> Self {
         let mut found = Self::default();
-        let mut left = MOST_FILES;
+        let mut left = MAX_FILES;
         found.walk(root, 0, &mut left);
         found.tests.sort();
         found
@@ -47,10 +46,10 @@ impl Project {
                 continue;
             }
             if path.is_dir() {
-                if depth < DEEPEST && !OTHERS.contains(&name.as_ref()) {
+                if depth < MAX_DEPTH && !SKIPPED_FOLDERS.contains(&name.as_ref()) {
                     self.walk(&path, depth + 1, left);
                 }
-            } else if word_of(&name).is_some() {
+            } else if test_word_in(&name).is_some() {
                 self.tests.push(path);
             } else if depth == 0 && name.eq_ignore_ascii_case("readme.md") {
                 self.readme = Some(path);
@@ -60,12 +59,14 @@ impl Project {
         }
     }
 
-    /// `spec` where most of its tests are named so, else `test`.
+    /// `spec` when most of its tests are named so, otherwise `test`.
     pub fn test_word(&self) -> &'static str {
         let specs = self
             .tests
             .iter()
-            .filter(|path| word_of(&path.file_name().unwrap_or_default().to_string_lossy()) == Some("spec"))
+            .filter(|path| {
+                test_word_in(&path.file_name().unwrap_or_default().to_string_lossy()) == Some("spec")
+            })
             .count();
         if specs * 2 > self.tests.len() {
             "spec"
@@ -74,20 +75,20 @@ impl Project {
         }
     }
 
-    /// Texts that may call a module: what is told to readers, and tests, pages and other code that name it.
+    /// Texts that may call a module: the README, and tests, documentation and code that name it.
     pub fn texts(&self, file: &Path, stem: &str) -> Vec<String> {
         let others = self.others.iter().filter(|path| *path != file);
         self.readme
             .iter()
             .filter_map(read)
-            .chain(self.tests_of(stem).map(|(_, text)| text))
+            .chain(self.tests_naming(stem).map(|(_, text)| text))
             .chain(others.filter_map(read).filter(|text| text.contains(stem)))
-            .take(MOST_TEXTS)
+            .take(MAX_TEXTS)
             .collect()
     }
 
     /// Tests that name a module, with their texts.
-    pub fn tests_of<'a>(&'a self, stem: &'a str) -> impl Iterator<Item = (&'a Path, String)> {
+    pub fn tests_naming<'a>(&'a self, stem: &'a str) -> impl Iterator<Item = (&'a Path, String)> {
         self.tests
             .iter()
             .filter_map(|path| Some((path.as_path(), read(path)?)))
@@ -96,17 +97,17 @@ impl Project {
 }
 
 fn read(path: &PathBuf) -> Option<String> {
-    let small = fs::metadata(path).is_ok_and(|found| found.len() <= MOST_BYTES);
+    let small = fs::metadata(path).is_ok_and(|found| found.len() <= MAX_BYTES);
     small.then(|| fs::read_to_string(path).ok()).flatten()
 }
 
 fn is_script(name: &str) -> bool {
-    let ending = name.rsplit('.').next().unwrap_or_default();
-    ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"].contains(&ending)
+    let extension = name.rsplit('.').next().unwrap_or_default();
+    ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"].contains(&extension)
 }
 
-/// How a file says that it is a test.
-fn word_of(name: &str) -> Option<&'static str> {
+/// The part of a file name that marks a test.
+fn test_word_in(name: &str) -> Option<&'static str> {
     if !is_script(name) {
         return None;
     }
@@ -121,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tests_are_named_as_those_that_are_there() {
+    fn new_tests_are_named_like_existing_ones() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(Project::read(dir.path()).test_word(), "test");
         for file in [
@@ -140,11 +141,11 @@ mod tests {
         let own = dir.path().join("src/slug.js");
         let project = Project::read(dir.path());
         assert_eq!(project.test_word(), "spec");
-        assert_eq!(project.texts(&own, "slug").len(), 5, "all but its own");
+        assert_eq!(project.texts(&own, "slug").len(), 5, "all but its own text");
         assert_eq!(
             project.texts(&own, "other"),
             ["slug('b')"],
-            "only the README speaks to everybody"
+            "only the README applies to every module"
         );
     }
 }

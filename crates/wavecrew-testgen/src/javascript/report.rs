@@ -1,4 +1,4 @@
-//! What vitest and jest say of a run, in the report that both write.
+//! Reads the JSON report of a run, which vitest and jest write in the same format.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-/// Titles of the tests that passed, with their groups, as both frameworks report them.
+/// Full titles of the tests that passed.
 pub fn passed(report: &Path) -> BTreeSet<String> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]

@@ -1,45 +1,83 @@
-//! Python: one helper process per module, a few at a time. The helper is Python source in `helpers/python`, carried in this
-//! binary and laid into a temporary folder for the run.
+//! Python: one helper process per module, several at a time. The helper is the Python package in `helpers/python`.
 
-pub(crate) mod child;
-mod helper;
+mod helper_process;
 
 use std::path::{Path, PathBuf};
 
-use crate::{LeftOut, Module, OfflineError, Progress, Request, modules};
+use crate::helper_files::{SourceFiles, source_files, unpack};
+use crate::{GenerateError, Module, Progress, Request, module_pool};
 
-pub fn generate(request: &Request, progress: &mut dyn FnMut(Progress)) -> Result<Vec<Module>, OfflineError> {
+pub const HELPER: SourceFiles = source_files![
+    "python/wavecrew_testgen":
+    "__init__.py",
+    "__main__.py",
+    "argument_checks.py",
+    "cases.py",
+    "child_process.py",
+    "classes.py",
+    "clock.py",
+    "closures.py",
+    "code_replacement.py",
+    "comparisons.py",
+    "defects.py",
+    "driver.py",
+    "examples.py",
+    "expected_errors.py",
+    "fixture_values.py",
+    "fixtures.py",
+    "formatting.py",
+    "import_paths.py",
+    "literals.py",
+    "module_mutants.py",
+    "mutants.py",
+    "names.py",
+    "naming.py",
+    "observe.py",
+    "patterns.py",
+    "probes.py",
+    "process_state.py",
+    "pytest_run.py",
+    "quarantine.py",
+    "render.py",
+    "run.py",
+    "sandbox.py",
+    "search.py",
+    "selection.py",
+    "session.py",
+    "simplify.py",
+    "snapshot.py",
+    "stability.py",
+    "targets.py",
+    "tracing.py",
+    "type_hints.py",
+    "uncovered.py",
+    "usage.py",
+    "values.py",
+    "variation.py",
+    "worker.py",
+    "written_files.py",
+];
+
+pub fn generate(request: &Request, progress: &mut dyn FnMut(Progress)) -> Result<Vec<Module>, GenerateError> {
     let python = request
         .imports
         .interpreter
         .clone()
-        .unwrap_or_else(|| interpreter(&request.root));
-    let home = helper::lay_out()?;
-    modules::each(request, progress, |file, step| {
-        let work = child::Work {
+        .unwrap_or_else(|| project_interpreter(&request.root));
+    let helper = unpack(HELPER, helper_process::PACKAGE)?;
+    module_pool::for_each_module(request, progress, |file, on_step| {
+        let job = helper_process::Job {
             request,
             file,
             python: &python,
-            home: home.path(),
+            helper: helper.path(),
         };
-        child::run(&work, step)
+        helper_process::run(&job, on_step)
     })
 }
 
-/// A module of which nothing could be learnt.
-fn nothing(file: &Path, why: String) -> Module {
-    Module {
-        file: file.to_owned(),
-        left_out: vec![LeftOut {
-            what: file.display().to_string(),
-            why,
-        }],
-        ..Module::default()
-    }
-}
-
 /// The interpreter that the project's own tests run with.
-fn interpreter(root: &Path) -> PathBuf {
+fn project_interpreter(root: &Path) -> PathBuf {
     root.ancestors()
         .flat_map(|folder| [folder.join(".venv"), folder.join("venv")])
         .chain(std::env::var_os("VIRTUAL_ENV").map(PathBuf::from))

@@ -12,7 +12,7 @@ use wavecrew_core::view::count;
 use wavecrew_measure::detect::Framework as Found;
 use wavecrew_session::SessionPaths;
 use wavecrew_testgen::{
-    Defect, Feedback, Framework, Imports, LeftOut, Module, Outcome, Progress, Request, generate,
+    Dropped, Feedback, Framework, Imports, Module, Outcome, Progress, Request, SuspectedDefect, generate,
 };
 
 /// Seconds per module, unless the person says otherwise.
@@ -86,7 +86,7 @@ fn write(
         .copy
         .join(folder_of(framework, below.unwrap_or(Path::new(""))));
     let request = Request {
-        laid_in: laid.strip_prefix(&root).unwrap_or(&laid).to_owned(),
+        run_folder: laid.strip_prefix(&root).unwrap_or(&laid).to_owned(),
         root,
         files: files.map(|file| task.copy.join(&file.path)).collect(),
         framework: kind,
@@ -97,7 +97,7 @@ fn write(
             folder.join(&framework.root)
         },
         imports: Imports::default(),
-        round: feedback(task),
+        feedback: feedback(task),
         commit: task.scope.commit.clone(),
         seed: task.scope.seed,
         budget_per_module: Duration::from_secs(task.scope.offline_seconds.unwrap_or(BUDGET)),
@@ -147,7 +147,7 @@ fn tell(task: &RoleTask, modules: &[Module]) {
     }
 }
 
-fn tell_defects(task: &RoleTask, source: &str, defects: &[Defect]) {
+fn tell_defects(task: &RoleTask, source: &str, defects: &[SuspectedDefect]) {
     for (line, pattern, description) in by_place(defects, &task.session) {
         let fields = [
             ("file", json!(source)),
@@ -160,12 +160,12 @@ fn tell_defects(task: &RoleTask, source: &str, defects: &[Defect]) {
 }
 
 /// Line, pattern and description, once for each line: the board takes a second entry for a line as a repetition.
-fn by_place(defects: &[Defect], session: &Path) -> Vec<(u32, String, String)> {
-    let mut places: BTreeMap<u32, Vec<&Defect>> = BTreeMap::new();
+fn by_place(defects: &[SuspectedDefect], session: &Path) -> Vec<(u32, String, String)> {
+    let mut places: BTreeMap<u32, Vec<&SuspectedDefect>> = BTreeMap::new();
     for defect in defects {
         places.entry(defect.line).or_default().push(defect);
     }
-    let entry = |(line, defects): (u32, Vec<&Defect>)| {
+    let entry = |(line, defects): (u32, Vec<&SuspectedDefect>)| {
         let mut shown: Vec<String> = defects
             .iter()
             .map(|d| format!("{}: {}", d.call, d.what))
@@ -210,14 +210,14 @@ fn left_out(task: &RoleTask, modules: &[Module]) -> Vec<String> {
             .display()
             .to_string();
         let whole = module.file.display().to_string();
-        let line = move |left: &LeftOut| {
+        let line = move |left: &Dropped| {
             if left.what == whole || left.what == module.module {
                 (false, format!("{file}: {}", left.why))
             } else {
                 (true, format!("{} of {file}: {}", left.what, left.why))
             }
         };
-        module.left_out.iter().map(line).collect::<Vec<_>>()
+        module.dropped.iter().map(line).collect::<Vec<_>>()
     };
     let mut lines: Vec<(bool, String)> = modules.iter().flat_map(of).collect();
     lines.sort_by_key(|(part, _)| *part);
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn defects_of_one_line_share_an_entry() {
-        let defect = |kind: &str, call: &str, line| Defect {
+        let defect = |kind: &str, call: &str, line| SuspectedDefect {
             kind: kind.to_owned(),
             call: call.to_owned(),
             what: "odd".to_owned(),

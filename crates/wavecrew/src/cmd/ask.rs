@@ -4,7 +4,7 @@ use crate::cli::Global;
 use crate::exit::{Exit, Failure};
 use serde_json::json;
 use std::io::{Write, stdout};
-use wavecrew_run::worker_side::{Identity, WorkerSide};
+use wavecrew_run::worker_commands::{Identity, WorkerCommands};
 
 /// For workers: ask the person behind the run, and wait for the answer
 #[derive(clap::Args, Debug)]
@@ -22,7 +22,7 @@ pub struct Args {
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
-        let worker = WorkerSide::open(Identity::from_env()?)?;
+        let worker = WorkerCommands::open(Identity::from_env()?)?;
         let answer = worker.ask(&self.question, self.options.clone())?.wait()?;
         if global.json {
             writeln!(stdout(), "{}", json!({"answer": answer}))?;

@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::show;
 use serde_json::{Map, Value, json};
 use std::io::{Write, stdout};
-use wavecrew_run::worker_side::{Identity, WorkerSide};
+use wavecrew_run::worker_commands::{Identity, WorkerCommands};
 
 /// For workers: share a discovery with the other workers
 #[derive(clap::Args, Debug)]
@@ -23,7 +23,7 @@ pub struct Args {
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
-        let worker = WorkerSide::open(Identity::from_env()?)?;
+        let worker = WorkerCommands::open(Identity::from_env()?)?;
         let unusual = worker.discover(&self.kind, self.data()?)?;
         for remark in unusual.iter().filter(|_| !global.quiet) {
             show::warning(remark, None);

@@ -4,7 +4,7 @@ use crate::cli::Global;
 use crate::exit::{Exit, Failure};
 use serde_json::{Value, json};
 use std::io::{Write, stdout};
-use wavecrew_run::worker_side::{Identity, WorkerSide};
+use wavecrew_run::worker_commands::{Identity, WorkerCommands};
 
 /// For workers: send a message to the coordinator, or set shared state
 #[derive(clap::Args, Debug)]
@@ -29,7 +29,7 @@ pub struct Args {
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
-        let worker = WorkerSide::open(Identity::from_env()?)?;
+        let worker = WorkerCommands::open(Identity::from_env()?)?;
         let data = match &self.data {
             None => Value::Null,
             Some(text) => serde_json::from_str(text).map_err(|error| {

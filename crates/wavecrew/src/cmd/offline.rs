@@ -9,7 +9,7 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use wavecrew_testgen::{Framework, Imports, OfflineError, Progress, Request, generate};
+use wavecrew_testgen::{Framework, GenerateError, Imports, Progress, Request, generate};
 
 /// Write tests for some files without any agent
 #[derive(clap::Args, Debug)]
@@ -50,13 +50,13 @@ impl Args {
                 .map(|file| absolute(file))
                 .collect::<Result<_, _>>()?,
             framework: self.framework(&root),
-            laid_in: laid_in(&root, &std::path::absolute(&self.out)?),
+            run_folder: run_folder(&root, &std::path::absolute(&self.out)?),
             layer_folder: std::path::absolute(&self.out)?,
             imports: Imports {
                 interpreter: self.interpreter.clone(),
                 search_path: Vec::new(),
             },
-            round: None,
+            feedback: None,
             commit: commit(&root),
             seed: self.seed,
             budget_per_module: budget,
@@ -100,19 +100,19 @@ impl Args {
     }
 }
 
-/// Where tests lie when they are run, for imports that go by place.
-fn laid_in(root: &Path, out: &Path) -> PathBuf {
+/// The folder that the tests run in, for relative imports.
+fn run_folder(root: &Path, out: &Path) -> PathBuf {
     out.strip_prefix(root)
         .map_or_else(|_| PathBuf::from("tests"), Path::to_owned)
 }
 
-fn failure(error: &OfflineError) -> Failure {
+fn failure(error: &GenerateError) -> Failure {
     match error {
-        OfflineError::Interpreter { .. } => Failure::with_help(
+        GenerateError::Interpreter { .. } => Failure::with_help(
             error.to_string(),
             "install Python 3.8 or newer, or name one with --interpreter",
         ),
-        OfflineError::Folder { .. } | OfflineError::Io(_) => Failure::input(error.to_string()),
+        GenerateError::Folder { .. } | GenerateError::Io(_) => Failure::input(error.to_string()),
     }
 }
 

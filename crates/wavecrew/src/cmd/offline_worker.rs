@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use std::env;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use wavecrew_run::worker_side::{Identity, WorkerSide};
+use wavecrew_run::worker_commands::{Identity, WorkerCommands};
 use wavecrew_testing::offline_agent::{RoleTask, report};
 
 /// The first argument of such a process.
@@ -19,7 +19,7 @@ pub fn worker_main() -> ExitCode {
 fn task(id: &str) -> Result<RoleTask, String> {
     let copy = env::current_dir().map_err(|error| format!("there is no working folder: {error}"))?;
     let identity = Identity::from_env().map_err(|error| error.to_string())?;
-    let side = WorkerSide::open(identity).map_err(|error| error.to_string())?;
+    let side = WorkerCommands::open(identity).map_err(|error| error.to_string())?;
     // The board is for others: an entry that is refused stops nothing.
     let discover = move |kind: &str, fields: Map<String, Value>| drop(side.discover(kind, fields));
     let session = PathBuf::from(variable("WAVECREW_SESSION_DIR"));

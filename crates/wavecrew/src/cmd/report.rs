@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use serde_json::json;
 use std::io::{Read, Write, stdin, stdout};
 use wavecrew_core::engine::MAX_REPORT_BYTES;
-use wavecrew_run::worker_side::{Identity, Refused, WorkerSide};
+use wavecrew_run::worker_commands::{Identity, Refused, WorkerCommands};
 
 /// For workers: report the result of the task, once
 #[derive(clap::Args, Debug)]
@@ -21,7 +21,7 @@ pub struct Args {
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
-        let worker = WorkerSide::open(Identity::from_env()?)?;
+        let worker = WorkerCommands::open(Identity::from_env()?)?;
         match worker.report(&self.text()?) {
             Ok(()) => {
                 if global.json {

@@ -7,7 +7,7 @@ use serde_json::json;
 use std::io::{Write, stdout};
 use std::path::Path;
 use wavecrew_core::view::report_markdown;
-use wavecrew_run::driver::documents;
+use wavecrew_run::session::report as documents;
 use wavecrew_session::SessionView;
 
 /// Print the report of a session

@@ -13,7 +13,7 @@ use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::RunOutcome;
 use wavecrew_core::sanitise::sanitise;
 use wavecrew_core::view::{count, one_line, report_terminal};
-use wavecrew_run::driver::Running;
+use wavecrew_run::event_loop::Running;
 use wavecrew_session::SessionView;
 use wavecrew_session::{SessionDir, SessionInfo, end_of_log};
 

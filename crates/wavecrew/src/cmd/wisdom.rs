@@ -4,7 +4,7 @@ use crate::cli::Global;
 use crate::exit::{Exit, Failure};
 use serde_json::json;
 use std::io::{Write, stdout};
-use wavecrew_run::worker_side::{Identity, WorkerSide};
+use wavecrew_run::worker_commands::{Identity, WorkerCommands};
 
 /// For workers: add a line to learnings, decisions, conventions or issues
 #[derive(clap::Args, Debug)]
@@ -25,7 +25,7 @@ pub struct Args {
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
-        let worker = WorkerSide::open(Identity::from_env()?)?;
+        let worker = WorkerCommands::open(Identity::from_env()?)?;
         worker.wisdom(&self.file, &self.text.join(" "))?;
         if global.json {
             writeln!(stdout(), "{}", json!({"accepted": true}))?;

@@ -12,8 +12,9 @@ use std::sync::Arc;
 use wavecrew_core::engine::{Engine, Question};
 use wavecrew_process::end_with_stdin;
 use wavecrew_process::guardian::GuardianCommand;
-use wavecrew_run::driver::{Asker, DriveError, Driver, OpenSession, Surface};
+use wavecrew_run::event_loop::{Asker, DriveError, Driver, RunContext};
 use wavecrew_run::questions as folder_questions;
+use wavecrew_run::session::OpenSession;
 
 /// Runs the session to its end and returns the program's exit code.
 pub fn drive(
@@ -37,12 +38,12 @@ pub fn drive(
     } else {
         person.then(|| Arc::new(questions::ask) as Asker)
     };
-    let surface = Surface {
+    let surface = RunContext {
         reporter: screen.as_mut(),
         asker,
         instruction: flags.instruction.clone(),
         worker_tools: Some(worker_tools),
-        examiner: check_command(config)?,
+        check_program: check_command(config)?,
         pools: pools(engine.agents(), config),
         agent_settings: config.agents.clone(),
     };

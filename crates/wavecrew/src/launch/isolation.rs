@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::path::Path;
 use wavecrew_core::engine::Isolation;
 use wavecrew_core::team::{Team, Workspace};
-use wavecrew_run::worktree::{TreeError, Worktree};
+use wavecrew_run::worktree::{Worktree, WorktreeError};
 use wavecrew_session::SessionInfo;
 
 /// The field of `session.json` that keeps the person's choice.
@@ -63,9 +63,9 @@ pub fn resolve(
         }
         None => return Ok(Isolation::ByRole),
     };
-    match Worktree::possible(project) {
+    match Worktree::check_possible(project) {
         Ok(()) => Ok(isolation),
-        Err(TreeError::NotARepository) => {
+        Err(WorktreeError::NotARepository) => {
             if !quiet {
                 anstream::eprintln!(
                     "Note    isolation is off: this is no git repository, so all workers work in the project itself"
@@ -73,7 +73,7 @@ pub fn resolve(
             }
             Ok(Isolation::Never)
         }
-        Err(error @ TreeError::NoCommit) => Err(Failure::with_help(
+        Err(error @ WorktreeError::NoCommit) => Err(Failure::with_help(
             error.to_string(),
             "or give `--isolation none` to have all workers work in the project itself",
         )),

@@ -30,7 +30,7 @@ use crate::target::TargetArgs;
 use std::path::{Path, PathBuf};
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::view::count;
-use wavecrew_run::driver::OpenSession;
+use wavecrew_run::session::OpenSession;
 use wavecrew_session::{Holder, SessionDir, SessionInfo};
 
 /// Runs what `target` names, or continues a session of it.

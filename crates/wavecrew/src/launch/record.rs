@@ -4,8 +4,8 @@ use crate::exit::Failure;
 use std::fs::File;
 use std::path::Path;
 use wavecrew_core::engine::AgentChoice;
-use wavecrew_run::driver::OpenSession;
 use wavecrew_run::recording::{Cassette, PREFIX, Recorder};
+use wavecrew_run::session::OpenSession;
 
 /// Makes sure that the file may be written: it is new, or the cassette of the session that goes on.
 pub fn check(file: &Path, agents: &AgentChoice, goes_on: Option<&str>) -> Result<(), Failure> {

@@ -12,7 +12,8 @@ use wavecrew_core::engine::{Engine, Input, Ledger, ResumeBasis, StaleResult};
 use wavecrew_core::event::Status;
 use wavecrew_core::plan::did_you_mean;
 use wavecrew_core::time::Timestamp;
-use wavecrew_run::driver::{Edit, Moment, OpenSession, follow_edit, read_edit};
+use wavecrew_run::session::OpenSession;
+use wavecrew_run::table::edits::{EditTime, TableEdit, apply_edit_between_runs, read_edit};
 use wavecrew_session::{SessionDir, SessionState};
 
 /// What happens to the results that a continued session has.
@@ -35,7 +36,7 @@ pub fn resume(
 ) -> Result<Exit, Failure> {
     let info = dir.read_info()?;
     let team = find_team::own(&info.team)?;
-    let (mut session, ledger) = OpenSession::take_up(project, dir, &holder(), team)?;
+    let (mut session, ledger) = OpenSession::resume(project, dir, &holder(), team)?;
     session.log_bytes = config.limits.log_bytes;
     if !resume_options.dry_run {
         testing_setup::set_up(&mut session, &ledger, global.quiet || global.json)?;
@@ -76,11 +77,11 @@ pub fn resume(
     session.info.agents.clone_from(&options.agents.by_role);
     let mut engine = Engine::new(ledger, options);
     let now = clock::now();
-    if let Some(bytes) = session.edits_since()? {
+    if let Some(bytes) = session.table_edit()? {
         if resume_options.dry_run {
             preview_edit(&mut engine, now, &bytes);
         } else {
-            let refused = follow_edit(&mut session, &mut engine, now, &bytes)
+            let refused = apply_edit_between_runs(&mut session, &mut engine, now, &bytes)
                 .map_err(|error| drive_failure(&error, session.dir.id()))?;
             for problem in refused {
                 anstream::eprintln!("The edit of tasks.csv was refused: {problem}");
@@ -128,10 +129,10 @@ pub fn resume(
 
 /// Applies a table edit in memory only, for a dry run.
 fn preview_edit(engine: &mut Engine, now: Timestamp, bytes: &[u8]) {
-    match read_edit(engine.ledger(), bytes, Moment::Between) {
-        Edit::Nothing => {}
-        Edit::Change { patch, plan } => drop(engine.step(now, Input::TableEdited { patch, plan })),
-        Edit::Refused(problems) => {
+    match read_edit(engine.ledger(), bytes, EditTime::BetweenRuns) {
+        TableEdit::Unchanged => {}
+        TableEdit::Changed { patch, plan } => drop(engine.step(now, Input::TableEdited { patch, plan })),
+        TableEdit::Invalid(problems) => {
             for problem in problems {
                 anstream::eprintln!("The edit of tasks.csv would be refused: {problem}");
             }

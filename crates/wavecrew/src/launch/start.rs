@@ -14,7 +14,7 @@ use crate::target::{Target, TargetArgs};
 use crate::{session_view, terminal};
 use std::path::Path;
 use wavecrew_core::engine::{Engine, Options};
-use wavecrew_run::driver::NewSession;
+use wavecrew_run::session::NewSession;
 use wavecrew_session::{SESSION_FORMAT, SessionDir, SessionInfo, SessionState, session_id};
 
 pub fn start(

@@ -7,7 +7,7 @@ use crate::terminal;
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::view::count;
 use wavecrew_measure::run::stop::stop_on_signals;
-use wavecrew_run::driver::OpenSession;
+use wavecrew_run::session::OpenSession;
 use wavecrew_testing::baseline::{Baseline, SuiteResult};
 use wavecrew_testing::coverage_figures::{lines, percent};
 use wavecrew_testing::setup::{self, SetupError};

@@ -8,7 +8,7 @@ use std::io::{BufWriter, Write};
 use wavecrew_core::budget::Totals;
 use wavecrew_core::engine::{Counts, Ledger, Notice};
 use wavecrew_core::event::{Event, RunOutcome};
-use wavecrew_run::driver::{Reporter, Running};
+use wavecrew_run::event_loop::{Reporter, Running};
 use wavecrew_session::{SessionDir, SessionInfo};
 
 pub struct Json {

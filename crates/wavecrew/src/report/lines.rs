@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use std::io::{BufWriter, Write};
 use wavecrew_core::engine::{Ledger, Notice};
 use wavecrew_core::event::{Event, RunOutcome};
-use wavecrew_run::driver::{Reporter, Running};
+use wavecrew_run::event_loop::{Reporter, Running};
 use wavecrew_session::{SessionDir, SessionInfo};
 
 pub struct Lines {

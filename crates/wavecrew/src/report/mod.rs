@@ -17,7 +17,7 @@ use std::io::{IsTerminal, Write};
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::RunOutcome;
 use wavecrew_core::view::report_terminal;
-use wavecrew_run::driver::Reporter;
+use wavecrew_run::event_loop::Reporter;
 use wavecrew_session::{SessionDir, SessionInfo};
 
 /// A reporter that also has the last word.

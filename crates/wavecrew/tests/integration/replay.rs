@@ -297,7 +297,7 @@ fn a_row_that_differs_is_played_with_a_warning_and_one_that_is_new_fails_by_name
     project.write("tasks.csv", "id,description\nfile,something else\nnew,d\n");
     let said = project.run(&["--agent", "replay:tape.jsonl"]);
     assert!(
-        said.contains("file: the row or its instruction is not the one that was recorded"),
+        said.contains("file: the row or its instruction has changed since the recording"),
         "{said}"
     );
     assert!(
@@ -323,7 +323,7 @@ fn what_cannot_be_recorded_or_played_is_refused_before_anything_runs() {
         (&["--agent", "replay:tasks.csv"], "`tasks.csv` is not a cassette"),
         (
             &["--agent", "replay:evil.jsonl"],
-            "writes `../x`, which is not below the project folder",
+            "writes `../x`, which is outside the project folder",
         ),
         (
             &["--agent", "replay:good.jsonl", "--record", "x.jsonl"],
@@ -358,7 +358,7 @@ fn the_example_plays_without_any_agent() {
     project.write("cassette.jsonl", &read("cassette.jsonl"));
     let said = project.run(&["--agent", "replay:cassette.jsonl"]);
     assert!(said.contains("2 of 2 tasks completed"), "{said}");
-    assert!(!said.contains("is not the one that was recorded"), "{said}");
+    assert!(!said.contains("has changed since the recording"), "{said}");
     assert_eq!(project.read("hello.txt"), "Hello, crew!\n");
     assert_eq!(project.read("shout.txt"), "HELLO, CREW!\n");
     let events = project.events();

@@ -1,4 +1,4 @@
-"""Makes the helper importable, and gives tests a way to run it on a piece of source."""
+"""Makes the helper importable, and provides a fixture that runs it on a piece of source."""
 import json
 import os
 import subprocess
@@ -8,11 +8,12 @@ import pytest
 
 HELPERS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, HELPERS)
+FULL_DEPTH = os.environ.get("WAVECREW_TEST_DEPTH") == "full"
 
 
 @pytest.fixture
 def generate(tmp_path):
-    """Writes a module, lets the helper write tests for it, and answers its outcome and their text."""
+    """Writes a module and generates tests for it. Returns the outcome and the text of the tests."""
 
     def run(source, name="sample", budget=1.0, python=sys.executable, **more):
         project = tmp_path / "project"

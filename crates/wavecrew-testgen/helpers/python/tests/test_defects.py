@@ -1,8 +1,12 @@
-"""What is told as a suspected defect, and what is not: correct code that refuses odd input is left in peace."""
+"""Suspected defects and false alarms."""
+import ast
+
 import pytest
 from test_end_to_end import fails
 from wavecrew_testgen import expected_errors
 from wavecrew_testgen.cases import Case
+from wavecrew_testgen.examples import SourceText
+from wavecrew_testgen.type_hints import source_fits
 
 WRONG = {
     "method": (
@@ -37,7 +41,7 @@ CORRECT = {
 
 
 @pytest.mark.parametrize("name", sorted(WRONG))
-def test_wrong_code_is_told(generate, name):
+def test_wrong_code_is_reported(generate, name):
     source, (kind, call) = WRONG[name]
     outcome, _ = generate(source)
     assert [(found["kind"], found["call"][:len(call)]) for found in outcome["defects"]] == [(kind, call)]
@@ -45,12 +49,12 @@ def test_wrong_code_is_told(generate, name):
 
 
 @pytest.mark.parametrize("name", sorted(CORRECT))
-def test_correct_code_is_left_in_peace(generate, name):
+def test_correct_code_is_not_reported(generate, name):
     outcome, text = generate(CORRECT[name])
     assert outcome["defects"] == [] and "def test_" in text
 
 
-def test_what_only_takes_long_is_no_endless_loop(generate):
+def test_slow_code_is_not_an_endless_loop(generate):
     outcome, _ = generate(
         "def fib(n: int) -> int:\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\n\n\n"
         "def spin(n: int) -> int:\n    while n > 10:\n        pass\n    return n\n", budget=2.0)
@@ -68,25 +72,68 @@ def test_what_only_takes_long_is_no_endless_loop(generate):
     ],
 )
 def test_values_of_the_documented_kind(source, kind, fit):
-    assert expected_errors.fits(source, kind) is fit
+    assert source_fits(source, kind) is fit
 
 
-def test_smaller_numbers_are_tried_where_there_are_large_ones():
-    assert expected_errors.smaller(Case("f", [(None, "5"), (None, "'ab'")]).data()) == []
-    tried = [args[0][1] for _, args, _, _ in expected_errors.smaller(Case("f", [(None, "100"), (None, "5")]).data())]
+def test_large_numbers_are_replaced_by_smaller_ones():
+    assert expected_errors.with_smaller_numbers(Case("f", [(None, "5"), (None, "'ab'")]).data()) == []
+    tried = [args[0][1] for _, args, _, _ in expected_errors.with_smaller_numbers(Case("f", [(None, "100"), (None, "5")]).data())]
     assert tried == ["50", "36", "33", "30", "27", "24", "22", "20"]
 
 
-def test_numbers_that_are_told_with_fewer_digits_need_not_come_back(generate):
+def test_rounded_numbers_need_not_survive_a_round_trip(generate):
     outcome, _ = generate(
         "def format_ms(ms: int) -> str:\n    return '%ds' % int(ms / 1000)\n\n\n"
         "def parse_ms(text: str) -> int:\n    return int(text[:-1]) * 1000\n")
     assert "round trip" not in [defect["kind"] for defect in outcome["defects"]]
 
 
-def test_an_object_of_another_class_is_not_what_people_pass():
+def test_objects_of_another_class_do_not_fit():
     class Point:
         pass
 
-    assert expected_errors.fits("Point(1)", ("class", Point)) and not expected_errors.fits("Color.RED", ("class", Point))
-    assert not expected_errors.fits("types.SimpleNamespace()", ("class", pytest.Item))
+    assert source_fits("Point(1)", ("class", Point)) and not source_fits("Color.RED", ("class", Point))
+    assert not source_fits("types.SimpleNamespace()", ("class", pytest.Item))
+
+
+@pytest.mark.parametrize(
+    "example",
+    [
+        ">>> print(double(2))\n    4", ">>> print(double('a'))\n    aa", ">>> shout('a')\n    A", ">>> print(double('a b\\n\\n c'))\n    a b\n    <BLANKLINE>\n     ca b\n    <BLANKLINE>\n     c",
+        ">>> double([1])\n    [1, 1]", ">>> print(double)  # doctest: +ELLIPSIS\n    <function double at ...>",
+    ],
+)
+def test_examples_are_compared_as_doctest_compares_them(generate, example):
+    outcome, _ = generate('r"""\n    %s\n"""\n\n\ndef double(n):\n    return n * 2\n\n\ndef shout(text: str):\n    print(text.upper())\n' % example)
+    assert [defect for defect in outcome["defects"] if defect["kind"] == "example disagrees"] == []
+
+
+def test_an_example_that_prints_something_else_is_a_defect(generate):
+    outcome, _ = generate('def shout(text: str):\n    """\n    >>> shout("a")\n    A!\n    """\n    print(text.upper())\n')
+    found = outcome["defects"]
+    assert [(defect["kind"], defect["call"], defect["what"]) for defect in found] == [
+        ("example disagrees", 'shout("a")', "shows A, but its docstring says A!")]
+    assert fails(outcome)
+
+
+def test_reading_a_large_test_file_is_linear():
+    count = 20000
+    text = "".join("value_%d = double([%d, 'é'])\n" % (n, n) for n in range(count))
+    tree, source = ast.parse(text), SourceText(text)
+    assert [source.segment(node.value) for node in tree.body][-1] == "double([%d, 'é'])" % (count - 1)
+
+
+@pytest.mark.parametrize("expression", ["f(1)", "'é' + f(\n    'ü',\n  2)", "'''a\nb'''"])
+def test_the_source_of_a_node(expression):
+    text = "x = 'ä'; y = %s; z = 3\n" % expression
+    node = ast.parse(text).body[1].value
+    assert SourceText(text).segment(node) == ast.get_source_segment(text, node) == expression
+
+
+def test_an_example_that_depends_on_those_before_it_is_no_defect(generate):
+    outcome, _ = generate(
+        'class Tape:\n    """\n    >>> tape = Tape([1, 2])\n    >>> tape.pop()\n    1\n    >>> tape.pop()\n    2\n    >>> tape.pop()\n'
+        '    Traceback (most recent call last):\n    IndexError: empty\n    >>> tape.items\n    []\n    """\n'
+        "    def __init__(self, items: list):\n        self.items = items\n"
+        "    def pop(self):\n        if not self.items:\n            raise IndexError('empty')\n        return self.items.pop(0)\n")
+    assert [defect for defect in outcome["defects"] if defect["kind"] == "example disagrees"] == []

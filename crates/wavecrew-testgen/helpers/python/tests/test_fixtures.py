@@ -1,4 +1,4 @@
-"""Fixtures of the project in the tests that are written, and files that calls write."""
+"""Fixtures of the project in generated tests, and files that calls write."""
 import os
 import subprocess
 import sys
@@ -32,7 +32,7 @@ def project(tmp_path, conftest):
 
 
 def runs(outcome, tmp_path):
-    """Runs the written tests where they belong."""
+    """Runs the written tests in the project."""
     folder = tmp_path / "project" / "tests" / "layer"
     folder.mkdir(parents=True, exist_ok=True)
     with open(outcome["written"][0]["path"], encoding="utf-8") as file:
@@ -43,9 +43,9 @@ def runs(outcome, tmp_path):
         env=dict(os.environ, PYTHONPATH=str(tmp_path / "project"), PYTHONDONTWRITEBYTECODE="1")).returncode == 0
 
 
-def test_tests_are_given_what_the_project_gives_its_own(generate, tmp_path):
+def test_tests_use_the_fixtures_of_the_project(generate, tmp_path):
     project(tmp_path, CONFTEST)
-    outcome, text = generate(CART, laid_in="tests/layer", budget=2.0)
+    outcome, text = generate(CART, run_folder="tests/layer", budget=2.0)
     assert "(cart):" in text and "cart.add(" in text and "assert cart.items == " in text
     assert "discount(sample_config, " in text
     assert "(cart, cart_path):" in text and "assert cart_path.read_text() == " in text
@@ -67,9 +67,9 @@ def test_tests_are_given_what_the_project_gives_its_own(generate, tmp_path):
     ],
     ids=["does-not-load", "exits", "dies", "hangs", "refused", "no-python"],
 )
-def test_trouble_with_fixtures_leaves_the_rest_as_it_is(generate, tmp_path, conftest):
+def test_broken_fixtures_do_not_affect_other_tests(generate, tmp_path, conftest):
     project(tmp_path, conftest)
-    outcome, text = generate(CART, laid_in="tests")
+    outcome, text = generate(CART, run_folder="tests")
     assert "cart = Cart(" in text and "(cart" not in text.replace("save(cart", "")
     assert outcome["lines"][0] == outcome["lines"][1]
 
@@ -88,7 +88,7 @@ def test_trouble_with_fixtures_leaves_the_rest_as_it_is(generate, tmp_path, conf
         ("def a():\n    pass\n", []),
     ],
 )
-def test_fixtures_that_can_be_made(tmp_path, source, names):
+def test_usable_fixtures(tmp_path, source, names):
     path = tmp_path / "conftest.py"
     path.write_text(source)
     assert fixtures.usable(fixtures.read([str(path)])[1]) == names
@@ -97,44 +97,44 @@ def test_fixtures_that_can_be_made(tmp_path, source, names):
 @pytest.mark.parametrize(
     ("source", "why"),
     [
-        ("@pytest.fixture\ndef a(capsys):\n    pass\n", "asks for capsys"),
-        ("@pytest.fixture\ndef a(b):\n    pass\n@x\n@pytest.fixture\ndef b():\n    pass\n", "asks for b, which has another decorator"),
-        ("@pytest.fixture(scope='session')\ndef a(tmp_path):\n    pass\n", "asks for tmp_path, which does not live as long"),
-        ("@pytest.fixture(scope='module')\ndef a(b):\n    pass\n@fixture\ndef b():\n    pass\n", "asks for b, which does not live as long"),
-        ("@pytest.fixture(scope=SCOPE)\ndef a():\n    pass\n", "has the option scope, which is not written down"),
-        ("@pytest.fixture\nasync def a():\n    pass\n", "is asynchronous, and not one of pytest-asyncio"),
-        ("@pytest.fixture\ndef a(a):\n    pass\n", "asks for one of the same name"),
-        ("@pytest.fixture\ndef a(b=1):\n    pass\n", "has parameters that are no fixtures"),
+        ("@pytest.fixture\ndef a(capsys):\n    pass\n", "depends on capsys"),
+        ("@pytest.fixture\ndef a(b):\n    pass\n@x\n@pytest.fixture\ndef b():\n    pass\n", "depends on b, which has another decorator"),
+        ("@pytest.fixture(scope='session')\ndef a(tmp_path):\n    pass\n", "depends on tmp_path, which has a narrower scope"),
+        ("@pytest.fixture(scope='module')\ndef a(b):\n    pass\n@fixture\ndef b():\n    pass\n", "depends on b, which has a narrower scope"),
+        ("@pytest.fixture(scope=SCOPE)\ndef a():\n    pass\n", "has the option scope, whose value is not a literal"),
+        ("@pytest.fixture\nasync def a():\n    pass\n", "is asynchronous without pytest-asyncio"),
+        ("@pytest.fixture\ndef a(a):\n    pass\n", "depends on a fixture of the same name"),
+        ("@pytest.fixture\ndef a(b=1):\n    pass\n", "has parameters that are not fixtures"),
     ],
 )
-def test_why_others_are_left_out(tmp_path, source, why):
+def test_unusable_fixtures_have_a_reason(tmp_path, source, why):
     path = tmp_path / "conftest.py"
     path.write_text(source)
-    assert fixtures.read([str(path)])[1]["a"].trouble == why
+    assert fixtures.read([str(path)])[1]["a"].problem == why
 
 
-def test_a_nearer_file_has_the_last_word(tmp_path):
+def test_a_nearer_conftest_overrides(tmp_path):
     (tmp_path / "tests").mkdir()
     (tmp_path / "conftest.py").write_text("@pytest.fixture(autouse=True)\ndef a():\n    return 1\n")
     (tmp_path / "tests" / "conftest.py").write_text("@pytest.fixture\ndef a(capsys):\n    return 2\n")
     paths = fixtures.conftests(str(tmp_path), "tests/layer")
     assert [os.path.relpath(path, str(tmp_path)) for path in paths] == ["conftest.py", "tests/conftest.py"]
     nearer = fixtures.read(paths)[1]["a"]
-    assert nearer.autouse and nearer.trouble == "asks for capsys"
+    assert nearer.autouse and nearer.problem == "depends on capsys"
     assert fixtures.usable(fixtures.read(paths[:1])[1]) == ["a"]
 
 
-def test_every_test_gets_wider_and_outer_fixtures_first(tmp_path):
+def test_autouse_fixtures_of_wider_scope_and_outer_files_come_first(tmp_path):
     (tmp_path / "tests").mkdir()
     (tmp_path / "conftest.py").write_text("@pytest.fixture(autouse=True)\ndef z():\n    pass\n")
     (tmp_path / "tests" / "conftest.py").write_text("".join(
         "@pytest.fixture(autouse=True, scope='%s')\ndef %s():\n    pass\n" % pair
         for pair in (("function", "b"), ("function", "a"), ("session", "c"))))
     known = fixtures.read(fixtures.conftests(str(tmp_path), "tests"))[1]
-    assert fixtures.automatic(known) == ["c", "z", "a", "b"]
+    assert fixtures.autouse(known) == ["c", "z", "a", "b"]
 
 
-def test_what_is_written_where_tests_run_is_shown_and_cleared(tmp_path, monkeypatch):
+def test_written_files_are_asserted_and_removed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "notes.txt").write_text("one")
     found = written_files.facts(["notes.txt"], [("a0", "notes.txt")])
@@ -145,7 +145,7 @@ def test_what_is_written_where_tests_run_is_shown_and_cleared(tmp_path, monkeypa
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_test_that_writes_does_so_in_a_folder_of_its_own(generate, tmp_path):
+def test_a_test_that_writes_files_uses_a_temporary_folder(generate, tmp_path):
     outcome, text = generate("def note(word: str) -> None:\n    with open('note.txt', 'w') as file:\n        file.write(word + '!')\n")
     assert "monkeypatch.chdir(tmp_path)" in text
     assert 'assert pathlib.Path("note.txt").read_text() == ' in text

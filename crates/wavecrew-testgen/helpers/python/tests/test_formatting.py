@@ -1,6 +1,6 @@
 """The format of test files."""
 import pytest
-from wavecrew_testgen.formatting import split, tidy
+from wavecrew_testgen.formatting import split_line, format_file
 
 LONG = "a" * 30
 
@@ -17,7 +17,7 @@ LONG = "a" * 30
     ],
 )
 def test_quotes(text, expected):
-    assert tidy(text) == expected
+    assert format_file(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -37,11 +37,11 @@ def test_quotes(text, expected):
     ],
 )
 def test_long_lines(line, expected):
-    assert split(line, 0) == expected
+    assert split_line(line, 0) == expected
 
 
-def test_what_a_program_does_is_never_changed():
+def test_the_program_stays_the_same():
     text = "def f():\n    return call(lambda a, b: a, %s, (%s), [%s, %s])\n" % (LONG, LONG, LONG, LONG)
-    assert tidy(text) == (
+    assert format_file(text) == (
         "def f():\n    return call(\n        lambda a, b: a,\n        %s,\n        (%s),\n        [%s, %s],\n    )\n" % (
             LONG, LONG, LONG, LONG))

@@ -1,4 +1,4 @@
-"""Planted faults and code that is put in place of other code."""
+"""Mutants and code replacement."""
 import ast
 import sys
 import types
@@ -7,7 +7,7 @@ import pytest
 
 from wavecrew_testgen import mutants
 from wavecrew_testgen.run import Outcome
-from wavecrew_testgen.code_replacement import Swapper
+from wavecrew_testgen.code_replacement import CodeReplacer
 
 
 def functions(source):
@@ -23,19 +23,19 @@ def functions(source):
         ("def f(a):\n    while a:\n        break", {"condition negated", "condition false", "break/continue"}),
     ],
 )
-def test_faults_of_a_function(source, expected):
-    assert {mutant.what for mutant in mutants.mutants(functions(source))} == expected
+def test_mutants_of_a_function(source, expected):
+    assert {mutant.what for mutant in mutants.find_mutants(functions(source))} == expected
 
 
-def test_every_fault_compiles_and_leaves_the_original_alone():
+def test_every_mutant_compiles_and_is_reverted():
     source = "def f(a, b=2):\n    if a and b:\n        return [x for x in a if x != b][:1]\n    a.append(not b)\n"
     source += "    while a[0] < 3 or b:\n        a[0] += -1\n        break\n    b = 'x'.lower()\n    raise ValueError('no')\n"
     original = functions(source)[0]
     before = ast.dump(original)
-    found = mutants.mutants([original])
+    found = mutants.find_mutants([original])
     assert len(found) > 25
     for mutant in found:
-        with mutants.Planted(mutant) as changed:
+        with mutants.Applied(mutant) as changed:
             assert ast.dump(changed) != before
             compile(ast.Module(body=[changed], type_ignores=[]), "<test>", "exec")
         assert ast.dump(original) == before
@@ -53,33 +53,33 @@ def module(tmp_path):
     return made, path, ast.parse(source)
 
 
-def test_swapped_code_runs_and_is_taken_back(module):
+def test_replaced_code_runs_and_is_restored(module):
     made, path, tree = module
-    swapper = Swapper(path, tree)
+    replacer = CodeReplacer(path, tree)
     get = tree.body[1].body[1]
-    fault = [m for m in mutants.mutants([get]) if m.what == "Add to Sub"][0]
+    mutant = [m for m in mutants.find_mutants([get]) if m.what == "Add to Sub"][0]
     assert made.A().get() == 2
-    with mutants.Planted(fault) as function:
-        assert swapper.put(swapper.compile(function))
+    with mutants.Applied(mutant) as function:
+        assert replacer.replace(replacer.compile(function))
     assert made.A().get() == 0
-    swapper.restore()
+    replacer.restore()
     assert made.A().get() == 2
 
 
-def test_caches_do_not_hide_a_fault(module):
+def test_caches_do_not_hide_a_mutant(module):
     made, path, tree = module
-    swapper = Swapper(path, tree)
+    replacer = CodeReplacer(path, tree)
     assert made.cached(1) == 2
-    fault = [m for m in mutants.mutants([tree.body[2]]) if m.what == "Add to Sub"][0]
-    with mutants.Planted(fault) as function:
-        assert swapper.put(swapper.compile(function))
+    mutant = [m for m in mutants.find_mutants([tree.body[2]]) if m.what == "Add to Sub"][0]
+    with mutants.Applied(mutant) as function:
+        assert replacer.replace(replacer.compile(function))
     assert made.cached(1) == 0
-    swapper.restore()
+    replacer.restore()
     assert made.cached(1) == 2
 
 
 @pytest.mark.parametrize(
-    ("facts", "others", "noticed"),
+    ("facts", "others", "killed"),
     [
         ([("{}", "==", "1")], [("{}", "==", "2")], True),
         ([("{}", "==", "1")], [("{}", "==", "1"), ("@a0", "==", "[]")], False),
@@ -89,14 +89,14 @@ def test_caches_do_not_hide_a_fault(module):
         ([("raises", "ValueError", "")], [("raises", "KeyError", "")], True),
     ],
 )
-def test_what_a_test_does_not_assert_it_does_not_notice(facts, others, noticed):
+def test_only_asserted_facts_kill_a_mutant(facts, others, killed):
     how = "raises" if facts[0][0] == "raises" else "returns"
-    assert Outcome(how, tuple(facts)).noticed(Outcome(how, tuple(others))) is noticed
+    assert Outcome(how, tuple(facts)).test_fails_on(Outcome(how, tuple(others))) is killed
 
 
 @pytest.mark.skipif(sys.version_info < (3, 8), reason="syntax of 3.8")
 def test_positional_only_parameters_and_assignment_expressions():
     source = "def f(a, /, b):\n    if (n := a + b) > 3:\n        return n\n    return 0\n"
-    for mutant in mutants.mutants(functions(source)):
-        with mutants.Planted(mutant) as function:
+    for mutant in mutants.find_mutants(functions(source)):
+        with mutants.Applied(mutant) as function:
             compile(ast.Module(body=[function], type_ignores=[]), "<test>", "exec")

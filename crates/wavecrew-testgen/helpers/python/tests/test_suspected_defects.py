@@ -8,7 +8,7 @@ from wavecrew_testgen.argument_checks import lines_at
 
 
 @pytest.mark.parametrize(
-    ("body", "told_off"),
+    ("body", "rejects"),
     [
         ("    assert n > 0\n    return n", True),
         ("    'doc'\n    if n is None:\n        raise TypeError\n    assert n > 0, n\n    return n", True),
@@ -16,21 +16,21 @@ from wavecrew_testgen.argument_checks import lines_at
         ("    assert TABLE\n    return n", False),
     ],
 )
-def test_assertions_about_what_was_given_tell_the_caller_off(tmp_path, body, told_off):
+def test_assertions_about_arguments_reject_the_caller(tmp_path, body, rejects):
     path = tmp_path / "sample.py"
     path.write_text("TABLE = {}\n\n\ndef f(n):\n%s\n" % body)
     line = next(number for number, text in enumerate(path.read_text().splitlines(), 1) if "assert" in text)
-    assert (line in lines_at(str(path))) is told_off
+    assert (line in lines_at(str(path))) is rejects
 
 
-def test_a_demand_is_behaviour_and_its_message_is_asserted(generate):
+def test_an_argument_check_is_behaviour_and_its_message_is_asserted(generate):
     outcome, text = generate(
         "def halve(n: int) -> int:\n    assert n % 2 == 0, 'odd numbers have no half'\n    return n // 2\n")
     assert outcome["defects"] == []
     assert "AssertionError, match=" in text and "odd numbers have no half" in text
 
 
-def test_an_example_with_a_list_of_the_module_is_not_spoilt_by_calls_before(generate):
+def test_earlier_calls_do_not_change_module_lists_in_examples(generate):
     outcome, text = generate(
         'SHELF = [3, 1, 2]\n\n\ndef take(shelf, count):\n    """\n    >>> take(SHELF, 2)\n    [3, 1]\n    """\n'
         "    taken = shelf[:count]\n    del shelf[:count]\n    return taken\n")
@@ -38,7 +38,7 @@ def test_an_example_with_a_list_of_the_module_is_not_spoilt_by_calls_before(gene
     assert "[3, 1, 2]" in text and "SHELF" not in text
 
 
-def test_what_shows_only_after_other_calls_is_no_defect(generate):
+def test_an_error_that_needs_earlier_calls_is_no_defect(generate):
     # The second call of one process ends in an error that the first does not.
     outcome, _ = generate(
         "_seen = []\n\n\ndef visit(name: str) -> int:\n    _seen.append(name)\n    return [10, 20, 30][len(_seen) - 1]\n")
@@ -46,41 +46,41 @@ def test_what_shows_only_after_other_calls_is_no_defect(generate):
 
 
 @pytest.mark.parametrize(
-    ("learnt", "source", "expected"),
+    ("observed", "source", "expected"),
     [
         ([("list", ("list", ("int",)))], "[[1, 2], [3]]", True), ([("list", ("list", ("int",)))], "'text'", False),
         ([], "7", True), ([], "'text'", False), ([], "None", False),
     ],
 )
-def test_inputs_that_people_would_pass(learnt, source, expected):
+def test_plausible_inputs(observed, source, expected):
     parameter = Parameter("graph", "plain", True, [(("int",), 9), (("any",), 1)], None, False)
-    for kind in learnt:
-        parameter.learn(kind)
+    for kind in observed:
+        parameter.add_observed_kind(kind)
     target = Target("f", "f", None, "function", None, [parameter], True)
     assert plausible(Case("f", [(None, source)]), target) is expected
 
 
-def test_an_endless_loop_for_input_that_nobody_passes_is_no_defect(generate):
+def test_an_endless_loop_on_implausible_input_is_no_defect(generate):
     outcome, _ = generate(
         'def total(rows):\n    """\n    >>> total([[1, 2], [3]])\n    6\n    """\n    while isinstance(rows, str):\n        pass\n'
         "    return sum(sum(row) for row in rows)\n", budget=2.0)
     assert [defect["kind"] for defect in outcome["defects"]] == []
 
 
-def test_kinds_are_learnt_from_what_people_pass():
+def test_kinds_are_learnt_from_examples():
     parameter = Parameter("data", "plain", True, [(("str",), 5), (("any",), 1)], None, False)
     for _ in range(9):
-        parameter.learn(("list", ("int",)))
+        parameter.add_observed_kind(("list", ("int",)))
     assert parameter.kinds == [(("list", ("int",)), 18), (("str",), 5), (("any",), 1)]
 
 
-def test_an_exception_that_is_returned_is_told_with_its_words(generate):
+def test_the_message_of_a_returned_exception_is_asserted(generate):
     _, text = generate(
         "def check(n: int):\n    return n if n > 0 else ValueError('must be positive')\n")
     assert '== "must be positive"' in text
 
 
-def test_numbers_near_those_of_examples_are_tried_one_by_one(generate):
+def test_all_numbers_near_those_of_examples_are_tried(generate):
     outcome, text = generate(
         'def lucky(year: int) -> str:\n    """\n    >>> lucky(2020)\n    \'no\'\n    """\n'
         "    if year * 7 % 97 == 3 and year * 5 % 89 == 31:\n        return 'yes'\n    return 'no'\n")

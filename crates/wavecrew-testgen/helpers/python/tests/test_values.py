@@ -1,4 +1,4 @@
-"""Kinds, values, shapes and changes of values: pure parts of the search."""
+"""Kinds, values, patterns and variations: pure parts of the search."""
 import ast
 import collections
 import datetime
@@ -9,10 +9,10 @@ import typing
 
 import pytest
 
-from wavecrew_testgen import comparisons, naming, observe, patterns, type_hints, usage
+from wavecrew_testgen import comparisons, naming, observe, patterns, simplify, type_hints, usage
 from wavecrew_testgen.cases import Case, method_call, subject_name
 from wavecrew_testgen.values import Maker, Pool, constants, separators
-from wavecrew_testgen.variation import Vary
+from wavecrew_testgen.variation import Variation
 
 
 class Colour(enum.Enum):
@@ -36,7 +36,7 @@ class Colour(enum.Enum):
     ],
 )
 def test_kind_of_annotation(annotation, kind):
-    assert type_hints.of_annotation(annotation) == kind
+    assert type_hints.kind_of_annotation(annotation) == kind
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_kind_of_annotation(annotation, kind):
     ],
 )
 def test_kind_of_docstring(doc, kind):
-    assert type_hints.of_docstring(doc, "x") == kind
+    assert type_hints.kind_of_docstring(doc, "x") == kind
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_dates_of_a_format_can_be_read_back():
 
 
 def test_changed_literals_are_literals_of_the_same_type():
-    vary = Vary(random.Random(3), Pool(["a,b", 7]))
+    vary = Variation(random.Random(3), Pool(["a,b", 7]))
     for source in ("5", "'text'", "[1, 2, 3]", "{'a': 1}", "(1, 'b')", "2.5", "b'x'", "{1, 2}"):
         kind = type(ast.literal_eval(source))
         for _ in range(50):
@@ -95,63 +95,63 @@ def test_changed_literals_are_literals_of_the_same_type():
             assert type(ast.literal_eval(changed)) is kind
 
 
-def test_changes_inside_of_calls_keep_the_call():
-    vary = Vary(random.Random(3), Pool([], []))
+def test_literals_inside_calls_are_changed():
+    vary = Variation(random.Random(3), Pool([], []))
     changed = {vary.expression("datetime.timedelta(days=3)") for _ in range(30)}
     assert len(changed) > 3
     assert all(text.startswith("datetime.timedelta(days=") for text in changed)
 
 
-def test_what_was_compared_takes_its_place_in_the_input():
+def test_compared_values_are_put_into_the_input():
     class Seen:
         pairs = [("Eq", "abc", "magic")]
         methods, checks, conversions = [], [], []
 
-    cases = comparisons.aimed(Case("f", [(None, "'abc'"), (None, "3")]), Seen, random.Random(1))
+    cases = comparisons.cases_from_comparisons(Case("f", [(None, "'abc'"), (None, "3")]), Seen, random.Random(1))
     assert Case("f", [(None, "'magic'"), (None, "3")]) in cases
 
 
-def test_numbers_that_cannot_be_counted_with_are_no_trouble():
+def test_infinite_numbers_are_skipped():
     class Seen:
         pairs = [("Lt", float("inf"), 3), ("Lt", float("nan"), 2), ("Lt", 10 ** 400, 0.5), ("Lt", 4, 9)]
         methods, checks, conversions = [], [], []
 
-    sources = {case.args[0][1] for case in comparisons.aimed(Case("f", [(None, "3")]), Seen, random.Random(1))}
+    sources = {case.args[0][1] for case in comparisons.cases_from_comparisons(Case("f", [(None, "3")]), Seen, random.Random(1))}
     assert "8" in sources
 
 
-def test_what_reads_better_has_fewer_items_and_smaller_values():
-    found = {case.args[0][1] for case in comparisons.calmer(Case("f", [(None, "[1, 5000, 3]")]))}
+def test_simpler_cases_have_fewer_items_and_smaller_values():
+    found = {case.args[0][1] for case in simplify.simpler_cases(Case("f", [(None, "[1, 5000, 3]")]))}
     assert {"[1]", "[5000, 3]", "[1, 5000]", "[1, 1, 3]", "[1, 100, 3]"} <= found
-    found = {case.args[0][1] for case in comparisons.calmer(Case("f", [(None, "{'a': 1, 'b': 2}")]))}
+    found = {case.args[0][1] for case in simplify.simpler_cases(Case("f", [(None, "{'a': 1, 'b': 2}")]))}
     assert {"{'a': 1}", "{'b': 2}"} <= found
 
 
-def test_what_is_known_of_nothing_is_no_function():
+def test_values_of_unknown_kind_are_no_functions():
     maker = Maker(random.Random(3), None, None)
     assert not [made for made in (maker.make(("any",), Pool([], [])) for _ in range(500)) if "lambda" in made]
 
 
-def test_a_key_of_another_type_takes_the_place_of_what_was_looked_up():
+def test_looked_up_keys_may_have_another_type():
     class Seen:
         pairs = [("Item", {"cola": 1, 7: 2}, 3)]
         methods, checks, conversions = [], [], []
 
-    sources = {case.args[0][1] for case in comparisons.aimed(Case("f", [(None, "3")]), Seen, random.Random(1))}
+    sources = {case.args[0][1] for case in comparisons.cases_from_comparisons(Case("f", [(None, "3")]), Seen, random.Random(1))}
     assert {"'cola'", "7"} <= sources
 
 
-def test_what_was_compared_takes_its_place_in_calls_before():
+def test_compared_values_are_put_into_steps():
     class Seen:
         pairs = [("Lt", 100, 150)]
         methods, checks, conversions = [], [], []
 
     case = Case("Box.take", [(None, "'a'")], "Box()", [("open", ()), ("put", ((None, "'b'"), ("cents", "100")))])
-    steps = {found.steps for found in comparisons.aimed(case, Seen, random.Random(1))}
+    steps = {found.steps for found in comparisons.cases_from_comparisons(case, Seen, random.Random(1))}
     assert (("open", ()), ("put", ((None, "'b'"), ("cents", "150")))) in steps
 
 
-def test_texts_are_put_together_as_the_code_takes_them_apart():
+def test_strings_are_joined_by_the_separators_of_the_code():
     tree = ast.parse("for line in text.splitlines():\n    a, _, b = line.partition('=')\n    b.split()\n    b.split(x)")
     pool = Pool(["[a]"], [])
     pool.separators = separators(tree)
@@ -171,7 +171,7 @@ def test_a_length_that_was_compared_resizes_the_input():
         pairs = [("Gt", 2, 4)]
         methods, checks, conversions = [], [], []
 
-    sources = {case.args[0][1] for case in comparisons.aimed(Case("f", [(None, "[1, 2]")]), Seen, random.Random(1))}
+    sources = {case.args[0][1] for case in comparisons.cases_from_comparisons(Case("f", [(None, "[1, 2]")]), Seen, random.Random(1))}
     assert "[1, 2, 1, 2, 1]" in sources
 
 
@@ -195,7 +195,7 @@ def test_facts_of_values(value, facts):
     assert observe.Facts(lambda _: None).of(value) == facts
 
 
-def test_decimals_of_code_that_rounds_are_meant_exactly():
+def test_decimals_of_rounding_code_are_asserted_exactly():
     exact, near = observe.Facts(lambda _: None, rounds=True), observe.Facts(lambda _: None)
     assert exact.source(1.408943) == "1.408943" and near.source(1.408943) == "pytest.approx(1.408943)"
     assert exact.source(2 / 3) == near.source(2 / 3) == "pytest.approx(0.6666666666666666)"
@@ -211,7 +211,7 @@ def test_objects_are_described_by_their_public_attributes():
     assert facts == (("{}", "type", "Thing"), ("{}.size", "==", "3"))
 
 
-def test_addresses_are_never_expected():
+def test_addresses_are_never_asserted():
     assert observe.Facts(lambda _: None).of("<object at 0x7f0011223344>")[0][1] == "type"
 
 
@@ -224,7 +224,7 @@ def test_addresses_are_never_expected():
         ("push", [(None, "1"), ("deep", "True")], "it.push(1, deep=True)"),
     ],
 )
-def test_methods_are_written_as_people_write_them(name, args, text):
+def test_methods_are_written_as_operators(name, args, text):
     assert method_call("it", name, args) == text
 
 
@@ -238,19 +238,19 @@ def test_names_of_objects():
     [("''", "empty_text"), ("-3", "minus_3"), ("None", "none"), ("'Hello, World'", "hello_world"), ("[1, 2]", "1_2"),
      ("'!?'", "symbols"), ("[]", "empty_list")],
 )
-def test_words_for_values(source, word):
+def test_descriptions_of_values(source, word):
     assert naming.describe(source) == word
 
 
-def test_a_message_is_matched_as_it_is():
+def test_a_message_is_matched_exactly():
     pattern = ast.literal_eval(naming.pattern("not a (number): 1.5"))
     assert re.match(pattern, "not a (number): 1.5")
     assert not re.match(pattern, "not a (number): 1x5")
     lines = ast.literal_eval(naming.pattern("unknown unit\nknown are: m, km"))
     assert re.match(lines, "unknown unit\nknown are: m, km") and not re.match(lines, "unknown unit\nknown are: m, km, Mm")
-    assert re.match(ast.literal_eval(naming.pattern("x" * naming.LONGEST)), "x" * 500)
+    assert re.match(ast.literal_eval(naming.pattern("x" * naming.MAX_LENGTH)), "x" * 500)
 
 
-def test_constants_leave_docstrings_out():
+def test_constants_exclude_docstrings():
     tree = ast.parse('def f():\n    "documentation"\n    return "value", 3')
     assert constants(tree) == ["value", 3]

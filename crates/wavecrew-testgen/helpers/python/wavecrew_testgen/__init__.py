@@ -1,5 +1,5 @@
-"""Writes pytest files for a module by searching for inputs, with nothing but the interpreter's own library.
+"""Generates pytest files for a module by searching for inputs. Needs only the standard library.
 
-The program that is started (`driver`) never imports the code under test. It starts a child (`worker`) that does, inside
-a sandbox, and starts another one when that child crashes or hangs.
+The main program (`driver`) never imports the code under test. It starts a child process (`worker`) that does, in a sandbox,
+and starts another one when the child crashes or hangs.
 """

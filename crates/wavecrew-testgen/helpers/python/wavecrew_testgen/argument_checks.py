@@ -1,4 +1,4 @@
-"""Lines where code tells its caller off: `raise`, and assertions about what was given."""
+"""Lines on which code rejects its arguments: `raise`, and assertions about arguments."""
 import ast
 
 
@@ -25,8 +25,7 @@ def _lines_of(node):
 
 
 def _demands(function):
-    """Assertions that a function begins with, about what it was given: they tell the caller off. Others, about what came of
-    it, say that the code lost its way."""
+    """Assertions about arguments at the start of a function. Later ones are about the code itself."""
     given = {arg.arg for arg in function.args.posonlyargs + function.args.args + function.args.kwonlyargs}
     for statement in function.body:
         if isinstance(statement, ast.Assert):

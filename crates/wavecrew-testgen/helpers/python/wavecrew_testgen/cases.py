@@ -1,12 +1,12 @@
-"""A case: one call with its setup, kept as source text, so that it runs, mutates and is written as the same thing."""
+"""A case: one call with its setup, as source text."""
 import builtins
 import keyword
 
 
 class Case:
-    """`target` is called with `args`, pairs of a parameter name (or None for positional) and an expression.
+    """`target` is called with `args`: pairs of a parameter name (None for positional) and an expression.
 
-    Methods have the expression that makes their object in `receiver`, and calls made on it before in `steps`.
+    For methods, `receiver` is the expression that constructs the object, and `steps` are earlier calls on it.
     """
 
     __slots__ = ("target", "receiver", "steps", "args", "_key", "_hash")
@@ -29,7 +29,7 @@ class Case:
         return self._hash
 
     def size(self):
-        """How much a person has to read."""
+        """The amount of text to read."""
         text = sum(len(source) for _, source in self.args) + len(self.receiver or "")
         return text + sum(20 + sum(len(source) for _, source in args) for _, args in self.steps)
 
@@ -70,7 +70,7 @@ UNARY = {"__neg__": "-{}", "__pos__": "+{}", "__abs__": "abs({})", "__invert__":
 
 
 def method_call(subject, name, args):
-    """The call of a method as a person would write it: operators instead of their methods."""
+    """A method call as a person would write it: operators instead of special methods."""
     plain = len(args) == 1 and args[0][0] is None
     if name in OPERATORS and plain:
         return "%s %s %s" % (subject, OPERATORS[name], _operand(args[0][1]))
@@ -92,7 +92,7 @@ def _operand(source):
 
 
 def subject_name(class_name):
-    """`HTTPVersion` becomes `http_version`: what the object is called in a test."""
+    """The variable name for an object in a test: `http_version` for `HTTPVersion`."""
     name = ""
     for index, char in enumerate(class_name.strip("_")):
         before = class_name.strip("_")[index - 1] if index else ""

@@ -1,4 +1,4 @@
-"""Starts the sandboxed child, listens to it, and ends it when it hangs."""
+"""Starts the sandboxed child, reads its events, and kills it when it hangs."""
 import ast
 import json
 import mmap
@@ -11,62 +11,62 @@ import tempfile
 import time
 
 PROGRAM = os.path.dirname(os.path.abspath(__file__))
-SILENCE = 4.0  # seconds of processor time without a new call after which a child counts as hanging
-BLOCKED = 25.0  # the same by the clock, for a child that waits for something
-IMPORTING = 8.0  # more of both before the first call
-GRACE = 10.0
+MAX_SILENT_CPU_SECONDS = 4.0  # processor time without a new call
+MAX_BLOCKED_SECONDS = 25.0  # wall time without a new call, for a child that waits for something
+EXTRA_IMPORT_SECONDS = 8.0  # added to both before the first call
+GRACE_SECONDS = 10.0
 
 
-class Ended:
-    """How a child ended: its events, and the case it died or hung at, if it did not end by itself."""
+class ChildResult:
+    """The events of a child, and the case it crashed or hung on."""
 
     def __init__(self):
         self.events = []
-        self.victim = None
+        self.last_case = None
         self.why = None
 
-    def all(self, name):
+    def events_named(self, name):
         return [event for event in self.events if event["event"] == name]
 
-    def last(self, name):
-        found = self.all(name)
+    def last_event(self, name):
+        found = self.events_named(name)
         return found[-1] if found else None
 
 
 def environment(hash_seed, zone):
-    """A fixed environment: nothing of the caller's reaches the code under test but where programs are."""
+    """A fixed environment. Of the caller's, the code under test sees only the search paths for programs."""
     kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT") if name in os.environ}
     kept.update(PYTHONHASHSEED=str(hash_seed), TZ=zone, LANG="C.UTF-8", LC_ALL="C.UTF-8", PYTHONDONTWRITEBYTECODE="1")
     return kept
 
 
 def run(request, on_event, hash_seed=0, zone="UTC"):
-    """Runs one child to its end, which comes after `request["wall_seconds"]` and a little more at the latest."""
+    """Runs one child to its end, at most slightly longer than `request["wall_seconds"]`."""
     with tempfile.TemporaryDirectory(prefix="wavecrew-testgen-") as folder:
-        beat = os.path.join(folder, "beat")
-        with open(beat, "wb") as file:
+        heartbeat = os.path.join(folder, "heartbeat")
+        with open(heartbeat, "wb") as file:
             file.write(b"\0" * 8192)
         scratch = os.path.join(folder, "scratch")
         os.mkdir(scratch)
-        request = dict(request, beat=beat, folder=scratch)
+        request = dict(request, heartbeat=heartbeat, folder=scratch)
         path = os.path.join(folder, "request.json")
         with open(path, "w", encoding="utf-8") as file:
             json.dump(request, file)
-        with open(beat, "rb") as file:
+        with open(heartbeat, "rb") as file:
             shared = mmap.mmap(file.fileno(), 8192, prot=mmap.PROT_READ)
         child = subprocess.Popen(
             [sys.executable, "-s", PROGRAM, "--worker", path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, cwd=scratch, env=environment(hash_seed, zone), start_new_session=True,
         )
         try:
-            return _listen(child, shared, request["wall_seconds"], on_event)
+            return _read_events(child, shared, request["wall_seconds"], on_event)
         finally:
-            _end(child)
+            _kill(child)
             shared.close()
 
 
-def _listen(child, shared, seconds, on_event):
-    ended = Ended()
+def _read_events(child, shared, seconds, on_event):
+    ended = ChildResult()
     started = changed = waiting = time.monotonic()
     count, pending, used = b"", b"", 0.0
     descriptor = child.stdout.fileno()
@@ -90,25 +90,25 @@ def _listen(child, shared, seconds, on_event):
             continue
         if shared[:8] != count:
             count, changed, used = shared[:8], now, _processor_time(child.pid)
-        more = IMPORTING if not count.strip(b"\0") else 0.0
+        more = EXTRA_IMPORT_SECONDS if not count.strip(b"\0") else 0.0
         if _runnable(child.pid):
             waiting = now
-        busy = now - changed > SILENCE and _processor_time(child.pid) - used > SILENCE + more
-        if busy or now - max(changed, waiting) > BLOCKED + more:
+        busy = now - changed > MAX_SILENT_CPU_SECONDS and _processor_time(child.pid) - used > MAX_SILENT_CPU_SECONDS + more
+        if busy or now - max(changed, waiting) > MAX_BLOCKED_SECONDS + more:
             ended.why = "hangs"
             break
-        if now - started > seconds + GRACE + BLOCKED:
+        if now - started > seconds + GRACE_SECONDS + MAX_BLOCKED_SECONDS:
             ended.why = "takes too long"
             break
-    if ended.why is None and not (ended.last("done") or ended.last("result") or ended.last("left_out")):
+    if ended.why is None and not (ended.last_event("done") or ended.last_event("result") or ended.last_event("dropped")):
         ended.why = "dies"
     if ended.why is not None:
-        ended.victim = _victim(shared)
+        ended.last_case = _last_case(shared)
     return ended
 
 
 def _processor_time(process):
-    """Seconds that a process used; where the system does not tell, the clock stands in."""
+    """Processor time of a process in seconds, or wall time where the system does not report it."""
     try:
         with open("/proc/%d/stat" % process) as file:
             fields = file.read().rpartition(")")[2].split()
@@ -118,7 +118,7 @@ def _processor_time(process):
 
 
 def _runnable(process):
-    """Whether a process would go on if it got the processor: others have it, then."""
+    """Whether a process is waiting for the processor."""
     try:
         with open("/proc/%d/stat" % process) as file:
             return file.read().rpartition(")")[2].split()[0] == "R"
@@ -126,7 +126,7 @@ def _runnable(process):
         return False
 
 
-def _victim(shared):
+def _last_case(shared):
     """The case that ran last, as data."""
     try:
         length = int(shared[8:16])
@@ -136,7 +136,7 @@ def _victim(shared):
         return None
 
 
-def _end(child):
+def _kill(child):
     try:
         os.killpg(child.pid, signal.SIGKILL)
     except OSError:

@@ -1,4 +1,4 @@
-"""How objects of a class are made: by its constructor, by class methods and functions that return it, or a stand-in."""
+"""How to construct objects of a class: by its constructor, by functions that return it, or as a substitute."""
 import dataclasses
 import enum
 import inspect
@@ -7,20 +7,20 @@ import typing
 from .cases import arguments
 from .type_hints import ANY
 
-MOST_KNOWN = 30
-GIVEN_SHARE = 0.4
+MAX_KNOWN = 30
+FIXTURE_SHARE = 0.4
 
 
 class Classes:
-    """Remembers expressions that made objects, so that later ones vary what works."""
+    """Remembers expressions that worked, so that later ones can vary them."""
 
     def __init__(self, names, analysis):
         self.names = names
         self.analysis = analysis
         self.makers = {}
-        self.known = {}
-        self.given = {}  # names of fixtures
-        self.share = GIVEN_SHARE  # of objects and arguments that fixtures give, where they can
+        self.working_expressions = {}
+        self.fixtures = {}  # names of fixtures
+        self.fixture_share = FIXTURE_SHARE  # share of objects and arguments that come from fixtures
         for target in analysis.targets:
             if target.how in ("function", "static") and target.public:
                 result = self._result(target)
@@ -44,21 +44,21 @@ class Classes:
         return None
 
     def remember(self, kind, expression):
-        known = self.known.setdefault(kind, [])
+        known = self.working_expressions.setdefault(kind, [])
         if expression not in known and len(expression) < 150:
             known.append(expression)
-            if len(known) > MOST_KNOWN:
+            if len(known) > MAX_KNOWN:
                 known.pop(len(known) // 2)
 
     def expression(self, kind, maker, pool, depth):
-        """An expression that should make an object, or nothing."""
+        """An expression that should construct an object, or None."""
         rng = maker.rng
-        given = self.given.get(kind)
-        if given and rng.random() < self.share:
-            return rng.choice(given)
+        fixture_names = self.fixtures.get(kind)
+        if fixture_names and rng.random() < self.fixture_share:
+            return rng.choice(fixture_names)
         if isinstance(kind, enum.EnumMeta) and len(kind) and self.names.name_of(kind):
             return "%s.%s" % (self.names.name_of(kind), rng.choice(list(kind)).name)
-        known = self.known.get(kind)
+        known = self.working_expressions.get(kind)
         if known and rng.random() < 0.5:
             return rng.choice(known)
         if depth > 3:
@@ -66,21 +66,21 @@ class Classes:
         if typing.is_typeddict(kind) if hasattr(typing, "is_typeddict") else hasattr(kind, "__total__"):
             return self._typed_dict(kind, maker, pool, depth)
         if getattr(kind, "_is_protocol", False) or inspect.isabstract(kind):
-            return self._stand_in(kind, maker, pool, depth)
+            return self._substitute(kind, maker, pool, depth)
         made = [target for target in self.makers.get(kind, ()) if target.owner is None or target.owner is kind]
         if made and rng.random() < 0.4:
             target = rng.choice(made)
-            return "%s(%s)" % (target.path_name, arguments(self.arguments(target, maker, pool, depth + 1)))
+            return "%s(%s)" % (target.qualified_name, arguments(self.arguments(target, maker, pool, depth + 1)))
         target = self.target_of(kind)
         if target is None:
             return None
-        return "%s(%s)" % (target.path_name, arguments(self.arguments(target, maker, pool, depth + 1)))
+        return "%s(%s)" % (target.qualified_name, arguments(self.arguments(target, maker, pool, depth + 1)))
 
     def target_of(self, kind):
         for target in self.analysis.targets:
             if target.how == "class" and target.owner is kind:
                 return target
-        name = self.names.adopt(kind)
+        name = self.names.make_importable(kind)
         if name is None or kind.__module__ == "builtins":
             return None
         from .targets import Target
@@ -92,11 +92,11 @@ class Classes:
         if parameters is None:
             return None
         target = Target("made:" + name, name, kind, "class", kind, parameters, False)
-        target.path_name = name
+        target.qualified_name = name
         return target
 
     def arguments(self, target, maker, pool, depth=0):
-        """Arguments for a target: all that are required, some of the others."""
+        """Arguments for a target: all required ones and some of the others."""
         rng = maker.rng
         args = []
         skipped = False
@@ -126,8 +126,8 @@ class Classes:
 
     def value(self, parameter, maker, pool, depth=0):
         rng = maker.rng
-        if parameter.given and rng.random() < self.share:
-            return rng.choice(parameter.given)
+        if parameter.fixtures and rng.random() < self.fixture_share:
+            return rng.choice(parameter.fixtures)
         total = sum(weight for _, weight in parameter.kinds)
         at = rng.random() * total
         for kind, weight in parameter.kinds:
@@ -137,7 +137,7 @@ class Classes:
         return maker.make(kind, pool, depth)
 
     def _typed_dict(self, kind, maker, pool, depth):
-        from .type_hints import of_annotation
+        from .type_hints import kind_of_annotation
 
         try:
             hints = typing.get_type_hints(kind)
@@ -145,17 +145,17 @@ class Classes:
             return "{}"
         required = getattr(kind, "__required_keys__", hints)
         pairs = [
-            "%r: %s" % (name, maker.make(of_annotation(hint), pool, depth + 1))
+            "%r: %s" % (name, maker.make(kind_of_annotation(hint), pool, depth + 1))
             for name, hint in hints.items() if name in required or maker.rng.random() < 0.5
         ]
         return "{" + ", ".join(pairs) + "}"
 
-    def _stand_in(self, kind, maker, pool, depth):
-        """A concrete subclass from the module, or an object with the attributes that a protocol asks for."""
+    def _substitute(self, kind, maker, pool, depth):
+        """A concrete subclass from the module, or an object with the attributes of a protocol."""
         subclasses = [s for s in kind.__subclasses__() if not inspect.isabstract(s) and self.names.name_of(s)]
         if subclasses:
             return self.expression(maker.rng.choice(subclasses), maker, pool, depth + 1)
-        from .type_hints import of_annotation
+        from .type_hints import kind_of_annotation
 
         parts = []
         try:
@@ -163,10 +163,10 @@ class Classes:
         except Exception:
             hints = {}
         for name, hint in hints.items():
-            parts.append("%s=%s" % (name, maker.make(of_annotation(hint), pool, depth + 1)))
+            parts.append("%s=%s" % (name, maker.make(kind_of_annotation(hint), pool, depth + 1)))
         for name, item in vars(kind).items():
             if inspect.isfunction(item) and not name.startswith("_"):
-                result = of_annotation(getattr(item, "__annotations__", {}).get("return", inspect.Parameter.empty))
+                result = kind_of_annotation(getattr(item, "__annotations__", {}).get("return", inspect.Parameter.empty))
                 parts.append("%s=lambda *args: %s" % (name, maker.make(result if result != ANY else ("int",), pool, depth + 1)))
         return "types.SimpleNamespace(%s)" % ", ".join(parts)
 

@@ -1,14 +1,14 @@
-"""Another date, to see whether results depend on it."""
+"""Shifts the date, to find out whether results depend on it."""
 import datetime
 import time
 
-# The classes that C code goes on making.
+# The original classes, which C code still creates.
 ORIGINALS = {datetime.date: "datetime.date", datetime.datetime: "datetime.datetime"}
 SHIFT = datetime.timedelta(days=403, hours=7, minutes=11)
 
 
 def shift():
-    """Makes this process believe that it is more than a year later. To be called before the module under test loads."""
+    """Sets the clock of this process forward by more than a year. Call this before the module under test is loaded."""
     seconds = SHIFT.total_seconds()
     real = {name: getattr(time, name) for name in ("time", "time_ns", "localtime", "gmtime", "strftime")}
     time.time = lambda: real["time"]() + seconds
@@ -17,7 +17,7 @@ def shift():
     time.gmtime = lambda moment=None: real["gmtime"](time.time() if moment is None else moment)
 
     class Kind(type(datetime.date)):
-        """Plain dates are instances, too: they come out of arithmetic in C."""
+        """Original dates are instances too: arithmetic in C returns them."""
 
         def __instancecheck__(cls, value):
             return isinstance(value, cls.__mro__[1])
@@ -54,8 +54,8 @@ def shift():
         setattr(datetime, name, kind)
 
 
-def mentioned(source):
-    """Whether some source looks at the clock."""
+def reads_clock(source):
+    """Whether source text reads the clock."""
     return any(word in source for word in (
         ".now(", ".today(", "utcnow(", "time.time", "localtime(", "gmtime(", "time_ns", "monotonic", "perf_counter",
     ))

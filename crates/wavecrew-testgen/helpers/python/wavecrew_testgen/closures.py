@@ -1,13 +1,13 @@
-"""Functions that functions return: a test that names them says little, so they are called with a few plain values."""
+"""Functions that functions return: called with a few simple values, because their names say little."""
 import inspect
 import types
 
-MOST_CALLS = 3
+MAX_CALLS = 3
 FUNCTION_WORDS = ("f", "fn", "func", "function", "callback", "method", "wrapped")
 
 
 def is_own(value, paths):
-    """Whether a value is a function that the project's code made."""
+    """Whether a value is a function of the project."""
     return isinstance(value, types.FunctionType) and value.__code__.co_filename in paths
 
 
@@ -18,7 +18,7 @@ def decorates(function):
 
 
 def plain_calls(function):
-    """Arguments to try, as sources of what stands between the brackets."""
+    """Argument lists to try, as source text."""
     try:
         parameters = list(inspect.signature(function, follow_wrapped=False).parameters.values())
     except (TypeError, ValueError):
@@ -36,9 +36,9 @@ def plain_calls(function):
 
 
 def facts(function, observe, evaluate, raised):
-    """What a few calls, one after the other, come to."""
+    """Facts about a few calls in sequence."""
     found = []
-    for source in plain_calls(function)[:MOST_CALLS]:
+    for source in plain_calls(function)[:MAX_CALLS]:
         call = "{}(%s)" % source
         try:
             value = function(*evaluate("(%s,)" % source if source else "()"))
@@ -46,4 +46,4 @@ def facts(function, observe, evaluate, raised):
             found.append((call, "raises", raised(type(error))))
             continue
         found.extend(observe(value, call, 1))
-    return tuple(found[:2 * MOST_CALLS])
+    return tuple(found[:2 * MAX_CALLS])

@@ -1,4 +1,4 @@
-"""Other code for the functions of a loaded module, and back: for probes and for planted faults."""
+"""Replaces the code of functions in a loaded module, for probes and mutants."""
 import ast
 import functools
 import gc
@@ -7,7 +7,7 @@ import types
 from .tracing import code_objects
 
 
-class Swapper:
+class CodeReplacer:
     def __init__(self, path, tree):
         self.path = path
         self.owners = {}
@@ -22,7 +22,7 @@ class Swapper:
                 code = getattr(getattr(item, "__wrapped__", None), "__code__", None)
                 if code is not None and code.co_filename == path:
                     self.caches.append(item)
-        self.swapped = []
+        self.replaced = []
 
     def _classes(self, body, owners):
         for node in body:
@@ -37,7 +37,7 @@ class Swapper:
                     self._classes(handler.body, owners)
 
     def compile(self, function):
-        """The code object of a function definition, or nothing where it does not compile."""
+        """The code object of a function definition, or None when it does not compile."""
         body = [function]
         for name in reversed(self.owners.get(_place(function), ())):
             body = [ast.ClassDef(
@@ -54,23 +54,23 @@ class Swapper:
                 return each
         return None
 
-    def put(self, code):
-        """Puts code in place of the function with the same name and line; whether there was one that fits."""
+    def replace(self, code):
+        """Replaces the code of the function with the same name and line. Returns whether there is one that fits."""
         done = False
         for function, original in self.functions.get((code.co_name, code.co_firstlineno), ()):
             try:
                 function.__code__ = code
             except ValueError:  # another number of free variables
                 continue
-            self.swapped.append((function, original))
+            self.replaced.append((function, original))
             done = True
         self.clear()
         return done
 
     def restore(self):
-        for function, original in self.swapped:
+        for function, original in self.replaced:
             function.__code__ = original
-        self.swapped = []
+        self.replaced = []
         self.clear()
 
     def clear(self):

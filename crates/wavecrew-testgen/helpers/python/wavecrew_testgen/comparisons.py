@@ -1,19 +1,18 @@
-"""New inputs from what a run compared: where a compared value stands in the input, the other side is put in its place."""
-import ast
+"""New cases from what a run compared: a compared value in the input becomes the value on the other side."""
 import enum
 import re
 
 from . import patterns
 from .cases import Case
-from .type_hints import of_annotation
-from .variation import literal
+from .literals import constants_in, literal
+from .type_hints import kind_of_annotation
 
-MOST_ITEMS = 40
+MAX_ITEMS = 40
 SWEPT, SWEPT_LEAVES = 120, 2
 SIMPLE = (str, int, float, bool, type(None), bytes)
 
 
-class Slots:
+class Expressions:
     """The expressions of a case, each of which can be replaced."""
 
     def __init__(self, case):
@@ -37,7 +36,7 @@ class Slots:
 
 
 def with_step(steps, index, source):
-    """Steps with another expression for one of their arguments, counted through all of them."""
+    """Steps with another expression for one argument. `index` counts the arguments of all steps."""
     changed = []
     for name, args in steps:
         if 0 <= index < len(args):
@@ -47,39 +46,22 @@ def with_step(steps, index, source):
     return tuple(changed)
 
 
-def leaves(source):
-    """Constants in an expression: start, end and value of each, positions in bytes."""
-    try:
-        tree = ast.parse(source, mode="eval")
-    except SyntaxError:
-        return
-    if "\n" in source:
-        return
-    inside = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
-            inside.add(id(node.operand))
-            yield node.col_offset, node.end_col_offset, -node.operand.value
-        elif isinstance(node, ast.Constant) and id(node) not in inside:
-            yield node.col_offset, node.end_col_offset, node.value
-
-
 def suggestions(probe, rng):
-    """Pairs of a value that was seen and values that would have gone another way."""
+    """Pairs of an observed value and values that would take another path."""
     found = []
     for operator, left, right in probe.pairs:
         if operator == "Item":
             if isinstance(left, dict):
-                found.append((right, [key for key in list(left)[:MOST_ITEMS] if isinstance(key, SIMPLE)]))
+                found.append((right, [key for key in list(left)[:MAX_ITEMS] if isinstance(key, SIMPLE)]))
                 found.append((left, _with(left, right)))
             elif isinstance(left, enum.EnumMeta):
-                found.append((right, list(left.__members__)[:MOST_ITEMS]))
+                found.append((right, list(left.__members__)[:MAX_ITEMS]))
         elif operator in ("In", "NotIn"):
             if isinstance(right, str) and isinstance(left, str):
                 found.append((left, list(right[:20])))
                 found.append((right, [right + left, left + right]))
             elif isinstance(right, (list, tuple, set, frozenset, dict)):
-                items = sorted(right, key=repr)[:MOST_ITEMS]
+                items = sorted(right, key=repr)[:MAX_ITEMS]
                 found.append((left, [item for item in items if isinstance(item, SIMPLE)]))
                 found.append((right, _with(right, left)))
         elif isinstance(left, SIMPLE) and isinstance(right, SIMPLE):
@@ -94,8 +76,8 @@ def suggestions(probe, rng):
 
 
 def _with(container, item):
-    """Copies of a container that hold an item, which it was asked for."""
-    if not isinstance(item, SIMPLE) or len(container) > MOST_ITEMS:
+    """Copies of a container with an item that was looked up in it."""
+    if not isinstance(item, SIMPLE) or len(container) > MAX_ITEMS:
         return []
     if isinstance(container, dict):
         values = list(container.values())[:1] + [1, {}, [1, 2], "a"]
@@ -135,25 +117,24 @@ def _of_method(name, owner, args, rng):
         if isinstance(subject, str) and isinstance(pattern, (str, re.Pattern)):
             yield subject, _found_in(name, subject, patterns.matches(pattern, rng, 6))
     elif isinstance(owner, dict) and name == "get" and isinstance(text, SIMPLE):
-        yield text, [key for key in list(owner)[:MOST_ITEMS] if isinstance(key, SIMPLE)]
+        yield text, [key for key in list(owner)[:MAX_ITEMS] if isinstance(key, SIMPLE)]
         yield owner, _with(owner, text)
 
 
 def _found_in(name, subject, texts):
-    """Texts that a pattern finds, also after what was there where it may stand anywhere."""
+    """Strings that a pattern matches, also appended to the subject when it may match anywhere."""
     return texts if name in ("match", "fullmatch") else texts + [subject + text for text in texts[:2]]
 
 
-def aimed(case, probe, rng, defaults=(), most=160):
-    """Cases that differ from `case` where the probe saw a decision. `defaults` are names and values of parameters that were
-    left out."""
-    slots = Slots(case)
+def cases_from_comparisons(case, probe, rng, defaults=(), most=160):
+    """Variants of a case by the comparisons that the probe saw. `defaults` are names and values of omitted parameters."""
+    expressions = Expressions(case)
     found = {}
     for seen, wanted in suggestions(probe, rng):
-        for index, source in enumerate(slots.sources):
+        for index, source in enumerate(expressions.sources):
             for changed in _substitutes(source, seen, wanted):
                 if changed != source and len(changed) <= 200:
-                    found[slots.replaced(index, changed)] = None
+                    found[expressions.replaced(index, changed)] = None
         for name, default in defaults:
             if type(default) is type(seen) and default == seen:
                 for new in wanted:
@@ -167,20 +148,20 @@ def aimed(case, probe, rng, defaults=(), most=160):
     return listed
 
 
-def typed(case, probe, maker, pool, values):
-    """Cases with arguments of the types that the code asked for."""
-    slots = Slots(case)
+def cases_of_checked_types(case, probe, maker, pool, values):
+    """Cases with arguments of the types that the code checks for."""
+    expressions = Expressions(case)
     for value, kind in probe.checks:
         for index, known in enumerate(values):
             if known is value and index < len(case.args):
                 for each in kind if isinstance(kind, tuple) else (kind,):
                     for _ in range(3):
-                        yield slots.replaced(index, maker.make(of_annotation(each), pool, 1))
+                        yield expressions.replaced(index, maker.make(kind_of_annotation(each), pool, 1))
 
 
 def _substitutes(source, seen, wanted):
     whole = source.encode()
-    for start, end, value in leaves(source):
+    for start, end, value in constants_in(source):
         for new in _leaf(value, seen, wanted):
             yield (whole[:start] + repr(new).encode() + whole[end:]).decode()
     plain, value = literal(source)
@@ -200,7 +181,7 @@ def _substitutes(source, seen, wanted):
 
 
 def _inside(value, seen, new, depth=0):
-    """A copy of a value with `new` where `seen` stood, or nothing."""
+    """A copy of a value with `new` in place of `seen`, or None."""
     if type(value) is type(seen) and value == seen:
         return new
     if depth > 3:
@@ -220,7 +201,7 @@ def _inside(value, seen, new, depth=0):
 
 def _leaf(value, seen, wanted):
     if type(value) is type(seen) and value == seen:
-        # A key that is looked up, or what it is compared with, may be of another type.
+        # A looked-up key, or the value it is compared with, may have another type.
         for new in wanted:
             if type(new) is not type(value) and isinstance(new, SIMPLE) and not isinstance(new, bool):
                 yield new
@@ -250,12 +231,12 @@ def _leaf(value, seen, wanted):
                 continue
             try:
                 yield from _moved(value, seen, new)
-            except (OverflowError, ValueError):  # infinite, or too large to be counted with
+            except (OverflowError, ValueError):  # infinite, or too large for arithmetic
                 continue
 
 
 def _moved(value, seen, new):
-    """What the value may have to be for `new` to be seen: as far away, and in proportion."""
+    """Candidates for the value that makes `new` appear: by difference and by proportion."""
     moved = value + (new - seen)
     yield int(moved) if isinstance(value, int) else moved
     if seen and value and new:
@@ -264,16 +245,16 @@ def _moved(value, seen, new):
             yield round(scaled) if isinstance(value, int) else scaled
 
 
-def around(case):
-    """Cases with another whole number in the place of one, nearest first."""
-    slots = Slots(case)
-    for index, source in enumerate(slots.sources):
+def cases_with_nearby_numbers(case):
+    """Cases with one integer replaced by nearby ones, nearest first."""
+    expressions = Expressions(case)
+    for index, source in enumerate(expressions.sources):
         whole = source.encode()
-        found = [leaf for leaf in leaves(source) if type(leaf[2]) is int]
+        found = [leaf for leaf in constants_in(source) if type(leaf[2]) is int]
         for start, end, value in found[:SWEPT_LEAVES]:
             for away in range(1, SWEPT + 1):
                 for new in (value + away, value - away):
-                    yield slots.replaced(index, (whole[:start] + repr(new).encode() + whole[end:]).decode())
+                    yield expressions.replaced(index, (whole[:start] + repr(new).encode() + whole[end:]).decode())
 
 
 def _resized(value, size):
@@ -282,58 +263,3 @@ def _resized(value, size):
             return value.__class__("a" * size) if isinstance(value, str) else None
         return (value * (size // len(value) + 1))[:size]
     return None
-
-
-def calmer(case):
-    """Cases with fewer items, smaller numbers and shorter texts, which read better."""
-    slots = Slots(case)
-    for other in _renamed(case):
-        yield other
-    for index, source in enumerate(slots.sources):
-        for shorter in _fewer(source):
-            yield slots.replaced(index, shorter)
-        whole = source.encode()
-        for start, end, value in leaves(source):
-            for new in _smaller(value):
-                yield slots.replaced(index, (whole[:start] + repr(new).encode() + whole[end:]).decode())
-
-
-def _fewer(source):
-    """A list, tuple or dictionary with fewer items."""
-    plain, value = literal(source)
-    if not plain or not isinstance(value, (list, tuple, dict)) or len(value) < 2:
-        return
-    items = list(value.items() if isinstance(value, dict) else value)
-    half = len(items) // 2
-    for kept in (items[:half], items[half:], items[:-1], items[1:]):
-        yield repr(type(value)(kept))
-
-
-def _renamed(case):
-    """Cases with a plain word for a text that reads badly, wherever it stands: keys have to go on fitting."""
-    texts = [value for _, source in case.args for _, _, value in leaves(source) if isinstance(value, str)]
-    odd = [text for text in dict.fromkeys(texts) if len(text) > 8 or not all(c.isalnum() or c in " ._-" for c in text)]
-    for text in odd[:3]:
-        for word in ("a", "b", "name"):
-            if word in texts:
-                continue
-            args = []
-            for name, source in case.args:
-                whole = source.encode()
-                for start, end, value in sorted(leaves(source), key=lambda leaf: -leaf[0]):
-                    if value == text and isinstance(value, str):
-                        whole = whole[:start] + repr(word).encode() + whole[end:]
-                args.append((name, whole.decode()))
-            yield case.with_args(args)
-            break
-
-
-def _smaller(value):
-    if isinstance(value, bool) or value is None:
-        return ()
-    if isinstance(value, int):
-        sign = -1 if value < 0 else 1
-        return [sign * new for new in (1, 2, 10, 100, 1000) if new < abs(value)] if abs(value) > 12 else ()
-    if isinstance(value, str) and len(value) > 10:
-        return [value[:4], value[:8], value[-8:]]
-    return ()

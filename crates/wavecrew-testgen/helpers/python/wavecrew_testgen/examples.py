@@ -1,4 +1,4 @@
-"""Calls that people wrote already: examples in docstrings, existing tests, and call sites in the project."""
+"""Calls that people wrote: examples in docstrings, existing tests, and call sites in the project."""
 import ast
 import doctest
 import inspect
@@ -6,19 +6,19 @@ import os
 import re
 
 from .cases import Case
-from .type_hints import ANY, of_value
+from .literals import literal
+from .type_hints import ANY, kind_of_value
 from .values import constants
-from .variation import literal
 
-MOST_FILES = 300
-MOST_BYTES = 400000
-MOST_CALLS = 60
-MOST_TEXT = 200
+MAX_FILES = 300
+MAX_BYTES = 400000
+MAX_CALLS = 60
+MAX_TEXT = 200
 SKIPPED = {"node_modules", "venv", ".venv", "site-packages", "__pycache__", "build", "dist", ".git", ".tox"}
 
 
-class Harvest:
-    """Cases found for the targets of a module, and constants of the files that use it."""
+class Examples:
+    """Cases for the targets of a module, and constants of the files that use it."""
 
     def __init__(self, targets, names, module_name, fixtures=()):
         self.by_name = {}
@@ -28,10 +28,10 @@ class Harvest:
         self.fixtures = fixtures
         self.module_name = module_name
         self.cases = []
-        self.examples = []
+        self.doctests = []
         self.constants = []
 
-    def docstrings(self, module, targets):
+    def read_docstrings(self, module, targets):
         texts = [inspect.getdoc(module) or ""]
         for target in targets:
             texts.append(inspect.getdoc(target.function) or "" if target.function is not None else "")
@@ -44,30 +44,31 @@ class Harvest:
             examples = doctest.DocTestParser().get_examples(text)
         except ValueError:
             return
-        known = {}
+        known, preceding = {}, []
         for example in examples:
-            self._source(example.source, known)
+            self._read_statements(example.source, known)
             if example.want and not any(option for option in example.options.values()):
-                self.examples.append((example.source.strip(), example.want, dict(known)))
+                self.doctests.append((example.source.strip(), example.want, dict(known), tuple(preceding)))
+            preceding.append(example.source)
 
-    def files(self, root, own_path, late):
-        """Looks through the project for uses of this module, tests first."""
+    def read_project(self, root, own_path, is_late):
+        """Reads files of the project that use this module, tests first."""
         found = []
         for folder, folders, files in os.walk(root):
             folders[:] = sorted(f for f in folders if f not in SKIPPED and not f.startswith("."))
             for name in sorted(files):
                 if name.endswith(".py"):
                     found.append(os.path.join(folder, name))
-            if len(found) > MOST_FILES * 4:
+            if len(found) > MAX_FILES * 4:
                 break
         found.sort(key=lambda path: ("test" not in path.lower(), path))
         last = self.module_name.split(".")[-1]
         called = re.compile(r"\b(?:%s)\(" % "|".join(re.escape(name) for name in self.by_name))
-        for path in found[:MOST_FILES]:
-            if path == own_path or late():
+        for path in found[:MAX_FILES]:
+            if path == own_path or is_late():
                 continue
             try:
-                if os.path.getsize(path) > MOST_BYTES:
+                if os.path.getsize(path) > MAX_BYTES:
                     continue
                 with open(path, encoding="utf-8") as file:
                     text = file.read()
@@ -76,39 +77,41 @@ class Harvest:
                 tree = ast.parse(text)
             except (OSError, SyntaxError, ValueError):
                 continue
+            source = SourceText(text)
             known = {}
             for node in ast.walk(tree):
                 if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-                    segment = _segment(text, node.value)
+                    segment = source.segment(node.value)
                     if segment and len(segment) < 200:
                         known[node.targets[0].id] = segment
-            self._calls(text, tree, known)
+            self._calls(source, tree, known)
             if "test" in path.lower():
                 self.constants.extend(constants(tree)[:300])
-                self._parametrised(text, tree)
+                self._parametrised(source, tree)
 
-    def _source(self, source, known):
+    def _read_statements(self, text, known):
         try:
-            tree = ast.parse(source)
+            tree = ast.parse(text)
         except SyntaxError:
             return
+        source = SourceText(text)
         self._calls(source, tree, known)
         for node in tree.body:
             if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-                value = self._resolve(_segment(source, node.value), known)
+                value = self._resolve(source.segment(node.value), known)
                 if value is not None:
                     known[node.targets[0].id] = value
                 elif isinstance(node.value, ast.Call):
-                    segment = self._local(_segment(source, node.value))
+                    segment = self._with_local_names(source.segment(node.value))
                     if segment is not None:
                         known[node.targets[0].id] = segment
 
-    def _calls(self, text, tree, known):
+    def _calls(self, source, tree, known):
         for node in ast.walk(tree):
             if isinstance(node, ast.Call):
-                self._call(text, node, known)
+                self._call(source, node, known)
 
-    def _call(self, text, node, known):
+    def _call(self, source, node, known):
         function = node.func
         name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", None)
         targets = self.by_name.get(name)
@@ -116,28 +119,28 @@ class Harvest:
             return
         args = []
         for arg in node.args:
-            args.append((None, self._resolve(_segment(text, arg), known)))
+            args.append((None, self._resolve(source.segment(arg), known)))
         for keyword in node.keywords:
             if keyword.arg is None:
                 return
-            args.append((keyword.arg, self._resolve(_segment(text, keyword.value), known)))
-        if any(source is None for _, source in args):
+            args.append((keyword.arg, self._resolve(source.segment(keyword.value), known)))
+        if any(value is None for _, value in args):
             return
         receiver = None
         if isinstance(function, ast.Attribute):
-            receiver = self._resolve(_segment(text, function.value), known)
+            receiver = self._resolve(source.segment(function.value), known)
         for target in targets:
             if target.how in ("function", "class", "static"):
-                self._keep(Case(target.key, args))
+                self._add_case(Case(target.key, args))
             elif target.how == "method" and receiver is not None:
-                self._keep(Case(target.key, args, receiver))
+                self._add_case(Case(target.key, args, receiver))
 
-    def _keep(self, case):
-        if case not in self.cases and sum(1 for other in self.cases if other.target == case.target) < MOST_CALLS:
+    def _add_case(self, case):
+        if case not in self.cases and sum(1 for other in self.cases if other.target == case.target) < MAX_CALLS:
             self.cases.append(case)
 
-    def _parametrised(self, text, tree):
-        """Rows of `pytest.mark.parametrize`, tried as arguments of the functions that the test calls."""
+    def _parametrised(self, source, tree):
+        """Uses rows of `pytest.mark.parametrize` as arguments of the functions that the test calls."""
         for node in ast.walk(tree):
             if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 continue
@@ -157,14 +160,14 @@ class Harvest:
                         cells = row.args
                     known = {}
                     for word, cell in zip(words, cells):
-                        segment = _segment(text, cell)
+                        segment = source.segment(cell)
                         if segment:
                             known[word] = segment
                     for statement in node.body:
-                        self._calls(text, statement, known)
+                        self._calls(source, statement, known)
 
     def resolved(self, source, known):
-        """An example as one expression that stands for itself, or nothing."""
+        """An example as one self-contained expression, or None."""
         try:
             tree = ast.parse(source)
         except SyntaxError:
@@ -174,11 +177,11 @@ class Harvest:
         return self._resolve(source, known)
 
     def _resolve(self, segment, known):
-        """The segment as an expression that stands for itself, or nothing."""
+        """A piece of source as a self-contained expression, or None."""
         for _ in range(3):
             if segment is None:
                 return None
-            segment = self._local(segment)
+            segment = self._with_local_names(segment)
             try:
                 tree = ast.parse(segment, mode="eval")
             except (SyntaxError, ValueError):
@@ -187,39 +190,39 @@ class Harvest:
             unknown = [name for name in free if name not in self.names.namespace and not _is_builtin(name)
                        and (name in known or name not in self.fixtures)]
             if not unknown:
-                segment = self._own_copies(segment, free)
-                return " ".join(segment.split("\n")) if len(segment) <= MOST_TEXT else None
+                segment = self._with_copies(segment, free)
+                return " ".join(segment.split("\n")) if len(segment) <= MAX_TEXT else None
             if any(name not in known for name in unknown):
                 return None
-            segment = _put(segment, {name: known[name] for name in unknown})
+            segment = _substituted(segment, {name: known[name] for name in unknown})
         return None
 
-    def _own_copies(self, segment, free):
-        """Lists and the like of the module are handed over as copies: a call that changes one would change it for all."""
+    def _with_copies(self, segment, free):
+        """Replaces mutable objects of the module by copies: a call that changes one would affect other calls."""
         copies = {}
         for name in free:
             value = self.names.namespace.get(name)
             if name in self.names.origin and isinstance(value, (list, dict, set, bytearray)):
                 text = repr(value)
-                copies[name] = text if len(text) <= MOST_TEXT // 2 and literal(text)[0] else "copy.deepcopy(%s)" % name
-        return _put(segment, copies) if copies else segment
+                copies[name] = text if len(text) <= MAX_TEXT // 2 and literal(text)[0] else "copy.deepcopy(%s)" % name
+        return _substituted(segment, copies) if copies else segment
 
-    def teach(self, targets, evaluate):
-        """Parameters learn what kinds of values people pass for them."""
+    def teach_kinds(self, targets, evaluate):
+        """Tells parameters which kinds of values people pass."""
         for case in self.cases:
             target = targets.get(case.target)
             plain = [p for p in target.parameters if p.style == "plain"] if target is not None else []
             for position, (name, source) in enumerate(case.args):
                 found = [p for p in plain if p.name == name] if name else plain[position:position + 1]
                 try:
-                    kind = of_value(evaluate(source)) if found else ANY
+                    kind = kind_of_value(evaluate(source)) if found else ANY
                 except Exception:
                     continue
                 if kind not in (ANY, ("none",)):
-                    found[0].learn(kind)
+                    found[0].add_observed_kind(kind)
 
-    def _local(self, segment):
-        """`package.Version(1)` becomes `Version(1)` where a test would import the name."""
+    def _with_local_names(self, segment):
+        """`package.Version(1)` becomes `Version(1)` when a test imports the name."""
         if segment is None:
             return None
 
@@ -230,22 +233,32 @@ class Harvest:
             return match.group(0)
 
         segment = re.sub(r"(?<![\w.'\"])((?:\w+\.)+)(\w+)", short, segment)
-        return re.sub(r"(?<![\w.'\"])(timedelta|date|datetime)\(", _standard, re.sub(r"\bdt\.", "datetime.", segment))
+        return re.sub(r"(?<![\w.'\"])(timedelta|date|datetime)\(", _standard_name, re.sub(r"\bdt\.", "datetime.", segment))
 
 
-def _standard(match):
+def _standard_name(match):
     return "datetime.%s(" % match.group(1)
 
 
-def _segment(text, node):
-    try:
-        return ast.get_source_segment(text, node)
-    except (ValueError, IndexError, TypeError):
-        return None
+class SourceText:
+    """The text of a file, split once. `ast.get_source_segment` splits the whole text for each node."""
+
+    def __init__(self, text):
+        self.lines = [line.encode() for line in text.split("\n")]
+
+    def segment(self, node):
+        """The source of a node, or None when it has no position."""
+        try:
+            lines = self.lines[node.lineno - 1:node.end_lineno]
+            lines[-1] = lines[-1][:node.end_col_offset]
+            lines[0] = lines[0][node.col_offset:]
+            return b"\n".join(lines).decode()
+        except (AttributeError, IndexError, TypeError, UnicodeDecodeError):
+            return None
 
 
-def _put(segment, texts):
-    """An expression with others in the place of some names."""
+def _substituted(segment, texts):
+    """An expression with some names replaced by other expressions."""
     places = []
     for node in ast.walk(ast.parse(segment, mode="eval")):
         if isinstance(node, ast.Name) and node.id in texts and node.lineno == node.end_lineno:

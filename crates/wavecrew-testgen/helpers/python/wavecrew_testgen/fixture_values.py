@@ -1,4 +1,4 @@
-"""Fixtures of the project in the child: loaded, made for each call as pytest would, and finished after it."""
+"""Values of the project's fixtures in the child: created for each call as pytest would, and finalized after it."""
 import ast
 import asyncio
 import builtins
@@ -8,46 +8,47 @@ import sys
 import types
 
 from . import fixtures, snapshot
+from .import_paths import module_name_and_folder
+from .names import STANDARD
 from .written_files import SHARED
-from .names import STANDARD, place
 
-# Names that generated tests use for something else.
-TAKEN = ("request", "capsys", "monkeypatch", "pytest", "expected", "message", "result", "value", "subject", "collect")
+# Names that generated tests use otherwise.
+RESERVED = ("request", "capsys", "monkeypatch", "pytest", "expected", "message", "result", "value", "subject", "collect")
 LOAD_SECONDS = 8
 MAKE_SECONDS = 1
 
 
 class Fixtures:
-    """The fixtures as functions. Nothing is there when a file does not load; `failure` says why, then."""
+    """The fixtures as functions. Empty when a file does not load; `failure` says why."""
 
     def __init__(self, paths, guard):
         self.guard = guard
         self.functions = {}
         self.params = {}
-        self.automatic = []
+        self.autouse = []
         self.failure = None
-        self.troubles = {}
+        self.problems = {}
         self.shared = None
         files, self.known = fixtures.read(paths)
         try:
             for file in files:
                 guard.call(lambda: self._load(file), LOAD_SECONDS)
-                if guard.tried is not None:
-                    raise ImportError(guard.tried)
+                if guard.refused is not None:
+                    raise ImportError(guard.refused)
         except BaseException as error:
             self.failure = "%s: %s" % (type(error).__name__, str(error)[:200])
             self.functions = {}
             self.known = {}
-        self.shared = Given(self, None)
+        self.shared = FixtureValues(self, None)
 
     def _load(self, file):
-        name, folder = place(file.path)
+        name, folder = module_name_and_folder(file.path)
         module = types.ModuleType(name)
         module.__file__, module.__package__ = file.path, name.rpartition(".")[0]
         sys.modules[name] = module
         if folder not in sys.path:
             sys.path.append(folder)
-        own = [fixture for fixture in file.fixtures.values() if fixture.trouble is None]
+        own = [fixture for fixture in file.fixtures.values() if fixture.problem is None]
         for fixture in own:
             fixture.node.decorator_list = []
         exec(compile(file.tree, file.path, "exec", dont_inherit=True), vars(module))
@@ -58,92 +59,92 @@ class Fixtures:
                     tree = ast.fix_missing_locations(ast.Expression(fixture.params))
                     self.params[fixture.name] = _first(eval(compile(tree, file.path, "eval"), vars(module)))
 
-    def begin(self, automatic):
-        """From here on every call has these."""
-        self.automatic = [name for name in automatic if name in self.functions]
+    def set_autouse(self, autouse):
+        """From now on, every call gets these."""
+        self.autouse = [name for name in autouse if name in self.functions]
 
-    def given(self):
-        """For one call: an object is made when it is first asked for, and is the same to the end of the call."""
-        return Given(self, self.shared) if self.functions else None
+    def values_for_call(self):
+        """Values for one call: each is created on first use and stays until the end of the call."""
+        return FixtureValues(self, self.shared) if self.functions else None
 
-    def renew(self):
-        """Shared objects are made again when they are next asked for."""
-        self.shared.finish()
-        self.shared = Given(self, None)
+    def renew_shared(self):
+        """Shared objects are created again on their next use."""
+        self.shared.finalize()
+        self.shared = FixtureValues(self, None)
 
-    def try_automatic(self):
-        """Of those that every test gets: the ones that can be made here, and why others cannot."""
-        found, troubles = [], {}
-        for name in fixtures.automatic(self.known):
-            why = self.known[name].trouble or self._tried([*found, name])
+    def try_autouse(self):
+        """The autouse fixtures that can be created here, and why others cannot."""
+        found, problems = [], {}
+        for name in fixtures.autouse(self.known):
+            why = self.known[name].problem or self._problem_of([*found, name])
             if why is None:
                 found.append(name)
             else:
-                troubles[name] = why
-        return found, troubles
+                problems[name] = why
+        return found, problems
 
-    def _tried(self, names):
-        self.begin(names)
-        given = self.given()
+    def _problem_of(self, names):
+        self.set_autouse(names)
+        values = self.values_for_call()
         try:
-            self.guard.call(given.begin, MAKE_SECONDS)
+            self.guard.call(values.make_autouse, MAKE_SECONDS)
         except BaseException as error:
-            return "cannot be made: %s: %s" % (type(error).__name__, str(error)[:100])
+            return "cannot be created: %s: %s" % (type(error).__name__, str(error)[:100])
         finally:
-            given.finish()
-            self.renew()
-        return self.guard.tried and "cannot be made: %s" % self.guard.tried
+            values.finalize()
+            self.renew_shared()
+        return self.guard.refused and "cannot be created: %s" % self.guard.refused
 
-    def of_use(self, names):
-        """Names of fixtures that mean nothing else in a test."""
+    def usable_names(self, names):
+        """Names of fixtures that have no other meaning in a test."""
         return [name for name in sorted(self.functions)
-                if not (name in names.namespace or name in TAKEN or name in STANDARD or hasattr(builtins, name))]
+                if not (name in names.namespace or name in RESERVED or name in STANDARD or hasattr(builtins, name))]
 
     def values(self, wanted, facts):
-        """Those that give the same when they are made again, with a value and what can be said about it."""
+        """The fixtures that give the same value twice, with the value and facts about it."""
         found = {}
-        self.troubles = {name: fixture.trouble for name, fixture in self.known.items() if fixture.trouble}
+        self.problems = {name: fixture.problem for name, fixture in self.known.items() if fixture.problem}
         for name in wanted:
             try:
-                value, told = self._made(name, facts)
-                if self._made(name, facts)[1] == told:
-                    found[name] = value, told
+                value, value_facts = self._made(name, facts)
+                if self._made(name, facts)[1] == value_facts:
+                    found[name] = value, value_facts
                 else:
-                    self.troubles[name] = "gives another object each time"
+                    self.problems[name] = "has another value each time"
             except snapshot.Opaque as error:
-                self.troubles[name] = "is shared by tests, and whether they change it cannot be seen: %s" % error
+                self.problems[name] = "is shared by tests, and changes of it cannot be detected: %s" % error
             except BaseException as error:
-                self.troubles[name] = "cannot be made: %s: %s" % (type(error).__name__, str(error)[:100])
+                self.problems[name] = "cannot be created: %s: %s" % (type(error).__name__, str(error)[:100])
         return found
 
     def _made(self, name, facts):
-        given = self.given()
+        values = self.values_for_call()
         try:
-            value = self.guard.call(lambda: given.begin()[name], MAKE_SECONDS)
-            told = [[place, how, text.replace(self.guard.folder, "")] for place, how, text in facts(value)]
+            value = self.guard.call(lambda: values.make_autouse()[name], MAKE_SECONDS)
+            value_facts = [[place, how, text.replace(self.guard.folder, "")] for place, how, text in facts(value)]
         finally:
-            given.finish()
-            self.renew()
-        if self.guard.tried is not None:
-            raise PermissionError(self.guard.tried)
-        return value, told
+            values.finalize()
+            self.renew_shared()
+        if self.guard.refused is not None:
+            raise PermissionError(self.guard.refused)
+        return value, value_facts
 
     def param_sources(self, source):
-        """The first value of each fixture that has several, as it can be written down; others cannot be used."""
+        """The first parameter of each parametrised fixture as source text. Drops fixtures without one."""
         found = {}
         for name, value in list(self.params.items()):
             try:
                 found[name] = source(value)
             except Exception:
-                self.drop(name, "has values that cannot be written down")
+                self.drop(name, "has parameters without a literal form")
         return found
 
     def drop(self, name, why):
-        """Does without one fixture, and without those that ask for it."""
-        self.known[name].trouble = why
+        """Drops a fixture and those that depend on it."""
+        self.known[name].problem = why
         for other in self.known:
-            if name in fixtures.behind([other], self.known):
-                self.known[other].trouble = self.known[other].trouble or "asks for %s, which %s" % (name, why)
+            if name in fixtures.with_dependencies([other], self.known):
+                self.known[other].problem = self.known[other].problem or "depends on %s, which %s" % (name, why)
                 self.functions.pop(other, None)
 
 
@@ -152,19 +153,19 @@ def _first(params):
     return value.values[0] if hasattr(value, "values") and hasattr(value, "marks") else value
 
 
-class Given(dict):
-    """Fixtures by name, as the names of an expression are looked up. `shared` holds those that outlive a call."""
+class FixtureValues(dict):
+    """Fixture values by name, as the namespace of an expression. `shared` holds those that outlive a call."""
 
     def __init__(self, all_fixtures, shared):
         super().__init__()
         self.fixtures = all_fixtures
         self.shared = shared
-        self.endings = []
-        self.pictures = {}
+        self.finalizers = []
+        self.snapshots = {}
 
-    def begin(self):
-        """Makes what every test gets."""
-        for name in self.fixtures.automatic:
+    def make_autouse(self):
+        """Creates the autouse fixtures."""
+        for name in self.fixtures.autouse:
             (self.shared if self.fixtures.known[name].shared else self)[name]
         return self
 
@@ -174,28 +175,28 @@ class Given(dict):
             value = self._built_in(name, None)
         elif fixture.shared and self.shared is not None:
             value = self.shared[name]
-            self.pictures[name] = snapshot.of(value)
+            self.snapshots[name] = snapshot.take(value)
         else:
-            asked = {need: self._built_in(need, name) if need == "request" else self[need] for need in fixture.needs}
-            value = self._begun(self.fixtures.functions[name](**asked))
+            arguments = {dependency: self._built_in(dependency, name) if dependency == "request" else self[dependency] for dependency in fixture.dependencies}
+            value = self._started(self.fixtures.functions[name](**arguments))
         self[name] = value
         return value
 
-    def _begun(self, value):
-        """The object that a function of any kind gives."""
+    def _started(self, value):
+        """The value of a fixture function of any kind."""
         if isinstance(value, types.GeneratorType):
-            self.endings.append(lambda: next(value, None))
+            self.finalizers.append(lambda: next(value, None))
             return next(value)
         if isinstance(value, types.CoroutineType):
             return asyncio.run(value)
         if isinstance(value, types.AsyncGeneratorType):
             loop = asyncio.new_event_loop()
-            self.endings.append(loop.close)
-            self.endings.append(lambda: loop.run_until_complete(value.__anext__()))
+            self.finalizers.append(loop.close)
+            self.finalizers.append(lambda: loop.run_until_complete(value.__anext__()))
             return loop.run_until_complete(value.__anext__())
         return value
 
-    def _built_in(self, name, asking):
+    def _built_in(self, name, requester):
         if name == "tmp_path":
             return self._folder("given")
         if name == "tmp_path_factory":
@@ -204,11 +205,11 @@ class Given(dict):
             from _pytest.monkeypatch import MonkeyPatch
 
             patch = MonkeyPatch()
-            self.endings.append(patch.undo)
+            self.finalizers.append(patch.undo)
             return patch
-        if name == "request" and asking is not None:
-            return Request(self, asking)
-        raise KeyError(name)  # and the name is looked up elsewhere
+        if name == "request" and requester is not None:
+            return Request(self, requester)
+        raise KeyError(name)  # then the name is looked up elsewhere
 
     def _folder(self, name):
         folder = pathlib.Path(self.fixtures.guard.folder) / name
@@ -216,28 +217,28 @@ class Given(dict):
         folder.mkdir()
         return folder
 
-    def disturbed(self):
-        """Shared objects that are not what they were when they were asked for."""
-        return [name for name, before in self.pictures.items() if _picture(self[name]) != before]
+    def changed_shared(self):
+        """Shared objects that have changed since their first use."""
+        return [name for name, before in self.snapshots.items() if _snapshot_or_none(self[name]) != before]
 
-    def finish(self):
-        """Runs what follows the `yield` of each, the last one first."""
-        while self.endings:
+    def finalize(self):
+        """Runs the code after each `yield`, last fixture first."""
+        while self.finalizers:
             try:
-                self.endings.pop()()
+                self.finalizers.pop()()
             except Exception:
                 pass
 
 
-def _picture(value):
+def _snapshot_or_none(value):
     try:
-        return snapshot.of(value)
+        return snapshot.take(value)
     except snapshot.Opaque:
         return None
 
 
 class Folders:
-    """Stands in for the maker of temporary folders."""
+    """Replaces `tmp_path_factory`."""
 
     def __init__(self, base):
         self.base = base
@@ -254,17 +255,17 @@ class Folders:
 
 
 class Request:
-    """Stands in for what pytest tells a fixture about who asks. What is about tests is not there: there are none yet."""
+    """Replaces `request`, without what is about tests: there are none yet."""
 
-    def __init__(self, given, name):
-        self._given = given
+    def __init__(self, values, name):
+        self._values = values
         self.fixturename = name
-        self.scope = given.fixtures.known[name].scope
-        if name in given.fixtures.params:
-            self.param = given.fixtures.params[name]
+        self.scope = values.fixtures.known[name].scope
+        if name in values.fixtures.params:
+            self.param = values.fixtures.params[name]
 
     def addfinalizer(self, function):
-        self._given.endings.append(function)
+        self._values.finalizers.append(function)
 
     def getfixturevalue(self, name):
-        return self._given[name]
+        return self._values[name]

@@ -1,6 +1,6 @@
-"""Fixtures of the project's tests, read as syntax: which of them the search can make as pytest would, and why not the others.
+"""Fixtures of the project, read from syntax: which of them the search can create as pytest would, and why not the others.
 
-Only those of `conftest.py` files: what a test module defines is there for its own tests alone.
+Only `conftest.py` files count: fixtures of a test module serve its own tests only.
 """
 import ast
 import importlib.util
@@ -10,16 +10,16 @@ import pathlib
 from . import type_hints
 from .naming import snake
 
-# What pytest has by itself, and the search can stand in for.
+# Fixtures of pytest that the search can provide.
 BUILT_IN = ("tmp_path", "tmp_path_factory", "monkeypatch", "request")
-# Those of them that live longer than a test, or as long as who asks.
-OF_ANY_SCOPE = ("tmp_path_factory", "request")
+# Those that fixtures of any scope can use.
+ANY_SCOPE = ("tmp_path_factory", "request")
 SCOPES = ("session", "package", "module", "class", "function")
 ASYNC_PLUGIN = "pytest_asyncio"
 
 
 def conftests(root, laid_in):
-    """The files that hold for tests in a folder below the root, outermost first."""
+    """The conftest files that apply to tests in a folder below the root, outermost first."""
     root = os.path.abspath(root)
     folders = [root]
     for part in os.path.normpath(laid_in or ".").split(os.sep):
@@ -32,7 +32,7 @@ def conftests(root, laid_in):
 
 
 class Fixture:
-    """One definition. `trouble` says why the search cannot use it, or is nothing."""
+    """One definition. `problem` says why the search cannot use it, or is None."""
 
     def __init__(self, decorator, node):
         self.node = node
@@ -41,26 +41,26 @@ class Fixture:
         self.autouse = False
         self.params = None
         self.depth = 0  # of its file
-        self.trouble = None
+        self.problem = None
         args = node.args
-        self.needs = [arg.arg for arg in args.args]
+        self.dependencies = [arg.arg for arg in args.args]
         self.asynchronous = isinstance(node, ast.AsyncFunctionDef)
         if args.vararg or args.kwarg or args.kwonlyargs or args.defaults:
-            self.trouble = "has parameters that are no fixtures"
+            self.problem = "has parameters that are not fixtures"
         if len(node.decorator_list) > 1:
-            self.trouble = "has another decorator"
+            self.problem = "has another decorator"
         if isinstance(decorator, ast.Call):
             self._options(decorator)
-        if self.asynchronous and not (_home(decorator) == ASYNC_PLUGIN and importlib.util.find_spec(ASYNC_PLUGIN)):
-            self.trouble = "is asynchronous, and not one of pytest-asyncio"
-        if self.needs.count(self.name):
-            self.trouble = "asks for one of the same name"
+        if self.asynchronous and not (_fixture_module(decorator) == ASYNC_PLUGIN and importlib.util.find_spec(ASYNC_PLUGIN)):
+            self.problem = "is asynchronous without pytest-asyncio"
+        if self.dependencies.count(self.name):
+            self.problem = "depends on a fixture of the same name"
         if not self.name.isidentifier():
-            self.trouble = "has a name that no parameter can have"
+            self.problem = "has a name that is not an identifier"
 
     def _options(self, decorator):
         if decorator.args:
-            self.trouble = "has options without names"
+            self.problem = "has positional options"
         for keyword in decorator.keywords:
             value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
             if keyword.arg == "name" and isinstance(value, str):
@@ -72,16 +72,16 @@ class Fixture:
             elif keyword.arg == "params":
                 self.params = keyword.value
             elif keyword.arg not in ("ids", "loop_scope"):
-                self.trouble = "has the option %s, which is not written down" % keyword.arg
+                self.problem = "has the option %s, whose value is not a literal" % keyword.arg
 
     @property
     def shared(self):
-        """Whether tests get the same object."""
+        """Whether tests share the object."""
         return self.scope != "function"
 
 
-class Read:
-    """One file: its tree, and its fixtures by their names."""
+class ConftestFile:
+    """One file: its tree, and its fixtures by name."""
 
     def __init__(self, path):
         self.path = path
@@ -91,13 +91,13 @@ class Read:
         for node in self.tree.body:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 for decorator in node.decorator_list:
-                    if _home(decorator) is not None:
+                    if _fixture_module(decorator) is not None:
                         fixture = Fixture(decorator, node)
                         self.fixtures[fixture.name] = fixture
 
 
-def _home(decorator):
-    """The module of pytest or its plugin that a decorator for fixtures comes from, or nothing."""
+def _fixture_module(decorator):
+    """The module that a fixture decorator comes from: pytest or its plugin; None for other decorators."""
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
     if isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) and called.attr == "fixture":
         return called.value.id if called.value.id in ("pytest", ASYNC_PLUGIN) else None
@@ -105,65 +105,65 @@ def _home(decorator):
 
 
 def read(paths):
-    """The files, and all fixtures by name as tests below the last file see them. Nothing where a file cannot be read."""
-    files, known, automatic = [], {}, set()
+    """The files, and all fixtures by name as tests below the last file see them. Empty when a file cannot be read."""
+    files, known, autouse = [], {}, set()
     for depth, path in enumerate(paths):
         try:
-            files.append(Read(path))
+            files.append(ConftestFile(path))
         except (OSError, SyntaxError, ValueError):
             return [], {}  # pytest would not start either
         for fixture in files[-1].fixtures.values():
             fixture.depth = depth
         known.update(files[-1].fixtures)
-        automatic.update(name for name, fixture in files[-1].fixtures.items() if fixture.autouse)
-    for name in automatic:
-        known[name].autouse = True  # a nearer one of the same name takes its place
+        autouse.update(name for name, fixture in files[-1].fixtures.items() if fixture.autouse)
+    for name in autouse:
+        known[name].autouse = True  # a nearer fixture of the same name replaces it
     changed = True
     while changed:
         changed = False
         for fixture in known.values():
-            trouble = fixture.trouble or _unmet(fixture, known)
-            changed = changed or trouble != fixture.trouble
-            fixture.trouble = trouble
+            problem = fixture.problem or _unmet_dependency(fixture, known)
+            changed = changed or problem != fixture.problem
+            fixture.problem = problem
     return files, known
 
 
-def _unmet(fixture, known):
-    """What one asks for and cannot get."""
-    for need in fixture.needs:
-        other = known.get(need)
-        if other is None and need not in BUILT_IN:
-            return "asks for %s" % need
-        if other is not None and other.trouble is not None:
-            return "asks for %s, which %s" % (need, other.trouble)
+def _unmet_dependency(fixture, known):
+    """The first dependency that is not available."""
+    for dependency in fixture.dependencies:
+        other = known.get(dependency)
+        if other is None and dependency not in BUILT_IN:
+            return "depends on %s" % dependency
+        if other is not None and other.problem is not None:
+            return "depends on %s, which %s" % (dependency, other.problem)
         narrower = SCOPES.index(other.scope) > SCOPES.index(fixture.scope) if other is not None else (
-            fixture.shared and need not in OF_ANY_SCOPE)
+            fixture.shared and dependency not in ANY_SCOPE)
         if narrower:
-            return "asks for %s, which does not live as long" % need
+            return "depends on %s, which has a narrower scope" % dependency
     return None
 
 
 def usable(known):
-    return sorted(name for name, fixture in known.items() if fixture.trouble is None)
+    return sorted(name for name, fixture in known.items() if fixture.problem is None)
 
 
-def automatic(known):
-    """Those that every test gets, in the order that pytest makes them in."""
+def autouse(known):
+    """Autouse fixtures, in the order in which pytest creates them."""
     found = [fixture for fixture in known.values() if fixture.autouse]
     return [one.name for one in sorted(found, key=lambda one: (SCOPES.index(one.scope), one.depth, one.name))]
 
 
-def behind(names, known):
-    """Fixtures, and all those that they ask for, those first."""
+def with_dependencies(names, known):
+    """Fixtures and all their dependencies, dependencies first."""
     found = []
     for name in names:
         if name in known and name not in found:
-            found += [each for each in behind(known[name].needs, known) + [name] if each not in found]
+            found += [each for each in with_dependencies(known[name].dependencies, known) + [name] if each not in found]
     return found
 
 
-def fits(name, value, parameter):
-    """Whether a fixture is what a parameter asks for: by its name, and by its kind where that is known."""
+def fixture_fits(name, value, parameter):
+    """Whether a fixture fits a parameter: by name, and by kind where that is known."""
     if parameter.style not in ("plain", "keyword"):
         return False
     if any(kind == ("class", type(value)) for kind, _ in parameter.kinds):
@@ -173,11 +173,11 @@ def fits(name, value, parameter):
     return not parameter.documented or any(same_kind(kind, value) for kind, _ in parameter.kinds)
 
 
-def missed(troubles, targets):
-    """Of those that cannot be used, the ones that by their names would have been, with the reason."""
+def wanted_but_unusable(problems, targets):
+    """Unusable fixtures that by their names would have been used, with the reason."""
     wanted = {snake(target.owner.__name__) for target in targets if target.owner is not None}
     wanted.update(parameter.name for target in targets for parameter in target.parameters)
-    return {name: why for name, why in troubles.items() if name in wanted}
+    return {name: why for name, why in problems.items() if name in wanted}
 
 
 def same_kind(kind, value):
@@ -190,10 +190,10 @@ def same_kind(kind, value):
             return isinstance(value, dict)
     if kind[0] == "path":
         return isinstance(value, pathlib.PurePath)
-    return kind != type_hints.ANY and kind[0] == type_hints.of_value(value)[0]
+    return kind != type_hints.ANY and kind[0] == type_hints.kind_of_value(value)[0]
 
 
-# Loads the project's own files for the run of the written tests, which lie outside of its folders.
+# A plugin that loads the project's conftest files for a run outside of its folders.
 PLUGIN = '''import importlib.util
 import sys
 import types

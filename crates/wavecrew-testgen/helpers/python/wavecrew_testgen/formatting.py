@@ -1,6 +1,4 @@
-"""Test files in the common format: double quotes, and lines that are too long taken apart at their brackets.
-
-What is laid out already stays as it is; this is about lines that hold long values.
+"""Formats test files: double quotes, and long lines split at their brackets. Other layout stays as it is.
 """
 import ast
 import io
@@ -10,8 +8,8 @@ WIDTH = 88
 OPENING, CLOSING = "([{", ")]}"
 
 
-def tidy(text):
-    """The same program, laid out; as it was where that cannot be done safely."""
+def format_file(text):
+    """The formatted program, or the original when formatting would change its meaning."""
     try:
         made = _wrapped(_quoted(text))
         return made if ast.dump(ast.parse(made)) == ast.dump(ast.parse(text)) else text
@@ -24,7 +22,7 @@ def _tokens(text):
 
 
 def _quoted(text):
-    """Strings in double quotes, where that needs no more escapes."""
+    """Uses double quotes where they need no more escapes."""
     lines = text.split("\n")
     for token in reversed(_tokens(text)):
         (row, start), (last, end) = token.start, token.end
@@ -43,18 +41,18 @@ def _double(string):
 
 
 def _wrapped(text):
-    inside = set()  # rows of strings with several lines
+    inside = set()  # rows of multi-line strings
     for token in _tokens(text):
         if token.type == tokenize.STRING and token.start[0] != token.end[0]:
             inside.update(range(token.start[0], token.end[0] + 1))
     made = []
     for row, line in enumerate(text.split("\n"), 1):
         content = line.lstrip(" ")
-        made += [line] if row in inside or len(line) <= WIDTH else split(content, len(line) - len(content))
+        made += [line] if row in inside or len(line) <= WIDTH else split_line(content, len(line) - len(content))
     return "\n".join(made)
 
 
-def split(content, indent):
+def split_line(content, indent):
     """One line as several, each with its indentation."""
     if indent + len(content) <= WIDTH:
         return [" " * indent + content]
@@ -72,19 +70,19 @@ def split(content, indent):
     else:
         rows = []
         for part in parts:
-            # A comma after a single part would make a tuple of it.
-            rows += split(part + ("," if len(parts) > 1 or called or head[-1] != "(" else ""), indent + 4)
+            # A comma after a single part would make it a tuple.
+            rows += split_line(part + ("," if len(parts) > 1 or called or head[-1] != "(" else ""), indent + 4)
     return [" " * indent + head] + rows + [" " * indent + tail]
 
 
 def _is_call(head):
-    """Whether a bracket holds arguments, and is none of a list, dictionary or tuple."""
+    """Whether a bracket holds arguments rather than a list, dictionary or tuple."""
     before = head[-2:-1]
     return before.isalnum() or before in tuple("_)]")
 
 
 def _in_brackets(content, indent):
-    """An assertion in brackets of its own, with the operator on the second line where one is not enough."""
+    """An assertion in brackets, with the operator on a second line when needed."""
     claim = content[len("assert "):]
     inner = indent + 4
     if inner + len(claim) <= WIDTH:
@@ -93,7 +91,7 @@ def _in_brackets(content, indent):
         at = _operator(claim)
         if at is None:
             return [" " * indent + content]
-        rows = split(claim[:at].rstrip(), inner) + split(claim[at:], inner)
+        rows = split_line(claim[:at].rstrip(), inner) + split_line(claim[at:], inner)
     return [" " * indent + "assert ("] + rows + [" " * indent + ")"]
 
 
@@ -112,7 +110,7 @@ def _marks(content):
 def _groups(content):
     """Columns of the outermost brackets, in pairs."""
     found, opened = [], None
-    # A rest such as `),` closes what another line opened, and is no concern of this one.
+    # A rest such as `),` closes a bracket of another line.
     for string, column, depth in _marks(content):
         if depth == 0 and string in tuple(OPENING):
             opened = column
@@ -123,7 +121,7 @@ def _groups(content):
 
 
 def _parts(body):
-    """What commas separate. A lambda keeps its own."""
+    """The parts between commas, except those of a lambda's parameters."""
     found, begin, names = [], 0, False
     for string, column, depth in _marks(body):
         if depth == 0 and string == "lambda":

@@ -1,15 +1,23 @@
-"""Where a module lies in its project, and so what tests import it as."""
+"""How tests import a module of the project."""
 import os
 import re
-
-from .names import place
 
 SETTINGS = ("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
 PATHS = re.compile(r"""^\s*pythonpath\s*=\s*(\[[^\]]*\]|"[^"]*"|'[^']*'|[^\n]*)""", re.MULTILINE)
 
 
+def module_name_and_folder(path):
+    """The dotted name of a file, and the folder that has to be in `sys.path` for it."""
+    folder, name = os.path.split(path)
+    parts = [] if name == "__init__.py" else [name[:-3]]
+    while os.path.exists(os.path.join(folder, "__init__.py")) and os.path.basename(folder).isidentifier():
+        folder, package = os.path.split(folder)
+        parts.insert(0, package)
+    return ".".join(parts), folder
+
+
 def import_folders(root, sys_path):
-    """Folders that the project's tests find modules in, as its settings say and as is usual."""
+    """Folders in which the project's tests find modules: from its settings, and the usual ones."""
     root = os.path.abspath(root)
     found = list(sys_path)
     for name in SETTINGS:
@@ -23,12 +31,12 @@ def import_folders(root, sys_path):
     return found + [os.path.join(root, "src"), root]
 
 
-def places(path, root, sys_path):
+def import_candidates(path, root, sys_path):
     """Names of a module with the folders they are found in, the likeliest first.
 
-    A folder without `__init__.py` is a package as well where it lies below one that modules are found in.
+    A folder without `__init__.py` is a package too when it is below a folder in `sys.path`.
     """
-    name, folder = place(path)
+    name, folder = module_name_and_folder(path)
     known = import_folders(root, sys_path)
     if folder in known:
         return [(name, folder)]

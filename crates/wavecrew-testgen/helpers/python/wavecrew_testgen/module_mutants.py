@@ -1,20 +1,20 @@
-"""Faults outside of function bodies, and in functions that run while the module loads: they need the module loaded anew."""
+"""Mutants outside of function bodies, and in functions that run during import: they need a new copy of the module."""
 import ast
 import builtins
 import types
 
-from . import mutants as planting
+from .mutants import Applied, Mutant, annotations, changes, docstrings, nodes_with_parents
 from .names import Names
+from .process_state import restore_builtins
 from .run import Runner
-from .process_state import put_back
 
 LOAD_SECONDS = 2
 
 
-def wanted(tree, functions, import_lines):
-    """Mutants of module and class level, of defaults, and of functions that the import runs."""
+def find_module_mutants(tree, functions, import_lines):
+    """Mutants of module and class level, of defaults, and of functions that run during import."""
     found = []
-    skipped = planting.docstrings(tree) | planting.annotations(tree, decorators=False)
+    skipped = docstrings(tree) | annotations(tree, decorators=False)
     inside = {}
     for function in functions:
         runs = any(line in import_lines for line in range(function.body[0].lineno, (function.end_lineno or 0) + 1))
@@ -22,17 +22,17 @@ def wanted(tree, functions, import_lines):
             for statement in function.body:
                 for node in ast.walk(statement):
                     inside[id(node)] = True
-    imports = {id(part) for node in ast.walk(tree) if _boring(node) for part in ast.walk(node)}
-    for node, parent, place in planting.places(tree):
+    imports = {id(part) for node in ast.walk(tree) if _is_irrelevant(node) for part in ast.walk(node)}
+    for node, parent, place in nodes_with_parents(tree):
         if id(node) in inside or id(node) in skipped or id(node) in imports:
             continue
-        for what, change in planting.changes(node):
-            found.append(planting.Mutant(what, tree, node, parent, place, change))
+        for what, change in changes(node):
+            found.append(Mutant(what, tree, node, parent, place, change))
     return found
 
 
-def _boring(node):
-    """Code that says what is exported or who starts it."""
+def _is_irrelevant(node):
+    """Imports, `__all__` and the like, and code for running as a program."""
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         return True
     if isinstance(node, ast.If) and any(word in ast.dump(node.test) for word in ("'__name__'", "'TYPE_CHECKING'")):
@@ -42,8 +42,8 @@ def _boring(node):
     return False
 
 
-class Reloaded:
-    """Runs cases on a copy of the module made from another syntax tree."""
+class ModuleCopies:
+    """Copies of the module, made from changed syntax trees."""
 
     def __init__(self, module, runner, packages):
         self.module = module
@@ -51,8 +51,8 @@ class Reloaded:
         self.packages = packages
         self.builtins = dict(vars(builtins))
 
-    def load(self, tree):
-        """A runner for the copy, or nothing where it does not load."""
+    def load_copy(self, tree):
+        """A runner for a copy, or None when it does not load."""
         copied = types.ModuleType(self.module.__name__)
         for name in ("__file__", "__package__", "__spec__", "__path__", "__loader__"):
             if hasattr(self.module, name):
@@ -63,7 +63,7 @@ class Reloaded:
         except BaseException:
             return None
         finally:
-            put_back(self.builtins)
+            restore_builtins(self.builtins)
         names = Names(copied, self.packages)
         for name, value in self.runner.namespace.items():
             names.namespace.setdefault(name, value)
@@ -73,36 +73,36 @@ class Reloaded:
         return made
 
 
-def judge(killing, reloaded, found, cases):
-    """Adds to what is kept the cases that notice these faults; stops when time is up."""
-    pool = killing.search.pool
-    control = reloaded.load(found[0].function) if found else None
+def run_module_mutants(selection, copies, found, cases):
+    """Runs module mutants and keeps the cases that kill them, until time is up."""
+    pool = selection.search.pool
+    control = copies.load_copy(found[0].function) if found else None
     if control is None:
         return
-    # A case that a mere copy of the module answers differently says nothing about faults.
-    fit = [case for case in cases if control.run(case, traced=False).same(pool[case])]
+    # A case with another outcome on an unchanged copy says nothing about mutants.
+    fitting = [case for case in cases if control.run(case, traced=False).same(pool[case])]
     for mutant in found:
-        if killing.report.late():
+        if selection.report.is_late():
             return
         try:
-            with planting.Planted(mutant) as tree:
-                runner = reloaded.load(tree)
+            with Applied(mutant) as tree:
+                runner = copies.load_copy(tree)
         except (TypeError, ValueError, AttributeError, RecursionError):
             continue
         if runner is None:
-            killing.killed += 1
+            selection.killed += 1
             continue
         killer = None
-        for case in fit:
-            killing.report.beat(case)
-            if pool[case].noticed(runner.run(case, traced=False, like=pool[case])):
+        for case in fitting:
+            selection.report.record_call(case)
+            if pool[case].test_fails_on(runner.run(case, traced=False, like=pool[case])):
                 killer = case
                 break
         if killer is None:
-            killing.survivors.append(mutant)
+            selection.survivors.append(mutant)
         else:
-            killing.killed += 1
-            if killer not in killing.kept:
-                killing.kept.append(killer)
-                fit.remove(killer)
-                fit.insert(0, killer)
+            selection.killed += 1
+            if killer not in selection.kept:
+                selection.kept.append(killer)
+                fitting.remove(killer)
+                fitting.insert(0, killer)

@@ -1,7 +1,7 @@
-"""Small faults, planted one at a time: tests that do not notice them are too weak.
+"""Mutants of functions: small changes of their syntax trees.
 
-A mutant is a change of a syntax tree. A `Swapper` compiles the function around the fault and puts its code in place of the
-original's. `Planted` puts a fault into the tree and takes it out. Faults outside of function bodies are the business of `outside`.
+`Applied` applies a mutant to the tree and reverts it. `CodeReplacer` compiles the changed function and replaces the original
+code. See `module_mutants` for code outside of functions.
 """
 import ast
 
@@ -25,7 +25,7 @@ class Mutant:
     def __init__(self, what, function, node, parent, place, change):
         self.line = getattr(node, "lineno", getattr(parent, "lineno", 0))
         self.what = what
-        self.function = function  # the tree that is compiled for it
+        self.function = function  # the tree to compile
         self.node = node
         self.parent = parent
         self.place = place
@@ -33,12 +33,12 @@ class Mutant:
         self.code = None
 
 
-def mutants(functions):
-    """All mutants of some function definitions, in a fixed order."""
+def find_mutants(functions):
+    """All mutants of function definitions, in a fixed order."""
     found = []
     for function in functions:
         skipped = docstrings(function) | annotations(function)
-        for node, parent, place in places(function):
+        for node, parent, place in nodes_with_parents(function):
             if id(node) in skipped:
                 continue
             for what, change in changes(node):
@@ -47,7 +47,7 @@ def mutants(functions):
 
 
 def annotations(function, decorators=True):
-    """Nodes of annotations, which do nothing at run time."""
+    """Nodes of annotations, which have no effect at run time."""
     roots = []
     for node in ast.walk(function):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -74,7 +74,7 @@ def docstrings(function):
 
 
 def changes(node):
-    """Pairs of a description and a function that changes the node, or returns another one for its place."""
+    """Pairs of a description and a function that changes the node or returns a replacement."""
     if isinstance(node, ast.Compare):
         for position, op in enumerate(node.ops):
             for other in COMPARISONS.get(type(op), ()):
@@ -175,7 +175,7 @@ def _set_test(value):
 
 
 def _set_method(node):
-    # A new call: only the node itself is put back afterwards, not what is below it.
+    # A new call, because only the node itself is reverted, not its children.
     called = ast.Attribute(value=node.func.value, attr=METHODS[node.func.attr], ctx=ast.Load())
     return ast.Call(func=ast.copy_location(called, node.func), args=node.args, keywords=node.keywords)
 
@@ -188,8 +188,8 @@ def _negate(node):
     node.test = ast.copy_location(ast.UnaryOp(ast.Not(), node.test), node.test)
 
 
-class Planted:
-    """A fault in the tree, for the length of a `with` block. No copy is made: trees of large functions are large."""
+class Applied:
+    """Applies a mutant to the tree for a `with` block. Makes no copy, because trees can be large."""
 
     def __init__(self, mutant):
         self.mutant = mutant
@@ -221,8 +221,8 @@ def _put(parent, place, node):
         getattr(parent, field)[index] = node
 
 
-def places(tree):
-    """Every node below a tree with its parent and its place there."""
+def nodes_with_parents(tree):
+    """Every node below a tree, with its parent and its place there."""
     for parent in ast.walk(tree):
         for field, value in ast.iter_fields(parent):
             if isinstance(value, list):

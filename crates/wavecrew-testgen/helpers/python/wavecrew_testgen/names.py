@@ -1,26 +1,15 @@
-"""The names that cases and tests may use, what they mean, and how a test file imports them."""
+"""The names that cases and tests can use, and how a test file imports them."""
 import ast
 import builtins
 import importlib
-import os
 import sys
 import types
 
-# Modules of the standard library that expressions may name.
+# Modules of the standard library that expressions can use.
 STANDARD = (
     "array", "asyncio", "collections", "copy", "datetime", "decimal", "enum", "fractions", "functools", "io", "itertools",
     "math", "operator", "pathlib", "random", "re", "string", "types", "uuid",
 )
-
-
-def place(path):
-    """The dotted name of a file and the folder that has to be on the path for it."""
-    folder, name = os.path.split(path)
-    parts = [] if name == "__init__.py" else [name[:-3]]
-    while os.path.exists(os.path.join(folder, "__init__.py")) and os.path.basename(folder).isidentifier():
-        folder, package = os.path.split(folder)
-        parts.insert(0, package)
-    return ".".join(parts), folder
 
 
 class Names:
@@ -56,10 +45,10 @@ class Names:
         try:
             self.of_object.setdefault(value, name)
         except TypeError:
-            pass  # not hashable: no name is looked up for it
+            pass  # not hashable, so nothing looks up its name
 
-    def adopt(self, kind):
-        """Makes a class of the project usable by its name; answers that name, or nothing."""
+    def make_importable(self, kind):
+        """Adds a class to the namespace. Returns its name, or None when a test cannot import it."""
         name = self.name_of(kind)
         if name is not None:
             return name
@@ -73,7 +62,7 @@ class Names:
         return name
 
     def name_of(self, value):
-        """The expression that gives a class or function, or nothing."""
+        """The expression for a class or function, or None."""
         try:
             if value in self.of_object:
                 return self.of_object[value]
@@ -99,7 +88,7 @@ class Names:
     def exception_name(self, kind):
         """The nearest class of an exception that a test can name."""
         for base in kind.__mro__:
-            name = self.adopt(base) if base.__module__ != "builtins" else self.name_of(base)
+            name = self.make_importable(base) if base.__module__ != "builtins" else self.name_of(base)
             if name is not None:
                 return name
         return "Exception"
@@ -116,8 +105,8 @@ def _is_at(home, name, value):
     return getattr(sys.modules.get(home), name, None) is value
 
 
-def given_to(case, fixtures):
-    """Names of the fixtures that a case is given, in the order of their use."""
+def fixtures_used(case, fixtures):
+    """Names of the fixtures that a case uses, in order."""
     if not fixtures:
         return []
     sources = [case.receiver] if case.receiver is not None else []
@@ -127,7 +116,7 @@ def given_to(case, fixtures):
 
 
 def used_names(source):
-    """Names that a piece of source reads from outside."""
+    """Free names of a piece of source."""
     bound = set()
     used = set()
     for node in ast.walk(ast.parse(source)):

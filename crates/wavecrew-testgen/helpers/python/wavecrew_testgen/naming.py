@@ -1,9 +1,9 @@
-"""Short words for values, for the names and ids of tests."""
+"""Names and ids of tests."""
 import ast
 import re
 import unicodedata
 
-LONGEST = 200  # of a message that is told whole
+MAX_LENGTH = 200  # of a message that is asserted completely
 
 
 def slug(text, most=24):
@@ -15,7 +15,7 @@ def slug(text, most=24):
 
 
 def describe(source):
-    """A word or two for the value of an expression."""
+    """A short description of the value of an expression."""
     try:
         value = ast.literal_eval(source)
     except (ValueError, SyntaxError, TypeError):
@@ -53,7 +53,7 @@ def describe_value(value, depth=0):
 
 
 def unique(word, taken):
-    """The word, or the word with a number that is free."""
+    """The word, with a number if it is taken."""
     name, number = word, 2
     while name in taken:
         name = "%s_%d" % (word, number)
@@ -68,8 +68,8 @@ def snake(name):
 
 
 def pattern(message):
-    """A regular expression that matches exactly this message, or what begins like it where it is long, as source."""
-    text = "^" + re.sub(r"([\\.^$*+?{}\[\]|()])", r"\\\1", message) + ("$" if len(message) < LONGEST else "")
+    """Source of a regular expression that matches exactly this message, or the start of a long one."""
+    text = "^" + re.sub(r"([\\.^$*+?{}\[\]|()])", r"\\\1", message) + ("$" if len(message) < MAX_LENGTH else "")
     if '"' not in text and text.isprintable():
         return 'r"%s"' % text
     if "'" not in text and text.isprintable():

@@ -1,7 +1,7 @@
 """What a call did, as facts that a test can assert.
 
-A fact is a tuple of an expression with `{}` for the value, an operator and the source of what is expected. Only what has
-a stable source is expected; other objects are described by their public attributes.
+A fact is a tuple of an expression with `{}` for the value, an operator and the source of the expected value. Objects without
+a stable source are described by their public attributes.
 """
 import collections
 import datetime
@@ -16,10 +16,10 @@ import uuid
 
 from . import clock
 
-MOST_ITEMS = 40
-MOST_TEXT = 600
-MOST_FACTS = 12
-DEEPEST = 4
+MAX_ITEMS = 40
+MAX_TEXT = 600
+MAX_FACTS = 12
+MAX_DEPTH = 4
 ROUNDED = 6
 
 STANDARD = {
@@ -35,26 +35,25 @@ STANDARD.update(clock.ORIGINALS)
 
 
 class Unstable(Exception):
-    """The value has no source that would be the same tomorrow."""
+    """The value has no stable source."""
 
 
 class Facts:
     """Turns values into facts, with the names that a test of this module can use."""
 
     def __init__(self, names, rounds=False):
-        """`names` finds the source name of a class or function, or nothing: a function of the object. Where the code
-        `rounds`, its short decimals are meant exactly."""
+        """`names` returns the name of a class or function, or None. When the code `rounds`, short decimals are asserted exactly."""
         self.name_of = names
         self.rounds = rounds
 
     def source(self, value, depth=0):
-        """An expression that is equal to the value, or `Unstable`."""
+        """An expression that equals the value. Raises `Unstable` when there is none."""
         kind = type(value)
         if value is None or kind in (bool, int, str, bytes):
             return self._plain(value)
         if kind is float:
             return self._float(value)
-        if depth > DEEPEST:
+        if depth > MAX_DEPTH:
             raise Unstable("too deep")
         if kind is complex:
             return repr(value)
@@ -98,14 +97,14 @@ class Facts:
 
     def _plain(self, value):
         text = repr(value)
-        if len(text) > MOST_TEXT:
+        if len(text) > MAX_TEXT:
             raise Unstable("too long")
         if isinstance(value, str) and re.search(r"\b0x[0-9a-f]{6,}\b", value) and " at 0x" in value:
             raise Unstable("an address")
         return text
 
     def _container(self, value, kind, depth):
-        if len(value) > MOST_ITEMS:
+        if len(value) > MAX_ITEMS:
             raise Unstable("too many items")
         if kind is dict:
             parts = [
@@ -125,7 +124,7 @@ class Facts:
                 text = "[" + ", ".join(parts) + "]"
             else:
                 text = "(" + ", ".join(parts) + ("," if len(parts) == 1 else "") + ")"
-        if len(text) > MOST_TEXT:
+        if len(text) > MAX_TEXT:
             raise Unstable("too long")
         return text
 
@@ -153,7 +152,7 @@ class Facts:
         return STANDARD[kind].rpartition(".")[0] + "." + text if "." in STANDARD[kind] else text
 
     def of(self, value, place="{}", depth=0):
-        """All facts about a value, at most `MOST_FACTS`."""
+        """All facts about a value, at most `MAX_FACTS`."""
         if value is None or value is True or value is False or value is NotImplemented:
             return ((place, "is", repr(value)),)
         if isinstance(value, float) and math.isnan(value):
@@ -174,7 +173,7 @@ class Facts:
             facts = [("len(%s)" % place, "==", str(len(value)))]
             for index, item in enumerate(value):
                 facts.extend(self.of(item, "%s[%d]" % (place, index), depth + 1))
-            return tuple(facts[:MOST_FACTS])
+            return tuple(facts[:MAX_FACTS])
         if isinstance(value, (str, bytes, list, tuple, set, frozenset, dict)):
             facts = [(place, "type", _type_name(value)), ("len(%s)" % place, "==", str(len(value)))]
             if isinstance(value, (str, bytes)):
@@ -201,7 +200,7 @@ class Facts:
                 name = method.strip("_")
                 facts.extend(self._try(lambda: self.of(getattr(value, method)(), "%s(%s)" % (name, place), 2)[0]))
                 break
-        return tuple(facts[:MOST_FACTS])
+        return tuple(facts[:MAX_FACTS])
 
     def _try(self, make):
         try:
@@ -223,8 +222,8 @@ def public_attributes(value):
     """Attributes and properties without a leading underscore, in the order of the class."""
     kind = type(value)
     names = []
-    slots = [slot for base in kind.__mro__ for slot in slots_of(base)]
-    for name in list(getattr(value, "__dict__", ())) + slots:
+    expressions = [slot for base in kind.__mro__ for slot in slots_of(base)]
+    for name in list(getattr(value, "__dict__", ())) + expressions:
         if name not in names:
             names.append(name)
     for base in kind.__mro__:
@@ -245,5 +244,5 @@ def public_attributes(value):
 
 
 def slots_of(base):
-    slots = vars(base).get("__slots__", ())
-    return (slots,) if isinstance(slots, str) else tuple(slots)
+    expressions = vars(base).get("__slots__", ())
+    return (expressions,) if isinstance(expressions, str) else tuple(expressions)

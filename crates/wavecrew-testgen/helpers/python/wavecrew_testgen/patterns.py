@@ -1,4 +1,4 @@
-"""Strings that have the shape some code looks for: matches of regular expressions, dates of formats, numbers."""
+"""Strings that match a regular expression or a date format."""
 import datetime
 import re
 
@@ -11,8 +11,8 @@ except ImportError:  # before 3.11
 
 LETTERS = "abcxyzABCXYZ"
 WORDS = LETTERS + "0123456789_"
-MOST_REPEATS = 3
-LONGEST = 60
+MAX_REPEATS = 3
+MAX_LENGTH = 60
 
 CATEGORIES = {
     constants.CATEGORY_DIGIT: "0123456789", constants.CATEGORY_NOT_DIGIT: "ab -_",
@@ -22,7 +22,7 @@ CATEGORIES = {
 
 
 def matches(pattern, rng, count=8):
-    """Strings that the pattern finds, as different from each other as the dice allow."""
+    """Different strings that the pattern matches."""
     try:
         compiled = pattern if isinstance(pattern, re.Pattern) else re.compile(pattern)
         if isinstance(compiled.pattern, bytes):
@@ -37,7 +37,7 @@ def matches(pattern, rng, count=8):
             text = generator.walk(tree)
         except (RecursionError, _TooLong):
             continue
-        if len(text) <= LONGEST * 2 and text not in found and compiled.search(text):
+        if len(text) <= MAX_LENGTH * 2 and text not in found and compiled.search(text):
             found.append(text)
             if len(found) >= count:
                 break
@@ -80,7 +80,7 @@ class _Generator:
             return text
         if op in REPEATS:
             low, high, tree = value
-            high = min(int(high), int(low) + MOST_REPEATS) if self.lengthen else min(int(high), int(low) + 1)
+            high = min(int(high), int(low) + MAX_REPEATS) if self.lengthen else min(int(high), int(low) + 1)
             return "".join(self.walk(tree) for _ in range(rng.randint(int(low), max(int(low), high))))
         if op is constants.GROUPREF:
             return self.groups.get(value, "")
@@ -91,7 +91,7 @@ class _Generator:
             return rng.choice(CATEGORIES.get(value, WORDS))
         if op is getattr(constants, "ATOMIC_GROUP", None):
             return self.walk(value)
-        return ""  # anchors and look-arounds take no room
+        return ""  # anchors and look-arounds match no text
 
     def among(self, items):
         rng = self.rng
@@ -129,7 +129,7 @@ MOMENTS = (
 
 
 def dates(form):
-    """Moments written in a `strftime` format."""
+    """Dates in a `strftime` format."""
     found = []
     for moment in MOMENTS:
         try:
@@ -144,7 +144,7 @@ def dates(form):
 
 
 def joined(separator, rng, words):
-    """A few words with a separator between them, as code that splits at it expects."""
+    """A few words joined by a separator, for code that splits at it."""
     count = rng.choice((2, 2, 3, 3, 4))
     return separator.join(rng.choice(words) for _ in range(count))
 

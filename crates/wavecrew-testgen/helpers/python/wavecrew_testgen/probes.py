@@ -1,7 +1,6 @@
-"""Watches what a function compares, looks up, matches and converts while it runs.
+"""Records what a function compares, looks up, matches and converts.
 
-The code of the functions is rewritten so that operands pass through a `Probe`, which remembers them. Only runs that are
-worth a closer look use it.
+The functions are rewritten so that operands pass through a `Probe`. Only interesting cases run with probes.
 """
 import ast
 import builtins
@@ -9,7 +8,7 @@ import copy
 import re
 
 NAME = "__wavecrew_probe__"
-MOST_RECORDS = 400
+MAX_RECORDS = 400
 METHODS = {
     "startswith", "endswith", "find", "rfind", "index", "count", "split", "rsplit", "partition", "rpartition", "replace",
     "strip", "match", "search", "fullmatch", "findall", "finditer", "sub", "subn", "strptime", "get", "fromisoformat",
@@ -28,7 +27,7 @@ class Probe:
         self.__init__()
 
     def see(self, key, operator, position, value):
-        if position and key in self.pending and len(self.pairs) < MOST_RECORDS:
+        if position and key in self.pending and len(self.pairs) < MAX_RECORDS:
             self.pairs.append((operator, self.pending[key], value))
         self.pending[key] = value
         return value
@@ -37,20 +36,20 @@ class Probe:
         real = getattr(owner, name)
 
         def call(*args, **kwargs):
-            if len(self.methods) < MOST_RECORDS:
+            if len(self.methods) < MAX_RECORDS:
                 self.methods.append((name, owner, args))
             return real(*args, **kwargs)
 
         return call
 
     def isinstance(self, value, kind):
-        if len(self.checks) < MOST_RECORDS:
+        if len(self.checks) < MAX_RECORDS:
             self.checks.append((value, kind))
         return builtins.isinstance(value, kind)
 
     def convert(self, kind):
         def call(*args, **kwargs):
-            if args and len(self.conversions) < MOST_RECORDS:
+            if args and len(self.conversions) < MAX_RECORDS:
                 self.conversions.append((kind.__name__, args[0]))
             return kind(*args, **kwargs)
 
@@ -120,28 +119,28 @@ def _probe(name):
 class Probes:
     """Runs a case with probes in all functions of the module."""
 
-    def __init__(self, swapper, functions):
+    def __init__(self, replacer, functions):
         self.probe = Probe()
-        self.swapper = swapper
+        self.replacer = replacer
         setattr(builtins, NAME, self.probe)
         self.codes = []
         for function in functions:
             rewritten = _Rewrite()
             body = copy.deepcopy(function)
             body.body = [rewritten.visit(statement) for statement in body.body]
-            code = swapper.compile(ast.fix_missing_locations(body))
+            code = replacer.compile(ast.fix_missing_locations(body))
             if code is not None:
                 self.codes.append(code)
 
     def watch(self, run):
-        """Calls `run` with probes and returns what they saw."""
+        """Calls `run` with probes and returns what they recorded."""
         self.probe.clear()
         for code in self.codes:
-            self.swapper.put(code)
+            self.replacer.replace(code)
         try:
             run()
         finally:
-            self.swapper.restore()
+            self.replacer.restore()
         return self.probe
 
 

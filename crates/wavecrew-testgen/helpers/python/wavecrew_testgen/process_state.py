@@ -1,7 +1,7 @@
-"""What belongs to the whole process: seen to be changed by a call, and put back.
+"""Global state of the process: detects changes by a call, and restores it.
 
-A test that changes it would disturb others. Of these, changes of the environment alone are undone without more ado: they are
-common, and what is set is seldom read by others.
+A test that changes it would affect others. Changes of the environment are restored silently: they are common, and rarely
+affect other code.
 """
 import builtins
 import os
@@ -9,14 +9,14 @@ import sys
 import time
 
 
-class World:
-    """The state before a call. Looked at around each of them, so that nothing here may take long."""
+class ProcessState:
+    """The state before a call. Saved for every call, so this must be fast."""
 
     def __init__(self):
         self.builtins = dict(vars(builtins))
         self.modules = {}
 
-    def look(self):
+    def save(self):
         if len(self.modules) != len(sys.modules):
             self.modules = dict(sys.modules)
         self.path = list(sys.path)
@@ -26,11 +26,11 @@ class World:
         self.streams = sys.stdout, sys.stderr, sys.stdin
 
     def restore(self):
-        """Puts everything back; says what of it tests must not change, or nothing."""
+        """Restores everything. Returns what a test must not change, or None."""
         what = None
         if vars(builtins) != self.builtins:
-            what = "builtins" if put_back(self.builtins) else None
-            self.builtins = dict(vars(builtins))  # with names that are new
+            what = "builtins" if restore_builtins(self.builtins) else None
+            self.builtins = dict(vars(builtins))  # including new names
         if (sys.stdout, sys.stderr, sys.stdin) != self.streams:
             what = "the standard streams"
             sys.stdout, sys.stderr, sys.stdin = self.streams
@@ -49,11 +49,11 @@ class World:
         if _folder() != self.folder:
             what = "the current folder"
             os.chdir(self.folder)
-        return what and "changes %s of the whole process" % what
+        return what and "changes %s of the process" % what
 
 
 def _environment():
-    """The variables as they are kept, without a copy."""
+    """The underlying variables, without a copy."""
     return getattr(os.environ, "_data", os.environ)
 
 
@@ -64,8 +64,8 @@ def _folder():
         return None
 
 
-def put_back(known):
-    """Undoes changes of builtins; answers the names of those that were changed."""
+def restore_builtins(known):
+    """Restores builtins. Returns the names of those that were changed."""
     there = vars(builtins)
     changed = [name for name, value in known.items() if there.get(name) is not value and name != "_"]
     for name in changed:
@@ -74,7 +74,7 @@ def put_back(known):
 
 
 class NoInput:
-    """Stands in for standard input, which tests do not have."""
+    """Replaces standard input, which tests do not have."""
 
     encoding = "utf-8"
     errors = "strict"

@@ -1,4 +1,4 @@
-"""A run of a written file with pytest, away from the project, to see which of its tests fail."""
+"""Runs a written file with pytest, outside of the project, to find failing tests."""
 import os
 import subprocess
 import sys
@@ -6,15 +6,15 @@ import tempfile
 import xml.etree.ElementTree
 
 from . import child_process, fixtures
-from .names import place
+from .import_paths import module_name_and_folder
 
 PYTEST_SECONDS = 400
 
 
-def failing(path, sys_path, conftests):
-    """Names of tests that do not pass, None when pytest is not there, True when the file is none that it can run.
+def failing_tests(path, sys_path, conftests):
+    """Names of tests that do not pass; None without pytest, True when pytest cannot run the file.
 
-    Files with fixtures hold as they will in the project; where pytest does not start with them, it is run without.
+    The conftest files apply as in the project. When pytest does not start with them, it runs without.
     """
     found = _run(path, sys_path, conftests)
     return _run(path, sys_path, []) if found is None and conftests else found
@@ -25,13 +25,13 @@ def _run(path, sys_path, conftests):
         report = os.path.join(folder, "junit.xml")
         env = child_process.environment(7, "Asia/Tokyo")
         env["HOME"] = folder
-        places = [(place(conftest)[0], conftest) for conftest in conftests]
+        places = [(module_name_and_folder(conftest)[0], conftest) for conftest in conftests]
         command = [sys.executable, "-s", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml", report, "-o",
                    "junit_family=xunit1", "--rootdir", folder, "-c", os.devnull, "--noconftest", path]
         if places:
             with open(os.path.join(folder, "project_fixtures.py"), "w", encoding="utf-8") as file:
                 file.write(fixtures.PLUGIN % places)
-            sys_path = sys_path + [folder] + [place(conftest)[1] for conftest in conftests]
+            sys_path = sys_path + [folder] + [module_name_and_folder(conftest)[1] for conftest in conftests]
             command += ["-p", "project_fixtures"]
         env["PYTHONPATH"] = os.pathsep.join(sys_path)
         try:
@@ -47,12 +47,12 @@ def _run(path, sys_path, conftests):
                 return True
             if any(one is not None for one in found):
                 names.add(test.get("name"))
-        # All tests pass, and yet pytest fails: what they import broke it.
+        # All tests pass but pytest fails: their imports broke it.
         return True if ran.returncode and not names else names
 
 
-def is_among(test, names):
-    """Whether a test is one of some that were run; fixtures with several values add to the ids of all tests."""
+def is_one_of(test, names):
+    """Whether a test is among `names`. Parametrised autouse fixtures add to the ids of all tests."""
     base, _, own = test.partition("[")
     for name in names:
         run, _, values = name.partition("[")

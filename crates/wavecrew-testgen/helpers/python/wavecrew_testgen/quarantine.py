@@ -1,22 +1,22 @@
-"""Suspected defects, shown as calls and as tests that pytest does not collect by itself."""
+"""Suspected defects as calls, and as failing tests in a file that pytest does not collect."""
 import os
 
 from . import naming
 from .cases import Case, arguments, method_call
-from .names import STANDARD, given_to, used_names
+from .names import STANDARD, fixtures_used, used_names
 
 ENDLESS = "does not end"
 ALARM = "signal.signal(signal.SIGALRM, lambda *_: pytest.fail(%r))"
 
 
-def shown(data, fixtures=()):
-    """A case as a person would type it, and the fixtures that it is given."""
+def call_text(data, fixtures=()):
+    """A case as source text, with the fixtures that it uses."""
     case = Case.of(data)
-    text, given = "; ".join(_typed(case)), given_to(case, fixtures)
-    return "%s, given the fixture %s" % (text, ", ".join(given)) if given else text
+    text, used_fixtures = "; ".join(_source_lines(case)), fixtures_used(case, fixtures)
+    return "%s, with the fixture %s" % (text, ", ".join(used_fixtures)) if used_fixtures else text
 
 
-def _typed(case):
+def _source_lines(case):
     name = case.target.rpartition(".")[2]
     if case.receiver is None:
         return ["%s(%s)" % (case.target, arguments(case.args))]
@@ -28,9 +28,9 @@ def _typed(case):
 
 
 def write(folder, module, found, origin, note, fixtures=()):
-    """Writes one file with a failing test per suspected defect; its name keeps pytest from collecting it.
+    """Writes a file with a failing test per suspected defect. Its name keeps pytest from collecting it.
 
-    Answers where it is and how the tests are called."""
+    Returns its path and the names of the tests."""
     taken, names, bodies = set(), [], []
     for defect in found:
         case = Case.of(defect["case"])
@@ -38,12 +38,12 @@ def write(folder, module, found, origin, note, fixtures=()):
         names.append(name)
         body = defect.get("test")
         if not body:
-            lines = _typed(case)
+            lines = _source_lines(case)
             if defect["kind"] == ENDLESS:
                 lines = [ALARM % defect["what"], "signal.alarm(10)"] + lines + ["signal.alarm(0)"]
             body = "\n".join("    " + line for line in lines)
-        given = given_to(case, fixtures)
-        bodies.append("def %s(%s):\n    # %s\n%s" % (name, ", ".join(given), " ".join(defect["what"].split())[:150], body))
+        used_fixtures = fixtures_used(case, fixtures) + ["capsys"] * ("capsys." in body)
+        bodies.append("def %s(%s):\n    # %s\n%s" % (name, ", ".join(used_fixtures), " ".join(defect["what"].split())[:150], body))
     text = "\n\n\n".join(bodies)
     used = used_names(text)
     lines = ["import %s" % name for name in STANDARD + ("signal",) if name in used and name not in origin]

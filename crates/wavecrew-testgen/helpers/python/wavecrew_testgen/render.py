@@ -1,18 +1,18 @@
-"""Test files as a person would write them: tables of inputs where they are plain, single tests elsewhere."""
+"""Renders test files: parametrised tables for simple inputs, single tests for others."""
 import ast
 import re
 
 from . import naming
 from .cases import arguments, method_call, subject_name
-from .names import STANDARD, given_to, used_names
+from .names import STANDARD, fixtures_used, used_names
 
 WIDTH = 88
-MEMBER = re.compile(r"[A-Z]\w*\.[A-Z][A-Z0-9_]*$")  # of an enumeration: there is nothing to be made for it
+MEMBER = re.compile(r"[A-Z]\w*\.[A-Z][A-Z0-9_]*$")  # a member of an enumeration, which needs no construction
 RESERVED = {"request", "capsys", "tmp_path", "monkeypatch", "pytest", "expected", "message", "result"}
 
 
 class Entry:
-    """A case with its outcome, and the test that shows it."""
+    """A case with its outcome, and the id of its test."""
 
     def __init__(self, number, case, outcome, target):
         self.number = number
@@ -24,18 +24,18 @@ class Entry:
 
 
 class Writer:
-    def __init__(self, module, targets, origin, note, seeded, fixtures=()):
+    def __init__(self, module, targets, origin, docstring, seeded, fixtures=()):
         self.module = module
         self.targets = targets
         self.origin = origin
-        self.note = note
+        self.docstring = docstring
         self.seeded = seeded
-        self.several = dict(fixtures)  # by fixture: those behind it that have several values, with the one to take
+        self.parametrised = dict(fixtures)  # by fixture: its parametrised dependencies, with the value to use
         self.fixtures = frozenset(fixtures)
         self.taken = set()
 
     def text(self, entries):
-        """The whole file; sets `test` of each entry to the id of its test."""
+        """The whole file. Sets `test` of each entry to the id of its test."""
         self.taken = set(self.origin)
         bodies = []
         order = []
@@ -59,7 +59,7 @@ class Writer:
     def _group(self, entry):
         case = entry.case
         names = tuple(name for name, _ in case.args)
-        # What stands in a `with` is no expression that a row could be compared with.
+        # A `with` statement cannot be part of a table.
         plain = case.receiver is None and entry.wrap != "with {}" and not any(fact[0].startswith("@") for fact in entry.facts)
         sources = [source for _, source in case.args] + [fact[2] for fact in entry.facts if fact[0] != "raises"]
         named = self.fixtures.union(self.origin)
@@ -79,7 +79,7 @@ class Writer:
         first = group[0]
         columns = self._columns(first)
         call = first.wrap.format("%s(%s)" % (
-            first.target["path_name"], arguments([(n, c) for (n, _), c in zip(first.case.args, columns)])))
+            first.target["qualified_name"], arguments([(n, c) for (n, _), c in zip(first.case.args, columns)])))
         name = naming.unique(self._name(first, how), self.taken)
         rows, ids = [], set()
         for entry in group:
@@ -106,12 +106,12 @@ class Writer:
             listed, "\n".join(rows), name, ", ".join(columns), body)
 
     def _columns(self, entry):
-        """Names for the arguments: those of the parameters."""
+        """Column names: the names of the parameters."""
         parameters = entry.target["parameters"]
         plain = [name for name, style in parameters if style == "plain"]
         many = [name for name, style in parameters if style == "many"]
-        columns, taken = [], set(RESERVED) | {entry.target["path_name"].split(".")[0]} | set(re.findall(r"\w+", entry.wrap))
-        given = given_to(entry.case, self.fixtures)
+        columns, taken = [], set(RESERVED) | {entry.target["qualified_name"].split(".")[0]} | set(re.findall(r"\w+", entry.wrap))
+        used_fixtures = fixtures_used(entry.case, self.fixtures)
         position = 0
         for name, source in entry.case.args:
             if name is None:
@@ -120,9 +120,9 @@ class Writer:
                 else:
                     name = "%s_%d" % (many[0] if many else "arg", position - len(plain) + 1)
                 position += 1
-            if source in given:
+            if source in used_fixtures:
                 name = source
-            elif name in taken or name in STANDARD or name in given:
+            elif name in taken or name in STANDARD or name in used_fixtures:
                 name += "_"
             columns.append(name)
             taken.add(columns[-1])
@@ -131,16 +131,16 @@ class Writer:
     # -- single tests ------------------------------------------------------------------------------------------------
 
     def _subject(self, case, target):
-        """What the object is called: as the fixture that gives it, where one does."""
+        """The variable for the object: the name of its fixture, if it has one."""
         if case.receiver in self.fixtures:
             return case.receiver
         name = subject_name(target["owner"] or "")
-        return "subject" if name in given_to(case, self.fixtures) else name
+        return "subject" if name in fixtures_used(case, self.fixtures) else name
 
     def _single(self, entry):
         case, target = entry.case, entry.target
         lines = ["random.seed(0)"] if self.seeded else []
-        fixtures = given_to(case, self.fixtures)
+        fixtures = fixtures_used(case, self.fixtures)
         columns = self._columns(entry)
         shown = {re.sub(r"^@(len\()?|[.)].*$", "", fact[0]) for fact in entry.facts if fact[0].startswith("@")}
         args = []
@@ -185,7 +185,7 @@ class Writer:
             elif argument:
                 place = columns[int(argument.group(1))] + place[argument.end():]
             lines.append(self._assertion(place, operator, expected))
-        values = dict(pair for fixture in fixtures for pair in self.several.get(fixture, ()))
+        values = dict(pair for fixture in fixtures for pair in self.parametrised.get(fixture, ()))
         ids = [naming.describe(source) for source in values.values()]
         entry.test = "%s[%s]" % (name, "-".join(reversed(ids))) if ids else name
         marks = "".join(
@@ -195,7 +195,7 @@ class Writer:
 
     def _call(self, case, target, args, lines, keeps_subject):
         if case.receiver is None:
-            return "%s(%s)" % (target["path_name"], arguments(args))
+            return "%s(%s)" % (target["qualified_name"], arguments(args))
         subject = case.receiver
         plain = MEMBER.match(subject) or re.match(r"^[\w.]+\(", subject) and subject.endswith(")")
         if case.steps or keeps_subject or not plain or target["name"].startswith("__"):
@@ -223,8 +223,8 @@ class Writer:
             lines.extend("    " + self._assertion(place.format("value"), op, exp) for place, op, exp in own)
             return rest
         call = entry.wrap.format(call)
-        if own == [("{}", "is", "None")] and (rest and not entry.target["gives"] or not _is_expression(call)):
-            lines.append(call)  # what it changes is shown instead
+        if own == [("{}", "is", "None")] and (rest and not entry.target["returns_value"] or not _is_expression(call)):
+            lines.append(call)  # its effects are asserted instead
         elif len(own) == 1:
             lines.append(self._assertion(own[0][0].format(_bracket(call)), own[0][1], own[0][2]))
         else:
@@ -242,17 +242,17 @@ class Writer:
         return "assert %s %s %s" % (place, operator, expected)
 
     def _name(self, entry, how):
-        """`test_slugify_with_separator`, `test_parse_raises_value_error`: what the test shows."""
+        """The name of a test, such as `test_slugify_with_separator` or `test_parse_raises_value_error`."""
         target = entry.target
-        base = naming.snake(target["path_name"].replace("__", ""))
+        base = naming.snake(target["qualified_name"].replace("__", ""))
         if target["how"] == "class":
             base = naming.snake(target["name"]) + "_object"
         parts = ["test", base]
-        given = [name for name, _ in entry.case.args if name is not None]
-        if given and len(given) <= 3:
-            parts.append("with_" + "_and_".join(naming.snake(name) for name in given))
-        elif given:
-            parts.append("with_%d_options" % len(given))
+        used_fixtures = [name for name, _ in entry.case.args if name is not None]
+        if used_fixtures and len(used_fixtures) <= 3:
+            parts.append("with_" + "_and_".join(naming.snake(name) for name in used_fixtures))
+        elif used_fixtures:
+            parts.append("with_%d_options" % len(used_fixtures))
         if entry.case.steps:
             before = dict.fromkeys(naming.snake(name.strip("_")) for name, _ in entry.case.steps)
             parts.append("after_" + "_and_".join(list(before)[:2]))
@@ -268,7 +268,7 @@ class Writer:
     # -- the top of the file -----------------------------------------------------------------------------------------
 
     def _header(self):
-        return '"""%s"""\n' % self.note
+        return '"""%s"""\n' % self.docstring
 
     def _imports(self, body):
         used = used_names(body)
@@ -302,6 +302,6 @@ def _is_expression(call):
 
 
 def _bracket(call):
-    """Operators get brackets, so that the assertion does not become a chain of them."""
+    """Adds brackets around operators, so that the assertion is not a chained comparison."""
     tree = ast.parse(call, mode="eval").body
     return "(%s)" % call if isinstance(tree, (ast.Compare, ast.BinOp, ast.UnaryOp, ast.BoolOp)) else call

@@ -1,4 +1,4 @@
-"""Runs one case in this process and says what came of it."""
+"""Runs one case in this process and returns its outcome."""
 import asyncio
 import io
 import itertools
@@ -8,14 +8,14 @@ import types
 
 from . import argument_checks, closures, observe, sandbox, written_files
 from .cases import method_call
-from .naming import LONGEST
-from .process_state import World
+from .naming import MAX_LENGTH
+from .process_state import ProcessState
 
-MOST_ITEMS = 30
-MOST_OUTPUT = 4000
-MOST_CACHED = 30000
+MAX_ITEMS = 30
+MAX_OUTPUT = 4000
+MAX_CACHED = 30000
 LENGTH = "@len(subject)"
-STILL = (bool, int, float, str)
+SIMPLE = (bool, int, float, str)
 ITERATORS = (types.GeneratorType, map, filter, zip, enumerate, reversed, itertools.chain, itertools.islice,
              itertools.accumulate, itertools.zip_longest, itertools.starmap, itertools.groupby, itertools.product,
              itertools.permutations, itertools.combinations, itertools.takewhile, itertools.dropwhile)
@@ -40,8 +40,8 @@ class Outcome:
     def same(self, other):
         return self.how == other.how and self.facts == other.facts and self.wrap == other.wrap
 
-    def noticed(self, other):
-        """Whether a test of this outcome fails on another one: what it does not assert may differ."""
+    def test_fails_on(self, other):
+        """Whether a test of this outcome fails on another one. Facts that it does not assert may differ."""
         if self.how != other.how or self.wrap != other.wrap:
             return True
         if self.how == "raises" and (self.facts[0][1] != other.facts[0][1] or self.facts[0][2] not in ("", other.facts[0][2])):
@@ -50,15 +50,15 @@ class Outcome:
         return any(fact not in found for fact in self.facts if fact[0] != "raises")
 
     def places(self):
-        """What is shown of the state of the object."""
+        """The facts about the state of the object."""
         return frozenset(fact[0] for fact in self.facts if fact[0].startswith(("@subject.", LENGTH)))
 
     def data(self):
         return [self.how, [list(fact) for fact in self.facts], self.wrap, self.why, self.explicit, self.error]
 
 
-class Setup(Exception):
-    """The setup of a case failed: its arguments or its object cannot be made."""
+class SetupFailed(Exception):
+    """The arguments or the object of a case could not be created."""
 
 
 class Runner:
@@ -76,14 +76,14 @@ class Runner:
         self.calls = 0
         self.seconds = 0.3  # of processor time, for one call
         self.raises = {}
-        self.world = World()
-        self.leaving = set()  # targets that leave threads behind: they add up
+        self.process_state = ProcessState()
+        self.thread_leakers = set()  # targets that leave threads running, which would add up
         self.like = None
 
     def compiled(self, source):
         code = self.code.get(source)
         if code is None:
-            if len(self.code) > MOST_CACHED:
+            if len(self.code) > MAX_CACHED:
                 self.code.clear()
             code = self.code[source] = compile(source, "<case>", "eval")
         return code
@@ -92,117 +92,118 @@ class Runner:
         return eval(self.compiled(source), self.namespace)
 
     def evaluate_in_test(self, source):
-        """The value of an expression with the fixtures that every test gets."""
-        given = self.fixtures.given()
-        if given is None:
+        """The value of an expression under the autouse fixtures."""
+        fixture_values = self.fixtures.values_for_call()
+        if fixture_values is None:
             return self.evaluate(source)
         try:
-            return eval(self.compiled(source), self.namespace, given.begin())
+            return eval(self.compiled(source), self.namespace, fixture_values.make_autouse())
         finally:
-            given.finish()
+            fixture_values.finalize()
 
     def run(self, case, traced=True, like=None):
-        """The outcome of a case; never raises, whatever the code under test does. `like` is an earlier outcome: the same is
-        shown of the state of the object, changed or not."""
+        """The outcome of a case. Never raises, whatever the code under test does.
+
+        `like` is an earlier outcome: the same facts about the state of the object are recorded, changed or not."""
         held = sys.stdout, sys.stderr
         limit = sys.getrecursionlimit()
         try:
             self.like = like
             return self._guarded(case, traced)
-        except sandbox.TimeUp:  # a second signal, which hit the handling of the first
+        except sandbox.TimedOut:  # a second signal, during the handling of the first
             self.guard.disarm()
             sys.settrace(None)
-            return Outcome("hangs", why="no end after %s s" % self.seconds)
+            return Outcome("hangs", why="no result after %s s" % self.seconds)
         finally:
             sys.setrecursionlimit(limit)
             sys.stdout, sys.stderr = held
 
     def _guarded(self, case, traced):
         self.calls += 1
-        if case.target in self.leaving:
-            return Outcome("refused", why=sandbox.THREAD_GOES_ON)
+        if case.target in self.thread_leakers:
+            return Outcome("refused", why=sandbox.THREAD_LEFT_RUNNING)
         target = self.targets[case.target]
         features = frozenset()
         out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="replace", write_through=True)
         sys.stdout = sys.stderr = out
-        sys.setrecursionlimit(_depth() + sandbox.RECURSION)
+        sys.setrecursionlimit(_stack_depth() + sandbox.MAX_RECURSION)
         if self.seeded:
             self.namespace["random"].seed(0)
         try:
             try:
                 self.tracer.features = set()
-                outcome = self.guard.call(lambda: self._run(case, target, out, traced), self.seconds)
+                outcome = self.guard.call(lambda: self._run_with_fixtures(case, target, out, traced), self.seconds)
             finally:
                 if traced:
                     features = self.tracer.stop()
-        except sandbox.TimeUp:
-            outcome = Outcome("hangs", why="no end after %s s" % self.seconds)
-        except Setup as error:
+        except sandbox.TimedOut:
+            outcome = Outcome("hangs", why="no result after %s s" % self.seconds)
+        except SetupFailed as error:
             outcome = Outcome("refused", why="setup: %s" % error)
         except MemoryError:
-            outcome = Outcome("refused", why="memory")
+            outcome = Outcome("refused", why="runs out of memory")
         except BaseException as error:
-            outcome = Outcome("refused", why="%s while it was observed" % type(error).__name__)
+            outcome = Outcome("refused", why="%s while its result was observed" % type(error).__name__)
         if self.guard.expired:
-            outcome = Outcome("hangs", why="no end after %s s" % self.seconds)
-        elif self.guard.tried is not None:
-            outcome = Outcome("refused", why=self.guard.tried)
-            if self.guard.tried is sandbox.THREAD_GOES_ON:
-                self.leaving.add(case.target)
+            outcome = Outcome("hangs", why="no result after %s s" % self.seconds)
+        elif self.guard.refused is not None:
+            outcome = Outcome("refused", why=self.guard.refused)
+            if self.guard.refused is sandbox.THREAD_LEFT_RUNNING:
+                self.thread_leakers.add(case.target)
         outcome.features = features
         if self.guard.written:
             written_files.clear(self.guard.folder)
         return outcome
 
-    def _run(self, case, target, out, traced):
-        given = self.fixtures.given()
-        if given is None:
-            return self._in_world(case, target, out, traced, given)
-        disturbed = None
+    def _run_with_fixtures(self, case, target, out, traced):
+        fixture_values = self.fixtures.values_for_call()
+        if fixture_values is None:
+            return self._run_restoring_state(case, target, out, traced, fixture_values)
+        changed_shared = None
         try:
             try:
-                given.begin()
+                fixture_values.make_autouse()
             except Exception as error:
-                raise Setup(type(error).__name__)
-            outcome = self._in_world(case, target, out, traced, given)
-            disturbed = given.disturbed()
-            if disturbed:
-                return Outcome("refused", why="changes what the fixture %s gives to other tests, too" % disturbed[0])
+                raise SetupFailed(type(error).__name__)
+            outcome = self._run_restoring_state(case, target, out, traced, fixture_values)
+            changed_shared = fixture_values.changed_shared()
+            if changed_shared:
+                return Outcome("refused", why="changes the shared fixture %s, which other tests use" % changed_shared[0])
             return outcome
         finally:
-            given.finish()
-            if disturbed != [] and given.pictures:
-                self.fixtures.renew()
+            fixture_values.finalize()
+            if changed_shared != [] and fixture_values.snapshots:
+                self.fixtures.renew_shared()
 
-    def _in_world(self, case, target, out, traced, given):
-        """What a call does to the whole process is undone before anything else goes on."""
-        self.world.look()
+    def _run_restoring_state(self, case, target, out, traced, fixture_values):
+        """Runs a case and restores the state of the process."""
+        self.process_state.save()
         changed = None
         try:
-            outcome = self._given(case, target, out, traced, given)
+            outcome = self._run_case(case, target, out, traced, fixture_values)
         finally:
-            changed = self.world.restore()
+            changed = self.process_state.restore()
         return Outcome("refused", why=changed) if changed else outcome
 
-    def _given(self, case, target, out, traced, given):
+    def _run_case(self, case, target, out, traced, fixture_values):
         scope = {}
-        words = []
+        arguments = []
         try:
             for index, (name, source) in enumerate(case.args):
-                scope["a%d" % index] = eval(self.compiled(source), self.namespace, given)
-                words.append((name, "a%d" % index))
+                scope["a%d" % index] = eval(self.compiled(source), self.namespace, fixture_values)
+                arguments.append((name, "a%d" % index))
             if case.receiver is not None:
-                scope["subject"] = eval(self.compiled(case.receiver), self.namespace, given)
+                scope["subject"] = eval(self.compiled(case.receiver), self.namespace, fixture_values)
                 for step, args in case.steps:
-                    self._step(scope["subject"], step, args, given)
+                    self._step(scope["subject"], step, args, fixture_values)
         except Exception as error:
-            raise Setup(type(error).__name__)
-        before = [self._try_source(scope[key]) if _changeable(scope[key]) else None for _, key in words]
+            raise SetupFailed(type(error).__name__)
+        before = [self._try_source(scope[key]) if _is_mutable(scope[key]) else None for _, key in arguments]
         state = self._snapshot(scope["subject"]) if case.receiver is not None and self.like is None else None
         wrap = ["{}"]
         try:
-            call = self.compiled(target.expression(words, case.receiver is not None))
-            if traced:  # what the setup reaches is nothing that the test shows
+            call = self.compiled(target.expression(arguments, case.receiver is not None))
+            if traced:  # the test does not assert what the setup reaches
                 self.tracer.start()
             result = eval(call, self.namespace, scope)
             if target.manages_context and hasattr(type(result), "__enter__"):
@@ -210,51 +211,51 @@ class Runner:
                 with result as value:
                     facts, kind = self.facts.of(value), type(value)
             else:
-                result = self._finish(result, wrap)
-                if target.sorts and type(result) is dict and len(result) > 1 and wrap[0] == "{}":
+                result = self._consume(result, wrap)
+                if target.returns_sorted and type(result) is dict and len(result) > 1 and wrap[0] == "{}":
                     wrap[0], result = "list({}.items())", list(result.items())
                 facts, kind = self._facts(result), type(result)
             outcome = Outcome("returns", facts, wrap[0])
             outcome.kind = kind
-        except (sandbox.TimeUp, MemoryError):
+        except (sandbox.TimedOut, MemoryError):
             raise
         except BaseException as error:
             if isinstance(error, RuntimeError) and str(error) == "can't start new thread":
                 return Outcome("refused", why="starts more threads than the sandbox allows")
             outcome = self._raised(error, wrap[0])
         extra = []
-        for (name, source), (_, key), old in zip(case.args, words, before):
+        for (name, source), (_, key), old in zip(case.args, arguments, before):
             if old is not None:
                 new = self._try_source(scope[key])
                 if new is not None and new != old:
                     extra.append(("@" + key, "==", new))
         if self.like is not None:
             extra.extend(self._state_at(scope.get("subject"), self.like.places()))
-        elif case.receiver is not None and not target.reads_only:
+        elif case.receiver is not None and not target.is_read_only:
             extra.extend(self._changed_state(scope["subject"], state, outcome.how == "returns" and outcome.kind is type(None)))
         if self.guard.written:
-            extra.extend(written_files.facts(self.guard.written, [(key, scope[key]) for _, key in words]))
+            extra.extend(written_files.facts(self.guard.written, [(key, scope[key]) for _, key in arguments]))
         if out.closed:
             return Outcome("refused", why="closes standard output")
         text = out.buffer.getvalue()
-        if text and len(text) < MOST_OUTPUT:
+        if text and len(text) < MAX_OUTPUT:
             try:
                 extra.append(("@out", "==", repr(text.decode("utf-8"))))
             except UnicodeDecodeError:
-                return Outcome("refused", why="prints bytes that are no text")
+                return Outcome("refused", why="prints bytes that are not text")
         facts = tuple(outcome.facts) + tuple(extra)
-        # Where the temporary folder is differs from run to run.
+        # The path of the temporary folder differs from run to run.
         outcome.facts = tuple(fact for fact in facts if self.guard.folder[:-1] not in fact[2])
         if not outcome.facts:
-            return Outcome("refused", why="a result that changes from call to call")
+            return Outcome("refused", why="its result changes from call to call")
         return outcome
 
-    def _step(self, subject, step, args, given):
+    def _step(self, subject, step, args, fixture_values):
         values = {"subject": subject}
         for index, (_, source) in enumerate(args):
-            values["a%d" % index] = eval(self.compiled(source), self.namespace, given)
-        words = [(name, "a%d" % index) for index, (name, _) in enumerate(args)]
-        eval(self.compiled(method_call("subject", step, words)), self.namespace, values)
+            values["a%d" % index] = eval(self.compiled(source), self.namespace, fixture_values)
+        arguments = [(name, "a%d" % index) for index, (name, _) in enumerate(args)]
+        eval(self.compiled(method_call("subject", step, arguments)), self.namespace, values)
 
     def _facts(self, result):
         facts = self.facts.of(result)
@@ -262,8 +263,8 @@ class Runner:
             facts += closures.facts(result, self.facts.of, self.evaluate, self.names.exception_name)
         return facts
 
-    def _finish(self, result, wrap):
-        """Runs what the call only began: coroutines and generators."""
+    def _consume(self, result, wrap):
+        """Runs what the call only started: coroutines and generators."""
         if isinstance(result, types.CoroutineType):
             wrap[0] = "asyncio.run({})"
             return asyncio.run(result)
@@ -276,8 +277,8 @@ class Runner:
             return asyncio.run(collect(result))
         if isinstance(result, ITERATORS):
             wrap[0] = "list({})"
-            items = list(itertools.islice(result, MOST_ITEMS + 1))
-            if len(items) > MOST_ITEMS:
+            items = list(itertools.islice(result, MAX_ITEMS + 1))
+            if len(items) > MAX_ITEMS:
                 wrap[0] = "list(itertools.islice({}, 10))"
                 items = items[:10]
             return items
@@ -289,13 +290,13 @@ class Runner:
     def _raised(self, error, wrap):
         kind = type(error)
         name = self.names.exception_name(kind)
-        explicit, line = self._explicit(error)
+        explicit, line = self._is_explicit_raise(error)
         message = ""
         if explicit:
             try:
                 text = str(error)
                 if not any(part in text for part in (" at 0x", self.guard.folder[:-1])):
-                    message = text[:LONGEST]
+                    message = text[:MAX_LENGTH]
             except Exception:
                 pass
         outcome = Outcome("raises", (("raises", name, message),), wrap)
@@ -304,8 +305,8 @@ class Runner:
         outcome.kind = kind
         return outcome
 
-    def _explicit(self, error):
-        """Whether the exception was raised by a `raise` of the project itself, and where it came from."""
+    def _is_explicit_raise(self, error):
+        """Whether a `raise` of the project raised the exception, and its line."""
         last = inside = None
         step = error.__traceback__
         while step is not None:
@@ -323,7 +324,7 @@ class Runner:
         return last[1] in lines, last[1]
 
     def _snapshot(self, subject):
-        """The attributes of an object as sources, the private ones included."""
+        """The attributes of an object as source text, including private ones."""
         values = dict(getattr(subject, "__dict__", ()))
         for base in type(subject).__mro__:
             for name in observe.slots_of(base):
@@ -331,15 +332,15 @@ class Runner:
                     values[name] = getattr(subject, name)
         return {name: self._try_source(value) for name, value in list(values.items())[:30] if isinstance(name, str)}
 
-    def _changed_state(self, subject, before, says_nothing):
-        """Facts about what can be seen of a change: public attributes and properties, and plain ones that stay as they are."""
+    def _changed_state(self, subject, before, returns_none):
+        """Facts about a change: public attributes and properties, and some simple ones that stay the same."""
         after = self._snapshot(subject)
-        if after == before and not says_nothing:
+        if after == before and not returns_none:
             return []
         facts, still = [], []
         for name, item in observe.public_attributes(subject)[:8]:
             same = name in after and after[name] == before.get(name)
-            if same and not isinstance(item, STILL):
+            if same and not isinstance(item, SIMPLE):
                 continue
             found = self.facts.of(item, "@subject." + name, 2)
             (still if same else facts).extend(fact for fact in found if fact[1] != "type" and not (same and len(fact[2]) > 40))
@@ -367,11 +368,11 @@ class Runner:
             return None
 
 
-def _changeable(value):
+def _is_mutable(value):
     return isinstance(value, (list, dict, set, bytearray))
 
 
-def _depth():
+def _stack_depth():
     frame, depth = sys._getframe(), 0
     while frame is not None:
         frame, depth = frame.f_back, depth + 1

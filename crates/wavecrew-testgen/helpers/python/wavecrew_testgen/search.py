@@ -1,24 +1,23 @@
-"""Looks for cases that reach new code, guided by coverage, and keeps some more on every path."""
-import time
+"""Searches for cases that reach new code, guided by coverage, and keeps several on every path."""
 
 from . import comparisons
 from .cases import Case
-from .classes import GIVEN_SHARE
-from .variation import literal
+from .classes import FIXTURE_SHARE
+from .simplify import shorter_cases
 
 PER_PATH = 5
-KINDS_OF_FAILURE = 3  # of errors that nobody meant: one input of each
-MOST_POOL = 1500
-STALE_DONE = 500
-STALE_OPEN = 2500
+ERRORS_PER_PATH = 3  # unintended errors, one input of each
+MAX_POOL = 1500
+STALE_LIMIT_DONE = 500
+STALE_LIMIT_OPEN = 2500
 BATCH = 25
-MOST_HANGS = 5
+MAX_HANGS = 5
 WITH_FIXTURES = 12
-MOST_WORKED = 20
-MOST_STEP = 80
-MOST_CURIOUS = 150
-OFTEN_CURIOUS = 2
-SELDOM_CURIOUS = 8
+MAX_WORKED = 20
+MAX_STEP = 80
+MAX_TYPE_CHECKED = 150
+PROBE_OPEN_EVERY = 2
+PROBE_DONE_EVERY = 8
 SWEPT_CASES = 2
 
 
@@ -32,7 +31,7 @@ class Search:
         self.rng = rng
         self.probes = probes
         self.report = report
-        self.pool = {}  # case: outcome, in the order they were found
+        self.pool = {}  # case: outcome, in the order of discovery
         self.by_target = {}
         self.paths = {}
         self.features = set()
@@ -42,9 +41,9 @@ class Search:
         self.hangs = {}
         self.refused = {}
         self.queue = []
-        self.curious = set()  # cases of a type that the code asks for: what it does with them is looked at in any case
+        self.type_checked = set()  # cases with arguments of a type that the code checks for, which always run with probes
         self.owners = {}
-        self.worked = {}  # arguments of methods that were called with success
+        self.working_args = {}  # by method: arguments that worked
         for target in targets:
             if target.how == "method" and target.owner is not None:
                 self.owners.setdefault(target.owner, []).append(target)
@@ -52,15 +51,15 @@ class Search:
     # -- trying one case ---------------------------------------------------------------------------------------------
 
     def attempt(self, case):
-        """Runs a case that was not tried before; whether it was worth keeping."""
+        """Runs a case that was not tried before. Returns whether it was kept."""
         key = case.key()
         if key in self.tried or key in self.excluded:
             return False
-        if self.hangs.get(case.target, 0) >= MOST_HANGS:
+        if self.hangs.get(case.target, 0) >= MAX_HANGS:
             return False
         if len(self.tried) < 400000:
             self.tried.add(key)
-        self.report.beat(case)
+        self.report.record_call(case)
         outcome = self.runner.run(case)
         if outcome.how == "hangs":
             self.hangs[case.target] = self.hangs.get(case.target, 0) + 1
@@ -69,7 +68,7 @@ class Search:
         if outcome.how == "refused":
             if not outcome.why.startswith("setup"):
                 if outcome.why not in self.refused.setdefault(case.target, {}):
-                    self.report.send("refused", target=case.target, why=outcome.why)  # this process may not live to its end
+                    self.report.send("refused", target=case.target, why=outcome.why)  # now, because this process may crash later
                 self.refused[case.target][outcome.why] = case
             return False
         if outcome.how == "returns":
@@ -81,36 +80,36 @@ class Search:
             case, outcome = self._simpler(case, outcome, new)
             self.features |= new
             self._keep(case, outcome)
-            self._look_closer(case)
+            self._follow_probes(case)
             return True
-        if key in self.curious and outcome.how == "returns":
-            self._look_closer(case, 60)
+        if key in self.type_checked and outcome.how == "returns":
+            self._follow_probes(case, 60)
         return self._another_on_path(case, outcome)
 
     def _remember_step(self, case):
-        """Arguments that a method took, for calls before others."""
+        """Remembers arguments that a method accepted, for steps."""
         target = self.targets[case.target]
-        if target.how == "method" and case.args and not target.reads_only and case.size() < MOST_STEP:
-            worked = self.worked.setdefault(target.key, [])
-            if len(worked) < MOST_WORKED:
+        if target.how == "method" and case.args and not target.is_read_only and case.size() < MAX_STEP:
+            worked = self.working_args.setdefault(target.key, [])
+            if len(worked) < MAX_WORKED:
                 worked.append(case.args)
             elif self.rng.random() < 0.1:
-                worked[self.rng.randrange(MOST_WORKED)] = case.args
+                worked[self.rng.randrange(MAX_WORKED)] = case.args
 
     def _stable(self, case, outcome):
         again = self.runner.run(case)
         if not again.same(outcome):
-            self.refused.setdefault(case.target, {})["a result that changes from call to call"] = case
+            self.refused.setdefault(case.target, {})["its result changes from call to call"] = case
             return False
         return True
 
     def _simpler(self, case, outcome, new):
-        """The case without steps and options that do not matter for what is new."""
+        """The case without steps and options that are not needed to reach `new`."""
         changed = True
         while changed:
             changed = False
-            for smaller in smaller_cases(case):
-                self.report.beat(smaller)
+            for smaller in shorter_cases(case):
+                self.report.record_call(smaller)
                 found = self.runner.run(smaller)
                 if found.how == outcome.how and found.features >= new and self._stable(smaller, found):
                     case, outcome, changed = smaller, found, True
@@ -121,7 +120,7 @@ class Search:
         path = (case.target, outcome.features)
         known = self.paths.setdefault(path, [])
         trivial = outcome.how == "raises" and not outcome.explicit
-        if len(known) >= (KINDS_OF_FAILURE if trivial else PER_PATH) or len(self.pool) >= MOST_POOL:
+        if len(known) >= (ERRORS_PER_PATH if trivial else PER_PATH) or len(self.pool) >= MAX_POOL:
             return False
         if outcome.facts in known or not self._stable(case, outcome):
             return False
@@ -136,12 +135,12 @@ class Search:
         target = self.targets[case.target]
         if outcome.how == "returns":
             if target.how == "class":
-                self.classes.remember(target.owner, "%s(%s)" % (target.path_name, _arguments(case)))
+                self.classes.remember(target.owner, "%s(%s)" % (target.qualified_name, _arguments(case)))
             elif case.receiver is None and isinstance(outcome.kind, type) and outcome.kind in self.owners:
-                self.classes.remember(outcome.kind, "%s(%s)" % (target.path_name, _arguments(case)))
+                self.classes.remember(outcome.kind, "%s(%s)" % (target.qualified_name, _arguments(case)))
 
-    def _look_closer(self, case, most=160):
-        """Runs a case with probes and queues what they suggest."""
+    def _follow_probes(self, case, most=160):
+        """Runs a case with probes and queues the cases that they suggest."""
         target = self.targets[case.target]
         values = []
 
@@ -161,10 +160,10 @@ class Search:
         defaults = [
             (p.name, p.default) for p in target.parameters[plain:]
             if p.name not in given and not p.required and p.style in ("plain", "keyword") and isinstance(p.default, comparisons.SIMPLE)]
-        self.queue.extend(comparisons.aimed(case, probe, self.rng, defaults, most))
-        if len(self.curious) < MOST_CURIOUS:
-            typed = list(comparisons.typed(case, probe, self.maker, target.pool, values))
-            self.curious.update(one.key() for one in typed)
+        self.queue.extend(comparisons.cases_from_comparisons(case, probe, self.rng, defaults, most))
+        if len(self.type_checked) < MAX_TYPE_CHECKED:
+            typed = list(comparisons.cases_of_checked_types(case, probe, self.maker, target.pool, values))
+            self.type_checked.update(one.key() for one in typed)
             self.queue.extend(typed)
 
     def _value(self, source):
@@ -175,7 +174,7 @@ class Search:
 
     # -- making cases ------------------------------------------------------------------------------------------------
 
-    def fresh(self, target):
+    def new_case(self, target):
         args = self.classes.arguments(target, self.maker, target.pool)
         if target.how not in ("method", "property", "setter"):
             return Case(target.key, args)
@@ -185,12 +184,12 @@ class Search:
         return Case(target.key, args, receiver, self._steps(target))
 
     def _steps(self, target):
-        others = [t for t in self.owners.get(target.owner, ()) if t.public and not t.reads_only]
+        others = [t for t in self.owners.get(target.owner, ()) if t.public and not t.is_read_only]
         if not others or self.rng.random() < 0.45:
             return ()
         steps = []
         if self.rng.random() < 0.15:
-            # The same again and again, for what counts.
+            # Repeat one step, for code that counts.
             step = self._one_step(others, target)
             return (step,) * self.rng.choice((2, 3, 4, 5, 6, 8))
         for _ in range(self.rng.choice((1, 1, 2, 3))):
@@ -199,12 +198,12 @@ class Search:
 
     def _one_step(self, others, target):
         other = self.rng.choice(others)
-        worked = self.worked.get(other.key)
+        worked = self.working_args.get(other.key)
         if worked and self.rng.random() < 0.6:
             return other.name, self.rng.choice(worked)
         return other.name, tuple(self.classes.arguments(other, self.maker, target.pool, 1))
 
-    def varied(self, case):
+    def variant(self, case):
         """A changed copy of a case."""
         rng = self.rng
         target = self.targets[case.target]
@@ -230,7 +229,7 @@ class Search:
                 index = rng.randrange(len(args))
                 name, source = args[index]
                 if len(args) > 1 and rng.random() < 0.12:
-                    # Arguments that are alike: what compares them has nothing to tell apart otherwise.
+                    # Similar arguments, for code that compares them.
                     alike = rng.choice(args)[1]
                     args[index] = (name, self.vary.expression(alike) if rng.random() < 0.5 else alike)
                 elif rng.random() < 0.75:
@@ -263,16 +262,16 @@ class Search:
         parameter = self.rng.choice(free)
         return args + [(parameter.name, self.classes.value(parameter, self.maker, target.pool))]
 
-    def adopt(self, targets):
-        """More targets for a search under way."""
+    def add_targets(self, targets):
+        """Adds targets to a running search."""
         for target in targets:
             self.targets[target.key] = target
             self.stale[target.key] = 0
 
     # -- the loop ----------------------------------------------------------------------------------------------------
 
-    def seeds(self, cases, examples=False):
-        """Tries given cases first. Those that are examples are kept even if they reach nothing new."""
+    def try_cases(self, cases, examples=False):
+        """Tries given cases. Examples are kept even if they reach nothing new."""
         for case in cases:
             if case.target not in self.targets:
                 continue
@@ -283,26 +282,26 @@ class Search:
                     self._keep(case, outcome)
             if examples and case in self.pool:
                 self.pool[case].example = True
-            self._drain()
+            self._run_queue()
 
-    def begin_with_fixtures(self):
-        """Calls with what the project's own tests are given come first, so that later ones have to add something."""
-        self.classes.share = 1.0
+    def try_fixtures_first(self):
+        """Tries cases with the project's fixtures first, so that others are kept only if they add something."""
+        self.classes.fixture_share = 1.0
         for target in self.targets.values():
-            owned = target.how in ("method", "property", "setter") and target.owner in self.classes.given
-            if owned or any(parameter.given for parameter in target.parameters):
-                made = [case for case in (self.fresh(target) for _ in range(WITH_FIXTURES)) if case is not None]
+            owned = target.how in ("method", "property", "setter") and target.owner in self.classes.fixtures
+            if owned or any(parameter.fixtures for parameter in target.parameters):
+                made = [case for case in (self.new_case(target) for _ in range(WITH_FIXTURES)) if case is not None]
                 if owned:
-                    names = self.classes.given[target.owner]
+                    names = self.classes.fixtures[target.owner]
                     plain = [Case(target.key, case.args, self.rng.choice(names)) for case in made]
                     made = plain + [Case(target.key, case.args, case.receiver, self._steps(target)) for case in plain]
-                self.seeds(made)
-        self.classes.share = GIVEN_SHARE
+                self.try_cases(made)
+        self.classes.fixture_share = FIXTURE_SHARE
 
-    def _drain(self, most=400):
-        """Tries what probes suggested, newest first."""
+    def _run_queue(self, most=400):
+        """Tries the cases that probes suggested, newest first."""
         count = 0
-        while self.queue and count < most and not self.report.late():
+        while self.queue and count < most and not self.report.is_late():
             case = self.queue.pop()
             self.attempt(case)
             count += 1
@@ -310,17 +309,17 @@ class Search:
             del self.queue[:2000]
 
     def step(self, target, missing):
-        """A batch of attempts on one target, which has lines that were not reached yet or has none."""
+        """A batch of attempts on one target. `missing` is the number of its unreached lines."""
         found = False
         for _ in range(BATCH):
-            if self.report.late():
+            if self.report.is_late():
                 return
             known = self.by_target.get(target.key)
             if known and self.rng.random() < 0.6:
                 parent = known[-1 - min(int(self.rng.expovariate(0.15)), len(known) - 1)]
-                case = self.varied(parent)
+                case = self.variant(parent)
             else:
-                case = self.fresh(target)
+                case = self.new_case(target)
             if case is None:
                 self.stale[target.key] += BATCH
                 return
@@ -329,30 +328,30 @@ class Search:
             if len(self.features) > before:
                 found = True
         self.stale[target.key] = 0 if found else self.stale[target.key] + BATCH
-        often = OFTEN_CURIOUS if missing else SELDOM_CURIOUS
+        often = PROBE_OPEN_EVERY if missing else PROBE_DONE_EVERY
         safe = case.key() not in self.excluded and target.key not in self.hangs
         if not found and safe and self.rng.randrange(often) == 0:
-            self._look_closer(case, 30)  # conditions on one line hide from coverage
-        self._drain()
+            self._follow_probes(case, 30)  # coverage does not distinguish conditions on one line
+        self._run_queue()
 
     def sweep(self, target):
-        """Numbers one after the other around those of calls that went well: some conditions hold for few of them."""
+        """Tries all numbers near those of successful calls, for conditions that few numbers meet."""
         well = [case for case in self.by_target.get(target.key, ()) if self.pool[case].how == "returns"]
         well.sort(key=lambda case: not self.pool[case].example)
         for case in well[:SWEPT_CASES]:
-            for other in comparisons.around(case):
-                if self.report.late():
+            for other in comparisons.cases_with_nearby_numbers(case):
+                if self.report.is_late():
                     return
                 self.attempt(other)
-        self._drain()
+        self._run_queue()
 
     def explore(self, open_lines):
-        """Until nothing new is found for long, or time is up. `open_lines` counts lines of a target not yet reached."""
-        while not self.report.late():
+        """Searches until nothing new is found for long, or time is up. `open_lines` counts unreached lines of a target."""
+        while not self.report.is_late():
             active = []
             for target in self.targets.values():
                 missing = open_lines(target)
-                limit = STALE_OPEN if missing else STALE_DONE
+                limit = STALE_LIMIT_OPEN if missing else STALE_LIMIT_DONE
                 if self.stale[target.key] < limit:
                     active.append((target, 1 + 3 * min(missing, 5), missing))
             if not active:
@@ -366,17 +365,8 @@ class Search:
             try:
                 self.step(target, missing)
             except (ArithmeticError, TypeError, ValueError):
-                # A value of a kind that nobody thought of must not cost what was found with others.
+                # An unexpected value must not lose what was found before.
                 self.stale[target.key] += 1
-
-
-def smaller_cases(case):
-    """The case with one step or one option less."""
-    for index in range(len(case.steps)):
-        yield Case(case.target, case.args, case.receiver, case.steps[:index] + case.steps[index + 1:])
-    for index, (name, _) in enumerate(case.args):
-        if name is not None:
-            yield case.with_args(case.args[:index] + case.args[index + 1:])
 
 
 def _arguments(case):
@@ -390,7 +380,3 @@ def _same(one, other):
         return type(one) is type(other) and bool(one == other)
     except Exception:
         return False
-
-
-def is_literal(source):
-    return literal(source)[0]

@@ -1,4 +1,4 @@
-"""One session of the child: what is to be tested is understood, searched and judged, or checked again."""
+"""One session of the child: analyses a module and searches it, or runs given cases once more."""
 import ast
 import random
 import sys
@@ -7,29 +7,30 @@ import time
 from . import argument_checks, clock, defects, module_mutants, tracing
 from .cases import Case
 from .classes import Classes
-from .fixtures import fits, missed
-from .examples import Harvest
+from .code_replacement import CodeReplacer
+from .examples import Examples
+from .fixtures import fixture_fits, wanted_but_unusable
 from .names import Names
 from .probes import Probes
 from .run import Runner
 from .search import Search
-from .selection import Killing
-from .code_replacement import Swapper
+from .selection import Selection
 from .targets import Analysis
+from .uncovered import Uncovered
 from .values import Maker, Pool, constants, patterns_of, separators
-from .variation import Vary
+from .variation import Variation
 
 SEARCH_SHARE = 0.45
-KILL_SHARE = 0.95
+MUTANT_SHARE = 0.95
 PRIVATE_SHARE = 0.1
-MORE_SHARE = 0.7
-HARVEST_SHARE = 0.08
+EXTENDED_SHARE = 0.7
+EXAMPLE_SHARE = 0.08
 CALL_SHARE = 0.04
 SETUP_SHARE = 0.15
-MANY_TARGETS = 100  # each is called now and then, before any is looked at closer
+MANY_TARGETS = 100  # with more targets, each is called a few times first
 
 
-def failed(report, why):
+def report_failure(report, why):
     report.send("failed", why=why)
 
 
@@ -51,58 +52,58 @@ class Session:
             if name.split(".")[0] in request["packages"] and getattr(other, "__file__", None)
         ]
         self.fixtures = fixtures
-        self.missed = {}
+        self.wanted_fixtures = {}
         self.runner = Runner(
             self.names, guard, tracer, {t.key: t for t in targets}, paths + [self.path], seeded, self.fixtures,
             b"round(" in self.source)
-        # Now, as a large file takes longer to read than a call may.
+        # Read now, because a large file takes longer than a call may.
         self.runner.raises[self.path] = argument_checks.lines_in(self.analysis.tree)
         self.runner.seconds = min(0.3, max(0.05, request["seconds"] * CALL_SHARE))
 
     def run(self):
         params = self.fixtures.param_sources(self.runner.facts.source)
         if self.request["mode"] == "fixtures":
-            self._tell_fixtures(params)
+            self._report_fixtures(params)
             return
-        self.fixtures.begin(self.request["automatic"])
+        self.fixtures.set_autouse(self.request["autouse"])
         if self.request["mode"] == "check":
             self._check()
         else:
             self._search()
 
-    def _tell_fixtures(self, params):
-        automatic, troubles = self.fixtures.try_automatic()
-        self.fixtures.begin(automatic)
-        made = self.fixtures.values(self.fixtures.of_use(self.names), self.runner.facts.of)
+    def _report_fixtures(self, params):
+        autouse, problems = self.fixtures.try_autouse()
+        self.fixtures.set_autouse(autouse)
+        made = self.fixtures.values(self.fixtures.usable_names(self.names), self.runner.facts.of)
         self.report.send(
-            "done", fixtures={name: facts for name, (_, facts) in made.items()}, automatic=automatic, troubles=troubles,
-            params=params, failure=self.fixtures.failure, passed_over=self.fixtures.troubles)
+            "done", fixtures={name: facts for name, (_, facts) in made.items()}, autouse=autouse, problems=problems,
+            params=params, failure=self.fixtures.failure, unusable_fixtures=self.fixtures.problems)
 
     # -- checking ----------------------------------------------------------------------------------------------------
 
     def _check(self):
-        """Runs given cases once, in the order given."""
-        patient = "call_seconds" in self.request
-        if patient:
+        """Runs given cases once, in order."""
+        is_confirmation = "call_seconds" in self.request
+        if is_confirmation:
             self.runner.seconds = self.request["call_seconds"]
-            harvest = Harvest(self.analysis.targets, self.names, self.request["module"])
-            harvest.docstrings(self.module, self.analysis.targets)
-            harvest.teach(self.runner.targets, self.runner.evaluate)
-        for kind in self.request.get("adopted", ()):
+            examples = Examples(self.analysis.targets, self.names, self.request["module"])
+            examples.read_docstrings(self.module, self.analysis.targets)
+            examples.teach_kinds(self.runner.targets, self.runner.evaluate)
+        for kind in self.request.get("importable", ()):
             home, name = kind
             found = getattr(sys.modules.get(home), name, None)
             if found is not None:
-                self.names.adopt(found)
+                self.names.make_importable(found)
         for number, data in self.request["cases"]:
             case = Case.of(data)
             if case.target not in self.runner.targets:
                 continue
-            if patient:
+            if is_confirmation:
                 plausible = defects.plausible(case, self.runner.targets[case.target])
                 self.report.send("tries", plausible=plausible)
                 if not plausible:
                     continue
-            self.report.beat(case)
+            self.report.record_call(case)
             began = time.process_time()
             outcome = self.runner.run(case, traced=False)
             self.report.send("outcome", number=number, outcome=outcome.data(), seconds=time.process_time() - began)
@@ -114,122 +115,122 @@ class Session:
         request = self.request
         rng = random.Random(request["seed"])
         started = time.process_time()
-        targets = self._wanted()
+        targets = self._public_targets()
         if not targets:
-            self.report.send("left_out", why="has nothing public to call")
+            self.report.send("dropped", why="has no function or class to call")
             return
-        given = self._fixtures()
-        harvest = Harvest(targets, self.names, request["module"], given)
-        harvest.docstrings(self.module, targets)
-        begun = self.report.left()
-        harvest.files(
-            request["harvest_root"], self.path, lambda: begun - self.report.left() > request["seconds"] * HARVEST_SHARE)
-        harvest.teach(self.runner.targets, self.runner.evaluate)
-        self._pools(self.analysis.targets, harvest)
+        usable_fixtures = self._usable_fixtures()
+        examples = Examples(targets, self.names, request["module"], usable_fixtures)
+        examples.read_docstrings(self.module, targets)
+        remaining_before = self.report.remaining_seconds()
+        examples.read_project(
+            request["example_root"], self.path, lambda: remaining_before - self.report.remaining_seconds() > request["seconds"] * EXAMPLE_SHARE)
+        examples.teach_kinds(self.runner.targets, self.runner.evaluate)
+        self._collect_constants(self.analysis.targets, examples)
         classes = Classes(self.names, self.analysis)
-        for name, value in given.items():
-            classes.given.setdefault(type(value), []).append(name)
+        for name, value in usable_fixtures.items():
+            classes.fixtures.setdefault(type(value), []).append(name)
         maker = Maker(rng, self.names, classes)
         functions = list(self.analysis.functions.values())
-        swapper = Swapper(self.path, self.analysis.tree)
-        probes = Probes(swapper, functions)
+        replacer = CodeReplacer(self.path, self.analysis.tree)
+        probes = Probes(replacer, functions)
         search = Search(
-            self.runner, targets, classes, maker, Vary(rng, targets[0].pool), rng, probes, self.report)
-        if self.report.used() > SETUP_SHARE:
-            self.report.begin()  # a large module took long to read, and has to be searched all the same
+            self.runner, targets, classes, maker, Variation(rng, targets[0].pool), rng, probes, self.report)
+        if self.report.used_share() > SETUP_SHARE:
+            self.report.restart()  # a large module took long to analyse, and still needs its search time
         search.features |= self.import_features
         search.excluded = {Case.of(data).key() for data in request["excluded"]}
-        self.report.until(SEARCH_SHARE)
-        search.seeds([Case.of(data) for data in request["corpus"]])
-        search.begin_with_fixtures()
-        search.seeds(harvest.cases, examples=True)
+        self.report.set_limit(SEARCH_SHARE)
+        search.try_cases([Case.of(data) for data in request["corpus"]])
+        search.try_fixtures_first()
+        search.try_cases(examples.cases, examples=True)
         executable = self._body_lines()
 
-        wanted = self._asked_for()
+        wanted = self._feedback_lines()
         counted = executable if wanted is None else executable & wanted
-        open_lines = Open(search, self.analysis.targets, counted).lines
+        open_lines = Uncovered(search, self.analysis.targets, counted).lines
         if len(targets) > MANY_TARGETS:
-            search.seeds(filter(None, (search.fresh(target) for target in targets for _ in range(3))))
+            search.try_cases(filter(None, (search.new_case(target) for target in targets for _ in range(3))))
         search.explore(open_lines)
-        self._private(search, executable, open_lines)
-        self._go_on(search, open_lines)
+        self._search_private_targets(search, executable, open_lines)
+        self._extend_search(search, open_lines)
         self.report.send("phase", name="search", seconds=time.process_time() - started, calls=self.runner.calls)
-        self.report.until(KILL_SHARE)
-        finder = defects.Finder(search, harvest, self.names, self.analysis)
+        self.report.set_limit(MUTANT_SHARE)
+        finder = defects.DefectFinder(search, examples, self.names, self.analysis)
         found = finder.run()
-        killing = Killing(search, swapper, functions, self.path, wanted)
+        selection = Selection(search, replacer, functions, self.path, wanted)
         reached = tracing.lines_of(self.import_features, self.path)
-        loading = module_mutants.wanted(self.analysis.tree, functions, reached)
-        kept = killing.run((module_mutants.Reloaded(self.module, self.runner, request["packages"]), loading))
-        kept = [case for case in kept if not finder.suspicious(case, search.pool[case])]
-        self._finish(search, killing, kept, executable, found, started)
+        loading = module_mutants.find_module_mutants(self.analysis.tree, functions, reached)
+        kept = selection.run((module_mutants.ModuleCopies(self.module, self.runner, request["packages"]), loading))
+        kept = [case for case in kept if not finder.shows_defect(case, search.pool[case])]
+        self._finish(search, selection, kept, executable, found, started)
 
-    def _fixtures(self):
-        """Those that give here what they gave in another process, by name; parameters learn which of them fit."""
+    def _usable_fixtures(self):
+        """The fixtures with the same value as in another process, by name. Tells parameters which of them fit."""
         known = self.request["fixtures"]
         made = self.fixtures.values([name for name in sorted(known) if name in self.fixtures.functions], self.runner.facts.of)
-        given = {name: value for name, (value, facts) in made.items() if known.get(name) == facts}
-        troubles = {name: "gives something else in another process" for name in made if name not in given}
-        self.missed = missed(dict(self.request["passed_over"], **troubles), self.analysis.targets)
+        usable_fixtures = {name: value for name, (value, facts) in made.items() if known.get(name) == facts}
+        problems = {name: "has another value in another process" for name in made if name not in usable_fixtures}
+        self.wanted_fixtures = wanted_but_unusable(dict(self.request["unusable_fixtures"], **problems), self.analysis.targets)
         for target in self.analysis.targets:
             for parameter in target.parameters:
-                parameter.given = [name for name, value in given.items() if fits(name, value, parameter)]
-        return given
+                parameter.fixtures = [name for name, value in usable_fixtures.items() if fixture_fits(name, value, parameter)]
+        return usable_fixtures
 
-    def _wanted(self):
-        """Public targets, or all of them in a module that is private as a whole."""
-        given_up = self.request["given_up"]  # calls of these ended the process more than once
-        targets = [target for target in self.analysis.targets if target.key not in given_up]
+    def _public_targets(self):
+        """Public targets, or all targets of a private module."""
+        abandoned = self.request["abandoned"]  # targets that crashed the process repeatedly
+        targets = [target for target in self.analysis.targets if target.key not in abandoned]
         return [target for target in targets if target.public] or targets
 
-    def _private(self, search, executable, open_lines):
-        """Private functions are called directly only where nothing public reached parts of them."""
+    def _search_private_targets(self, search, executable, open_lines):
+        """Calls private functions directly when no public call reaches parts of them."""
         missing = [
             target for target in self.analysis.targets
-            if target.key not in search.targets and target.key not in self.request["given_up"] and open_lines(target)
+            if target.key not in search.targets and target.key not in self.request["abandoned"] and open_lines(target)
         ]
         if not missing:
             return
-        self.report.until(SEARCH_SHARE + PRIVATE_SHARE)
-        search.adopt(missing)
+        self.report.set_limit(SEARCH_SHARE + PRIVATE_SHARE)
+        search.add_targets(missing)
         search.explore(open_lines)
 
-    def _go_on(self, search, open_lines):
-        """More time where lines are open: what is not reached cannot be judged either."""
+    def _extend_search(self, search, open_lines):
+        """Searches longer for unreached lines, because their mutants cannot be killed."""
         missing = [target for target in search.targets.values() if open_lines(target)]
         if missing:
             for target in missing:
                 search.stale[target.key] = 0
-            self.report.until(MORE_SHARE)
+            self.report.set_limit(EXTENDED_SHARE)
             for target in missing:
                 search.sweep(target)
             search.explore(open_lines)
 
-    def _asked_for(self):
-        """The lines that the round before left open, or nothing where there was none."""
+    def _feedback_lines(self):
+        """The lines that the previous round left open, or None in the first round."""
         feedback = self.request.get("feedback") or {}
         lines = set(feedback.get("survivors") or ())
         for first, last in feedback.get("uncovered") or ():
             lines.update(range(first, last + 1))
         return lines or None
 
-    def _pools(self, targets, harvest):
-        around = constants(self.analysis.tree) + harvest.constants
+    def _collect_constants(self, targets, examples):
+        module_constants = constants(self.analysis.tree) + examples.constants
         patterns = patterns_of(vars(self.module))
-        around_apart = separators(self.analysis.tree)
+        module_separators = separators(self.analysis.tree)
         for target in targets:
-            own, apart = [], []
+            own_constants, own_separators = [], []
             node = self.analysis.functions.get(target.key)
             if target.how == "class":
                 node = self.analysis.functions.get(target.key + ".__init__")
             if node is not None:
-                own, apart = constants(node), separators(node)
-            target.pool = Pool(own, around[:400])
+                own_constants, own_separators = constants(node), separators(node)
+            target.pool = Pool(own_constants, module_constants[:400])
             target.pool.patterns = patterns
-            target.pool.separators = apart or around_apart
+            target.pool.separators = own_separators or module_separators
 
     def _body_lines(self):
-        """Lines inside of functions."""
+        """Lines inside functions."""
         lines = tracing.executable_lines(compile(self.source, self.path, "exec", dont_inherit=True))
         inside = set()
         for node in ast.walk(self.analysis.tree):
@@ -240,7 +241,7 @@ class Session:
                     inside.difference_update(range(first.lineno, first.end_lineno + 1))
         return lines & inside
 
-    def _finish(self, search, killing, kept, executable, found, started):
+    def _finish(self, search, selection, kept, executable, found, started):
         reached = tracing.lines_of(search.features, self.path)
         used = {case.target for case in kept} | {defect["case"][0] for defect in found}
         text = self.source.decode("utf-8", "replace")
@@ -251,51 +252,33 @@ class Session:
             origin=self.names.origin,
             lines=[len(executable & reached), len(executable)],
             branches=len(search.features),
-            mutants=[killing.killed, len(killing.survivors), len(killing.mutants)],
-            survivors=[[m.line, m.what] for m in killing.survivors],
+            mutants=[selection.killed, len(selection.survivors), len(selection.mutants)],
+            survivors=[[m.line, m.what] for m in selection.survivors],
             refused={key: sorted(whys) for key, whys in search.refused.items()},
             unreached=sorted(executable - reached),
-            clock=clock.mentioned(text) or self._package_looks_at_clock(),
+            clock=clock.reads_clock(text) or self._package_reads_clock(),
             seeded=self.runner.seeded,
-            missed=self.missed,
+            wanted_fixtures=self.wanted_fixtures,
             defects=found,
             begins={target.key: target.lines[0] for target in self.analysis.targets},
             calls=self.runner.calls,
             seconds=time.process_time() - started,
         )
 
-    def _package_looks_at_clock(self):
+    def _package_reads_clock(self):
         for path in list(self.runner.paths)[:60]:
             try:
                 with open(path, encoding="utf-8") as file:
-                    if clock.mentioned(file.read()):
+                    if clock.reads_clock(file.read()):
                         return True
             except (OSError, ValueError):
                 continue
         return False
 
 
-class Open:
-    """Lines of each target that nothing reached yet. Asked before every call, of all targets: known until one is reached."""
-
-    def __init__(self, search, targets, counted):
-        self.search = search
-        self.inside = {
-            target.key: [line for line in counted if target.lines[0] <= line <= target.lines[1]] for target in targets}
-        self.missing = {}
-        self.seen = None
-
-    def lines(self, target):
-        if self.seen != len(self.search.features):
-            self.seen = len(self.search.features)
-            reached = {feature[3] for feature in self.search.features}
-            self.missing = {key: sum(1 for line in lines if line not in reached) for key, lines in self.inside.items()}
-        return self.missing[target.key]
-
-
 def _target_data(target):
     return {
-        "name": target.name, "how": target.how, "path_name": target.path_name,
+        "name": target.name, "how": target.how, "qualified_name": target.qualified_name,
         "owner": target.owner.__name__ if target.owner is not None else None,
-        "gives": target.gives, "parameters": [[p.name, p.style] for p in target.parameters],
+        "returns_value": target.returns_value, "parameters": [[p.name, p.style] for p in target.parameters],
     }

@@ -1,4 +1,4 @@
-"""What can be seen of an object, to tell whether a call changed it."""
+"""Snapshots of objects, to find out whether a call changed them."""
 import collections
 import datetime
 import decimal
@@ -10,21 +10,21 @@ import sys
 import types
 import uuid
 
-MOST_PARTS = 3000
+MAX_PARTS = 3000
 PLAIN = (type(None), bool, int, float, complex, str, bytes)
 FIXED = (datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo, decimal.Decimal, fractions.Fraction, uuid.UUID,
          pathlib.PurePath, re.Pattern, enum.Enum, range, slice)
 HOLDERS = (dict, list, tuple, set, frozenset, bytearray, collections.deque, collections.OrderedDict, collections.defaultdict)
-MADE_BY_PYTHON = 1 << 9  # the flag of classes that a class statement makes, and of few others
+MADE_BY_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE: set for classes from a class statement, and for few others
 NAMED = (type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, types.MethodType)
 
 
 class Opaque(Exception):
-    """The object holds something that cannot be looked into."""
+    """The object contains something that cannot be inspected."""
 
 
-def of(value):
-    """Something that is equal as long as nothing in the object changes, or `Opaque`."""
+def take(value):
+    """A value that stays equal while nothing in the object changes. Raises `Opaque`."""
     return _of(value, {})
 
 
@@ -37,7 +37,7 @@ def _of(value, seen):
     if id(value) in seen:
         return "again", seen[id(value)]
     seen[id(value)] = len(seen)
-    if len(seen) > MOST_PARTS:
+    if len(seen) > MAX_PARTS:
         raise Opaque("too large")
     if isinstance(value, FIXED):
         return kind.__name__, repr(value)
@@ -53,16 +53,16 @@ def _of(value, seen):
         parts.append(bytes(value))
     else:
         held = False
-    slots = [name for base in kind.__mro__ for name in _slots(base) if hasattr(value, name)]
-    if not held and not (slots or hasattr(value, "__dict__")) or not all(map(_of_python, kind.__mro__)):
+    expressions = [name for base in kind.__mro__ for name in _slots(base) if hasattr(value, name)]
+    if not held and not (expressions or hasattr(value, "__dict__")) or not all(map(_of_python, kind.__mro__)):
         raise Opaque(kind.__name__)
-    parts.append([(name, _of(getattr(value, name), seen)) for name in slots])
+    parts.append([(name, _of(getattr(value, name), seen)) for name in expressions])
     parts.append([(name, _of(item, seen)) for name, item in getattr(value, "__dict__", {}).items()])
     return tuple(parts)
 
 
 def _of_python(base):
-    """Whether a class keeps nothing where Python cannot see it."""
+    """Whether Python code can see all state of a class."""
     if base is object or base in HOLDERS:
         return True
     home = getattr(sys.modules.get(base.__module__), "__file__", None) or ""
@@ -70,6 +70,6 @@ def _of_python(base):
 
 
 def _slots(base):
-    slots = vars(base).get("__slots__", ())
-    names = (slots,) if isinstance(slots, str) else tuple(slots)
+    expressions = vars(base).get("__slots__", ())
+    names = (expressions,) if isinstance(expressions, str) else tuple(expressions)
     return [name for name in names if name not in ("__dict__", "__weakref__")]

@@ -1,6 +1,5 @@
-"""The targets of a module: its functions, classes, methods and properties, and what their parameters take."""
+"""The targets of a module: functions, classes, methods and properties, and the kinds of values that their parameters take."""
 import ast
-import contextlib
 import enum
 import inspect
 import types
@@ -15,14 +14,14 @@ DUNDERS = set(OPERATORS) | set(REFLECTED) | set(UNARY) | {"__getitem__", "__cont
 DUNDERS.discard("__hash__")
 
 
-# Parameters of constructors that take objects of the same class: trees and linked lists.
+# Constructor parameters that take objects of the same class: trees and linked lists.
 RELATIVES = {"left", "right", "next", "next_node", "prev", "previous", "parent", "child"}
-# What a value that someone passes says about a parameter, and how many of a kind count.
-LEARNT, MOST_LEARNT = 6, 3
+# The weight of an observed kind, and how many observations of it count.
+LEARNT, MAX_LEARNT = 6, 3
 
 
 class Parameter:
-    __slots__ = ("name", "style", "required", "kinds", "default", "checked", "documented", "given", "learnt")
+    __slots__ = ("name", "style", "required", "kinds", "default", "checked", "documented", "fixtures", "observed_kinds")
 
     def __init__(self, name, style, required, ranked, default, checked, documented=False):
         self.name = name
@@ -31,21 +30,21 @@ class Parameter:
         self.kinds = ranked  # pairs of a kind and a weight
         self.default = default
         self.checked = checked
-        self.documented = documented  # an annotation or docstring says what it takes
-        self.given = []  # names of fixtures that fit
-        self.learnt = {}  # how often someone passed a value of a kind
+        self.documented = documented  # by an annotation or a docstring
+        self.fixtures = []  # names of fixtures that fit
+        self.observed_kinds = {}  # kind: how often somebody passes a value of it
 
-    def learn(self, kind):
-        """Someone passes a value of this kind."""
-        if self.learnt.get(kind, 0) < MOST_LEARNT:
-            self.learnt[kind] = self.learnt.get(kind, 0) + 1
+    def add_observed_kind(self, kind):
+        """Somebody passes a value of this kind."""
+        if self.observed_kinds.get(kind, 0) < MAX_LEARNT:
+            self.observed_kinds[kind] = self.observed_kinds.get(kind, 0) + 1
             ranked = dict(self.kinds)
             ranked[kind] = ranked.get(kind, 0) + LEARNT
             self.kinds = sorted(ranked.items(), key=lambda item: (-item[1], repr(item[0])))
 
 
 class Target:
-    """Something that can be called, or read."""
+    """Something that can be called or read."""
 
     def __init__(self, key, name, owner, how, function, parameters, public):
         self.key = key
@@ -57,21 +56,21 @@ class Target:
         self.public = public
         self.lines = (0, 0)
         self.manages_context = False
-        self.reads_only = how == "property" or name in DUNDERS
-        self.sorts = False  # the order of what it makes is meant
-        self.gives = False  # it has something to return
+        self.is_read_only = how == "property" or name in DUNDERS
+        self.returns_sorted = False  # it sorts, so the order of its result matters
+        self.returns_value = False  # it has a `return` with a value
         self.pool = None
-        self.path_name = ""
+        self.qualified_name = ""
 
     def expression(self, words, has_receiver):
-        """The call with given argument words, on the variable `subject` where it is a method."""
+        """The call as source text. A method is called on the variable `subject`."""
         if self.how == "property":
             return "subject." + self.name
         if self.how == "setter":
             return "setattr(subject, %r, %s)" % (self.name, words[0][1] if words else "None")
         if has_receiver:
             return method_call("subject", self.name, words)
-        return "%s(%s)" % (self.path_name, arguments(words))
+        return "%s(%s)" % (self.qualified_name, arguments(words))
 
 
 def hints_of(function, module):
@@ -118,7 +117,7 @@ class Analysis:
         self._discover()
 
     def _index(self, body, owner=""):
-        """Function definitions by their dotted name, also those under `if` and `try`."""
+        """Indexes function definitions by qualified name, including those under `if` and `try`."""
         for node in body:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 self.functions[owner + node.name] = node
@@ -139,7 +138,7 @@ class Analysis:
                 continue
             if name not in self.names.namespace or name.startswith("test") or id(value) in seen:
                 continue
-            seen.add(id(value))  # another name of the same thing is no other target
+            seen.add(id(value))  # an alias is not another target
             if isinstance(value, type):
                 self._class(name, value)
             elif callable(value) and (name in self.functions or isinstance(value, types.FunctionType)):
@@ -165,7 +164,7 @@ class Analysis:
                     continue
                 self._add(key, attribute, kind, "method", item, key, public)
 
-    def _add(self, key, name, owner, how, function, path_name, public=True):
+    def _add(self, key, name, owner, how, function, qualified_name, public=True):
         node = self.functions.get(key)
         if how == "class":
             node = self.functions.get(key + ".__init__") or self.functions.get(key + ".__new__")
@@ -177,11 +176,11 @@ class Analysis:
         if parameters is None:
             return
         target = Target(key, name, owner, how, function, parameters, public)
-        target.path_name = path_name
+        target.qualified_name = qualified_name
         if node is not None:
             target.lines = (node.lineno, node.end_lineno or node.lineno)
-            target.sorts = any(isinstance(part, ast.Call) and _called(part) in ("sorted", "sort") for part in ast.walk(node))
-            target.gives = any(isinstance(part, ast.Return) and part.value is not None for part in ast.walk(node))
+            target.returns_sorted = any(isinstance(part, ast.Call) and _called(part) in ("sorted", "sort") for part in ast.walk(node))
+            target.returns_value = any(isinstance(part, ast.Return) and part.value is not None for part in ast.walk(node))
             target.manages_context = any("contextmanager" in ast.dump(d) for d in node.decorator_list)
         if owner is not None and hasattr(owner, "__enter__") and how == "class":
             target.manages_context = True
@@ -215,7 +214,7 @@ class Analysis:
         return [self._parameter(p, hints.get(p.name, p.annotation), doc, signs.get(p.name)) for p in found]
 
     def _classes_with(self, attributes):
-        """Classes of the module that have all of some attributes."""
+        """Classes of the module that have all of these attributes."""
         found = []
         if attributes:
             for name, has in self.attributes.items():
@@ -225,7 +224,7 @@ class Analysis:
         return found[:2]
 
     def _calls(self, called, call):
-        """Signs for the variables that are passed to another function of this module."""
+        """Kinds of the variables that are passed to another function of this module."""
         node = self.functions.get(called)
         if node is None or called in self._passing:
             return []
@@ -256,11 +255,11 @@ class Analysis:
             if kind != ANY:
                 ranked[kind] = ranked.get(kind, 0) + weight
 
-        add(type_hints.of_annotation(annotation), 40)
-        add(type_hints.of_docstring(doc, parameter.name), 10)
+        add(type_hints.kind_of_annotation(annotation), 40)
+        add(type_hints.kind_of_docstring(doc, parameter.name), 10)
         documented = bool(ranked)
         if not required and parameter.default is not parameter.empty and parameter.default is not None:
-            add(type_hints.of_value(parameter.default), 12)
+            add(type_hints.kind_of_value(parameter.default), 12)
         if use is not None:
             signs = usage.ranking(use)
             for kind, weight in signs[:4]:
@@ -270,7 +269,7 @@ class Analysis:
         if self.owner is not None and parameter.name in RELATIVES and parameter.default is None:
             add(("class", self.owner), 8)
         if not ranked or max(ranked.values()) < 8:
-            add(type_hints.of_name(parameter.name), 5)
+            add(type_hints.kind_of_name(parameter.name), 5)
         if not ranked:
             ranked[("plain",)] = 4
         if parameter.default is None:
@@ -291,7 +290,7 @@ def _called(call):
 
 
 def _attributes(node):
-    """Names that objects of a class have, by what its body defines and its methods assign."""
+    """Attributes of a class: what its body defines and its methods assign."""
     found = set()
     for part in ast.walk(node):
         if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef)) and not part.name.startswith("__"):

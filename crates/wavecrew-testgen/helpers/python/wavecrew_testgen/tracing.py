@@ -1,7 +1,7 @@
-"""Which lines and branches of some files a call reaches, by the interpreter's own means.
+"""Which lines and branches of some files a call reaches.
 
-`sys.monitoring` where there is one (3.12 and later), `sys.settrace` otherwise. What was reached is a set of features,
-each a tuple (path, first line of the code, from, to). A positive `to` is a line; negative ones are exits or instructions.
+Uses `sys.monitoring` (3.12 and later), otherwise `sys.settrace`. What was reached is a set of features, each a tuple
+(path, first line of the code, from, to). A positive `to` is a line; a negative one is an exit or an instruction.
 """
 import dis
 import sys
@@ -9,7 +9,7 @@ import types
 
 
 def code_objects(code):
-    """A code object and all that are nested in it."""
+    """A code object and all nested ones."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -18,7 +18,7 @@ def code_objects(code):
 
 
 def executable_lines(code):
-    """The lines of a module's code that can be reached, without those of docstrings."""
+    """The executable lines of a module's code, without docstrings."""
     lines = set()
     for each in code_objects(code):
         for _, line in dis.findlinestarts(each):

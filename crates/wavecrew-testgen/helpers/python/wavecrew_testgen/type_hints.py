@@ -1,8 +1,7 @@
-"""What kind of value a parameter takes: from its annotation, default, docstring, name, and what the body does with it.
+"""The kind of value that a parameter takes, from annotations, defaults, docstrings and names.
 
 A kind is a tuple: a word, then its parts. `("list", ("int",))` is a list of integers.
 """
-import ast
 import collections
 import collections.abc
 import datetime
@@ -12,9 +11,12 @@ import fractions
 import inspect
 import pathlib
 import re
+import sys
 import types
 import typing
 import uuid
+
+from .literals import literal
 
 ANY = ("any",)
 PLAIN = {int: "int", float: "float", str: "str", bool: "bool", bytes: "bytes", complex: "complex", type(None): "none",
@@ -32,7 +34,7 @@ DICTS = (dict, collections.abc.Mapping, collections.abc.MutableMapping, collecti
          collections.defaultdict, collections.Counter)
 
 
-def of_annotation(annotation, depth=0):
+def kind_of_annotation(annotation, depth=0):
     """The kind of a resolved annotation."""
     if annotation is inspect.Parameter.empty or annotation is typing.Any or depth > 4:
         return ANY
@@ -43,11 +45,11 @@ def of_annotation(annotation, depth=0):
     if isinstance(annotation, typing.TypeVar):
         if annotation.__constraints__:
             return _union(annotation.__constraints__, depth)
-        return of_annotation(annotation.__bound__, depth + 1) if annotation.__bound__ else ANY
+        return kind_of_annotation(annotation.__bound__, depth + 1) if annotation.__bound__ else ANY
     if isinstance(annotation, typing.ForwardRef):
         return _of_name(annotation.__forward_arg__)
     if hasattr(annotation, "__supertype__"):
-        return of_annotation(annotation.__supertype__, depth + 1)
+        return kind_of_annotation(annotation.__supertype__, depth + 1)
     origin = typing.get_origin(annotation)
     args = typing.get_args(annotation)
     if origin is typing.Union or origin is getattr(types, "UnionType", ()):
@@ -55,19 +57,19 @@ def of_annotation(annotation, depth=0):
     if str(origin) == "typing.Literal" or origin is typing.Literal:
         return ("literal",) + tuple(args)
     if hasattr(annotation, "__metadata__"):
-        return of_annotation(args[0], depth + 1)
+        return kind_of_annotation(args[0], depth + 1)
     if origin in (typing.ClassVar, getattr(typing, "Final", None)):
-        return of_annotation(args[0], depth + 1) if args else ANY
+        return kind_of_annotation(args[0], depth + 1) if args else ANY
     return _of_class(origin or annotation, args, depth)
 
 
 def _union(args, depth):
-    parts = tuple(dict.fromkeys(of_annotation(arg, depth + 1) for arg in args))
+    parts = tuple(dict.fromkeys(kind_of_annotation(arg, depth + 1) for arg in args))
     return parts[0] if len(parts) == 1 else ("union",) + parts
 
 
 def _of_class(kind, args, depth):
-    inner = [of_annotation(arg, depth + 1) for arg in args if arg is not Ellipsis and not isinstance(arg, list)]
+    inner = [kind_of_annotation(arg, depth + 1) for arg in args if arg is not Ellipsis and not isinstance(arg, list)]
     if kind in PLAIN:
         return (PLAIN[kind],)
     if kind in STANDARD:
@@ -88,7 +90,7 @@ def _of_class(kind, args, depth):
         return ("iterator", inner[0] if inner else ANY)
     if kind is collections.abc.Callable:
         arity = len(args[0]) if args and isinstance(args[0], list) else 1
-        result = of_annotation(args[-1], depth + 1) if args else ANY
+        result = kind_of_annotation(args[-1], depth + 1) if args else ANY
         return ("callable", arity, result)
     if kind is type:
         return ("type",)
@@ -120,7 +122,7 @@ WORDS = {
 
 
 def _of_name(text):
-    """A kind from written words, such as those of docstrings."""
+    """The kind that a text names, such as a docstring."""
     text = text.strip().lower()
     options = [part for part in re.split(r"\bor\b|\||,(?![^\[]*\])", text) if part.strip()]
     if len(options) > 1:
@@ -142,8 +144,8 @@ def _of_name(text):
     return (WORDS[word],) if word in WORDS else ANY
 
 
-def of_docstring(doc, name):
-    """What a docstring says about a parameter, in the three usual styles."""
+def kind_of_docstring(doc, name):
+    """The kind that a docstring gives for a parameter, in the usual styles."""
     if not doc:
         return ANY
     escaped = re.escape(name)
@@ -181,8 +183,8 @@ NAMED = (
 )
 
 
-def of_name(name):
-    """What the name of a parameter suggests."""
+def kind_of_name(name):
+    """The kind that the name of a parameter suggests."""
     lowered = name.strip("_").lower()
     for pattern, kind in NAMED:
         if re.fullmatch(pattern, lowered):
@@ -190,8 +192,8 @@ def of_name(name):
     return ANY
 
 
-def of_value(value, depth=0):
-    """The kind of a value at hand, such as a default."""
+def kind_of_value(value, depth=0):
+    """The kind of a value, such as a default."""
     kind = type(value)
     if kind in PLAIN:
         return (PLAIN[kind],)
@@ -200,15 +202,53 @@ def of_value(value, depth=0):
     if isinstance(value, enum.Enum):
         return ("enum", kind)
     if isinstance(value, (list, tuple)) and depth < 3:
-        return ("list", of_value(value[0], depth + 1) if value else ANY)
+        return ("list", kind_of_value(value[0], depth + 1) if value else ANY)
     if isinstance(value, (set, frozenset)):
-        return ("set", of_value(sorted(value, key=repr)[0], depth + 1) if value else ("int",))
+        return ("set", kind_of_value(sorted(value, key=repr)[0], depth + 1) if value else ("int",))
     if isinstance(value, dict):
         for key, item in value.items():
-            return ("dict", of_value(key, depth + 1), of_value(item, depth + 1))
+            return ("dict", kind_of_value(key, depth + 1), kind_of_value(item, depth + 1))
         return ("dict", ("str",), ANY)
     if isinstance(value, type):
         return ("type", value)
     if callable(value):
         return ("callable", 1, ANY)
     return ANY
+
+
+TYPES_OF_KIND = {"int": int, "str": str, "float": (int, float), "bool": bool, "bytes": bytes, "list": (list, tuple), "dict": dict,
+         "set": (set, frozenset), "tuple": tuple, "none": type(None)}
+CONSTRUCTED = ("class", "enum", "datetime", "date", "timedelta", "callable", "decimal", "path")
+
+
+def source_fits(source, kind):
+    """Whether the value of an expression is of a kind, including its items."""
+    plain, value = literal(source)
+    if plain:
+        return _is_of(value, kind)
+    if kind[0] in ("date", "datetime") and source.startswith("datetime."):
+        return source.startswith("datetime.%s(" % kind[0])
+    if kind[0] == "class":
+        # Objects of the standard library or of another class are not what people pass.
+        foreign = kind[1].__module__.split(".")[0] in getattr(sys, "stdlib_module_names", ())
+        return not foreign and re.match(r"%s\b" % re.escape(kind[1].__name__), source) is not None
+    return kind[0] in CONSTRUCTED
+
+
+def _is_of(value, kind):
+    if kind[0] == "union":
+        return any(_is_of(value, part) for part in kind[1:])
+    if not isinstance(value, TYPES_OF_KIND.get(kind[0], ())) or isinstance(value, bool) and kind[0] != "bool":
+        return False
+    parts = [part for part in kind[1:] if isinstance(part, tuple)]
+    if kind[0] == "dict" and len(parts) == 2:
+        return all(_may_be(key, parts[0]) and _may_be(item, parts[1]) for key, item in value.items())
+    if kind[0] == "tuple" and parts:
+        return len(parts) == len(value) and all(map(_may_be, value, parts))
+    if kind[0] in ("list", "set") and parts:
+        return all(_may_be(item, parts[0]) for item in value)
+    return True
+
+
+def _may_be(value, kind):
+    return kind == ANY or _is_of(value, kind)

@@ -24,7 +24,7 @@ NUMERIC = (ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.LShif
 
 
 class Use:
-    """The signs about one parameter: kinds with a weight, and types that it is compared with by `isinstance`."""
+    """Evidence about one parameter: kinds with weights, and types from `isinstance` checks."""
 
     def __init__(self):
         self.kinds = collections.Counter()
@@ -38,9 +38,9 @@ class Use:
 
 
 def uses(function, parameters, calls=None):
-    """Signs about each parameter in the syntax tree of a function.
+    """Evidence about each parameter in the syntax tree of a function.
 
-    `calls` answers what the parameters of another function of the module are, by its name: signs pass through calls.
+    `calls` returns the kinds of variables that are passed to another function of the module.
     """
     found = {name: Use() for name in parameters}
     loops = {}

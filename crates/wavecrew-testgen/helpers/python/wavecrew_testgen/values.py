@@ -1,4 +1,4 @@
-"""Expressions for values of a kind: usual ones, and ones made of what stands near the code under test."""
+"""Expressions for values of a kind: common ones, and ones made of constants in the code under test."""
 import ast
 import enum
 import re
@@ -28,14 +28,14 @@ UNITS = ("days", "seconds", "hours", "minutes", "microseconds", "milliseconds", 
 
 
 class Pool:
-    """Constants near some code: those of the function first, those of its module after them."""
+    """Constants near some code: those of the function have more weight than those of its module."""
 
-    def __init__(self, own=(), around=()):
+    def __init__(self, function_constants=(), module_constants=()):
         self.strings = []
         self.numbers = []
         self.patterns = []
         self.separators = []
-        for values, share in ((own, 3), (around, 1)):
+        for values, share in ((function_constants, 3), (module_constants, 1)):
             for value in values:
                 self.add(value, share)
         self._characters()
@@ -53,12 +53,12 @@ class Pool:
         self.characters = "".join(sorted(set(letters)))[:80]
 
     def composed(self, rng):
-        """Parts with what the code takes texts apart by between them."""
+        """Parts joined by a separator at which the code splits."""
         between = rng.choice(self.separators)
         return between.join(self.part(rng, between) for _ in range(rng.choice((1, 2, 2, 3, 3, 4, 5))))
 
     def part(self, rng, between=None):
-        """One of the parts, which may have parts of its own."""
+        """One part, which may have parts itself."""
         choice = rng.random()
         others = [other for other in self.separators if other != between]
         if between is not None and others and choice < 0.4:
@@ -78,11 +78,11 @@ class Pool:
             return rng.choice(self.strings)
         return rng.choice((0, 1, 2, "a", "b", 3.5, True, None))
 
-GRAPHS = 0.15  # of dictionaries of which nothing is known
+GRAPHS = 0.15  # share of dictionaries of unknown content
 
 
 class Maker:
-    """Makes expressions. `classes` finds out how objects of a class are made."""
+    """Makes expressions. `classes` constructs objects of a class."""
 
     def __init__(self, rng, names, classes):
         self.rng = rng
@@ -96,12 +96,12 @@ class Maker:
     def _any(self, _kind, pool, depth):
         choices = [("int",), ("str",), ("int",), ("str",), ("list", ("int",)), ("float",), ("bool",), ("none",)]
         if depth == 0:
-            # No functions: what nobody calls is shown at most, by an address that is another one each time.
+            # No functions: their representation contains an address.
             choices += [("list", ("str",)), ("dict", ("str",), ("int",)), ("tuple", ("int",), ("int",)), ("set", ("int",))]
         return self.make(self.rng.choice(choices), pool, depth + 1)
 
     def _plain(self, _kind, pool, depth):
-        """For a parameter that nothing is known about: what most people would pass."""
+        """For a parameter of unknown kind: common values."""
         choice = self.rng.random()
         if choice < 0.45:
             return repr(self.rng.choice(("alice", "bob", "a", "hello", "x", "", "some text")))
@@ -129,7 +129,7 @@ class Maker:
         return repr(rng.choice((-1, 1)) * rng.randint(0, 10 ** rng.randint(1, 7)))
 
     def _multiple(self, pool):
-        """A power or product of constants: units grow by them."""
+        """A power or product of constants, for code that converts units."""
         rng = self.rng
         base, other = int(rng.choice(pool.numbers)), int(rng.choice(pool.numbers))
         made = base ** rng.randint(2, 5) if rng.random() < 0.6 and abs(base) < 10 ** 4 else base * other
@@ -217,7 +217,7 @@ class Maker:
         return "{" + ", ".join(key + ": " + value for key, value in pairs.items()) + "}"
 
     def _graph(self):
-        """Numbered nodes with the nodes that each of them leads to, which is what many plain dictionaries are."""
+        """A graph of numbered nodes with their successors, which many dictionaries represent."""
         nodes = range(self.rng.choice((2, 3, 4, 5)))
         return repr({node: sorted(self.rng.sample(nodes, self.rng.randrange(len(nodes)))) for node in nodes})
 
@@ -247,7 +247,7 @@ class Maker:
         return self.make(self.rng.choice(kind[1:]), pool, depth)
 
     def _enum(self, kind, pool, _depth):
-        name = self.names.adopt(kind[1])
+        name = self.names.make_importable(kind[1])
         members = list(kind[1].__members__)
         if name is None or not members:
             return self._str(None, pool, 1)
@@ -322,7 +322,7 @@ class Maker:
 
 
 def constants(tree):
-    """Constants of a syntax tree, docstrings left out."""
+    """Constants of a syntax tree, without docstrings."""
     docs = set()
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
@@ -339,7 +339,7 @@ def constants(tree):
 
 
 def separators(tree):
-    """What the code under a syntax tree takes texts apart by."""
+    """Separators at which code splits strings."""
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -354,7 +354,7 @@ def separators(tree):
 
 
 def patterns_of(namespace):
-    """Compiled regular expressions among module globals, class attributes and containers of them."""
+    """Compiled regular expressions among module globals, class attributes and containers."""
     found = []
     todo = [(value, 0) for value in namespace.values()]
     while todo:

@@ -1,34 +1,28 @@
-"""Small changes of expressions: of the values in them where they are literals, of their text nowhere else."""
+"""Small changes of the literals in expressions."""
 import ast
 
-LONGEST = 160
+from .literals import literal
+
+MAX_LENGTH = 160
 EXTRA = "abzAZ019 _-.,:;/!?#@+*=()[]{}<>'\"\\\n\té"
 
 
-def literal(source):
-    """The value of an expression that is a plain literal, as a pair (True, value)."""
-    try:
-        return True, ast.literal_eval(source)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return False, None
-
-
-class Vary:
+class Variation:
     def __init__(self, rng, pool):
         self.rng = rng
         self.pool = pool
 
     def expression(self, source):
-        """A changed expression; the same one when nothing in it can be changed."""
+        """A changed expression, or the same one when it contains no literal."""
         plain, value = literal(source)
         if plain:
             changed = repr(self.value(value))
         else:
             changed = self._inside(source)
-        return changed if len(changed) <= LONGEST and "inf" not in changed and "nan" not in changed else source
+        return changed if len(changed) <= MAX_LENGTH and "inf" not in changed and "nan" not in changed else source
 
     def _inside(self, source):
-        """Changes one literal in a larger expression, in place."""
+        """Changes one literal in a larger expression."""
         try:
             tree = ast.parse(source, mode="eval")
         except SyntaxError:
@@ -50,7 +44,6 @@ class Vary:
         return (whole[:node.col_offset] + changed + whole[node.end_col_offset:]).decode()
 
     def value(self, value, depth=0):
-        rng = self.rng
         if value is None:
             return None
         if isinstance(value, bool):
@@ -146,7 +139,7 @@ class Vary:
         return value + " " + value if value else rng.choice(("a", " ", "0"))
 
     def parts(self, value):
-        """A text with one of its parts changed, as the code takes it apart."""
+        """A string with one of its parts changed, split as the code does."""
         rng = self.rng
         between = rng.choice(self.pool.separators)
         parts = value.split(between)
@@ -194,7 +187,7 @@ class Vary:
             return {rng.choice(self.pool.strings or ["a"]): self.pool.any_value(rng)}
         key = rng.choice(list(mapping))
         if choice == 5 and depth < 3:
-            # Things of this kind are often nested.
+            # Dictionaries are often nested.
             mapping[key] = rng.choice(({}, {rng.choice(self.pool.strings or ["a"]): mapping[key]}, [mapping[key]]))
             return mapping
         if choice <= 1:

@@ -1,7 +1,7 @@
-"""The sandboxed child: loads the module under test and searches, or runs given cases once more.
+"""The sandboxed child: loads the module under test and runs a session.
 
-It speaks JSON lines on a descriptor of its own; what the code under test prints goes nowhere. Before each call the case is
-written into a shared file, so that the driver knows what a child died of.
+It writes JSON lines to its own descriptor; output of the code under test is discarded. Before each call it writes the case
+to a shared file, so that the driver knows what crashed a child.
 """
 import builtins
 import importlib
@@ -18,13 +18,13 @@ from . import clock, process_state, sandbox, tracing
 IMPORT_SECONDS = 8
 
 
-class Report:
-    """The way to the driver."""
+class Reporter:
+    """Sends events to the driver, and tracks the time limits."""
 
     def __init__(self, descriptor, beat_path, seconds, wall_seconds):
         self.descriptor = descriptor
         self.seconds, self.wall_seconds = seconds, wall_seconds
-        self.begin()
+        self.restart()
         self.count = 0
         file = os.open(beat_path, os.O_RDWR)
         self.shared = mmap.mmap(file, 8192)
@@ -36,31 +36,31 @@ class Report:
         while line:
             line = line[os.write(self.descriptor, line):]
 
-    def begin(self):
-        """All of the time is left, from here on."""
-        # Processor time, so that the same search is done on a busy machine; the clock has the last word.
-        self.began = time.process_time(), time.monotonic()
-        self.until(1.0)
+    def restart(self):
+        """Starts the time limits from now."""
+        # Processor time, so that a busy machine runs the same search; wall time is a last resort.
+        self.started = time.process_time(), time.monotonic()
+        self.set_limit(1.0)
 
-    def late(self):
+    def is_late(self):
         return time.process_time() > self.deadline or time.monotonic() > self.wall_deadline
 
-    def until(self, share):
-        """It is late when this share of the whole time is used."""
+    def set_limit(self, share):
+        """`is_late` is true when this share of the time is used."""
         self.share = share
-        self.deadline = self.began[0] + self.seconds * share
-        self.wall_deadline = self.began[1] + self.wall_seconds * share
+        self.deadline = self.started[0] + self.seconds * share
+        self.wall_deadline = self.started[1] + self.wall_seconds * share
 
-    def used(self):
-        """The share of the whole time that is used."""
+    def used_share(self):
+        """The share of the time that is used."""
         return max(
-            (time.process_time() - self.began[0]) / self.seconds, (time.monotonic() - self.began[1]) / self.wall_seconds)
+            (time.process_time() - self.started[0]) / self.seconds, (time.monotonic() - self.started[1]) / self.wall_seconds)
 
-    def left(self):
-        """Seconds until it is late."""
+    def remaining_seconds(self):
+        """Seconds until `is_late`."""
         return max(0.0, min(self.deadline - time.process_time(), self.wall_deadline - time.monotonic()))
 
-    def beat(self, case):
+    def record_call(self, case):
         self.count += 1
         text = repr((case.target, case.args, case.receiver, case.steps)).encode("utf-8", "replace")[:8000]
         self.shared[:16] = b"%08d%08d" % (self.count % 100000000, len(text))
@@ -74,9 +74,9 @@ class Report:
 
 
 def load(request, guard, tracer, fixture_values, report):
-    """Imports the module under test, after the files with fixtures, and undoes what they did to builtins.
+    """Imports the conftest files and the module under test, and restores builtins.
 
-    Answers the module, the fixtures, and what the import reaches.
+    Returns the module, the fixtures, and what the import reaches.
     """
     sys.path[:0] = request["sys_path"]
     known = dict(vars(builtins))
@@ -90,12 +90,13 @@ def load(request, guard, tracer, fixture_values, report):
         features = tracer.stop()
     module = sys.modules.get(request["module"], module)
     sys.setrecursionlimit(limit)
-    changed = process_state.put_back(known)
+    changed = process_state.restore_builtins(known)
     if changed:
         report.send("note", why="the import replaces builtins: %s" % ", ".join(sorted(changed)))
     if guard.written:
         shown = ", ".join(sorted({os.path.basename(path) for path in guard.written})[:3])
-        report.send("note", why="the import writes files, also when tests do it: %s" % shown)
+        report.send("note", why="the import writes files: %s" % shown)
+    report.send("loaded")
     return module, fixtures, features
 
 
@@ -108,11 +109,11 @@ def main(request_path):
         os.dup2(nowhere, each)
     sys.stdout = open(os.devnull, "w")
     sys.stderr = open(os.devnull, "w")
-    report = Report(descriptor, request["beat"], request["seconds"], request["wall_seconds"])
+    report = Reporter(descriptor, request["heartbeat"], request["seconds"], request["wall_seconds"])
     if request.get("shift_clock"):
         clock.shift()
-    warnings.simplefilter("ignore", SyntaxWarning)  # faults make odd code
-    # After the date is set, and before the project stands in the path with files that may be called like the library's.
+    warnings.simplefilter("ignore", SyntaxWarning)  # mutants make odd code
+    # After the clock is shifted, and before the project is in `sys.path`, where its files could shadow the library.
     from . import fixture_values, session
 
     guard = sandbox.enter(request["folder"], request["seconds"] * 2 + 20)
@@ -121,27 +122,27 @@ def main(request_path):
         tracer = tracing.tracer([request["path"], os.path.realpath(request["path"])])
         module, fixtures, features = load(request, guard, tracer, fixture_values, report)
         if not isinstance(module, types.ModuleType):
-            why = "is no module after import"
+            why = "is not a module after import"
         elif os.path.realpath(getattr(module, "__file__", None) or "") != os.path.realpath(request["path"]):
             why = "imports as another file: %s" % getattr(module, "__file__", None)
-    except sandbox.TimeUp:
-        why = "import takes longer than %d s" % IMPORT_SECONDS
+    except sandbox.TimedOut:
+        why = "the import takes longer than %d s" % IMPORT_SECONDS
     except BaseException as error:
-        why = "import fails: %s: %s" % (type(error).__name__, str(error)[:200])
-        if guard.tried is not None:
-            why = "import tries what the sandbox refuses: %s" % guard.tried
+        why = "the import fails: %s: %s" % (type(error).__name__, str(error)[:200])
+        if guard.refused is not None:
+            why = "the sandbox refuses what the import does: %s" % guard.refused
     if why is not None:
-        report.send("left_out", why=why)
+        report.send("dropped", why=why)
         os._exit(0)
     try:
         session.Session(request, module, guard, report, tracer, features, fixtures).run()
-    except sandbox.TimeUp:
-        session.failed(report, "time was up at an unexpected place")
+    except sandbox.TimedOut:
+        session.report_failure(report, "ran out of time at an unexpected place")
     except MemoryError:
-        session.failed(report, "memory")
+        session.report_failure(report, "ran out of memory")
     except BaseException as error:
         import traceback
 
-        session.failed(report, "%s: %s" % (type(error).__name__, traceback.format_exc()[-1500:]))
-    # Threads and exit handlers of the code under test have no say in how this ends.
+        session.report_failure(report, "%s: %s" % (type(error).__name__, traceback.format_exc()[-1500:]))
+    # Skip threads and exit handlers of the code under test.
     os._exit(0)

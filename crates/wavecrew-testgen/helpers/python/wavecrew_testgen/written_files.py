@@ -1,17 +1,17 @@
-"""What a call wrote: shown by the tests, and cleared away before the next call."""
+"""Files that a call wrote: asserted by tests, and removed before the next call."""
 import os
 import pathlib
 import shutil
 
-MOST_FILES = 2
-MOST_TEXT = 300
-SHARED = "shared"  # where fixtures that outlive a call have their files
+MAX_FILES = 2
+MAX_TEXT = 300
+SHARED = "shared"  # for files of fixtures that outlive a call
 
 
 def facts(written, args):
-    """Facts about files. `written` are paths as they were opened, `args` are keys and values of arguments.
+    """Facts about written files. `written` are paths as they were opened, `args` are keys and values of arguments.
 
-    `@cwd` says that the call writes where it is run, so that its test has to run in a folder of its own.
+    `@cwd` means that the call writes to the current folder, so its test needs a temporary one.
     """
     found, shown = [], set()
     for key, value in args:
@@ -21,7 +21,7 @@ def facts(written, args):
     relative = [path for path in dict.fromkeys(written) if not os.path.isabs(path)]
     if relative:
         found.append(("@cwd", "in", "tmp_path"))
-    for path in [path for path in relative if path not in shown][:MOST_FILES]:
+    for path in [path for path in relative if path not in shown][:MAX_FILES]:
         found.extend(_content("@pathlib.Path(%r).read_text()" % path, path))
     return found
 
@@ -29,14 +29,14 @@ def facts(written, args):
 def _content(place, path):
     try:
         with open(path, encoding="utf-8") as file:
-            text = file.read(MOST_TEXT + 1)
+            text = file.read(MAX_TEXT + 1)
     except (OSError, ValueError):
         return []
-    return [(place, "==", repr(text))] if len(text) <= MOST_TEXT else []
+    return [(place, "==", repr(text))] if len(text) <= MAX_TEXT else []
 
 
 def clear(folder):
-    """Empties the folder that calls are run in, and goes back to it."""
+    """Empties the folder that calls run in, and changes back to it."""
     os.chdir(folder)
     for name in os.listdir(folder):
         if name == SHARED:

@@ -9,7 +9,7 @@ use crate::launch;
 use std::path::Path;
 use wavecrew_mcp::job::Place;
 use wavecrew_mcp::server::Setup;
-use wavecrew_run::worker_side::{Identity, WorkerSide};
+use wavecrew_run::worker_commands::{Identity, WorkerCommands};
 
 /// Serve tools over the Model Context Protocol (stdin and stdout)
 #[derive(clap::Args, Debug)]
@@ -68,7 +68,7 @@ impl Args {
         }
         // Within a worker there is only the worker: it must not start teams of its own.
         if self.worker || Identity::is_given() {
-            let worker = WorkerSide::open(Identity::from_env()?)?;
+            let worker = WorkerCommands::open(Identity::from_env()?)?;
             wavecrew_mcp::worker::serve(worker)?;
             return Ok(Exit::Done);
         }

@@ -13,7 +13,7 @@ use wavecrew_core::engine::{Ledger, Notice};
 use wavecrew_core::event::{Event, RunOutcome};
 use wavecrew_core::time::{Timestamp, human};
 use wavecrew_core::view::{usage_line, wait_line};
-use wavecrew_run::driver::{Reporter, Running};
+use wavecrew_run::event_loop::{Reporter, Running};
 use wavecrew_session::{SessionDir, SessionInfo};
 
 /// Running tasks that have a line of their own.

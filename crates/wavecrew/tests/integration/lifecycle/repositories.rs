@@ -25,7 +25,7 @@ fn changes_of_the_person_stay_and_the_work_is_on_a_branch() {
     fs::write(lab.project().join("new.txt"), "mine, too\n").unwrap();
     lab.plan_and_execute()
         .exits(0)
-        .says("The checkout was left alone");
+        .says("Your checkout has uncommitted changes");
     all_completed(&lab);
     assert_eq!(fs::read_to_string(&mine).unwrap(), text);
     assert_eq!(lab.subjects("main"), ["notes"]);
@@ -114,7 +114,7 @@ fn without_a_commit_nothing_runs() {
     lab.git(&["init", "-q"]);
     lab.plan_and_execute()
         .exits(2)
-        .says("needs a git repository with a commit");
+        .says("requires a git repository with at least one commit");
     assert_eq!(lab.ran("PLAN-001"), 0);
     assert!(!lab.project().join(".workflow/issues/issues.jsonl").exists());
 }

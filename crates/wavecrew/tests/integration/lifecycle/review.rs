@@ -102,7 +102,7 @@ fn work_beside_a_dirty_checkout_can_be_reviewed() {
     );
     lab.run("impl-only", &["--no-supervision"])
         .exits(0)
-        .says("The checkout was left alone");
+        .says("Your checkout has uncommitted changes");
     assert!(!lab.project().join("app/store/tags.py").exists());
     assert_eq!(fs::read_to_string(&mine).unwrap(), "mine = 1\n");
     let told = lab.prompt("REVIEW-001.1.1");

@@ -119,7 +119,7 @@ fn what_goes_wrong_is_told() {
         (
             "spawn_agent",
             json!({"message": "x", "isolation": "worktree"}),
-            "needs a git repository",
+            "requires a git repository",
         ),
         (
             "send_input",

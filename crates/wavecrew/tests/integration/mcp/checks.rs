@@ -128,7 +128,7 @@ fn isolation_needs_a_repository_and_a_check_a_command() {
     let project = Project::new("path\na\n", ECHO);
     let mut client = project.client();
     for (extra, why) in [
-        (json!({"isolation": "worktree"}), "needs a git repository"),
+        (json!({"isolation": "worktree"}), "requires a git repository"),
         (json!({"isolation": "container"}), "unknown variant `container`"),
         (json!({"verify": " "}), "verify must be a command"),
     ] {

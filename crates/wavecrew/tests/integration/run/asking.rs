@@ -67,7 +67,7 @@ wavecrew report '{"id":"a","status":"completed"}'"#;
     start(&sandbox, agent, &["-y"]).wait().expect_exit(0);
     let said = |name| fs::read_to_string(sandbox.path(name)).expect("it was said");
     assert!(
-        said("empty").contains("there is no question"),
+        said("empty").contains("the question is empty"),
         "{}",
         said("empty")
     );

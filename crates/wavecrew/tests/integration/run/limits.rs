@@ -133,7 +133,7 @@ fn what_cannot_be_shared_is_said_and_costs_nothing() {
     going
         .wait()
         .expect_exit(0)
-        .expect_says("Waits for rate limits are not shared with other runs");
+        .expect_says("Rate limits are not shared with other runs");
     assert_eq!(sandbox.status("a"), "completed");
 }
 

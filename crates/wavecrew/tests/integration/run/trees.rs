@@ -166,7 +166,7 @@ fn a_tree_that_goes_while_it_is_worked_in_fails_its_task() {
     fs::write(sandbox.file("go"), "").expect("a file");
     going.wait().expect_exit(1);
     let error = sandbox.cell("a", "error");
-    assert!(error.contains("was removed while it was worked in"), "{error}");
+    assert!(error.contains("was removed while in use"), "{error}");
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn without_a_repository_isolation_is_off_and_without_a_commit_it_is_an_error() {
     sandbox
         .run()
         .expect_exit(2)
-        .expect_says("needs a git repository with a commit");
+        .expect_says("requires a git repository with at least one commit");
     assert_eq!(sandbox.sessions().len(), 1);
 }
 

@@ -1,0 +1,189 @@
+//! The event loop of a run. It feeds what happens to the engine and carries out the actions that the engine returns:
+//! journal first, then processes, files and questions. It decides nothing itself.
+
+mod actions;
+mod bus_messages;
+mod clock;
+mod guardian_events;
+mod journal;
+mod journal_sync;
+mod periodic;
+mod reporter;
+mod run_loop;
+mod shared_pools;
+mod shutdown;
+
+pub use reporter::{Reporter, Running};
+
+use crate::checks::program::RunningCheck;
+use crate::session::OpenSession;
+use crate::table::publisher::TablePublisher;
+use crate::worker::Worker;
+use crate::worker::first_message::SharedNotes;
+use crate::worker::packed_files::PackedFiles;
+use crate::worker::streams::{ProcessState, WorkerEvent};
+use crate::worktree::tasks::any_merged;
+use clock::Clock;
+use journal_sync::JournalSync;
+use run_loop::Channels;
+use shared_pools::SharedPools;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::rc::Rc;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::watch;
+use wavecrew_agents::{Adapter, AgentSettings, Pools, Redactor};
+use wavecrew_core::engine::{Answer, Engine, Input, Ledger, MergeOutcome, Question, WorkerId};
+use wavecrew_core::event::RunOutcome;
+use wavecrew_process::guardian::{Guardian, GuardianCommand};
+use wavecrew_process::{ProcessError, check_open_files_limit};
+use wavecrew_session::{Attempts, SessionError};
+
+#[derive(Debug, thiserror::Error)]
+pub enum DriveError {
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    #[error("the guardian process was killed; all workers were ended with it")]
+    GuardianLost,
+}
+
+/// Asks a person; runs on its own thread.
+pub type Asker = std::sync::Arc<dyn Fn(&Question) -> Answer + Send + Sync>;
+
+/// What a run needs besides its session.
+pub struct RunContext<'a> {
+    pub reporter: &'a mut dyn Reporter,
+    /// `None` if there is nobody to ask: questions get their default answer.
+    pub asker: Option<Asker>,
+    /// An instruction for all rows, given by the person.
+    pub instruction: Option<String>,
+    /// The command line that gives workers their tools over MCP.
+    pub worker_tools: Option<Vec<String>>,
+    /// The command line of the program that runs a role's check.
+    pub check_program: Vec<String>,
+    /// Rate limit pools that are shared with other runs.
+    pub pools: Pools,
+    /// The project's settings for single agents.
+    pub agent_settings: AgentSettings,
+}
+
+pub struct Driver<'a> {
+    pub(crate) session: OpenSession,
+    pub(crate) engine: Engine,
+    pub(crate) context: RunContext<'a>,
+    pub(crate) clock: Clock,
+    pub(crate) agents: BTreeMap<String, Rc<dyn Adapter>>,
+    pub(crate) redactor: Rc<Redactor>,
+    pub(crate) guardian: Guardian,
+    pub(crate) workers: BTreeMap<WorkerId, Worker>,
+    /// The worker of each process, and what tells its output readers about its state.
+    pub(crate) processes: HashMap<u64, (WorkerId, watch::Sender<ProcessState>)>,
+    /// Processes whose pipes are not watched yet, and since when, oldest first.
+    pub(crate) unwatched: VecDeque<(Instant, u64)>,
+    pub(crate) next_key: u64,
+    /// Since when at most one worker has been running.
+    pub(crate) alone_since: SystemTime,
+    /// Checks by the key of their process.
+    pub(crate) checks: HashMap<u64, RunningCheck>,
+    pub(crate) check_exits: UnboundedSender<(u64, wavecrew_process::Exit)>,
+    pub(crate) inputs: VecDeque<Input>,
+    pub(crate) shared_notes: SharedNotes,
+    pub(crate) packed_files: PackedFiles,
+    pub(crate) attempts: Attempts,
+    pub(crate) pools: SharedPools,
+    pub(crate) table: TablePublisher,
+    pub(crate) journal_sync: JournalSync,
+    /// The work of at least one task is merged.
+    pub(crate) any_merged: bool,
+    /// Submitted reports that can be removed once their results are durable.
+    pub(crate) processed_reports: Vec<(String, u32, wavecrew_session::Closed)>,
+    pub(crate) worker_events: UnboundedSender<WorkerEvent>,
+    pub(crate) answers: UnboundedSender<(u32, Answer)>,
+    pub(crate) merges: UnboundedSender<(String, MergeOutcome)>,
+    interrupts: u32,
+    ending: Option<RunOutcome>,
+}
+
+impl<'a> Driver<'a> {
+    /// Runs the session until it ends. Every process that was started is gone when this returns.
+    pub fn run(
+        session: OpenSession,
+        engine: Engine,
+        context: RunContext<'a>,
+        guardian: GuardianCommand,
+    ) -> Result<(RunOutcome, Ledger), DriveError> {
+        let failed = |source| ProcessError::System {
+            what: "start the event loop",
+            source,
+        };
+        check_open_files_limit().map_err(failed)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(failed)?;
+        let local = tokio::task::LocalSet::new();
+        local.block_on(&runtime, Self::run_session(session, engine, context, guardian))
+    }
+
+    async fn run_session(
+        mut session: OpenSession,
+        engine: Engine,
+        context: RunContext<'a>,
+        guardian: GuardianCommand,
+    ) -> Result<(RunOutcome, Ledger), DriveError> {
+        let (guardian, guardian_events) = Guardian::start(guardian).await?;
+        session.record_guardian(guardian.process())?;
+        let (worker_events, worker_events_in) = unbounded_channel();
+        let (answers, answers_in) = unbounded_channel();
+        let (check_exits, check_exits_in) = unbounded_channel();
+        let (merges, merges_in) = unbounded_channel();
+        let (table_events, table_events_in) = unbounded_channel();
+        let table = session.take_table();
+        let syncer = session.journal.syncer();
+        let clock = Clock::start();
+        let mut driver = Self {
+            pools: SharedPools::new(&context.pools, clock.now()),
+            table: TablePublisher::start(table, syncer.clone(), table_events.clone()),
+            journal_sync: JournalSync::start(syncer, table_events),
+            any_merged: any_merged(engine.ledger()),
+            packed_files: PackedFiles::of(&session.dir),
+            attempts: session.dir.attempts(),
+            shared_notes: SharedNotes::of(&session.dir),
+            session,
+            engine,
+            context,
+            clock,
+            agents: BTreeMap::new(),
+            redactor: Rc::new(Redactor::new(std::env::vars_os())),
+            guardian,
+            workers: BTreeMap::new(),
+            processes: HashMap::new(),
+            unwatched: VecDeque::new(),
+            next_key: 1,
+            alone_since: UNIX_EPOCH,
+            checks: HashMap::new(),
+            check_exits,
+            inputs: VecDeque::new(),
+            processed_reports: Vec::new(),
+            worker_events,
+            answers,
+            merges,
+            interrupts: 0,
+            ending: None,
+        };
+        let channels = Channels {
+            guardian_events,
+            worker_events: worker_events_in,
+            answers: answers_in,
+            check_exits: check_exits_in,
+            merges: merges_in,
+            table_events: table_events_in,
+        };
+        let outcome = driver.run_event_loop(channels).await;
+        // If the session folder is gone, that is the cause of whatever failed first.
+        let outcome = outcome.map_err(|error| driver.check_session_exists().err().unwrap_or(error));
+        driver.shutdown(outcome).await
+    }
+}

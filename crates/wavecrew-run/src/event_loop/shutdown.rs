@@ -1,0 +1,73 @@
+//! The end of a run: ends every process and writes the final files.
+
+use super::run_loop::TICK;
+use crate::event_loop::DriveError;
+use crate::event_loop::Driver;
+use crate::session::report;
+use crate::table::render;
+use crate::worktree::tasks::{remove_all_merged, session_worktrees};
+use wavecrew_core::engine::Ledger;
+use wavecrew_core::event::RunOutcome;
+use wavecrew_core::view::report_markdown;
+use wavecrew_process::end_all_descendants;
+use wavecrew_session::{Publish, SessionState, atomic};
+
+/// How often the final table is published again while somebody is writing it.
+const PUBLISH_TRIES: usize = 20;
+
+impl Driver<'_> {
+    /// Ends every process, then writes the final files. After a failure it only ends the processes: the journal is what
+    /// counts then.
+    pub(super) async fn shutdown(
+        mut self,
+        outcome: Result<RunOutcome, DriveError>,
+    ) -> Result<(RunOutcome, Ledger), DriveError> {
+        let table = self.table.stop();
+        self.packed_files.flush();
+        self.guardian.shutdown().await;
+        end_all_descendants();
+        self.pools.sign_off(self.clock.now());
+        let ending = match outcome {
+            Ok(ending) => ending,
+            Err(error) => {
+                // If the disk allows it, the state says that the session can be resumed.
+                self.session.info.state = SessionState::Stopped;
+                let _ = self.session.dir.write_info(&self.session.info);
+                return Err(error);
+            }
+        };
+        self.session.journal.sync()?;
+        self.session.dir.attempts().sweep()?;
+        // Only what could not be removed with its worker is left.
+        let _ = std::fs::remove_dir_all(self.session.dir.scratch_folder());
+        let ledger = self.engine.ledger();
+        for notice in remove_all_merged(&session_worktrees(&self.session), ledger) {
+            self.context.reporter.notice(&notice);
+        }
+        let bytes = render(ledger);
+        if let Some(mut table) = table {
+            for _ in 0..PUBLISH_TRIES {
+                match table.publish(&bytes)? {
+                    // An edit stays in place: the next run applies it.
+                    Publish::Published | Publish::HandEdit(_) => break,
+                    Publish::Unsettled => tokio::time::sleep(TICK).await,
+                }
+            }
+        }
+        self.session.info.state = match ending {
+            RunOutcome::Completed => SessionState::Completed,
+            RunOutcome::Failed => SessionState::Failed,
+            RunOutcome::Interrupted | RunOutcome::LimitReached { .. } | RunOutcome::Blocked { .. } => {
+                SessionState::Stopped
+            }
+            RunOutcome::Cancelled => SessionState::Cancelled,
+            RunOutcome::Stalled { .. } => SessionState::Stalled,
+        };
+        atomic::write(&self.session.dir.results_csv(), &bytes)?;
+        let mut text = report_markdown(ledger, &self.session.meta());
+        text += &report::sections(&self.session.dir, ledger);
+        atomic::write(&self.session.dir.context_md(), text.as_bytes())?;
+        self.session.dir.write_info(&self.session.info)?;
+        Ok((ending, self.engine.into_ledger()))
+    }
+}

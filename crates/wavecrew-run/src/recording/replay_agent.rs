@@ -1,0 +1,131 @@
+//! A cassette as an agent: each turn is a process of this program that repeats what was recorded. Its output is parsed as
+//! that of the recorded agent.
+
+use super::cassette::{Cassette, CassetteError, Entry};
+use super::replay::INTERACTIVE;
+use super::{End, PREFIX};
+use crate::agent_name::by_name;
+use std::path::Path;
+use std::rc::Rc;
+use wavecrew_agents::launch::{Launch, Request, Stdin};
+use wavecrew_agents::stream::Usage;
+use wavecrew_agents::{Adapter, Attempted, Listener, Memory, Part, Replayed};
+
+/// The first argument of a process that replays a turn.
+pub const REPLAY: &str = "__replay";
+
+/// A whole cassette.
+#[derive(Debug)]
+pub(crate) struct ReplayAgent {
+    cassette: Cassette,
+}
+
+impl ReplayAgent {
+    pub fn open(path: &Path) -> Result<Self, CassetteError> {
+        let cassette = Cassette::open(path)?;
+        Ok(Self { cassette })
+    }
+}
+
+impl Adapter for ReplayAgent {
+    fn launch(&self, request: &Request<'_>) -> Launch {
+        launch(&self.cassette.path, None, request)
+    }
+
+    fn listener(&self, _before: Usage) -> Option<Listener> {
+        None
+    }
+
+    fn memory(&self) -> Memory {
+        Memory::None
+    }
+
+    fn part(&self, of: &Attempted<'_>) -> Option<Result<Part, String>> {
+        Some(self.cassette.attempt(of.task, of.attempt).and_then(|turns| {
+            let first = turns.first().ok_or("the attempt has no turns")?;
+            if let End::NotStarted(error) = &first.end {
+                return Err(error.clone());
+            }
+            let recorded_agent = by_name(&first.agent).ok().filter(|_| !first.agent.starts_with(PREFIX));
+            let differs = !first.print.is_empty() && first.print != of.print;
+            let remark = differs.then(|| {
+                format!(
+                    "{}: the row or its instruction has changed since the recording; the recording is replayed anyway",
+                    of.task
+                )
+            });
+            Ok(Part {
+                agent: Rc::new(RecordedAttempt {
+                    path: self.cassette.path.to_string_lossy().into_owned(),
+                    turns: turns.to_vec(),
+                    recorded_agent,
+                }),
+                remark,
+            })
+        }))
+    }
+}
+
+/// One attempt of a cassette.
+#[derive(Debug)]
+struct RecordedAttempt {
+    path: String,
+    turns: Vec<Entry>,
+    /// `None` if this version does not know the agent.
+    recorded_agent: Option<Rc<dyn Adapter>>,
+}
+
+impl Adapter for RecordedAttempt {
+    fn launch(&self, request: &Request<'_>) -> Launch {
+        let mut launch = launch(Path::new(&self.path), self.turns.first(), request);
+        // An interactive agent is replayed interactively.
+        if let Some(agent) = &self.recorded_agent
+            && let stdin @ Stdin::Spoken(_) = agent.launch(request).stdin
+        {
+            launch.args.push(INTERACTIVE.to_owned());
+            launch.stdin = stdin;
+        }
+        launch
+    }
+
+    fn listener(&self, before: Usage) -> Option<Listener> {
+        self.recorded_agent.as_ref()?.listener(before)
+    }
+
+    fn memory(&self) -> Memory {
+        self.recorded_agent
+            .as_ref()
+            .map_or(Memory::None, |agent| agent.memory())
+    }
+
+    fn replayed(&self, turn: u32) -> Option<Replayed> {
+        let from = self.turns.iter().skip_while(|entry| entry.turn != turn);
+        // One process replays a turn and those that it continued in.
+        let last = from.map(|entry| &entry.end).find(|end| **end != End::WentOn);
+        Some(match last {
+            Some(End::Stopped { stop, error }) => Replayed::Stopped {
+                stop: *stop,
+                error: error.clone(),
+            },
+            Some(End::Exit(_) | End::Signal(_) | End::WentOn | End::NotStarted(_)) | None => Replayed::Ended,
+        })
+    }
+}
+
+fn launch(path: &Path, first: Option<&Entry>, request: &Request<'_>) -> Launch {
+    // If our own program is not found, the start fails with this name.
+    let program = std::env::current_exe().unwrap_or_else(|_| "wavecrew".into());
+    let (offset, attempt) = first.map_or((0, 1), |entry| (entry.offset, entry.attempt));
+    Launch {
+        program: program.to_string_lossy().into_owned(),
+        args: vec![
+            REPLAY.to_owned(),
+            path.to_string_lossy().into_owned(),
+            offset.to_string(),
+            attempt.to_string(),
+        ],
+        env: Vec::new(),
+        files: Vec::new(),
+        stdin: Stdin::Text(request.prompt.to_owned()),
+    }
+}

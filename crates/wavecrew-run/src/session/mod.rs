@@ -1,0 +1,232 @@
+//! The session of a run: created or resumed, with its lock, journal and table.
+
+pub(crate) mod interactive_results;
+pub mod report;
+
+use crate::checks::Verify;
+use crate::recording::Recorder;
+use crate::table::render;
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use wavecrew_core::engine::{Ledger, RecoveredReport};
+use wavecrew_core::event::Event;
+use wavecrew_core::plan::Plan;
+use wavecrew_core::team::Team;
+use wavecrew_core::view::SessionMeta;
+use wavecrew_process::{ProcessId, end_leftovers};
+use wavecrew_session::{
+    Holder, Journal, Publish, SessionDir, SessionError, SessionInfo, SessionLock, TableFile, atomic,
+};
+
+/// How long an edited table must stay unchanged before the edit counts as finished.
+const EDIT_PAUSE: Duration = Duration::from_millis(300);
+/// Processes of the last run that are searched one by one; the guardian ends the rest.
+const RECENT_PROCESSES: usize = 2000;
+
+/// Returns the working folder for a task's worker, and creates it if necessary.
+pub type Folders = Box<dyn FnMut(&str) -> Result<PathBuf, String>>;
+
+/// The session of a run, with the lock that makes this process its only writer.
+pub struct OpenSession {
+    pub dir: SessionDir,
+    pub info: SessionInfo,
+    /// The folder in which workers work.
+    pub project: PathBuf,
+    /// Replaces the team's limit on logs.
+    pub log_bytes: Option<u64>,
+    /// The working folders of tasks, if not the project.
+    pub folders: Option<Folders>,
+    /// A command that has to succeed before a task counts as done.
+    pub verify: Option<Verify>,
+    /// Records what workers do, for a replay.
+    pub recorder: Option<Recorder>,
+    pub(crate) journal: Journal<Event>,
+    table: Option<TableFile>,
+    recovered: Vec<RecoveredReport>,
+    _lock: SessionLock,
+}
+
+/// What a new session is created from.
+pub struct NewSession<'a> {
+    pub project: &'a Path,
+    /// The name of the folder, before `-2`, `-3`.
+    pub id_base: &'a str,
+    pub team: &'a Team,
+    /// The text of the team file. The session keeps it, so that later changes to the file do not affect it.
+    pub team_text: &'a str,
+    pub plan: &'a Plan,
+    pub holder: Holder,
+}
+
+impl NewSession<'_> {
+    /// Creates the folder and its files; `session.json` comes last and makes it a session.
+    pub fn create(
+        self,
+        info: impl FnOnce(&SessionDir) -> SessionInfo,
+    ) -> Result<(OpenSession, Ledger), SessionError> {
+        let folders: Vec<&str> = self.team.folders.iter().map(String::as_str).collect();
+        let dir = SessionDir::create(self.project, self.id_base, &folders)?;
+        let lock = dir.lock(&self.holder)?;
+        let mut bytes = Vec::new();
+        self.plan
+            .render(&mut bytes, |_, _| None)
+            .expect("writing to memory");
+        atomic::write(&dir.plan_file(), &bytes)?;
+        atomic::write(&dir.team_file(), self.team_text.as_bytes())?;
+        let journal = Journal::create(&dir.journal_file())?;
+        let mut table = TableFile::open(&dir, EDIT_PAUSE)?;
+        let ledger = dir.read_ledger(self.team.clone(), &[])?;
+        // Nobody else knows the new folder, so there is no edit to find.
+        let _: Publish = table.publish(&render(&ledger))?;
+        let info = info(&dir);
+        dir.write_info(&info)?;
+        let session = OpenSession::new(dir, info, self.project, journal, table, lock);
+        Ok((session, ledger))
+    }
+}
+
+impl OpenSession {
+    /// Resumes a session: ends what its last run left running, recovers submitted reports, replays the journal.
+    /// `current_team` is the team file as it is now, if the team is not built in.
+    pub fn resume(
+        project: &Path,
+        dir: SessionDir,
+        holder: &Holder,
+        current_team: Option<Team>,
+    ) -> Result<(Self, Ledger), SessionError> {
+        let info = dir.read_info()?;
+        let lock = dir.lock(holder)?;
+        dir.sweep()?;
+        let (journal, events) = if dir.journal_file().exists() {
+            let (journal, events, _) = Journal::<Event>::open(&dir.journal_file())?;
+            (journal, events)
+        } else {
+            // Without its journal the session is what its table says.
+            let table = dir.tasks_csv();
+            let unreadable = |source| SessionError::Io {
+                operation: "read",
+                path: table.clone(),
+                source,
+            };
+            atomic::write(&dir.plan_file(), &fs::read(&table).map_err(unreadable)?)?;
+            // Attempts are counted from 1 again, and must not find reports of the old ones.
+            dir.attempts().sweep()?;
+            (Journal::create(&dir.journal_file())?, Vec::new())
+        };
+        let guardian = read_guardian(&dir);
+        let _ = end_leftovers(guardian.as_ref(), &processes_of_last_run(&events), dir.path());
+        // Private files of workers that have ended.
+        let _ = fs::remove_dir_all(dir.scratch_folder());
+        let recovered = dir.attempts().recover()?;
+        let team = match current_team {
+            Some(team) => team,
+            None => dir.read_team()?,
+        };
+        let ledger = dir.read_ledger(team, &events)?;
+        interactive_results::write_missing(&dir, &ledger)?;
+        let table = TableFile::open(&dir, Duration::ZERO)?;
+        let mut session = Self::new(dir, info, project, journal, table, lock);
+        session.recovered = recovered;
+        Ok((session, ledger))
+    }
+
+    fn new(
+        dir: SessionDir,
+        info: SessionInfo,
+        project: &Path,
+        journal: Journal<Event>,
+        table: TableFile,
+        lock: SessionLock,
+    ) -> Self {
+        Self {
+            dir,
+            info,
+            project: project.to_owned(),
+            log_bytes: None,
+            folders: None,
+            verify: None,
+            recorder: None,
+            journal,
+            table: Some(table),
+            recovered: Vec::new(),
+            _lock: lock,
+        }
+    }
+
+    /// The table, if a person edited it since the last run.
+    pub fn table_edit(&mut self) -> Result<Option<Vec<u8>>, SessionError> {
+        match &mut self.table {
+            Some(table) => table.check(),
+            None => Ok(None),
+        }
+    }
+
+    /// Records events from outside the event loop: resets, table edits.
+    pub fn record(&mut self, events: &[Event]) -> Result<(), SessionError> {
+        self.journal.append(events)?;
+        self.journal.sync()
+    }
+
+    /// The working folder of a task's worker.
+    pub(crate) fn task_folder(&mut self, task: &str) -> Result<PathBuf, String> {
+        match &mut self.folders {
+            Some(folders) => folders(task),
+            None => Ok(self.project.clone()),
+        }
+    }
+
+    /// What reports say about the session.
+    pub fn meta(&self) -> SessionMeta<'_> {
+        let folder = self.dir.path().to_str().unwrap_or_default();
+        self.dir.meta(folder, Some(&self.info))
+    }
+
+    pub(crate) fn take_table(&mut self) -> TableFile {
+        self.table.take().expect("a session is run once")
+    }
+
+    pub(crate) fn take_recovered(&mut self) -> Vec<RecoveredReport> {
+        std::mem::take(&mut self.recovered)
+    }
+
+    /// Writes down the guardian, so that the next run can end it.
+    pub(crate) fn record_guardian(&self, process: &ProcessId) -> Result<(), SessionError> {
+        let text = serde_json::to_vec(process).expect("plain data");
+        atomic::write_volatile(&self.dir.guardian_file(), &text)
+    }
+}
+
+fn read_guardian(dir: &SessionDir) -> Option<ProcessId> {
+    serde_json::from_slice(&fs::read(dir.guardian_file()).ok()?).ok()
+}
+
+/// The newest processes of a run that has no end in the journal.
+fn processes_of_last_run(events: &[Event]) -> Vec<ProcessId> {
+    let mut recent: VecDeque<&ProcessId> = VecDeque::new();
+    for event in events {
+        match event {
+            Event::RunStarted { .. } | Event::RunEnded { .. } => recent.clear(),
+            Event::Spawned { process, .. } => {
+                recent.push_back(process);
+                if recent.len() > RECENT_PROCESSES {
+                    recent.pop_front();
+                }
+            }
+            _ => {}
+        }
+    }
+    recent.into_iter().cloned().collect()
+}
+
+/// A relative path is relative to the project; a bare name is looked up on `PATH`.
+pub fn resolve_program(project: &Path, program: &OsStr) -> OsString {
+    let path = Path::new(program);
+    if path.is_relative() && path.components().count() > 1 {
+        project.join(path).into_os_string()
+    } else {
+        program.to_owned()
+    }
+}

@@ -1,0 +1,187 @@
+//! Turns of a worker's conversation: sends messages, starts processes, interrupts the current turn for the next.
+
+use super::PendingMessage;
+use super::files::{write_files, write_prompt};
+use super::streams::{ProcessState, open_streams};
+use crate::event_loop::DriveError;
+use crate::event_loop::Driver;
+use crate::session::resolve_program;
+use std::ffi::OsString;
+use std::time::{Duration, Instant};
+use wavecrew_agents::Memory;
+use wavecrew_agents::launch::{McpServer, Request, Stdin};
+use wavecrew_core::engine::{Input, OutputMode, SpawnError, WorkerId};
+use wavecrew_core::team::Access;
+use wavecrew_process::Spawn;
+
+/// How long an agent whose turn is interrupted may take to save its conversation.
+pub(super) const INTERRUPT_GRACE: Duration = Duration::from_secs(3);
+/// The name of our MCP server in the agents' configuration.
+const TOOLS: &str = "wavecrew";
+
+impl Driver<'_> {
+    pub(crate) fn send(&mut self, worker: WorkerId, turn: u32, text: String) -> Result<(), DriveError> {
+        let Some(state) = self.workers.get_mut(&worker) else {
+            return Ok(());
+        };
+        let answers_report = state.report_received;
+        let waits = state.output.is_interactive() && !state.output.turn_open();
+        if state.agent.memory() == Memory::None || state.alive.is_empty() || waits {
+            state.output.start_turn();
+            self.start_turn(worker, turn, &text)?;
+        } else {
+            // Two processes in one conversation would corrupt it: the current turn is interrupted first.
+            state.pending_message = Some(PendingMessage {
+                turn,
+                text,
+                answers_report,
+            });
+            if state.output.is_interactive() {
+                state.output.interrupt_turn();
+            } else {
+                for key in &state.alive {
+                    self.guardian.close(*key, INTERRUPT_GRACE);
+                }
+            }
+        }
+        // A report that is answered was not accepted: the worker may submit another one.
+        self.refuse_report(worker, "it was sent back")
+    }
+
+    /// Starts the turn that waited for the end of this one, unless this one ended with a report. Returns whether it did.
+    pub(super) fn send_pending(&mut self, worker: WorkerId) -> Result<bool, DriveError> {
+        let state = self.workers.get_mut(&worker).expect("callers looked it up");
+        let Some(pending) = state.pending_message.take_if(|_| state.closing.is_none()) else {
+            return Ok(false);
+        };
+        if !pending.answers_report && state.output.answer().is_some() {
+            return Ok(false);
+        }
+        state.output.start_turn();
+        self.start_turn(worker, pending.turn, &pending.text)?;
+        Ok(true)
+    }
+
+    /// Starts a turn: in the interactive process if there is one, else in a new process.
+    pub(super) fn start_turn(
+        &mut self,
+        worker: WorkerId,
+        turn: u32,
+        message: &str,
+    ) -> Result<(), DriveError> {
+        let state = self.workers.get_mut(&worker).expect("callers looked it up");
+        let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
+        let prompt_file = self.session.dir.prompt_file(id, attempt, turn);
+        if state.output.is_interactive() {
+            write_prompt(&prompt_file, message)?;
+            state.output.send_message(message);
+            return Ok(());
+        }
+        let session_dir = self.session.dir.path();
+        let mut env = vec![
+            variable(
+                "WAVECREW_PROMPT_FILE",
+                if turn == 1 {
+                    &state.files.prompt
+                } else {
+                    &prompt_file
+                },
+            ),
+            variable("WAVECREW_SESSION_DIR", session_dir),
+            variable("WAVECREW_RESULT_FILE", &state.files.result),
+            variable("WAVECREW_TASK", id),
+            variable("WAVECREW_ROLE", &state.assignment.role),
+            variable("WAVECREW_ATTEMPT", attempt.to_string()),
+            variable("WAVECREW_TURN", turn.to_string()),
+            variable("WAVECREW_TOKEN", state.token.as_str()),
+        ];
+        if state.output.mode() == OutputMode::Silent {
+            env.push(variable("WAVECREW_USAGE_FILE", &state.files.usage));
+        }
+        // A program that is not a known agent does not use tools.
+        let offered = self.context.worker_tools.as_ref();
+        let offered = offered.filter(|_| state.output.mode() == OutputMode::Streaming);
+        let tools = offered.map(|command| tool_server(command, &env));
+        let scratch = self.session.dir.scratch_of(id, attempt);
+        let role = self.engine.ledger().team.role(&state.assignment.role);
+        let settings = self.context.agent_settings.of(&state.assignment.agent);
+        let launch = state.agent.launch(&Request {
+            prompt: message,
+            mode: state.assignment.mode,
+            access: role.map_or(Access::Source, |role| role.access),
+            model: settings.model.as_deref(),
+            mcp: tools.as_ref(),
+            schema: None,
+            conversation: state.conversation.for_next_turn(),
+            project: &state.folder,
+            scratch: &scratch,
+            folders: &[session_dir.to_owned()],
+            extra: &settings.args,
+        });
+        write_files(&scratch, &launch.files)?;
+        let (prompt, dialogue) = match launch.stdin {
+            Stdin::Text(text) if turn == 1 => {
+                let stdin = self
+                    .packed_files
+                    .write_prompt(&mut state.files, &prompt_file, &text)?;
+                (stdin, None)
+            }
+            Stdin::Text(text) => (write_prompt(&prompt_file, &text)?, None),
+            Stdin::Spoken(dialogue) => (write_prompt(&prompt_file, message)?, Some(dialogue)),
+        };
+        env.extend(launch.env.iter().map(|(name, value)| variable(name, value)));
+        let key = self.next_key;
+        self.next_key += 1;
+        let interactive = dialogue.map(|dialogue| (dialogue, message));
+        let events = self.worker_events.clone();
+        let process_state = match interactive {
+            Some(_) => ProcessState::Watched,
+            None => ProcessState::Unwatched,
+        };
+        let opened = open_streams(key, &state.output, events, prompt, interactive, process_state);
+        let streams = match opened {
+            Ok(streams) => streams,
+            Err(error) => {
+                let error = SpawnError::Temporary(error.to_string());
+                self.inputs.push_back(Input::SpawnFailed { worker, error });
+                self.finish_closing(worker);
+                return Ok(());
+            }
+        };
+        state.alive.push(key);
+        state.turn = turn;
+        self.processes.insert(key, (worker, streams.state));
+        self.unwatched.push_back((Instant::now(), key));
+        let cwd = state.folder.clone();
+        self.record_turn_start(worker, key, turn);
+        let spec = Spawn {
+            program: resolve_program(&self.session.project, launch.program.as_ref()),
+            args: launch.args.into_iter().map(OsString::from).collect(),
+            cwd,
+            env_set: env,
+            env_remove: Vec::new(),
+            stdin: streams.stdin,
+            stdout: streams.stdout,
+            stderr: streams.stderr,
+        };
+        Ok(self.guardian.spawn(key, spec)?)
+    }
+}
+
+fn variable(name: &str, value: impl AsRef<std::ffi::OsStr>) -> (OsString, OsString) {
+    (name.into(), value.as_ref().to_owned())
+}
+
+/// Our MCP server, which reads its task from its environment.
+fn tool_server(command_line: &[String], env: &[(OsString, OsString)]) -> McpServer {
+    let text = |text: &OsString| text.to_string_lossy().into_owned();
+    McpServer {
+        name: TOOLS.to_owned(),
+        command: command_line.first().cloned().unwrap_or_default(),
+        args: command_line.iter().skip(1).cloned().collect(),
+        env: env
+            .iter()
+            .map(|(name, value)| (text(name), text(value)))
+            .collect(),
+    }
+}

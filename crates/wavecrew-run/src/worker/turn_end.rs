@@ -1,0 +1,200 @@
+//! The end of a turn: collects what the worker reported, used and printed last, and passes it to the engine.
+
+use super::output::Output;
+use super::usage_file;
+use crate::event_loop::DriveError;
+use crate::event_loop::Driver;
+use std::time::Duration;
+use wavecrew_agents::stream::{End, Expects, Failure, Outcome, Stopped};
+use wavecrew_agents::{Adapter, Replayed};
+use wavecrew_core::engine::{Exit, Input, OutputMode, TurnEnd, WorkerId};
+use wavecrew_core::event::StopReason;
+use wavecrew_core::time::Timestamp;
+use wavecrew_process::Exit as ProcessExit;
+
+impl Driver<'_> {
+    pub(crate) fn process_ended(&mut self, key: u64, exit: ProcessExit) -> Result<(), DriveError> {
+        let Some((worker, _)) = self.processes.remove(&key) else {
+            return Ok(());
+        };
+        let Some(state) = self.workers.get_mut(&worker) else {
+            return Ok(());
+        };
+        state.alive.retain(|alive| *alive != key);
+        state.output.end_turn();
+        state.output.end_conversation();
+        self.record_exit(worker, key, exit);
+        self.record_conversation(worker);
+        if self.restart_lost_conversation(worker, exit)? || self.send_pending(worker)? {
+            return Ok(());
+        }
+        self.end_turn(worker, exit)?;
+        self.finish_closing(worker);
+        Ok(())
+    }
+
+    /// An interactive process has ended its turn and waits for the next message.
+    pub(crate) fn turn_ended(&mut self, key: u64) -> Result<(), DriveError> {
+        let Some((worker, _)) = self.processes.get(&key) else {
+            return Ok(());
+        };
+        let worker = *worker;
+        let Some(state) = self.workers.get_mut(&worker) else {
+            return Ok(());
+        };
+        if state.closing.is_some() {
+            // Its last output is handled when its process has ended.
+            if let Some((_, grace)) = state.turn_deadline.take() {
+                self.guardian.close(key, grace);
+            }
+            return Ok(());
+        }
+        self.record_conversation(worker);
+        if self.send_pending(worker)? {
+            return Ok(());
+        }
+        self.end_turn(worker, ProcessExit::Code(0))
+    }
+
+    /// Passes the end of a turn to the engine.
+    fn end_turn(&mut self, worker: WorkerId, exit: ProcessExit) -> Result<(), DriveError> {
+        let reports = self.reports_of_turn(worker)?;
+        if reports.is_empty() {
+            // A worker cannot report into a session folder that is gone.
+            self.check_session_exists()?;
+        }
+        let state = &self.workers[&worker];
+        // While another turn of the conversation goes on, only a report ends this one.
+        if state.alive.is_empty() || state.output.is_interactive() || !reports.is_empty() {
+            let stopped = state.closing.is_some();
+            // The final answer may be a report, but it was not submitted as one.
+            let answers = usize::from(state.output.answer().is_some());
+            let received = state.report_received || reports.len() > answers;
+            let now = self.clock.now();
+            let mut end = turn_end(
+                state.agent.as_ref(),
+                &state.output,
+                exit,
+                stopped,
+                received,
+                reports,
+                now,
+            );
+            if state.output.mode() == OutputMode::Silent
+                && let Some(text) = self.packed_files.read(&state.files, &state.files.usage)?
+            {
+                usage_file::complete(&mut end, &text);
+            }
+            if let Some(replayed) = state.agent.replayed(state.turn) {
+                apply_recorded_end(&mut end, replayed);
+            }
+            self.record_usage(worker, end.spent);
+            self.inputs.push_back(Input::TurnEnded { worker, end });
+        }
+        Ok(())
+    }
+}
+
+/// The end of a turn in the engine's terms.
+fn turn_end(
+    agent: &dyn Adapter,
+    output: &Output,
+    exit: ProcessExit,
+    stopped: bool,
+    received: bool,
+    reports: Vec<String>,
+    now: Timestamp,
+) -> TurnEnd {
+    let end = if stopped {
+        // The engine knows which clock it was; here only the exit code is meaningless.
+        End::Stopped(Stopped::Timeout)
+    } else {
+        process_end(exit)
+    };
+    let spent = output.take_usage();
+    let Some(Outcome { reason, failure }) = output.outcome(end, Expects::Report { received }) else {
+        return TurnEnd {
+            exit: turn_exit(exit),
+            reports,
+            last_output: output.error_line(),
+            spent,
+            model: None,
+            retry_after: None,
+        };
+    };
+    let exit = match reason {
+        // The turn is complete; the engine decides whether it contains a report.
+        StopReason::Ok | StopReason::NoReport | StopReason::SchemaInvalid => Exit::Code(0),
+        StopReason::Timeout if stopped => turn_exit(exit),
+        reason => Exit::Reason(reason),
+    };
+    TurnEnd {
+        exit,
+        reports,
+        last_output: match &failure {
+            Some(failure) => failure_message(agent, output, failure),
+            None => output.error_line(),
+        },
+        spent,
+        model: output.model(),
+        retry_after: failure.and_then(|failure| failure.wait(now)),
+    }
+}
+
+/// The message of a failure, with what a person can do about it.
+pub fn failure_message(agent: &dyn Adapter, output: &Output, failure: &Failure) -> String {
+    let message = output.last_line_of(failure.message.as_bytes());
+    match agent.advice(failure.kind) {
+        Some(advice) => format!("{message} (help: {advice})"),
+        None => message,
+    }
+}
+
+/// The final message of a turn that needs no report, or what went wrong.
+pub fn final_message(agent: &dyn Adapter, output: &Output, exit: ProcessExit) -> Result<String, String> {
+    let failed = match output.outcome(process_end(exit), Expects::Nothing) {
+        None => (!exit.is_success()).then(|| output.error_line()),
+        Some(outcome) => outcome
+            .failure
+            .map(|failure| failure_message(agent, output, &failure)),
+    };
+    match failed {
+        None => Ok(output.final_message().unwrap_or_default()),
+        // An agent that says what went wrong need not say how its process ended.
+        Some(words) if output.mode() == OutputMode::Streaming && !words.is_empty() => Err(words),
+        Some(words) => {
+            let how = match exit {
+                ProcessExit::Code(code) => format!("The agent exited with code {code}"),
+                ProcessExit::Signal(signal) => format!("The agent was ended by signal {signal}"),
+            };
+            Err(if words.is_empty() {
+                how
+            } else {
+                format!("{how}: {words}")
+            })
+        }
+    }
+}
+
+/// A replay waits for no rate limit, and a clock that ended the recorded worker does not run again.
+fn apply_recorded_end(end: &mut TurnEnd, replayed: Replayed) {
+    end.retry_after = Some(Duration::ZERO);
+    match replayed {
+        Replayed::Ended => {}
+        Replayed::Stopped { stop, error } => (end.exit, end.last_output) = (Exit::Reason(stop), error),
+    }
+}
+
+pub(crate) fn process_end(exit: ProcessExit) -> End {
+    match exit {
+        ProcessExit::Code(code) => End::Exit(code),
+        ProcessExit::Signal(signal) => End::Signal(signal),
+    }
+}
+
+fn turn_exit(exit: ProcessExit) -> Exit {
+    match exit {
+        ProcessExit::Code(code) => Exit::Code(code),
+        ProcessExit::Signal(signal) => Exit::Signal(signal),
+    }
+}

@@ -1,0 +1,68 @@
+"""Simpler cases: fewer steps, options and items, smaller numbers, shorter texts."""
+from .cases import Case
+from .comparisons import Expressions
+from .literals import constants_in, literal
+
+
+def shorter_cases(case):
+    """The case with one step or one option less."""
+    for index in range(len(case.steps)):
+        yield Case(case.target, case.args, case.receiver, case.steps[:index] + case.steps[index + 1:])
+    for index, (name, _) in enumerate(case.args):
+        if name is not None:
+            yield case.with_args(case.args[:index] + case.args[index + 1:])
+
+
+def simpler_cases(case):
+    """Cases with fewer items, smaller numbers and shorter strings."""
+    expressions = Expressions(case)
+    for other in _renamed(case):
+        yield other
+    for index, source in enumerate(expressions.sources):
+        for shorter in _fewer(source):
+            yield expressions.replaced(index, shorter)
+        whole = source.encode()
+        for start, end, value in constants_in(source):
+            for new in _smaller(value):
+                yield expressions.replaced(index, (whole[:start] + repr(new).encode() + whole[end:]).decode())
+
+
+def _fewer(source):
+    """A list, tuple or dictionary with fewer items."""
+    plain, value = literal(source)
+    if not plain or not isinstance(value, (list, tuple, dict)) or len(value) < 2:
+        return
+    items = list(value.items() if isinstance(value, dict) else value)
+    half = len(items) // 2
+    for kept in (items[:half], items[half:], items[:-1], items[1:]):
+        yield repr(type(value)(kept))
+
+
+def _renamed(case):
+    """Cases with a simple word for an odd string, in all places, so that keys still match."""
+    texts = [value for _, source in case.args for _, _, value in constants_in(source) if isinstance(value, str)]
+    odd = [text for text in dict.fromkeys(texts) if len(text) > 8 or not all(c.isalnum() or c in " ._-" for c in text)]
+    for text in odd[:3]:
+        for word in ("a", "b", "name"):
+            if word in texts:
+                continue
+            args = []
+            for name, source in case.args:
+                whole = source.encode()
+                for start, end, value in sorted(constants_in(source), key=lambda leaf: -leaf[0]):
+                    if value == text and isinstance(value, str):
+                        whole = whole[:start] + repr(word).encode() + whole[end:]
+                args.append((name, whole.decode()))
+            yield case.with_args(args)
+            break
+
+
+def _smaller(value):
+    if isinstance(value, bool) or value is None:
+        return ()
+    if isinstance(value, int):
+        sign = -1 if value < 0 else 1
+        return [sign * new for new in (1, 2, 10, 100, 1000) if new < abs(value)] if abs(value) > 12 else ()
+    if isinstance(value, str) and len(value) > 10:
+        return [value[:4], value[:8], value[-8:]]
+    return ()
