@@ -273,7 +273,7 @@ impl CodeState {
     }
 
     fn report(&self, case: &CodeAttempt<'_>, complaint: Option<String>) -> CheckReport {
-        let checked = if self.comparison.unverified {
+        let verdict = if self.comparison.unverified {
             Verdict::Unverified
         } else {
             Verdict::Verified
