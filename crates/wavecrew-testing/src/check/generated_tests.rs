@@ -18,7 +18,7 @@ use crate::rounds;
 use crate::scope::FrameworkInScope;
 use wavecrew_core::event::Verdict;
 
-use crate::check_report::{CheckDetails, CheckReport};
+use wavecrew_core::check_report::{CheckDetails, CheckReport};
 
 pub fn check(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<CheckReport, EnvironmentError> {
     with_integrity(environment, case, check_tests)
@@ -32,7 +32,7 @@ fn check_tests(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Che
     }
     let placed = layer::place(&environment.scope, case.layer, &folder)?;
     if let Some(reason) = shape_problem(environment, &folder, &placed)? {
-        return Ok(CheckReport::mend(reason));
+        return Ok(CheckReport::send_back(reason));
     }
     let run = environment.layer(
         case.layer,
@@ -42,10 +42,10 @@ fn check_tests(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Che
         &BTreeSet::new(),
     )?;
     if let Some(reason) = changed_by_tests(environment)? {
-        return Ok(CheckReport::mend(reason));
+        return Ok(CheckReport::send_back(reason));
     }
     if let Some(reason) = nothing_runs(&run, &placed) {
-        return Ok(CheckReport::mend(reason));
+        return Ok(CheckReport::send_back(reason));
     }
     rounds::mirror(&folder, &rounds::kept(case.session, case.layer))?;
     let files: Vec<String> = placed
@@ -58,8 +58,8 @@ fn check_tests(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Che
         .iter()
         .filter(|test| test.outcome == Outcome::Passed)
         .count();
-    Ok(CheckReport::Holds(CheckDetails {
-        checked: Verdict::Verified,
+    Ok(CheckReport::Confirmed(CheckDetails {
+        verdict: Verdict::Verified,
         // What a generator claims about figures is nothing that it can know.
         measured: BTreeMap::from([
             ("pass_rate".to_owned(), String::new()),

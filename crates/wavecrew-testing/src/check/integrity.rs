@@ -10,13 +10,13 @@ use wavecrew_measure::detect::is_test;
 use wavecrew_syntax::{Grammar, TestShape, Weakening, WeakeningKind, tests, weakened};
 
 use super::{Case, listed};
-use crate::check_report::CheckReport;
 use crate::environment::{EnvironmentError, TestEnvironment};
 use crate::layer;
 use crate::result::RunResult;
 use crate::rounds;
 use crate::select::find;
 use crate::snapshot::Change;
+use wavecrew_core::check_report::CheckReport;
 
 /// Every examination: a claim is looked at only when the project was left alone.
 pub fn with_integrity(

@@ -22,7 +22,7 @@ use crate::rounds;
 use crate::select::{self, DropReason, Dropped, judge};
 use wavecrew_core::event::Verdict;
 
-use crate::check_report::{CheckDetails, CheckReport};
+use wavecrew_core::check_report::{CheckDetails, CheckReport};
 
 /// How often a suite is cut down before it is given up: a test may only pass because another ran before it.
 const CUTS: usize = 3;
@@ -281,8 +281,8 @@ fn verdict(
     if let Some(reason) = newly_red(environment, case)? {
         return Ok(CheckReport::contradicted(reason));
     }
-    Ok(CheckReport::Holds(CheckDetails {
-        checked: Verdict::Verified,
+    Ok(CheckReport::Confirmed(CheckDetails {
+        verdict: Verdict::Verified,
         measured,
         facts,
         findings: findings(case, result),

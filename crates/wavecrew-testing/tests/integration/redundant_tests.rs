@@ -1,7 +1,7 @@
 //! Tests that add nothing to the others are named and not kept.
 
 use crate::session::{TestSession, at, figures};
-use wavecrew_testing::check_report::CheckReport;
+use wavecrew_core::check_report::CheckReport;
 use wavecrew_testing::scope::MutationEffort;
 
 const SUITE: &str = "\
@@ -32,7 +32,7 @@ def test_cheap(price, cheap):
 
 fn findings(verdict: &CheckReport) -> &str {
     match verdict {
-        CheckReport::Holds(details) | CheckReport::Short(details) => &details.findings,
+        CheckReport::Confirmed(details) | CheckReport::Short(details) => &details.findings,
         other => panic!("{other:?}"),
     }
 }
