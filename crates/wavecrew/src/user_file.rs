@@ -40,7 +40,7 @@ impl Change {
         let new = edit(old.as_deref()).map_err(|why| {
             Failure::with_help(
                 format!("{} cannot be changed: {why}", path.display()),
-                "mend it by hand first; nothing was written",
+                "fix it by hand first; nothing was written",
             )
         })?;
         Ok(Self { path, old, new })

@@ -80,7 +80,7 @@ pub fn first_message(briefing: &Briefing<'_>) -> String {
     if let Some(revision) = &briefing.revision {
         let _ = writeln!(
             text,
-            "# Revision {}\n\nThis task was done before, and its work is there. {} judged it: {}. Keep what is good, mend \
+            "# Revision {}\n\nThis task was done before, and its work is still there. {} decided: {}. Keep what is good, fix \
              what is named below, and report again.\n",
             revision.round, revision.by, revision.why
         );

@@ -15,16 +15,25 @@ mod world;
 use rng::Rng;
 use seen::Seen;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use wavecrew_test_support::depth;
 use world::World;
 
-/// Runs per shard; the shards run side by side. `WAVECREW_SIM_RUNS` changes it.
+/// Runs per shard at full depth; the shards run side by side. `WAVECREW_SIM_RUNS` changes it.
 const RUNS: u64 = 25_000;
+/// Runs per shard at default depth.
+const SAMPLED_RUNS: u64 = 4_000;
 
 fn runs() -> u64 {
+    let default = if depth::is_full() { RUNS } else { SAMPLED_RUNS };
     std::env::var("WAVECREW_SIM_RUNS")
         .ok()
         .and_then(|runs| runs.parse().ok())
-        .unwrap_or(RUNS)
+        .unwrap_or(default)
+}
+
+/// The number of the first run: from the seed of the test run, so that samples differ from day to day.
+fn first_run() -> u64 {
+    if depth::is_full() { 0 } else { depth::seed().wrapping_mul(1_000_000) }
 }
 
 fn shard(shard: u64) {
@@ -36,7 +45,7 @@ fn shard(shard: u64) {
     }
     let mut totals = Seen::default();
     for run in 0..runs() {
-        let number = shard * RUNS + run;
+        let number = first_run().wrapping_add(shard * RUNS + run);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let mut world = World::new(Rng::new(number));
             world.run_to_the_end();

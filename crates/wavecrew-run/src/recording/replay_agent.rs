@@ -117,6 +117,8 @@ impl Agent for RecordedAttempt {
 fn launch(path: &Path, first: Option<&Entry>, request: &Request<'_>) -> Launch {
     // If our own program is not found, the start fails with this name.
     let program = std::env::current_exe().unwrap_or_else(|_| "wavecrew".into());
+    // The worker's folder may be a worktree; a relative path is seen from the project.
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let (offset, attempt) = first.map_or((0, 1), |entry| (entry.offset, entry.attempt));
     Launch {
         program: program.to_string_lossy().into_owned(),

@@ -65,7 +65,7 @@ impl Config {
             Err(error) => {
                 return Err(Failure::with_help(
                     format!("{} cannot be read: {error}", path.display()),
-                    "mend it, or remove it to use the defaults",
+                    "fix it, or remove it to use the defaults",
                 ));
             }
         };

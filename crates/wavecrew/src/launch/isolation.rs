@@ -79,7 +79,7 @@ pub fn resolve(
         )),
         Err(error) => Err(Failure::with_help(
             error.to_string(),
-            "mend the repository, or give `--isolation none`",
+            "fix the repository, or give `--isolation none`",
         )),
     }
 }

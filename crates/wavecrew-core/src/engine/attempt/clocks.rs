@@ -59,7 +59,7 @@ impl Engine {
                     self.expire(worker, StopReason::Timeout, error);
                 }
                 Some(_) | None if dumb => {
-                    let error = format!("Said nothing for {} from its start", human(limits.first_event));
+                    let error = format!("No output within {} of starting", human(limits.first_event));
                     self.expire(worker, StopReason::Idle, error);
                 }
                 Some(_) | None => self.check_silence(worker, silent, limits.idle),

@@ -59,7 +59,7 @@ fn one_that_should_talk_and_says_nothing_is_ended() {
     assert_eq!(rig.said(), "wave-1.csv 1, spawn A#1");
     rig.pass(1).closed(1);
     assert_eq!(stop_of(&rig), StopReason::Idle);
-    assert_eq!(rig.error("A"), "Said nothing for 2m 00s from its start");
+    assert_eq!(rig.error("A"), "No output within 2m 00s of starting");
 
     let mut rig = Rig::new(ONE);
     telling(&mut rig, 1);
@@ -77,7 +77,7 @@ fn a_clock_gives_way_to_the_reason_behind_it() {
     assert_eq!(stop_of(&rig), StopReason::Refused);
     assert_eq!(
         rig.error("A"),
-        "Said nothing for 2m 00s from its start: so it said"
+        "No output within 2m 00s of starting: so it said"
     );
 }
 

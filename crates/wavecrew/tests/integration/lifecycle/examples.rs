@@ -18,14 +18,17 @@ fn replay(name: &str) -> String {
 #[test]
 fn lifecycle() {
     let lab = Lab::new();
-    let agent = replay("lifecycle");
+    let cassette = replay("lifecycle");
+    let cassette = cassette.strip_prefix("replay:").unwrap();
+    std::fs::copy(cassette, lab.path("cassette.jsonl")).unwrap();
     lab.wavecrew(&[
         "lifecycle",
         "-y",
         "--pipeline",
         "full-lifecycle",
         "--agent",
-        &agent,
+        // Relative to the project, also for workers in worktrees.
+        "replay:../cassette.jsonl",
         "Tag notes",
     ])
     .exits(0);
