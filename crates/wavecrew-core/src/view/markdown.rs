@@ -89,7 +89,7 @@ fn head(text: &mut String, ledger: &Ledger, meta: &SessionMeta<'_>, summary: &Se
         let _ = writeln!(text, "- Working time: {}", human(summary.elapsed));
     }
     if let Some(used) = usage_line(&ledger.totals) {
-        let _ = writeln!(text, "- BudgetUse: {used}");
+        let _ = writeln!(text, "- Used: {used}");
     }
     if !meta.request.is_empty() {
         let _ = writeln!(text, "- Request: {}", one_line(meta.request));

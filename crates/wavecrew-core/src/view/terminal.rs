@@ -18,7 +18,7 @@ pub fn report_terminal(ledger: &Ledger, meta: &SessionMeta<'_>) -> String {
     let counts = &summary.counts;
     let mut text = headline(&summary);
     if let Some(used) = usage_line(&ledger.totals) {
-        let _ = writeln!(text, "BudgetUse {used}");
+        let _ = writeln!(text, "Used {used}");
     }
     for (status, title) in [(Status::Failed, "Failed"), (Status::Skipped, "Skipped")] {
         list(&mut text, ledger, status, title);

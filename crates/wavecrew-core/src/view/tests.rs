@@ -220,14 +220,14 @@ fn a_run_that_stopped_at_a_limit_says_how_to_go_on() {
     }
     let text = report_terminal(&ledger, &META);
     for line in [
-        "BudgetUse 12,345 tokens (2,000 cached) · $1.25",
+        "Used 12,345 tokens (2,000 cached) · $1.25",
         "Stopped at a limit: $1.25 of $1.00 is used",
         "Go on    wavecrew run --continue run-tasks-20261115 --max-cost 2.00",
     ] {
         assert!(text.lines().any(|found| found == line), "{line}: {text}");
     }
     let whole = report_markdown(&ledger, &META);
-    assert!(whole.contains("- BudgetUse: 12,345 tokens"), "{whole}");
+    assert!(whole.contains("- Used: 12,345 tokens"), "{whole}");
     assert!(
         whole.contains("`wavecrew run --continue run-tasks-20261115 --max-cost 2.00`"),
         "{whole}"

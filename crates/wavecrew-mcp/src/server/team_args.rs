@@ -9,7 +9,7 @@ use serde::Deserialize;
 pub(super) struct TeamPlan {
     /// testing, lifecycle, planex, a team file, or a table: TASKS.csv
     team: String,
-    /// What the team should do, in args.
+    /// What the team should do, in plain words.
     #[serde(default)]
     request: String,
     /// Default: the pipeline that fits the request.
@@ -53,6 +53,8 @@ pub(super) struct RunArgs {
 /// Limits for all workers together.
 #[derive(Deserialize, Debug, JsonSchema)]
 #[expect(clippy::struct_field_names, reason = "the names of the arguments")]
+// Fields with a schema of their own would be required.
+#[schemars(extend("required" = []))]
 struct Limits {
     #[schemars(schema_with = "limits::max_cost")]
     max_cost: Option<f64>,

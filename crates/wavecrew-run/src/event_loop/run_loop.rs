@@ -108,7 +108,7 @@ impl Driver<'_> {
                 "Stopping: workers that run may finish. Press Ctrl-C again to end them.",
             )
         } else {
-            (Input::Stop(StopKind::Interrupt), "RunOutcome all workers.")
+            (Input::Stop(StopKind::Interrupt), "Ending all workers.")
         };
         self.context.reporter.notice(&Notice::Note(note.to_owned()));
         self.inputs.push_back(input);

@@ -82,7 +82,7 @@ fn print(view: &SessionView, width: usize, out: &mut impl Write) -> std::io::Res
         counts.pending
     )?;
     if let Some(used) = view::usage_line(&view.ledger.totals) {
-        writeln!(out, "BudgetUse {used}")?;
+        writeln!(out, "Used {used}")?;
     }
     let now = clock::now();
     for (name, pool) in view.ledger.waits(now) {

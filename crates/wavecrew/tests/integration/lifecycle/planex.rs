@@ -150,7 +150,7 @@ fn a_commit_on_another_branch_is_not_taken_over() {
     .answer("EXEC-001", "report done");
     lab.plan_and_execute().exits(1);
     let error = lab.cell("EXEC-001", "error");
-    assert!(error.contains("the working copy is on elsewhere"), "{error}");
+    assert!(error.contains("the worktree is on elsewhere"), "{error}");
     assert!(!lab.project().join("app/cli/count.py").exists());
     lab.git(&["cat-file", "-e", "elsewhere:app/cli/count.py"]);
 }

@@ -31,7 +31,7 @@ fn said(command: &mut Command) -> String {
 fn the_python_client_runs_a_table() {
     let Some(python) = installed("python") else { return };
     let project = Project::new("path\na\nb\n", r#"echo '{"n": 4}'"#);
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/client.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/integration/mcp/client.py");
     let printed = said(
         Command::new(python)
             .arg(script)

@@ -113,7 +113,7 @@ fn a_damaged_session_shows_what_is_left_and_says_what_is_not() {
     project.run(&["status", "run-x"]).refused(
         2,
         &[
-            "cannot be read",
+            "cannot read the session",
             "tasks.csv:1: The file has a header and no tasks",
         ],
     );

@@ -15,7 +15,7 @@ fn what_cannot_be_run_is_refused_before_anything_is_written() {
         .says("`--since HEAD` needs a git repository");
     lab.run(&["--target", "L9=10"])
         .exits(2)
-        .says("`--target L9=10` is no layer with its percentage");
+        .says("`--target L9=10` is not a layer with a percentage");
     lab.run(&["--pipeline", "huge"])
         .exits(2)
         .says("no pipeline `huge`");

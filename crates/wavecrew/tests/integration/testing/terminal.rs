@@ -13,7 +13,7 @@ const ESCAPE: &str = "\x1b";
 /// `wavecrew` at a terminal, where each text is waited for and answered.
 fn at_a_terminal(lab: &Lab, words: &[&str], steps: &[(&str, &str)]) -> Ran {
     let steps = serde_json::to_string(steps).unwrap();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testing/terminal.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/integration/testing/terminal.py");
     let wavecrew = lab.command(words);
     let mut command = Command::new("python3");
     command
