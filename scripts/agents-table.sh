@@ -1,7 +1,9 @@
 #!/bin/sh
-# The table of docs/reference/agents.md, from what the tests of the `agents` binary saw:
+# The table of docs/reference/agents.md, from what the tests of the agents saw. The tests run a sample by default: a cell
+# that no test saw keeps what the page says. At full depth it becomes a dash.
 #
-#   cargo nextest run -p wavecrew -E 'test(/^agents::/)' && scripts/agents-table.sh --write
+#   WAVECREW_TEST_DEPTH=full cargo nextest run -p wavecrew -E 'test(/^agents::/)'
+#   WAVECREW_TEST_DEPTH=full scripts/agents-table.sh --write
 #
 #   scripts/agents-table.sh          print it
 #   scripts/agents-table.sh --write  put it into docs/reference/agents.md
@@ -21,13 +23,22 @@ agents='codex claude gemini qwen opencode acp_gemini acp_qwen acp_opencode'
     exit 1
 }
 
+cell_of_page() { # heading, number of the agent
+    awk -F ' *[|] *' -v heading="$1" -v column="$(($2 + 2))" '$2 == heading { print $column; found = 1; exit }
+        END { if (!found) print "-" }' "$page"
+}
+
 row() { # heading, name of the cell
     printf '| %s |' "$1"
+    number=0
     for agent in $agents; do
+        number=$((number + 1))
         if [ -f "$seen/$agent/$2" ]; then
             printf ' %s |' "$(cat "$seen/$agent/$2")"
-        else
+        elif [ "${WAVECREW_TEST_DEPTH:-}" = full ]; then
             printf ' - |'
+        else
+            printf ' %s |' "$(cell_of_page "$1" "$number")"
         fi
     done
     echo

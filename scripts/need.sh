@@ -1,8 +1,27 @@
-# Sourced by setup.sh and test.sh: says what is done, and finds or installs what the build needs.
+# Sourced by setup.sh and test.sh: prints and times each step, and finds or installs what the build needs.
 
+steps=
+
+# step NAME COMMAND...: runs the command and records how long it took.
 step() {
-    echo "== $*"
-    "$@"
+    name=$1
+    shift
+    echo "== $name: $*"
+    began=$(date +%s)
+    status=0
+    "$@" || status=$?
+    took=$(($(date +%s) - began))
+    steps="$steps$(printf '%5ss  %s' "$took" "$name")
+"
+    if [ "$status" != 0 ]; then
+        echo "error: $name failed after ${took}s: $*" >&2
+        print_steps
+        exit "$status"
+    fi
+}
+
+print_steps() {
+    printf '\nTime by step\n%s' "$steps"
 }
 
 need_rust() {
@@ -15,7 +34,7 @@ need_rust() {
     }
 }
 
-# Each word is command:package; only packages of missing commands are installed.
+# need_packages COMMAND:PACKAGE...: installs the packages whose commands are missing.
 need_packages() {
     missing=
     for word in "$@"; do
@@ -29,7 +48,10 @@ need_packages() {
     }
     as_root=
     [ "$(id -u)" = 0 ] || as_root=sudo
-    # The package lists of a fresh machine may be empty or old: they are fetched when the first try fails.
     install="$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends$missing"
-    step $install || { step $as_root apt-get update -qq && step $install; }
+    # The package lists of a fresh machine may be empty or old. Update them only when the first try fails.
+    if ! $install; then
+        step "update package lists" $as_root apt-get update -qq
+        step "install packages" $install
+    fi
 }

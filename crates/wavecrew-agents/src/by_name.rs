@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::acp::Acp;
-use crate::agent::{Adapter, Command};
+use crate::agent::{Agent, Command};
 use crate::cli;
 
 #[derive(Debug, thiserror::Error)]
@@ -19,7 +19,7 @@ pub enum AgentError {
 }
 
 /// The agent of this name: `codex` and its kin, `acp:COMMAND` or `command:COMMAND`.
-pub fn by_name(name: &str) -> Result<Rc<dyn Adapter>, AgentError> {
+pub fn by_name(name: &str) -> Result<Rc<dyn Agent>, AgentError> {
     if let Some(cli) = cli::by_name(name) {
         return Ok(Rc::new(cli));
     }

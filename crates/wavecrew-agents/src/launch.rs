@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use wavecrew_core::id::ExecMode;
 use wavecrew_core::team::Access;
 
-use super::dialogue::Dialogue;
+use super::interactive::InteractiveProtocol;
 
 /// How long agents are to wait for a tool of ours: one of them asks people. Where nothing is set, they wait longer.
 pub(crate) const TOOL_PATIENCE: Duration = Duration::from_mins(4);
@@ -78,7 +78,7 @@ pub enum Stdin {
     /// This, and then its end: agents wait on an open one for ever.
     Text(String),
     /// It stays open, and what comes through it is agreed on by talking.
-    Spoken(Box<dyn Dialogue>),
+    Interactive(Box<dyn InteractiveProtocol>),
 }
 
 /// Everything needed to start a process.
@@ -224,7 +224,7 @@ mod tests {
             "stdio",
         ];
         assert!(has(&launch, &words), "{:?}", launch.args);
-        assert!(matches!(launch.stdin, Stdin::Spoken(_)));
+        assert!(matches!(launch.stdin, Stdin::Interactive(_)));
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! What differs between agent command lines: how each is started and what its output means. Starts nothing itself.
 
+mod access_policy;
 mod acp;
 mod agent;
 mod by_name;
 pub mod cli;
-mod dialogue;
+mod interactive;
 pub mod launch;
-mod listen;
-mod policy;
+mod output_reader;
 mod pools;
 mod redact;
 mod settings;
@@ -15,10 +15,10 @@ pub mod stream;
 pub mod transcript;
 
 pub use acp::Acp;
-pub use agent::{Adapter, Attempted, Command, Memory, Part, Replayed};
+pub use agent::{Agent, AttemptAgent, AttemptKey, Command, RecordedEnd, ResumeBy};
 pub use by_name::{AgentError, acp_program, by_name};
-pub use dialogue::{Dialogue, Heard};
-pub use listen::Listener;
+pub use interactive::{InteractiveProtocol, Received};
+pub use output_reader::OutputReader;
 pub use pools::Pools;
 pub use redact::{Redactor, map_text, settled};
 pub use settings::{AgentSetting, AgentSettings};

@@ -7,8 +7,8 @@ use wavecrew_core::event::TokenUsage;
 use wavecrew_core::sanitise::sanitise;
 
 use super::cli::AgentCli;
-use super::listen::spent;
-use super::stream::{AgentEvent, Meter, Stream, Usage};
+use super::output_reader::spent;
+use super::stream::{AgentEvent, StreamParser, Usage, UsageMeter};
 
 /// Of a longer text the first lines and the last are shown.
 const SHOWN: usize = 8;
@@ -45,9 +45,9 @@ pub struct Row {
 #[derive(Debug)]
 pub struct Transcript {
     cli: &'static dyn AgentCli,
-    stream: Stream,
+    stream: StreamParser,
     folding: Folding,
-    meter: Meter,
+    meter: UsageMeter,
     rows: Vec<Row>,
     turn: u32,
     /// The turn is over; whatever comes belongs to the next one.
@@ -76,9 +76,9 @@ impl Transcript {
     pub fn new(cli: &'static dyn AgentCli, folding: Folding, reasons: BTreeMap<u32, String>) -> Self {
         Self {
             cli,
-            stream: Stream::new(cli),
+            stream: StreamParser::new(cli),
             folding,
-            meter: Meter::new(Usage::NONE),
+            meter: UsageMeter::new(Usage::NONE),
             rows: Vec::new(),
             turn: 1,
             over: false,

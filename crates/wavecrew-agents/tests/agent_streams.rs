@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use wavecrew_agents::cli::{self, AgentCli, Claude, Codex, Gemini, Goose, Opencode, Qwen};
 use wavecrew_agents::stream::{
-    AgentEvent, End, Expects, FailKind, Meter, Outcome, Stopped, Stream, Tally, Usage, outcome,
+    AgentEvent, End, Expects, FailKind, Outcome, Stopped, StreamParser, TurnSummary, Usage, UsageMeter,
+    outcome,
 };
 use wavecrew_core::time::Timestamp;
 
@@ -18,20 +19,20 @@ fn folder() -> PathBuf {
 fn events(cli: &'static dyn AgentCli, name: &str) -> Vec<AgentEvent> {
     let path = folder().join(cli.name()).join(format!("{name}.jsonl"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let mut stream = Stream::new(cli);
+    let mut stream = StreamParser::new(cli);
     text.lines().flat_map(|line| stream.line(line)).collect()
 }
 
-fn tally(events: &[AgentEvent]) -> Tally {
-    let mut tally = Tally::default();
+fn summary(events: &[AgentEvent]) -> TurnSummary {
+    let mut summary = TurnSummary::default();
     for event in events {
-        tally.on(event);
+        summary.on(event);
     }
-    tally
+    summary
 }
 
-fn judge(cli: &'static dyn AgentCli, name: &str, end: End, expects: Expects) -> Outcome {
-    outcome(Some(cli), &tally(&events(cli, name)), end, expects, "")
+fn outcome_of(cli: &'static dyn AgentCli, name: &str, end: End, expects: Expects) -> Outcome {
+    outcome(Some(cli), &summary(&events(cli, name)), end, expects, "")
 }
 
 const ANY: Expects = Expects::Nothing;
@@ -148,7 +149,7 @@ const RECORDINGS: &[(&dyn AgentCli, &str, End, Expects, &str)] = &[
 fn every_recording_ends_for_its_reason() {
     let mut wrong = Vec::new();
     for (cli, name, end, expects, reason) in RECORDINGS {
-        let got = judge(*cli, name, *end, *expects);
+        let got = outcome_of(*cli, name, *end, *expects);
         if got.reason.as_str() != *reason {
             wrong.push(format!(
                 "{}/{name} {end:?}: {reason} expected, {got:?}",
@@ -179,7 +180,7 @@ fn no_recording_is_left_out() {
 
 #[test]
 fn ends_without_a_word() {
-    let silent = Tally::default();
+    let silent = TurnSummary::default();
     let judge = |cli, end, stderr| outcome(Some(cli), &silent, end, ANY, stderr).reason.as_str();
     assert_eq!(judge(&Gemini, End::Exit(0), ""), "crashed");
     assert_eq!(judge(&Codex, End::Signal(9), ""), "crashed");
@@ -207,7 +208,7 @@ fn ends_without_a_word() {
 
 #[test]
 fn an_open_question_is_what_the_clock_found() {
-    let mut stream = Stream::new(&Claude);
+    let mut stream = StreamParser::new(&Claude);
     let line = r#"{"type":"control_request","request_id":"q1","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"ls"}}}"#;
     let asked = stream.line(line);
     let [AgentEvent::Question { id, tool, input }] = asked.as_slice() else {
@@ -219,7 +220,7 @@ fn an_open_question_is_what_the_clock_found() {
     );
     let blocked = outcome(
         Some(&Claude),
-        &tally(&asked),
+        &summary(&asked),
         End::Stopped(Stopped::Idle),
         REPORT,
         "",
@@ -246,7 +247,7 @@ fn a_retry_carries_its_wait() {
         waits(&Qwen, "e429"),
         (FailKind::RateLimited, Some(Duration::from_mins(1)))
     );
-    let limited = judge(&Opencode, "e429", End::Exit(1), ANY).failure.unwrap();
+    let limited = outcome_of(&Opencode, "e429", End::Exit(1), ANY).failure.unwrap();
     assert_eq!(limited.retry_after, Some(Duration::from_secs(1)));
 }
 
@@ -259,9 +260,9 @@ fn a_reset_time_is_waited_for() {
     };
     let failed = r#"{"type":"result","is_error":true,"result":"You've hit your limit · resets 2pm"}"#;
     let wait = |lines: &[&str], now: u64| {
-        let mut stream = Stream::new(&Claude);
+        let mut stream = StreamParser::new(&Claude);
         let events: Vec<AgentEvent> = lines.iter().flat_map(|line| stream.line(line)).collect();
-        let outcome = outcome(Some(&Claude), &tally(&events), End::Exit(1), ANY, "");
+        let outcome = outcome(Some(&Claude), &summary(&events), End::Exit(1), ANY, "");
         assert_eq!(outcome.reason.as_str(), "quota");
         outcome.failure.unwrap().wait(Timestamp(now * 1000))
     };
@@ -360,7 +361,7 @@ fn the_same_work_reads_the_same() {
 #[test]
 fn usage_is_the_same_in_every_way_of_counting() {
     let spent = |cli, name, before| {
-        let mut meter = Meter::new(before);
+        let mut meter = UsageMeter::new(before);
         for event in &events(cli, name) {
             meter.on(event);
         }
@@ -391,7 +392,7 @@ fn usage_is_the_same_in_every_way_of_counting() {
 
 #[test]
 fn cost_is_counted_where_it_is_told() {
-    let mut meter = Meter::new(Usage {
+    let mut meter = UsageMeter::new(Usage {
         cost: Some(0.01),
         input: 1,
         ..Usage::NONE
@@ -406,7 +407,7 @@ fn cost_is_counted_where_it_is_told() {
 #[test]
 fn what_is_new_is_counted_and_harms_nothing() {
     for cli in cli::ALL.iter().copied() {
-        let mut stream = Stream::new(cli);
+        let mut stream = StreamParser::new(cli);
         let mut all = Vec::new();
         let lines = [
             "",
@@ -421,8 +422,8 @@ fn what_is_new_is_counted_and_harms_nothing() {
         for line in lines {
             all.extend(stream.line(line));
         }
-        let tally = tally(&all);
-        assert!((6..=7).contains(&tally.unknown), "{}: {all:?}", cli.name());
+        let summary = summary(&all);
+        assert!((6..=7).contains(&summary.unknown), "{}: {all:?}", cli.name());
         assert!(
             all.contains(&AgentEvent::Unknown {
                 kind: "hologram".into()
@@ -430,7 +431,7 @@ fn what_is_new_is_counted_and_harms_nothing() {
             "{}",
             cli.name()
         );
-        assert_eq!(tally.answer, None);
+        assert_eq!(summary.answer, None);
     }
     let strange = |cli| {
         events(cli, "tools")

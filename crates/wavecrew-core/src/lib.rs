@@ -2,6 +2,7 @@
 //! (enforced by `clippy.toml` beside this crate and by its short dependency list).
 
 pub mod budget;
+pub mod check_report;
 pub mod claim;
 pub mod engine;
 pub mod event;

@@ -8,6 +8,7 @@ mod answer;
 pub mod job;
 mod limits;
 mod paths;
+mod schema;
 pub mod server;
 pub mod worker;
 

@@ -1,6 +1,6 @@
-//! What a call allows all workers together to use, in the words of the tools.
+//! Limits of a call for all workers together.
 
-use serde_json::{Value, json};
+use schemars::{Schema, SchemaGenerator, json_schema};
 use wavecrew_core::budget::Budget;
 
 /// The limits of a call; refuses those that allow nothing.
@@ -41,37 +41,25 @@ pub(crate) fn arguments(flags: &str) -> String {
     words.chunks(2).map(argument).collect()
 }
 
-/// How the tools describe them.
-pub(crate) fn properties() -> [(&'static str, Value); 3] {
-    let about = |what: &str, kind: &str, bound: &str, least: u32| {
-        let description =
-            format!("{what}; then nothing more starts, what runs may finish, and a higher limit goes on");
-        json!({"type": kind, bound: least, "description": description})
-    };
-    [
-        (
-            "max_cost",
-            about(
-                "US dollars that all workers together may use",
-                "number",
-                "exclusiveMinimum",
-                0,
-            ),
-        ),
-        (
-            "max_tokens",
-            about(
-                "tokens that all workers together may use",
-                "integer",
-                "minimum",
-                1,
-            ),
-        ),
-        (
-            "max_time_seconds",
-            about("time for the whole of it", "integer", "minimum", 1),
-        ),
-    ]
+/// The schema of the argument `max_cost`.
+pub(crate) fn max_cost(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "number", "exclusiveMinimum": 0, "description": about("limit in US dollars for all workers together")})
+}
+
+/// The schema of the argument `max_tokens`.
+pub(crate) fn max_tokens(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "integer", "minimum": 1, "description": about("limit in tokens for all workers together")})
+}
+
+/// The schema of the argument `max_time_seconds`.
+pub(crate) fn max_time_seconds(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "integer", "minimum": 1, "description": about("time limit for the whole run")})
+}
+
+fn about(limit: &str) -> String {
+    format!(
+        "{limit}. At the limit no further worker starts, running workers may finish, and a higher limit continues"
+    )
 }
 
 #[cfg(test)]

@@ -1,17 +1,21 @@
 //! The tools of one worker: everything in them is scoped to its task, attempt and token.
 
-use crate::answer::{arguments, failure, implementation, no_such_tool, structured, tool};
+use crate::answer::{arguments, failure, implementation, no_such_tool, structured};
+use crate::schema::tool;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, JsonObject, ListToolsResult, PaginatedRequestParams,
     ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::io;
+use std::sync::Arc;
 use wavecrew_core::team::Team;
 use wavecrew_run::worker_commands::{POLL, Refused, WorkerCommands};
+use wavecrew_session::WisdomFile;
 
 /// Serves the tools of this worker until its agent goes away.
 pub fn serve(worker: WorkerCommands) -> io::Result<()> {
@@ -22,25 +26,28 @@ struct WorkerServer {
     worker: WorkerCommands,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("required" = ["type", "data"]))]
 struct Discover {
     #[serde(rename = "type")]
     kind: String,
     #[serde(default)]
+    #[schemars(schema_with = "crate::schema::any_object")]
     data: Map<String, Value>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ReadDiscoveries {
     #[serde(rename = "type")]
     kind: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Say {
+#[schemars(extend("required" = ["type", "summary"]))]
+struct SendMessage {
     #[serde(rename = "type")]
     kind: String,
     #[serde(default)]
@@ -50,17 +57,19 @@ struct Say {
     to: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AskPerson {
     question: String,
+    /// Answers to choose from, if there are any.
     #[serde(default)]
     options: Vec<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Wisdom {
+    #[schemars(schema_with = "wisdom_file")]
     file: String,
     text: String,
 }
@@ -85,9 +94,12 @@ impl WorkerServer {
                     Err(error) => failure(error.to_string()),
                 }
             }),
-            "message" => arguments(given).map(|say: Say| {
-                let to = say.to.as_deref();
-                accepted(self.worker.message(&say.kind, &say.summary, say.data, to))
+            "message" => arguments(given).map(|message: SendMessage| {
+                let to = message.to.as_deref();
+                accepted(
+                    self.worker
+                        .message(&message.kind, &message.summary, message.data, to),
+                )
             }),
             "wisdom" => {
                 arguments(given).map(|Wisdom { file, text }| accepted(self.worker.wisdom(&file, &text)))
@@ -179,77 +191,68 @@ impl ServerHandler for WorkerServer {
 
 fn tools(team: &Team, task: &str) -> Vec<Tool> {
     let types: Vec<&str> = team.discoveries.iter().map(|kind| kind.name.as_str()).collect();
-    let text = json!({"type": "string"});
-    let mut report = team.report_schema();
-    let properties = &mut report["properties"];
+    let types = format!("one of: {}", types.join(", "));
+    vec![
+        Tool::new(
+            "report_agent_job_result",
+            format!(
+                "Report the result of task {task}, once, when it is done. Give id, status (completed or failed), \
+                 findings and error, or job_id, item_id and result. You can correct a report that is not accepted and \
+                 send it again."
+            ),
+            Arc::new(report_schema(team, task)),
+        ),
+        with_types(
+            tool::<Discover>(
+                "discover",
+                "Add an entry to the discovery board that other workers should know.",
+            ),
+            &types,
+        ),
+        with_types(
+            tool::<ReadDiscoveries>(
+                "read_discoveries",
+                "Read the discovery board, of one type or of all.",
+            ),
+            &types,
+        ),
+        tool::<SendMessage>(
+            "message",
+            "Send a message to the coordinator; the type `state_update` sets the fields in data.",
+        ),
+        tool::<AskPerson>(
+            "ask",
+            "Ask the person who runs this session when a decision is not yours to make, and wait up to two minutes for the \
+             answer. If nobody is there, the answer says so: then decide yourself and say so in your findings.",
+        ),
+        tool::<Wisdom>("wisdom", "Write down what matters beyond this task."),
+    ]
+}
+
+/// The report itself is checked when it comes: which fields are there depends on its form.
+fn report_schema(team: &Team, task: &str) -> JsonObject {
+    let mut properties = team.report_schema()["properties"].take();
     properties["id"] = json!({"type": "string", "description": format!("always {task}")});
-    properties["job_id"] = text.clone();
+    properties["job_id"] = json!({"type": "string"});
     properties["item_id"] = json!({"type": "string", "description": "the same as id"});
     if properties.get("result").is_none() {
         properties["result"] =
             json!({"type": "object", "description": "the report, if it is given as one object"});
     }
     properties["stop"] = json!({"type": "boolean", "description": "true ends the whole job early"});
-    // Which of them are there depends on the shape; the report itself is checked when it comes.
-    let report = json!({"type": "object", "properties": properties});
-    let kind = json!({"type": "string", "description": format!("one of: {}", types.join(", "))});
-    vec![
-        tool(
-            "report_agent_job_result",
-            format!(
-                "Report the result of task {task}, once, when it is done. Give id, status (completed or failed), \
-                 findings and error, or job_id, item_id and result. A report that is not accepted can be corrected and \
-                 sent again."
-            ),
-            report,
-        ),
-        tool(
-            "discover",
-            "Put something on the discovery board that other workers should know.",
-            json!({
-                "type": "object",
-                "properties": {"type": kind, "data": {"type": "object"}},
-                "required": ["type", "data"],
-            }),
-        ),
-        tool(
-            "read_discoveries",
-            "Read the discovery board, of one type or of all.",
-            json!({"type": "object", "properties": {"type": kind}}),
-        ),
-        tool(
-            "message",
-            "Send a message to the coordinator; the type `state_update` sets the fields in data.",
-            json!({
-                "type": "object",
-                "properties": {"type": text, "summary": text, "data": {}, "to": text},
-                "required": ["type", "summary"],
-            }),
-        ),
-        tool(
-            "ask",
-            "Ask the person behind this run when a decision is not yours to make, and wait for the answer, for up to two \
-             minutes. When nobody is there the answer says so: decide then, and say so in your findings.",
-            json!({
-                "type": "object",
-                "properties": {
-                    "question": text,
-                    "options": {"type": "array", "items": text, "description": "answers to choose from, if there are any"},
-                },
-                "required": ["question"],
-            }),
-        ),
-        tool(
-            "wisdom",
-            "Write down what matters beyond this task.",
-            json!({
-                "type": "object",
-                "properties": {
-                    "file": {"type": "string", "enum": ["learnings", "decisions", "conventions", "issues"]},
-                    "text": text,
-                },
-                "required": ["file", "text"],
-            }),
-        ),
-    ]
+    let mut schema = JsonObject::new();
+    schema.insert("type".to_owned(), "object".into());
+    schema.insert("properties".to_owned(), properties);
+    schema
+}
+
+/// Describes the argument `type` with the types of the team.
+fn with_types(mut tool: Tool, types: &str) -> Tool {
+    let schema = Arc::make_mut(&mut tool.input_schema);
+    schema["properties"]["type"]["description"] = types.into();
+    tool
+}
+
+fn wisdom_file(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "string", "enum": WisdomFile::ALL.map(WisdomFile::name)})
 }

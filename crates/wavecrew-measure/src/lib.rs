@@ -2,6 +2,7 @@
 //! Judges no agent and loops over nothing; what console text says is never a figure.
 
 pub mod detect;
+pub mod framework;
 pub mod measurement;
 pub mod report;
 pub mod run;

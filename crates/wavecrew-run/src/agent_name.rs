@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::rc::Rc;
 
-use wavecrew_agents::{Adapter, Command, cli};
+use wavecrew_agents::{Agent, Command, cli};
 use wavecrew_core::team::Role;
 
 use crate::installed::find;
@@ -26,7 +26,7 @@ pub const OFFLINE: &str = "offline";
 pub const OFFLINE_WORKER: &str = "__offline-worker";
 
 /// The agent of this name: `offline`, `replay:FILE`, which is read at once, or one that [`wavecrew_agents::by_name`] knows.
-pub fn by_name(name: &str) -> Result<Rc<dyn Adapter>, AgentError> {
+pub fn by_name(name: &str) -> Result<Rc<dyn Agent>, AgentError> {
     if name == OFFLINE {
         let program = std::env::current_exe().unwrap_or_else(|_| "wavecrew".into());
         return Ok(Rc::new(Command {

@@ -4,6 +4,7 @@
 //! [`worker`] starts workers and reads their output, [`checks`] compares reports with facts, [`table`] keeps `tasks.csv`,
 //! [`worktree`] merges work, [`recording`] writes and replays cassettes, [`session`] opens the folder of a run.
 
+pub mod agent_files;
 pub mod agent_name;
 pub mod checks;
 pub mod event_loop;

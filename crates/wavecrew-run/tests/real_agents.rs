@@ -1,5 +1,6 @@
 //! The real command lines against the fake model service: launched as workers are, read as workers are.
-//! Needs `scripts/install-agents.sh`; `WAVECREW_SKIP_AGENTS=1` passes these tests over.
+//! Needs `scripts/install-agents.sh`; `WAVECREW_SKIP_AGENTS=1` skips these tests. By default a sample of the agents runs each test;
+//! `WAVECREW_TEST_DEPTH=full` runs all of them.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
 #[path = "real_agents/lab.rs"]
@@ -14,13 +15,14 @@ use wavecrew_agents::stream::{AgentEvent, Expects, FailKind, Usage};
 use wavecrew_core::event::StopReason;
 use wavecrew_core::team::Access;
 use wavecrew_process::outer_agent_markers;
+use wavecrew_test_support::depth;
 
 use lab::{Lab, UUID, request};
 
 /// One file, one answer, one conversation that goes on, in the agent's own words.
 fn writes_and_resumes(cli: &'static dyn AgentCli) {
     let Some(lab) = Lab::new(cli) else { return };
-    let scratch = lab.path("scratch");
+    let scratch = lab.scratch();
     let made = lab.project("made.txt");
     let prompt = format!(
         "Please.\n{}\n@@final first answer\n@@next\n@@final {{\"id\":\"A\"}}",
@@ -37,11 +39,11 @@ fn writes_and_resumes(cli: &'static dyn AgentCli) {
             .iter()
             .any(|event| matches!(event, AgentEvent::ToolEnd { ok: true, .. }))
     );
-    assert_eq!(first.tally.unknown, 0, "{:#?}", first.events);
+    assert_eq!(first.summary.unknown, 0, "{:#?}", first.events);
     let (spent, so_far) = first.spent(Usage::NONE);
 
     // The repair brings no script of its own, so only a conversation that was really resumed knows the next answer.
-    let id = first.tally.conversation.clone().unwrap();
+    let id = first.summary.conversation.clone().unwrap();
     let again = lab.run(
         "ok",
         Request {
@@ -51,7 +53,7 @@ fn writes_and_resumes(cli: &'static dyn AgentCli) {
     );
     again.ends(Expects::Report { received: false }, StopReason::Ok);
     assert_eq!(again.answer(), "{\"id\":\"A\"}");
-    assert_eq!(again.tally.conversation.as_deref(), Some(id.as_str()));
+    assert_eq!(again.summary.conversation.as_deref(), Some(id.as_str()));
     assert_eq!((spent, again.spent(so_far).0), (100, 50));
 }
 
@@ -59,10 +61,10 @@ fn writes_and_resumes(cli: &'static dyn AgentCli) {
 fn calls_mcp(cli: &'static dyn AgentCli) {
     let Some(lab) = Lab::new(cli) else { return };
     if cli.name() == "gemini" && !rustix::process::geteuid().is_root() {
-        eprintln!("passed over: gemini reads the settings it is pointed at only if root owns them");
+        eprintln!("not checked: gemini reads the settings it is pointed at only if root owns them");
         return;
     }
-    let (scratch, noted) = (lab.path("scratch"), lab.path("tmp/noted.txt"));
+    let (scratch, noted) = (lab.scratch(), lab.path("tmp/noted.txt"));
     let probe = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real_agents/mcp_probe.js");
     let word = |path: &Path| path.to_str().unwrap().to_owned();
     let server = McpServer {
@@ -114,7 +116,7 @@ fn calls_mcp(cli: &'static dyn AgentCli) {
 /// A role that may not change the project cannot; its session folder is another matter.
 fn keeps_out(cli: &'static dyn AgentCli) {
     let Some(lab) = Lab::new(cli) else { return };
-    let scratch = lab.path("scratch");
+    let scratch = lab.scratch();
     let made = lab.project("made.txt");
     let prompt = format!("{}\n@@final tried", lab.write_line(&made));
     let ran = lab.run(
@@ -145,7 +147,7 @@ fn keeps_out(cli: &'static dyn AgentCli) {
 /// Failures that each agent reports soon; those it sits out are among the recordings.
 fn fails_for_the_right_reason(cli: &'static dyn AgentCli) {
     let Some(lab) = Lab::new(cli) else { return };
-    let scratch = lab.path("scratch");
+    let scratch = lab.scratch();
     let request = request("@@final hello", &scratch);
     let ids: Vec<String> = (0..9)
         .map(|n| format!("6f1c2a52-8f0e-4d0b-9d53-0f6f4d1c7a2{n}"))
@@ -194,7 +196,7 @@ fn fails_for_the_right_reason(cli: &'static dyn AgentCli) {
 fn answers_in_a_schema(cli: &'static dyn AgentCli, in_schema: &str) {
     assert!(cli.facts().features.schema);
     let Some(lab) = Lab::new(cli) else { return };
-    let scratch = lab.path("scratch");
+    let scratch = lab.scratch();
     let schema = json!({ "type": "object", "properties": { "answer": { "type": "string" } },
         "required": ["answer"], "additionalProperties": false });
     let request = Request {
@@ -203,7 +205,7 @@ fn answers_in_a_schema(cli: &'static dyn AgentCli, in_schema: &str) {
     };
     let good = lab.run("ok", request);
     good.ends(Expects::Schema, StopReason::Ok);
-    assert_eq!(good.tally.answer.unwrap().1, Some(json!({ "answer": "42" })));
+    assert_eq!(good.summary.answer.unwrap().1, Some(json!({ "answer": "42" })));
     let id = "9f1c2a52-8f0e-4d0b-9d53-0f6f4d1c7a14";
     let prose = Request {
         prompt: "@@final prose",
@@ -214,55 +216,47 @@ fn answers_in_a_schema(cli: &'static dyn AgentCli, in_schema: &str) {
         .ends(Expects::Schema, StopReason::SchemaInvalid);
 }
 
-macro_rules! agents {
-    ($($module:ident: $cli:expr),* $(,)?) => {$(
-        mod $module {
-            use super::*;
+const AGENTS: [&dyn AgentCli; 5] = [&Codex, &Claude, &Gemini, &Qwen, &Opencode];
 
-            #[test]
-            fn writes_a_file_and_resumes() {
-                writes_and_resumes($cli);
-            }
-
-            #[test]
-            fn calls_a_tool_of_ours() {
-                calls_mcp($cli);
-            }
-
-            #[test]
-            fn read_only_roles_change_nothing() {
-                keeps_out($cli);
-            }
-
-            #[test]
-            fn failures_have_the_right_reason() {
-                fails_for_the_right_reason($cli);
-            }
-        }
-    )*};
-}
-
-agents! {
-    codex: &Codex,
-    claude: &Claude,
-    gemini: &Gemini,
-    qwen: &Qwen,
-    opencode: &Opencode,
+/// Runs a test with a sample of the agents, or with all of them at full depth.
+fn with_some(test: &str, n: usize, body: fn(&'static dyn AgentCli)) {
+    for cli in depth::sample(test, AGENTS, n) {
+        println!("{test}: {}", cli.name());
+        body(cli);
+    }
 }
 
 #[test]
-fn codex_answers_in_a_schema() {
-    answers_in_a_schema(&Codex, r#"@@final {"answer":"42"}"#);
+fn agents_write_a_file_and_resume() {
+    with_some("writes a file and resumes", 1, writes_and_resumes);
 }
 
 #[test]
-fn claude_answers_in_a_schema() {
-    answers_in_a_schema(&Claude, r#"@@tool StructuredOutput {"answer":"42"}"#);
+fn agents_call_a_tool_of_ours() {
+    with_some("calls a tool", 1, calls_mcp);
+}
+
+/// The command line of each agent decides this, so all of them run at every depth.
+#[test]
+fn read_only_roles_change_nothing() {
+    with_some("read-only roles", AGENTS.len(), keeps_out);
 }
 
 #[test]
-fn qwen_answers_in_a_schema() {
-    answers_in_a_schema(&Qwen, r#"@@tool structured_output {"answer":"42"}"#);
+fn failures_have_the_right_reason() {
+    with_some("failures", 1, fails_for_the_right_reason);
+}
+
+#[test]
+fn agents_answer_in_a_schema() {
+    let answers: [(&'static dyn AgentCli, &str); 3] = [
+        (&Codex, r#"@@final {"answer":"42"}"#),
+        (&Claude, r#"@@tool StructuredOutput {"answer":"42"}"#),
+        (&Qwen, r#"@@tool structured_output {"answer":"42"}"#),
+    ];
+    for (cli, answer) in depth::sample("answers in a schema", answers, 1) {
+        answers_in_a_schema(cli, answer);
+    }
 }
 
 /// The marks that we take out of a worker's environment are those that agents really leave.
@@ -295,9 +289,9 @@ fn agents_leave_the_marks_that_are_scrubbed() {
             "OPENCODE_PID",
         ),
     ];
-    for (cli, prompt, marker) in script {
+    for (cli, prompt, marker) in depth::sample("marks of agents", script, 2) {
         let Some(lab) = Lab::new(cli) else { return };
-        let scratch = lab.path("scratch");
+        let scratch = lab.scratch();
         lab.run("ok", request(prompt, &scratch))
             .ends(Expects::Nothing, StopReason::Ok);
         let seen = std::fs::read_to_string(lab.project("env.txt")).unwrap();

@@ -21,23 +21,23 @@ pub struct BoundedLog {
     head: Option<File>,
     ring: Option<File>,
     /// What has no file yet.
-    young: Option<Vec<u8>>,
+    in_memory: Option<Vec<u8>>,
 }
 
 /// What is kept in memory at most.
-const YOUNG: usize = 8 << 10;
+const MAX_IN_MEMORY: usize = 8 << 10;
 
 /// The ring begins with how long each half is and how much went into it, as two numbers of eight bytes.
 const RING_HEAD: u64 = 16;
 
 /// The ring as a reader sees it.
 #[derive(Debug)]
-pub(crate) struct Ring {
+pub(crate) struct LogTail {
     file: File,
     half: u64,
 }
 
-impl Ring {
+impl LogTail {
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
         let half = number(&file, 0)?.max(1);
@@ -100,29 +100,29 @@ impl BoundedLog {
             written: 0,
             head: None,
             ring: None,
-            young: None,
+            in_memory: None,
         }
     }
 
     /// The same, but without a file until there is more to say than a little, or until [`surface`](Self::surface).
     pub fn begin_in_memory(path: impl Into<PathBuf>, limit: u64) -> Self {
         Self {
-            young: Some(Vec::new()),
+            in_memory: Some(Vec::new()),
             ..Self::create(path, limit)
         }
     }
 
     /// Writes what was kept in memory, and from now on everything at once.
     pub fn surface(&mut self) -> Result<(), SessionError> {
-        match self.young.take() {
+        match self.in_memory.take() {
             Some(text) => self.write_through(&text),
             None => Ok(()),
         }
     }
 
     /// The whole log, if it is still in memory alone. It is the caller's to keep from here on.
-    pub fn take_young(&mut self) -> Option<Vec<u8>> {
-        self.young.take()
+    pub fn take_in_memory(&mut self) -> Option<Vec<u8>> {
+        self.in_memory.take()
     }
 
     pub fn path(&self) -> &Path {
@@ -135,9 +135,9 @@ impl BoundedLog {
     }
 
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), SessionError> {
-        if let Some(young) = &mut self.young {
-            young.extend_from_slice(bytes);
-            return if young.len() > YOUNG {
+        if let Some(in_memory) = &mut self.in_memory {
+            in_memory.extend_from_slice(bytes);
+            return if in_memory.len() > MAX_IN_MEMORY {
                 self.surface()
             } else {
                 Ok(())
@@ -294,16 +294,16 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"one ");
         log.write(b"two").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"one two");
-        assert_eq!(log.take_young(), None);
+        assert_eq!(log.take_in_memory(), None);
 
         let mut lengthy = BoundedLog::begin_in_memory(&path, 1 << 20);
-        lengthy.write(&[b'x'; YOUNG]).unwrap();
+        lengthy.write(&[b'x'; MAX_IN_MEMORY]).unwrap();
         lengthy.write(b"y").unwrap();
-        assert_eq!(fs::read(&path).unwrap().len(), YOUNG + 1);
+        assert_eq!(fs::read(&path).unwrap().len(), MAX_IN_MEMORY + 1);
 
         let mut short = BoundedLog::begin_in_memory(dir.path().join("b.log"), 1 << 20);
         short.write(b"short").unwrap();
-        assert_eq!(short.take_young().as_deref(), Some(b"short".as_slice()));
+        assert_eq!(short.take_in_memory().as_deref(), Some(b"short".as_slice()));
         assert_eq!(short.finish().unwrap().written, 0);
         assert!(!dir.path().join("b.log").exists());
     }

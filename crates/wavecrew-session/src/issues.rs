@@ -5,7 +5,7 @@
 
 use crate::atomic;
 use crate::error::{IoContext, SessionError};
-use crate::lock::try_for;
+use crate::lock::try_lock_for;
 use crate::paths::ProjectPaths;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -39,7 +39,7 @@ pub struct BadLine {
 
 /// When something happens: the store has no clock.
 #[derive(Debug, Clone)]
-pub struct Moment {
+pub struct CurrentTime {
     /// RFC 3339 in UTC.
     pub at: String,
     /// `YYYYMMDD`.
@@ -107,12 +107,12 @@ impl IssueStore {
     }
 
     /// Ids for new issues, as they would be now. Nothing is written, so somebody else may get them.
-    pub fn ids_for(&self, count: usize, now: &Moment) -> Result<Vec<String>, SessionError> {
+    pub fn ids_for(&self, count: usize, now: &CurrentTime) -> Result<Vec<String>, SessionError> {
         Ok(free_ids(&self.read()?, count, now))
     }
 
     /// Files new issues. They depend on each other by their places in the list, before they have ids.
-    pub fn add(&self, new: Vec<(Issue, Vec<usize>)>, now: &Moment) -> Result<Vec<Issue>, SessionError> {
+    pub fn add(&self, new: Vec<(Issue, Vec<usize>)>, now: &CurrentTime) -> Result<Vec<Issue>, SessionError> {
         let _lock = self.lock()?;
         let ids = free_ids(&self.read()?, new.len(), now);
         let issues: Vec<Issue> = new
@@ -132,7 +132,7 @@ impl IssueStore {
 
     /// Files issues under the ids that they were promised, or under others where somebody else got those in the
     /// meantime. What is filed, in the same order.
-    pub fn add_as(&self, promised: Vec<Issue>, now: &Moment) -> Result<Vec<Issue>, SessionError> {
+    pub fn add_with_ids(&self, promised: Vec<Issue>, now: &CurrentTime) -> Result<Vec<Issue>, SessionError> {
         let _lock = self.lock()?;
         let known = self.read()?;
         let mut taken = known;
@@ -163,7 +163,7 @@ impl IssueStore {
     }
 
     /// Puts issues that have their ids into the store, where they are not there yet.
-    pub fn take_in(&self, issues: &[Issue]) -> Result<(), SessionError> {
+    pub fn import(&self, issues: &[Issue]) -> Result<(), SessionError> {
         let _lock = self.lock()?;
         let known = self.read()?;
         let new: Vec<Issue> = issues
@@ -179,7 +179,7 @@ impl IssueStore {
         &self,
         id: &str,
         resolution: Option<&str>,
-        now: &Moment,
+        now: &CurrentTime,
     ) -> Result<Option<Issue>, SessionError> {
         let _lock = self.lock()?;
         let path = self.path();
@@ -242,7 +242,7 @@ impl IssueStore {
             .write(true)
             .open(&path)
             .context("open the lock", &path)?;
-        if try_for(&file, &path, PATIENCE)? {
+        if try_lock_for(&file, &path, PATIENCE)? {
             Ok(file)
         } else {
             Err(SessionError::Busy { path })
@@ -250,7 +250,7 @@ impl IssueStore {
     }
 }
 
-fn free_ids(known: &IssueFile, count: usize, now: &Moment) -> Vec<String> {
+fn free_ids(known: &IssueFile, count: usize, now: &CurrentTime) -> Vec<String> {
     let taken: BTreeSet<&str> = known.issues.iter().map(|issue| issue.id.as_str()).collect();
     next_ids(&now.date, now.time, &taken, count)
 }
@@ -266,8 +266,8 @@ fn to_line(issue: &Issue) -> Result<String, SessionError> {
 mod tests {
     use super::*;
 
-    fn now() -> Moment {
-        Moment {
+    fn now() -> CurrentTime {
+        CurrentTime {
             at: "2026-03-08T12:00:00Z".to_owned(),
             date: "20260308".to_owned(),
             time: 120_000,
@@ -302,7 +302,7 @@ mod tests {
         );
         assert_eq!(store.read().unwrap().find(&added[0].id), Some(&closed));
         assert_eq!(store.close("ISS-20260308-999999", None, &now()).unwrap(), None);
-        store.take_in(&added).unwrap();
+        store.import(&added).unwrap();
         assert_eq!(store.read().unwrap().issues.len(), 2);
     }
 
@@ -364,10 +364,10 @@ mod tests {
             vec![issue(0), issue(1)]
         };
         assert_eq!(
-            store.add_as(promised("first"), &now()).unwrap(),
+            store.add_with_ids(promised("first"), &now()).unwrap(),
             promised("first")
         );
-        let second = store.add_as(promised("second"), &now()).unwrap();
+        let second = store.add_with_ids(promised("second"), &now()).unwrap();
         assert_eq!(
             (second[0].id.as_str(), second[1].id.as_str()),
             ("ISS-20260308-120002", "ISS-20260308-120003")

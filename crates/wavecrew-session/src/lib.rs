@@ -5,7 +5,6 @@
 //! when, this crate decides how it reaches the disk so that a kill at any instant leaves files that can be
 //! continued.
 
-pub mod asks;
 pub mod atomic;
 pub mod attempts;
 pub mod board;
@@ -19,15 +18,15 @@ pub mod lock;
 pub mod log_reader;
 pub mod pack;
 pub mod paths;
-pub mod pool_file;
 mod reader;
 pub mod session;
+pub mod shared_pool;
 pub mod shared_state;
 pub mod table_file;
 pub mod wisdom;
+pub mod worker_questions;
 
-pub use asks::{Ask, Asks};
-pub use attempts::{Attempts, Closed, Refusal, Submitted, Token, random_name, submit};
+pub use attempts::{Attempts, ClosedAttempt, ReportRefusal, SubmitOutcome, Token, random_name, submit};
 pub use board::{Discoveries, Discovery, DiscoveryBoard};
 pub use bounded_log::{BoundedLog, LogSummary};
 pub use bus::{Message, MessageBus};
@@ -38,9 +37,12 @@ pub use lock::{Holder, SessionLock};
 pub use log_reader::{LogReader, end_of_log};
 pub use pack::{Pack, PackReader};
 pub use paths::{ProjectPaths, SessionPaths, WORKFLOW_FOLDER};
-pub use pool_file::{PoolFile, SharedPool};
 pub use reader::SessionView;
-pub use session::{Listed, SESSION_FORMAT, SessionDir, SessionInfo, SessionState, list, session_id};
+pub use session::{
+    SESSION_FORMAT, SessionDir, SessionEntry, SessionInfo, SessionState, list_sessions, session_id,
+};
+pub use shared_pool::{SharedPool, SharedPoolFile};
 pub use shared_state::SharedState;
-pub use table_file::{Publish, TableFile, set_aside};
+pub use table_file::{PublishOutcome, TableFile, save_rejected_edit};
 pub use wisdom::{Wisdom, WisdomFile};
+pub use worker_questions::{WorkerQuestion, WorkerQuestions};

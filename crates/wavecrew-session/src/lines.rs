@@ -5,7 +5,7 @@
 //! without its end, so a writer that finds one starts with a newline.
 
 use crate::error::{IoContext, SessionError};
-use crate::lock::try_for;
+use crate::lock::try_lock_for;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{File, OpenOptions};
@@ -53,7 +53,7 @@ pub(crate) fn append(path: &Path, mut line: Vec<u8>) -> Result<(), SessionError>
         .context("open", path)?;
     // A writer that was stopped with the lock in its hands must not stop the others: without it the newline
     // is written in any case, and an empty line is nothing to a reader.
-    let locked = try_for(&file, path, Duration::from_millis(50))?;
+    let locked = try_lock_for(&file, path, Duration::from_millis(50))?;
     let from = usize::from(locked && ends_with_newline(&file, path)?);
     (&file).write_all(&line[from..]).context("append to", path)
 }

@@ -58,7 +58,7 @@ impl SessionLock {
             .truncate(false)
             .open(path)
             .context("open the lock", path)?;
-        if !try_for(&file, path, Duration::from_millis(100))? {
+        if !try_lock_for(&file, path, Duration::from_millis(100))? {
             let holder = read_holder(&mut file).map(Box::new);
             return Err(SessionError::Locked {
                 path: path.to_owned(),
@@ -98,7 +98,7 @@ pub fn holder(path: &Path) -> Result<Option<Holder>, SessionError> {
 }
 
 /// Tries for a moment, because somebody who only looks holds the lock for microseconds.
-pub(crate) fn try_for(file: &File, path: &Path, patience: Duration) -> Result<bool, SessionError> {
+pub(crate) fn try_lock_for(file: &File, path: &Path, patience: Duration) -> Result<bool, SessionError> {
     let pause = Duration::from_millis(2);
     let mut waited = Duration::ZERO;
     loop {

@@ -3,7 +3,7 @@
 //! runs; and the packs where short logs end.
 
 use crate::atomic::folder_of;
-use crate::bounded_log::{Ring, left_out, tail_path};
+use crate::bounded_log::{LogTail, left_out, tail_path};
 use crate::pack::PackReader;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -37,7 +37,7 @@ impl LogReader {
 
     /// Hands out what was added since the last time. A log that is not there yet is empty.
     pub fn catch_up(&mut self, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
-        match Ring::open(&tail_path(&self.path)) {
+        match LogTail::open(&tail_path(&self.path)) {
             Ok(ring) => {
                 self.half = Some(ring.half());
                 self.read_file(self.at, ring.half(), take)?;
@@ -118,7 +118,7 @@ impl LogReader {
         }
     }
 
-    fn read_ring(&mut self, ring: &Ring, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    fn read_ring(&mut self, ring: &LogTail, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
         let half = ring.half();
         loop {
             let end = half + ring.written()?;
@@ -147,7 +147,7 @@ pub fn end_of_log(path: &Path, most: u64) -> io::Result<(Vec<u8>, SystemTime)> {
     let (length, mut written_at) = (file.metadata()?.len(), file.metadata()?.modified()?);
     let (mut ringed, mut room) = (Vec::new(), most);
     // Before there is one, and after the worker has ended, the file has everything.
-    if let Ok(ring) = Ring::open(&tail_path(path)) {
+    if let Ok(ring) = LogTail::open(&tail_path(path)) {
         let end = ring.written()?;
         let mut at = end - end.min(ring.half()).min(most);
         // What the ring has lost lies between it and the file.

@@ -4,7 +4,7 @@
 
 use crate::atomic;
 use crate::error::{IoContext, SessionError};
-use crate::lock::try_for;
+use crate::lock::try_lock_for;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -63,7 +63,7 @@ impl SharedState {
             .truncate(false)
             .open(&path)
             .context("open", &path)?;
-        if try_for(&file, &path, PATIENCE)? {
+        if try_lock_for(&file, &path, PATIENCE)? {
             Ok(file)
         } else {
             Err(SessionError::Busy { path })

@@ -2,7 +2,7 @@
 //! data out: no disk, no processes, and no opinion on what a weakened test or a surviving mutant means for a task.
 
 mod assertion;
-mod language;
+mod grammar;
 mod lines;
 mod mutate;
 mod outline;
@@ -12,7 +12,7 @@ mod tree;
 mod weakened;
 
 pub use assertion::{Assertion, Strength};
-pub use language::{Language, SyntaxError, errors};
+pub use grammar::{Grammar, SyntaxError, errors};
 pub use lines::{LineSet, Lines};
 pub use mutate::{Mutant, MutantKind, apply, mutants};
 pub use outline::{Callable, ClassOutline, Constants, Outline, OwnType, Param, outline};

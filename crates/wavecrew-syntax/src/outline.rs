@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use tree_sitter::Node;
 
-use crate::language::Language;
+use crate::grammar::Grammar;
 use crate::tree::{children, field, text, walk};
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -67,7 +67,7 @@ const MOST: usize = 80;
 const LONGEST: usize = 60;
 
 /// Of a module in JavaScript or TypeScript; empty for other languages.
-pub fn outline(language: Language, source: &str) -> Outline {
+pub fn outline(language: Grammar, source: &str) -> Outline {
     let mut found = Outline::default();
     if language.is_python() {
         return found;
@@ -292,7 +292,7 @@ mod tests {
             function join(items, most) {}
             export class Cart { constructor(private readonly owner: string) {} add(price: number, kind?: Kind) {} }
         ";
-        let found = outline(Language::TypeScript, source);
+        let found = outline(Grammar::TypeScript, source);
         let params = |name: &str| {
             let said = found.functions[name].params.iter().map(|param| {
                 format!(

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tree_sitter::Node;
 
-use crate::language::Language;
+use crate::grammar::Grammar;
 use crate::lines::Lines;
 use crate::tree::{children, field, text};
 
@@ -27,7 +27,7 @@ pub enum SymbolKind {
 }
 
 /// In the order of the file, outer ones before what they hold.
-pub fn symbols(language: Language, source: &str) -> Vec<Symbol> {
+pub fn symbols(language: Grammar, source: &str) -> Vec<Symbol> {
     let tree = language.parse(source);
     let finder = Finder {
         python: language.is_python(),
@@ -183,7 +183,7 @@ fn exported_by_name<'s>(root: Node<'_>, source: &'s str) -> Vec<&'s str> {
 mod tests {
     use super::*;
 
-    fn seen(language: Language, source: &str) -> Vec<String> {
+    fn seen(language: Grammar, source: &str) -> Vec<String> {
         let line = |s: &Symbol| {
             let public = if s.public { "" } else { " private" };
             format!(
@@ -200,7 +200,7 @@ mod tests {
                       def __init__(self): pass\n    def _hidden(self): pass\n    @property\n    def total(self):\n        \
                       return 1\n";
         assert_eq!(
-            seen(Language::Python, source),
+            seen(Grammar::Python, source),
             [
                 "f Function 1-3",
                 "f.inner Function 3-3 private",
@@ -218,7 +218,7 @@ mod tests {
         let source = "export function f() {}\nfunction g() {}\nexport const h = () => 1;\nconst k = function () {};\n\
                       export default class Cart {\n  add() {}\n  #own() {}\n  later = () => 1;\n}\nexport { k as kk };\n";
         assert_eq!(
-            seen(Language::TypeScript, source),
+            seen(Grammar::TypeScript, source),
             [
                 "f Function 1-1",
                 "g Function 2-2 private",
@@ -232,7 +232,7 @@ mod tests {
         );
         let common = "function a() {}\nfunction b() {}\nconst c = () => 1;\nmodule.exports = { a, d: c };\n";
         assert_eq!(
-            seen(Language::JavaScript, common),
+            seen(Grammar::JavaScript, common),
             ["a Function 1-1", "b Function 2-2 private", "c Function 3-3"]
         );
     }

@@ -180,7 +180,7 @@ fn loosened(old: &TestShape, new: &TestShape, found: &mut Vec<Weakening>) {
 #[cfg(test)]
 mod examples {
     use super::*;
-    use crate::{Language, tests};
+    use crate::{Grammar, tests};
 
     #[test]
     fn what_a_change_took_away_is_told() {
@@ -234,7 +234,7 @@ mod examples {
             ),
         ];
         for (after, expected) in cases {
-            let found = weakened(&tests(Language::Python, before), &tests(Language::Python, after));
+            let found = weakened(&tests(Grammar::Python, before), &tests(Grammar::Python, after));
             let messages: Vec<&str> = found.iter().map(|w| w.message.as_str()).collect();
             assert_eq!(messages, expected, "{after}");
         }
@@ -275,28 +275,24 @@ mod examples {
         };
         for (before, after) in scripts {
             let (before, after) = (wrap(before), wrap(after));
-            assert_eq!(
-                kinds(Language::JavaScript, &before, &after),
-                [Loosened],
-                "{after}"
-            );
-            assert_eq!(kinds(Language::JavaScript, &after, &before), [], "{before}");
+            assert_eq!(kinds(Grammar::JavaScript, &before, &after), [Loosened], "{after}");
+            assert_eq!(kinds(Grammar::JavaScript, &after, &before), [], "{before}");
         }
         for (before, after) in pythons {
             let wrap = |body: &str| format!("def test_x(self):\n    {body}\n");
             let (before, after) = (wrap(before), wrap(after));
-            assert_eq!(kinds(Language::Python, &before, &after), [Loosened], "{after}");
-            assert_eq!(kinds(Language::Python, &after, &before), [], "{before}");
+            assert_eq!(kinds(Grammar::Python, &before, &after), [Loosened], "{after}");
+            assert_eq!(kinds(Grammar::Python, &after, &before), [], "{before}");
         }
         let each = |rows: &str| format!("test.each([{rows}])('x', (a) => {{ expect(f(a)).toBe(1); }});");
         assert_eq!(
-            kinds(Language::JavaScript, &each("1, 2"), &each("1")),
+            kinds(Grammar::JavaScript, &each("1, 2"), &each("1")),
             [FewerCases]
         );
         let only = "test('a', () => {}); test.only('b', () => {});";
         assert_eq!(
             kinds(
-                Language::JavaScript,
+                Grammar::JavaScript,
                 "test('a', () => {}); test('b', () => {});",
                 only
             ),

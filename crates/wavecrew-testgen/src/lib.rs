@@ -14,14 +14,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// The test frameworks that tests can be generated for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Framework {
-    Pytest,
-    Vitest,
-    Jest,
-}
+pub use wavecrew_measure::framework::Framework;
 
 /// The input of [`generate`].
 #[derive(Debug, Clone)]
@@ -168,6 +161,8 @@ pub enum GenerateError {
     Interpreter { program: PathBuf, why: io::Error },
     #[error("cannot use the folder {}: {why}", path.display())]
     Folder { path: PathBuf, why: io::Error },
+    #[error("cannot generate tests for {0}")]
+    Unsupported(&'static str),
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -178,6 +173,9 @@ pub fn generate(request: &Request, progress: &mut dyn FnMut(Progress)) -> Result
     let modules = match request.framework {
         Framework::Pytest => python::generate(request, progress)?,
         Framework::Vitest | Framework::Jest => javascript::generate(request, progress)?,
+        Framework::Cargo | Framework::Go | Framework::Command { .. } => {
+            return Err(GenerateError::Unsupported(request.framework.name()));
+        }
     };
     Ok(Outcome {
         seed: request.seed,

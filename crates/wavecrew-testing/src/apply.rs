@@ -6,7 +6,8 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use wavecrew_measure::detect::{Framework, Language};
+use wavecrew_measure::detect::Language;
+use wavecrew_measure::framework::TestFolder;
 use wavecrew_measure::run::{MeasureError, Order, Request, Runner, Wanted};
 use wavecrew_measure::{FileCoverage, TestCase, TestId};
 
@@ -47,7 +48,7 @@ pub fn plan(session: &Path, project: &Path, scope: &Scope) -> io::Result<ApplyPl
             let from = layer::folder_of(framework, name);
             // Helpers are found by their names: together with tests they keep a folder of their own.
             let own_folder = mine.iter().any(|file| file.kind == Kind::Helper)
-                || matches!(framework.framework, Framework::Cargo | Framework::Go);
+                || framework.framework.facts().test_folder != TestFolder::ByConvention;
             let to = if own_folder {
                 from.clone()
             } else {

@@ -1,11 +1,11 @@
 //! What a worker is told after a run, most useful first: failing tests with message and code, then uncovered lines with
-//! their source, then changes that no test noticed, then tests that add nothing, then what was tried before. Also `results/feedback-{layer}.md`.
+//! their source, then surviving mutants, then tests that add nothing, then what was tried before. Also `results/feedback-{layer}.md`.
 
 use std::fs;
 use std::path::Path;
 
 use wavecrew_measure::{FileCoverage, LineRange, Standing};
-use wavecrew_syntax::{Language, tests};
+use wavecrew_syntax::{Grammar, tests};
 
 use crate::check::Case;
 use crate::coverage_figures::percent;
@@ -82,8 +82,8 @@ fn superfluous(text: &mut String, result: &RunResult) {
         return;
     }
     text.push_str(
-        "\n## Tests that add nothing\n\nOther tests run all that these run and notice all that these notice, so they are not \
-         kept. Have them check something else, or take them away:\n\n",
+        "\n## Tests that add nothing\n\nOther tests run the same code and kill the same mutants, so these are dropped. Have them check something \
+         else, or delete them:\n\n",
     );
     for test in result.superfluous() {
         text.push_str(&format!("- `{}`\n", test.id));
@@ -93,7 +93,7 @@ fn superfluous(text: &mut String, result: &RunResult) {
 fn source_of(folder: &Path, test: &Dropped) -> Option<String> {
     let path = folder.join(&test.id.file);
     let source = fs::read_to_string(&path).ok()?;
-    let shapes = tests(Language::of(&path)?, &source);
+    let shapes = tests(Grammar::of(&path)?, &source);
     let shape = find(&shapes, &test.id.name)?;
     let lines = source.lines().skip(shape.lines.first as usize - 1);
     let count = (shape.lines.last + 1 - shape.lines.first) as usize;
@@ -173,7 +173,7 @@ fn survivors(text: &mut String, result: &RunResult) {
         return;
     };
     text.push_str(&format!(
-        "\n## Changes of the code that no test noticed\n\n{} of {} deliberate changes were noticed. A good assertion would notice these:\n\n",
+        "\n## Surviving mutants\n\n{} of {} mutants are killed. A good assertion would kill these:\n\n",
         killed.killed, killed.total
     ));
     for survivor in killed.survivors.iter().take(SURVIVORS) {

@@ -5,7 +5,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use wavecrew_measure::detect::{Framework, Language};
+use wavecrew_measure::detect::Language;
+use wavecrew_measure::framework::TestFolder;
 
 use crate::scope::{FrameworkInScope, Scope};
 use crate::snapshot::Manifest;
@@ -80,7 +81,7 @@ fn placed(scope: &Scope, layer: &str, file: PathBuf) -> Option<Placed> {
     let framework = &scope.frameworks[index];
     let target = folder_of(framework, layer_name(scope, layer)).join(below);
     Some(Placed {
-        kind: if is_collected(&file, &framework.framework) {
+        kind: if framework.framework.is_test_file(&file) {
             Kind::Test
         } else {
             Kind::Helper
@@ -102,12 +103,10 @@ fn layer_name<'a>(scope: &'a Scope, layer: &'a str) -> &'a Path {
 /// The folder, relative to the project, that a layer's tests of a framework are laid into.
 pub fn folder_of(framework: &FrameworkInScope, layer: &Path) -> PathBuf {
     let root = framework.root.strip_prefix(".").unwrap_or(&framework.root);
-    match framework.framework {
-        // Only files directly in `tests`, or in the package itself, are tests there.
-        Framework::Cargo | Framework::Go => root.join(&framework.place),
-        Framework::Pytest | Framework::Vitest | Framework::Jest | Framework::Command { .. } => {
-            root.join(&framework.place).join(layer)
-        }
+    let folder = root.join(&framework.place);
+    match framework.framework.facts().test_folder {
+        TestFolder::Flat(_) => folder,
+        TestFolder::ByConvention => folder.join(layer),
     }
 }
 
@@ -136,22 +135,6 @@ fn owner<'a>(scope: &Scope, file: &'a Path) -> Option<(usize, &'a Path)> {
             .position(|f| f.root == Path::new(".") && speaks(f));
         Some((own.or_else(|| scope.frameworks.iter().position(speaks))?, file))
     })
-}
-
-/// Whether the framework takes a file of this name for tests.
-pub fn is_collected(file: &Path, framework: &Framework) -> bool {
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let (stem, ending) = name.rsplit_once('.').unwrap_or((&name, ""));
-    match framework {
-        Framework::Pytest => ending == "py" && (stem.starts_with("test_") || stem.ends_with("_test")),
-        Framework::Vitest | Framework::Jest => {
-            Language::of(file) == Some(Language::JavaScript)
-                && [".test", ".spec"].iter().any(|end| stem.ends_with(end))
-        }
-        Framework::Cargo => ending == "rs" && file.components().count() == 1,
-        Framework::Go => name.ends_with("_test.go"),
-        Framework::Command { .. } => true,
-    }
 }
 
 /// Lays files of a layer into a copy of the project, in place of what was left there before; dropping the result takes

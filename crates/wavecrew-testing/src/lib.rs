@@ -6,7 +6,6 @@
 pub mod apply;
 pub mod baseline;
 pub mod check;
-pub mod check_report;
 pub mod code_check;
 pub mod coverage_figures;
 pub mod environment;

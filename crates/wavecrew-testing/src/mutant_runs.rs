@@ -1,4 +1,4 @@
-//! Runs that tell tests apart: what each of them runs, and which deliberate changes each of them notices. Judges none.
+//! Runs that tell tests apart: what each of them covers, and which mutants each of them kills. Selects none.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::environment::{EnvironmentError, LayerRun, TestEnvironment, project_pa
 use crate::layer::{self, Kind, Placed};
 use crate::scope::FrameworkInScope;
 
-/// Deliberate changes that were tried.
+/// Mutants that were tried.
 #[derive(Debug, Default)]
 pub struct Trials {
     pub tried: Vec<Trial>,
@@ -101,7 +101,7 @@ impl TestEnvironment {
         Ok(reaches)
     }
 
-    /// Tries deliberate changes on these lines of files of the project, one framework after the other.
+    /// Tries mutants on these lines of files of the project, one framework after the other.
     pub fn try_changes(
         &self,
         layer: &str,

@@ -6,11 +6,10 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use wavecrew_measure::detect::Framework;
 use wavecrew_measure::mutation::{Closer, Target};
 use wavecrew_measure::run::{Reach, Way};
 use wavecrew_measure::{FileCoverage, Note, Standing, TestId};
-use wavecrew_syntax::{Language, LineSet, TestShape, tests};
+use wavecrew_syntax::{Grammar, LineSet, TestShape, tests};
 
 use crate::check::{Case, listed};
 use crate::environment::{EnvironmentError, LayerRun, TestEnvironment};
@@ -155,7 +154,7 @@ fn units(folder: &Path, reaches: Vec<Reach>) -> Vec<Reach> {
         };
         let shapes = shapes.entry(first.file.clone()).or_insert_with(|| {
             let source = fs::read_to_string(folder.join(&first.file)).unwrap_or_default();
-            Language::of(Path::new(&first.file)).map_or_else(Vec::new, |language| tests(language, &source))
+            Grammar::of(Path::new(&first.file)).map_or_else(Vec::new, |language| tests(language, &source))
         });
         let name = find(shapes, &first.name).map_or(&first.name, |shape| &shape.name);
         let key = (first.file.clone(), name.clone());
@@ -226,7 +225,7 @@ fn undecided(tests: &[TestId]) -> Option<Note> {
     let names: Vec<String> = tests.iter().map(ToString::to_string).collect();
     (!names.is_empty()).then(|| Note {
         what: format!(
-            "kept although they run nothing that others do not; there was no time to see what they notice: {}",
+            "kept although they run nothing that others do not; there was no time to see which mutants they kill: {}",
             listed(&names)
         ),
         fix: Some("--mutation full".to_owned()),
@@ -248,7 +247,7 @@ fn targets(
                 .iter()
                 .find(|file| file.path == path)
                 .and_then(|file| covered(environment, file)),
-            None if matches!(file.framework, Framework::Pytest | Framework::Cargo) => Some(LineSet::All),
+            None if file.framework.facts().mutants_without_coverage => Some(LineSet::All),
             None => None,
         };
         if let Some(lines) = lines {
@@ -267,7 +266,7 @@ fn targets(
         .scope
         .files
         .iter()
-        .filter(|file| file.framework == Framework::Pytest)
+        .filter(|file| file.framework.facts().warm_mutants)
         .map(|file| file.path.to_string_lossy().into_owned())
         .collect();
     for unit in doubtful {

@@ -49,7 +49,7 @@ pub struct LayerCoverage {
     pub files: Vec<FileCoverage>,
 }
 
-/// What the accepted tests noticed of deliberate changes.
+/// The mutants that the kept tests kill.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct MutationResult {
     /// Of the suite that was tried: the same one need not be tried again.

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use wavecrew_measure::{Outcome, TestCase, TestId};
-use wavecrew_syntax::{Language, TestShape, errors, tests};
+use wavecrew_syntax::{Grammar, TestShape, errors, tests};
 
 use crate::environment::LayerRun;
 use crate::layer;
@@ -124,7 +124,7 @@ pub fn write_kept(from: &Path, to: &Path, rejected: &[Dropped], all: &[TestCase]
 
 /// The source without the tests of these names; `None` when they cannot all be found or taken out.
 pub fn without(file: &Path, source: &str, names: &BTreeSet<&str>) -> Option<String> {
-    let language = Language::of(file)?;
+    let language = Grammar::of(file)?;
     let shapes = tests(language, source);
     let mut going: Vec<&TestShape> = Vec::new();
     for name in names {

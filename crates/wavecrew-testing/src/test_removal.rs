@@ -3,15 +3,15 @@
 
 use std::ops::Range;
 
-use wavecrew_syntax::Language;
+use wavecrew_syntax::Grammar;
 
 /// Removes lines, which are a whole statement. Those that follow move up.
-pub fn remove(lines: &mut Vec<String>, language: Language, statement: Range<usize>) {
+pub fn remove(lines: &mut Vec<String>, language: Grammar, statement: Range<usize>) {
     let Range { mut start, mut end } = statement;
     let mut depth = indent(&lines[start]);
     loop {
         start = with_comment(lines, language, start);
-        let suite = language != Language::Python && opens_suite(lines, start) && closes_suite(lines, end);
+        let suite = language != Grammar::Python && opens_suite(lines, start) && closes_suite(lines, end);
         let (Some(opening), Some(closing)) = (before(lines, start), after(lines, end)) else {
             break;
         };
@@ -23,7 +23,7 @@ pub fn remove(lines: &mut Vec<String>, language: Language, statement: Range<usiz
         depth = indent(&lines[start]);
     }
     // A class that loses its last method still needs a body.
-    let empty = language == Language::Python
+    let empty = language == Grammar::Python
         && depth > 0
         && code(lines, language, (0..start).rev()).is_none_or(|line| indent(line) < depth)
         && code(lines, language, end..lines.len()).is_none_or(|line| indent(line) < depth);
@@ -61,20 +61,20 @@ fn after(lines: &[String], end: usize) -> Option<usize> {
     (end..lines.len()).find(|&at| !blank(&lines[at]))
 }
 
-fn comment(language: Language, line: &str) -> bool {
+fn comment(language: Grammar, line: &str) -> bool {
     line.trim_start()
-        .starts_with(if language == Language::Python { "#" } else { "//" })
+        .starts_with(if language == Grammar::Python { "#" } else { "//" })
 }
 
 /// The first line of code among some.
-fn code(lines: &[String], language: Language, mut among: impl Iterator<Item = usize>) -> Option<&String> {
+fn code(lines: &[String], language: Grammar, mut among: impl Iterator<Item = usize>) -> Option<&String> {
     among
         .find(|&at| !blank(&lines[at]) && !comment(language, &lines[at]))
         .map(|at| &lines[at])
 }
 
 /// Where the comment of a statement begins. What stands at the top of a file is about the file.
-fn with_comment(lines: &[String], language: Language, start: usize) -> usize {
+fn with_comment(lines: &[String], language: Grammar, start: usize) -> usize {
     let own = |&at: &usize| comment(language, &lines[at]) && indent(&lines[at]) == indent(&lines[start]);
     let first = (0..start).rev().take_while(own).last().unwrap_or(start);
     if first == 0 { start } else { first }
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     /// The text without the lines that hold `gone`, from the first to the last of them.
-    fn without(language: Language, text: &str) -> String {
+    fn without(language: Grammar, text: &str) -> String {
         let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
         let marked: Vec<usize> = (0..lines.len())
             .filter(|&at| lines[at].contains("gone"))
@@ -151,7 +151,7 @@ mod tests {
             ),
         ];
         for (source, left) in cases {
-            assert_eq!(without(Language::Python, source), left, "{source}");
+            assert_eq!(without(Grammar::Python, source), left, "{source}");
         }
     }
 
@@ -182,7 +182,7 @@ mod tests {
             ),
         ];
         for (source, left) in cases {
-            assert_eq!(without(Language::TypeScript, source), left, "{source}");
+            assert_eq!(without(Grammar::TypeScript, source), left, "{source}");
         }
     }
 }

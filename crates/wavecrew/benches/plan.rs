@@ -14,13 +14,6 @@ use wavecrew_core::plan::{Plan, seal};
 use wavecrew_core::sheet::{Origin, Sheet};
 use wavecrew_core::team::Team;
 
-#[path = "../src/memory.rs"]
-mod memory;
-
-/// As in the program.
-#[global_allocator]
-static MEMORY: memory::LargePages = memory::LargePages;
-
 const TASKS: u32 = 1_000_000;
 const ROUNDS: usize = 7;
 

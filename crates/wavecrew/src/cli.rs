@@ -1,4 +1,4 @@
-//! The command line: flags that every command has, and the way to each verb.
+//! The command line: global flags, the verbs, and their help.
 
 use crate::cmd::{
     agents, archive, ask, baseline, cancel, check, completions, discover, export, init, issues, lifecycle,
@@ -6,10 +6,13 @@ use crate::cmd::{
     teams, testing, validate, watch, wisdom,
 };
 use crate::exit::{Exit, Failure};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use crate::json;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use std::fmt::Write as _;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
-/// Runs teams of coding agents in dependency waves.
+/// Runs teams of coding agents in dependency waves
 #[derive(Parser, Debug)]
 #[command(name = "wavecrew", version, max_term_width = 100, after_help = EXAMPLES)]
 pub struct Cli {
@@ -23,26 +26,27 @@ const EXAMPLES: &str = "\
 Examples:
   wavecrew testing                            write, run and measure tests for what changed
   wavecrew plan tasks.csv                     show what would run, wave by wave
-  wavecrew plan tasks.csv --graph=mermaid     the same as a diagram for a document
-  wavecrew validate tasks.csv --team testing  check a table against a team's rules
-  wavecrew completions zsh > _wavecrew        complete commands and flags in your shell";
+  wavecrew run tasks.csv --agent codex        run it
+  wavecrew status                             show the latest session
+  wavecrew resume                             continue the latest unfinished session";
 
-/// Flags that every command has.
+/// Flags of every command.
 #[derive(Args, Debug)]
+#[command(next_help_heading = "Global options")]
 pub struct Global {
-    /// Work as if started in this folder
+    /// Run as if started in this folder
     #[arg(short = 'C', value_name = "DIR", global = true)]
     pub dir: Option<PathBuf>,
-    /// Write JSON to standard output, and everything else to standard error
+    /// Print JSON on standard output; everything else goes to standard error
     #[arg(long, global = true)]
     pub json: bool,
     /// When to use colours
     #[arg(long, value_enum, default_value_t, value_name = "WHEN", global = true)]
     pub color: Color,
-    /// Say less: no warnings
+    /// Print less: no warnings
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Say more
+    /// Print more
     #[arg(short, long, global = true)]
     pub verbose: bool,
 }
@@ -106,12 +110,129 @@ enum Command {
     Ask(ask::Args),
 }
 
+/// The commands in `wavecrew --help`, by purpose.
+const GROUPS: [(&str, &[&str]); 5] = [
+    (
+        "Run",
+        &["testing", "lifecycle", "planex", "run", "resume", "retry"],
+    ),
+    (
+        "Look",
+        &[
+            "plan", "validate", "status", "list", "watch", "logs", "show", "measure",
+        ],
+    ),
+    ("Change", &["cancel", "archive", "export", "issues"]),
+    (
+        "Set up",
+        &["init", "agents", "teams", "mcp", "skills", "completions"],
+    ),
+    ("For workers", &["report", "discover", "msg", "wisdom", "ask"]),
+];
+
+/// Flags of `run` and `plan` that `-h` leaves out: those of single teams, and rarely used ones.
+const ONLY_IN_LONG_HELP: [&str; 21] = [
+    "switch",
+    "no_supervision",
+    "since",
+    "coverage_target",
+    "mutation",
+    "test_timeout",
+    "seed",
+    "offline_budget",
+    "apply",
+    "text",
+    "plan_file",
+    "exec",
+    "role_agent",
+    "timeout",
+    "attempts",
+    "instruction",
+    "record",
+    "isolation",
+    "max_tokens",
+    "max_task_cost",
+    "max_task_tokens",
+];
+
+/// Flags that `plan` accepts because `run` does. They do not change a plan.
+const WITHOUT_EFFECT_IN_PLAN: [&str; 14] = [
+    "yes",
+    "concurrency",
+    "agent",
+    "role_agent",
+    "timeout",
+    "attempts",
+    "instruction",
+    "record",
+    "isolation",
+    "max_cost",
+    "max_tokens",
+    "max_time",
+    "max_task_cost",
+    "max_task_tokens",
+];
+
+/// The whole command line, with its help.
+pub fn command() -> clap::Command {
+    let short = |arg: clap::Arg| {
+        let hidden = ONLY_IN_LONG_HELP.contains(&arg.get_id().as_str());
+        arg.hide_short_help(hidden)
+    };
+    let without_effect = |arg: clap::Arg| {
+        let hidden = WITHOUT_EFFECT_IN_PLAN.contains(&arg.get_id().as_str()) || arg.is_hide_set();
+        arg.hide(hidden)
+    };
+    let command = Cli::command()
+        .mut_subcommand("run", |run| run.mut_args(short))
+        .mut_subcommand("plan", |plan| plan.mut_args(short).mut_args(without_effect));
+    let commands = grouped_commands(&command);
+    command.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{commands}\n{{options}}{{after-help}}"
+    ))
+}
+
+/// The list of commands with a heading per group.
+fn grouped_commands(command: &clap::Command) -> String {
+    let style = command.get_styles();
+    let (header, literal) = (*style.get_header(), *style.get_literal());
+    let mut text = String::new();
+    for (group, names) in GROUPS {
+        let _ = writeln!(text, "\n{header}{group}:{header:#}");
+        for name in names {
+            let about = command.find_subcommand(name).and_then(clap::Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(text, "  {literal}{name:<12}{literal:#} {about}");
+        }
+    }
+    text
+}
+
+/// Reads the command line. On an error or a request for help, prints it and returns how to exit.
+pub fn parse() -> Result<Cli, ExitCode> {
+    let parsed = command()
+        .try_get_matches()
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    parsed.map_err(|error| {
+        drop(error.print());
+        let code = u8::try_from(error.exit_code()).unwrap_or(Exit::BadInput as u8);
+        if error.use_stderr() && std::env::args().any(|arg| arg == "--json") {
+            let text = error.render().to_string();
+            let mut paragraphs = text.trim_start_matches("error: ").split("\n\n").map(str::trim);
+            let message = paragraphs.next().unwrap_or_default().to_owned();
+            let help: Vec<&str> = paragraphs.filter(|part| !part.is_empty()).collect();
+            json::print_error(&message, Some(&help.join("\n")), code);
+        }
+        ExitCode::from(code)
+    })
+}
+
 impl Cli {
     pub fn run(&self) -> Result<Exit, Failure> {
         self.global.color.apply();
         if let Some(dir) = &self.global.dir {
             std::env::set_current_dir(dir)
-                .map_err(|e| Failure::input(format!("cannot work in {}: {e}", dir.display())))?;
+                .map_err(|e| Failure::input(format!("cannot change to the folder {}: {e}", dir.display())))?;
         }
         match &self.command {
             Command::Testing(args) => args.run(&self.global),
@@ -146,6 +267,55 @@ impl Cli {
             Command::Check(args) => args.run(),
             Command::Baseline(args) => args.run(),
             Command::Ask(args) => args.run(&self.global),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every command below `command`, with its path.
+    fn all(command: &clap::Command, path: &str, found: &mut Vec<(String, clap::Command)>) {
+        for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+            let path = format!("{path} {}", sub.get_name());
+            found.push((path.clone(), sub.clone()));
+            all(sub, &path, found);
+        }
+    }
+
+    #[test]
+    fn every_command_has_its_place_in_the_help() {
+        let command = command();
+        let mut grouped: Vec<&str> = GROUPS
+            .iter()
+            .flat_map(|(_, names)| names.iter().copied())
+            .collect();
+        let mut visible: Vec<&str> = command
+            .get_subcommands()
+            .filter(|sub| !sub.is_hide_set())
+            .map(clap::Command::get_name)
+            .collect();
+        grouped.sort_unstable();
+        visible.sort_unstable();
+        assert_eq!(grouped, visible);
+        command.debug_assert();
+    }
+
+    #[test]
+    fn every_help_has_examples_that_the_command_line_accepts() {
+        let mut commands = vec![("wavecrew".to_owned(), command())];
+        all(&command(), "wavecrew", &mut commands);
+        for (path, sub) in commands {
+            let help = sub.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains("Examples:\n"), "{path} has no examples");
+            for line in help.lines().filter_map(|line| line.strip_prefix("  wavecrew ")) {
+                let example = line.split("   ").next().unwrap_or_default();
+                let example = example.split(['|', '<', '>']).next().unwrap_or_default();
+                let words = shlex::split(example).expect("balanced quotes");
+                let parsed = command().try_get_matches_from(["wavecrew".to_owned()].into_iter().chain(words));
+                assert!(parsed.is_ok(), "{path}: {line}: {:?}", parsed.err());
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 use wavecrew_core::time::{Timestamp, human};
-use wavecrew_session::issues::Moment;
+use wavecrew_session::issues::CurrentTime;
 
 /// Longer is as good as for ever, and every clock can still count it.
 pub const LONGEST_SECONDS: u64 = 365 * 24 * 3600;
@@ -12,10 +12,10 @@ pub fn now() -> Timestamp {
 }
 
 /// Now, as issues are filed with it.
-pub fn moment() -> Moment {
+pub fn moment() -> CurrentTime {
     let now = jiff::Timestamp::now();
     let text = |format: &str| now.strftime(format).to_string();
-    Moment {
+    CurrentTime {
         at: text("%Y-%m-%dT%H:%M:%SZ"),
         date: text("%Y%m%d"),
         time: text("%H%M%S").parse().unwrap_or(0),

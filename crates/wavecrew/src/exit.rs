@@ -88,15 +88,25 @@ impl Failure {
         }
     }
 
+    pub fn help(&self) -> Option<&str> {
+        match self {
+            Self::BadInput { help, .. } => help.as_deref(),
+            Self::NotDone { help, .. } | Self::Interrupted { help, .. } | Self::Disk { help, .. } => {
+                Some(help)
+            }
+            Self::Refused | Self::Declined | Self::Output(_) => None,
+        }
+    }
+
     pub fn print(&self) {
         match self {
             Self::Refused | Self::Declined => {}
-            Self::BadInput { message, help } => show::error(message, help.as_deref()),
-            Self::NotDone { message, help }
-            | Self::Interrupted { message, help }
-            | Self::Disk { message, help } => show::error(message, Some(help)),
             Self::Output(_) if self.exit() == Exit::Done => {}
-            Self::Output(_) => show::error(&self.to_string(), None),
+            Self::BadInput { .. }
+            | Self::NotDone { .. }
+            | Self::Interrupted { .. }
+            | Self::Disk { .. }
+            | Self::Output(_) => show::error(&self.to_string(), self.help()),
         }
     }
 }
@@ -104,13 +114,13 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Refused => f.write_str("the input was refused"),
+            Self::Refused => f.write_str("the input has problems; standard error lists them"),
             Self::Declined => f.write_str("not confirmed"),
             Self::BadInput { message, .. }
             | Self::NotDone { message, .. }
             | Self::Interrupted { message, .. }
             | Self::Disk { message, .. } => f.write_str(message),
-            Self::Output(error) => write!(f, "the output cannot be written: {error}"),
+            Self::Output(error) => write!(f, "cannot write the output: {error}"),
         }
     }
 }

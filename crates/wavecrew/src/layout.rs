@@ -171,7 +171,8 @@ pub struct PlanJson<'a> {
 
 impl Serialize for PlanJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(4))?;
+        let mut map = serializer.serialize_map(Some(5))?;
+        map.serialize_entry("version", &crate::json::VERSION)?;
         map.serialize_entry("team", self.team)?;
         map.serialize_entry("pipeline", &self.pipeline)?;
         map.serialize_entry("waves", &self.plan.waves())?;

@@ -6,14 +6,15 @@ mod clients;
 mod clock;
 mod cmd;
 mod config;
+mod control;
 mod csv_file;
 mod exit;
 mod export;
 mod find_team;
 mod issues;
+mod json;
 mod launch;
 mod layout;
-mod memory;
 mod report;
 mod session_state;
 mod session_view;
@@ -24,12 +25,9 @@ mod terminal;
 mod units;
 mod user_file;
 
-use clap::Parser;
+use exit::Exit;
 use std::process::ExitCode;
 use wavecrew_measure::run::watch;
-
-#[global_allocator]
-static MEMORY: memory::LargePages = memory::LargePages;
 
 fn main() -> ExitCode {
     // Before anything else: the guardian is to stay small.
@@ -58,11 +56,17 @@ fn main() -> ExitCode {
     {
         return watch::watch_main(&std::env::args().nth(2).unwrap_or_default());
     }
-    let cli = cli::Cli::parse();
+    let cli = match cli::parse() {
+        Ok(cli) => cli,
+        Err(exit) => return exit,
+    };
     match cli.run() {
         Ok(exit) => exit.into(),
         Err(failure) => {
             failure.print();
+            if cli.global.json && failure.exit() != Exit::Done {
+                json::print_failure(&failure);
+            }
             failure.exit().into()
         }
     }

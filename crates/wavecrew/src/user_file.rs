@@ -3,6 +3,7 @@
 
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
+use crate::json;
 use crate::terminal::is_interactive;
 use serde_json::{Value, json};
 use similar::TextDiff;
@@ -102,7 +103,7 @@ pub fn settle(changes: &[Change], consent: &Consent, global: &Global) -> Result<
     }
     if global.json {
         let files: Vec<Value> = changes.iter().map(|change| told(change, write)).collect();
-        writeln!(stdout(), "{:#}", json!({ "files": files }))?;
+        json::print_pretty(json!({ "files": files }))?;
     } else if write {
         for change in needed {
             let done = if change.new.is_some() { "Wrote" } else { "Removed" };

@@ -4,18 +4,18 @@
 use serde_json::Value;
 use wavecrew_core::engine::Permission;
 
-use super::super::policy::Deed;
+use super::super::access_policy::ToolAction;
 use super::super::stream::{items, text};
 use super::updates::paths_of;
 
 /// `tools` is the name of our own server.
-pub(super) fn deed(call: &Value, tools: Option<&str>) -> Deed {
+pub(super) fn action(call: &Value, tools: Option<&str>) -> ToolAction {
     match text(call, "kind") {
-        "edit" | "delete" | "move" => Deed::Write(paths_of(call)),
-        "execute" if is_ours(call, tools) => Deed::Other,
-        "execute" => Deed::Run,
-        "switch_mode" => Deed::SwitchMode,
-        _ => Deed::Other,
+        "edit" | "delete" | "move" => ToolAction::Write(paths_of(call)),
+        "execute" if is_ours(call, tools) => ToolAction::Other,
+        "execute" => ToolAction::Run,
+        "switch_mode" => ToolAction::SwitchMode,
+        _ => ToolAction::Other,
     }
 }
 
@@ -27,14 +27,14 @@ fn is_ours(call: &Value, tools: Option<&str>) -> bool {
 }
 
 /// What a call is about, for a person.
-pub(super) fn wish(call: &Value) -> String {
-    let mut wish = call["kind"].as_str().unwrap_or("use a tool").to_owned();
+pub(super) fn request_text(call: &Value) -> String {
+    let mut request_text = call["kind"].as_str().unwrap_or("use a tool").to_owned();
     for part in [paths_of(call).join(", "), text(call, "title").to_owned()] {
         if !part.is_empty() {
-            wish = format!("{wish} {part}");
+            request_text = format!("{request_text} {part}");
         }
     }
-    wish
+    request_text
 }
 
 /// The answer among those that the agent offers.
@@ -58,11 +58,11 @@ mod tests {
 
     #[test]
     fn calls_are_understood_as_deeds() {
-        let write = |path: &str| Deed::Write(vec![path.to_owned()]);
+        let write = |path: &str| ToolAction::Write(vec![path.to_owned()]);
         let cases = [
             (
                 json!({ "kind": "read", "locations": [{ "path": "/etc/hosts" }] }),
-                Deed::Other,
+                ToolAction::Other,
             ),
             (
                 json!({ "kind": "edit", "locations": [{ "path": "a" }] }),
@@ -72,24 +72,24 @@ mod tests {
                 json!({ "kind": "edit", "content": [{ "type": "diff", "path": "/x" }] }),
                 write("/x"),
             ),
-            (json!({ "kind": "delete" }), Deed::Write(Vec::new())),
+            (json!({ "kind": "delete" }), ToolAction::Write(Vec::new())),
             (
                 json!({ "kind": "execute", "title": "rm -rf wavecrew" }),
-                Deed::Run,
+                ToolAction::Run,
             ),
             (
                 json!({ "kind": "execute", "rawInput": { "server": "wavecrew" }, "_meta": { "is_mcp_tool_call": true } }),
-                Deed::Other,
+                ToolAction::Other,
             ),
             (
                 json!({ "kind": "execute", "rawInput": { "server": "other" }, "_meta": { "is_mcp_tool_call": true } }),
-                Deed::Run,
+                ToolAction::Run,
             ),
-            (json!({ "kind": "switch_mode" }), Deed::SwitchMode),
-            (json!({ "title": "new" }), Deed::Other),
+            (json!({ "kind": "switch_mode" }), ToolAction::SwitchMode),
+            (json!({ "title": "new" }), ToolAction::Other),
         ];
         for (call, expected) in cases {
-            assert_eq!(deed(&call, Some("wavecrew")), expected, "{call}");
+            assert_eq!(action(&call, Some("wavecrew")), expected, "{call}");
         }
     }
 

@@ -6,11 +6,11 @@ use std::collections::VecDeque;
 use serde_json::{Value, json};
 use wavecrew_core::engine::{Permission, Reply, WorkerRequest};
 
-use super::super::dialogue::{Dialogue, Heard};
+use super::super::access_policy::AccessPolicy;
+use super::super::interactive::{InteractiveProtocol, Received};
 use super::super::launch::{Conversation, McpServer, Request};
-use super::super::policy::Policy;
-use super::super::stream::{AgentEvent, FailKind, Failure, State, items, owned, text};
-use super::calls::{choice, deed, wish};
+use super::super::stream::{AgentEvent, FailKind, Failure, ParserState, items, owned, text};
+use super::calls::{action, choice, request_text};
 use super::updates::SessionUpdates;
 
 const VERSION: u64 = 1;
@@ -24,7 +24,7 @@ pub(super) struct Client {
     opening: Value,
     resume: Option<String>,
     model: Option<String>,
-    policy: Policy,
+    policy: AccessPolicy,
     stage: Stage,
     session: String,
     /// What the agent said of itself in its greeting.
@@ -32,7 +32,7 @@ pub(super) struct Client {
     /// To be said once the session is open.
     message: Option<String>,
     last_id: u64,
-    state: State,
+    state: ParserState,
     updates: SessionUpdates,
     out: VecDeque<Value>,
     /// What the agent asked and was not told yet: our name for it, the id of its request, and the request.
@@ -73,13 +73,13 @@ impl Client {
                 Conversation::Resume { id } => Some(id.to_owned()),
             },
             model: request.model.map(str::to_owned),
-            policy: Policy::new(request),
+            policy: AccessPolicy::new(request),
             stage: Stage::Fresh,
             session: String::new(),
             greeting: Value::Null,
             message: None,
             last_id: 0,
-            state: State::default(),
+            state: ParserState::default(),
             updates: SessionUpdates::default(),
             out: VecDeque::new(),
             asked: Vec::new(),
@@ -258,12 +258,12 @@ impl Client {
         }
         let call = &params["toolCall"];
         self.updates.tool(call, &mut self.state);
-        match self.policy.judge(&deed(call, self.tools.as_deref())) {
+        match self.policy.decide(&action(call, self.tools.as_deref())) {
             Permission::Granted => self.permit(id, params, Some(Permission::Granted)),
             // Not by itself: a person may know better.
             Permission::Denied => {
                 self.asked.push((id.to_string(), id.clone(), params.clone()));
-                let tool = wish(call);
+                let tool = request_text(call);
                 self.questions
                     .push((id.to_string(), WorkerRequest::Permission(tool.clone())));
                 self.state.push(AgentEvent::Question {
@@ -301,8 +301,8 @@ impl Client {
     }
 }
 
-impl Dialogue for Client {
-    fn say(&mut self, message: &str) -> String {
+impl InteractiveProtocol for Client {
+    fn start_turn(&mut self, message: &str) -> String {
         self.message = Some(message.to_owned());
         match self.stage {
             Stage::Fresh => self.greet(),
@@ -313,10 +313,10 @@ impl Dialogue for Client {
         self.written()
     }
 
-    fn hear(&mut self, line: &str) -> Heard {
+    fn read(&mut self, line: &str) -> Received {
         let line = line.trim();
         if line.is_empty() {
-            return Heard::default();
+            return Received::default();
         }
         match serde_json::from_str::<Value>(line) {
             Ok(value) if value.is_object() => match (value["method"].as_str(), value.get("id")) {
@@ -331,7 +331,7 @@ impl Dialogue for Client {
             // Warnings and banners land between the messages.
             Ok(_) | Err(_) => self.state.unknown("text"),
         }
-        Heard {
+        Received {
             events: self.state.take(),
             reply: self.written(),
             questions: std::mem::take(&mut self.questions),
@@ -352,7 +352,7 @@ impl Dialogue for Client {
         self.written()
     }
 
-    fn cut_short(&mut self) -> String {
+    fn interrupt_turn(&mut self) -> String {
         self.message = None;
         for (_, id, params) in std::mem::take(&mut self.asked) {
             self.permit(&id, &params, None);

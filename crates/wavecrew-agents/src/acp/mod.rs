@@ -4,10 +4,10 @@ mod calls;
 mod client;
 mod updates;
 
-use super::agent::{Adapter, Memory};
+use super::agent::{Agent, ResumeBy};
 use super::cli;
 use super::launch::{Launch, Request, Stdin};
-use super::listen::Listener;
+use super::output_reader::OutputReader;
 use super::stream::Usage;
 use client::Client;
 
@@ -18,7 +18,7 @@ pub struct Acp {
     pub args: Vec<String>,
 }
 
-impl Adapter for Acp {
+impl Agent for Acp {
     fn launch(&self, request: &Request<'_>) -> Launch {
         let mut args = self.args.clone();
         args.extend_from_slice(request.extra);
@@ -32,15 +32,15 @@ impl Adapter for Acp {
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
                 .collect(),
             files: Vec::new(),
-            stdin: Stdin::Spoken(Box::new(Client::new(request))),
+            stdin: Stdin::Interactive(Box::new(Client::new(request))),
         }
     }
 
-    fn listener(&self, before: Usage) -> Option<Listener> {
-        Some(Listener::spoken(before))
+    fn listener(&self, before: Usage) -> Option<OutputReader> {
+        Some(OutputReader::interactive(before))
     }
 
-    fn memory(&self) -> Memory {
-        Memory::Own
+    fn resume_by(&self) -> ResumeBy {
+        ResumeBy::ItsId
     }
 }

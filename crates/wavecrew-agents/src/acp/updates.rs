@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::stream::tools::brief;
-use crate::stream::{AgentEvent, FailKind, Failure, Span, State, Usage, items, text};
+use crate::stream::{AgentEvent, FailKind, Failure, ParserState, Usage, UsageScope, items, text};
 
 /// What has to be remembered between updates.
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ impl SessionUpdates {
         self.paid = self.cost.unwrap_or(0.0);
     }
 
-    pub(super) fn read(&mut self, update: &Value, state: &mut State) {
+    pub(super) fn read(&mut self, update: &Value, state: &mut ParserState) {
         match text(update, "sessionUpdate") {
             "agent_message_chunk" => {
                 // qwen tells of each request in a message that is empty otherwise.
@@ -67,7 +67,7 @@ impl SessionUpdates {
     }
 
     /// codex tells of trouble beside the protocol.
-    fn codex(&mut self, told: &Value, state: &mut State) {
+    fn codex(&mut self, told: &Value, state: &mut ParserState) {
         if let Some(message) = told["error"]["message"].as_str() {
             let detail = told["error"]["additionalDetails"].as_str().unwrap_or(message);
             state.retrying(Failure::new(None, detail));
@@ -76,7 +76,7 @@ impl SessionUpdates {
     }
 
     /// A call of a tool, as far as it has got. Agents leave out what they said of it before.
-    pub(super) fn tool(&mut self, call: &Value, state: &mut State) {
+    pub(super) fn tool(&mut self, call: &Value, state: &mut ParserState) {
         let id = text(call, "toolCallId");
         if self.over.iter().any(|over| over == id) {
             return;
@@ -125,7 +125,7 @@ impl SessionUpdates {
     }
 
     /// The answer to a prompt.
-    pub(super) fn turn_ended(&mut self, result: &Value, state: &mut State) {
+    pub(super) fn turn_ended(&mut self, result: &Value, state: &mut ParserState) {
         self.open.clear();
         if let Some(usage) = self.usage(result) {
             state.push(AgentEvent::Usage(usage));
@@ -155,7 +155,7 @@ impl SessionUpdates {
         }
         let quota = &result["_meta"]["quota"]["token_count"];
         Some(Usage {
-            span: Span::Since,
+            scope: UsageScope::SinceLast,
             input: quota["input_tokens"].as_u64()?,
             cached: 0,
             output: quota["output_tokens"].as_u64()?,
@@ -168,7 +168,7 @@ fn tokens(usage: &Value) -> Option<Usage> {
     let count = |key: &str| usage[key].as_u64();
     let output = count("outputTokens")?;
     Some(Usage {
-        span: Span::Since,
+        scope: UsageScope::SinceLast,
         // Agents differ in whether the input is counted with what came from the cache; the sum has it in any case.
         input: count("totalTokens")?.saturating_sub(output),
         cached: count("cachedReadTokens").unwrap_or(0),

@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::{AcpCommand, AgentCli, Facts, Features, LoginFile};
-use crate::agent::Memory;
+use crate::agent::ResumeBy;
 use crate::launch::{Conversation, Launch, McpServer, Request, TOOL_PATIENCE};
-use crate::stream::tools::{Kit, brief};
-use crate::stream::{AgentEvent, Failure, Span, State, Usage, items, text};
+use crate::stream::tools::{ToolArguments, brief};
+use crate::stream::{AgentEvent, Failure, ParserState, Usage, UsageScope, items, text};
 
 #[derive(Debug)]
 pub struct Codex;
@@ -24,7 +24,7 @@ static FACTS: Facts = Facts {
         cost: false,
         read_only: true,
     },
-    memory: Memory::Own,
+    resume_by: ResumeBy::ItsId,
     key_variables: &["OPENAI_API_KEY", "CODEX_API_KEY"],
     login_files: &[
         LoginFile {
@@ -52,7 +52,7 @@ impl AgentCli for Codex {
         prepare(request, launch);
     }
 
-    fn read(&self, event: &Value, state: &mut State) {
+    fn read(&self, event: &Value, state: &mut ParserState) {
         read(event, state);
     }
 }
@@ -122,12 +122,12 @@ fn set(launch: &mut Launch, key: &str, value: &Value) {
 
 // Its output: `codex exec --json`: a thread of items. An item of type `error` is a warning; only `turn.failed` ends a turn badly.
 
-const KIT: Kit = Kit {
-    telling: &["command", "query"],
+const TOOLS: ToolArguments = ToolArguments {
+    summary: &["command", "query"],
     writers: &[],
 };
 
-fn read(value: &Value, state: &mut State) {
+fn read(value: &Value, state: &mut ParserState) {
     match text(value, "type") {
         "thread.started" => state.push(AgentEvent::Started {
             conversation: text(value, "thread_id").to_owned(),
@@ -154,7 +154,7 @@ enum Phase {
     Completed,
 }
 
-fn item(item: &Value, state: &mut State, phase: Phase) {
+fn item(item: &Value, state: &mut ParserState, phase: Phase) {
     let id = text(item, "id");
     let completed = phase == Phase::Completed;
     match text(item, "type") {
@@ -163,7 +163,7 @@ fn item(item: &Value, state: &mut State, phase: Phase) {
             let code = item["exit_code"].as_i64();
             state.tool_end(id, code == Some(0), code, &item["aggregated_output"]);
         }
-        "command_execution" => state.tool_start(&KIT, id, "shell", item),
+        "command_execution" => state.tool_start(&TOOLS, id, "shell", item),
         "mcp_tool_call" if completed => {
             let failed = !item["error"].is_null() || item["status"] == "failed";
             let output = match &item["error"]["message"] {
@@ -188,7 +188,7 @@ fn item(item: &Value, state: &mut State, phase: Phase) {
             }
         }
         "web_search" if completed => {
-            state.tool_start(&KIT, id, "web_search", item);
+            state.tool_start(&TOOLS, id, "web_search", item);
             state.tool_end(id, true, None, &Value::Null);
         }
         "agent_message" | "file_change" | "web_search" | "reasoning" | "todo_list" | "error" => {}
@@ -199,7 +199,7 @@ fn item(item: &Value, state: &mut State, phase: Phase) {
 fn usage(usage: &Value) -> Usage {
     let count = |key: &str| usage[key].as_u64().unwrap_or(0);
     Usage {
-        span: Span::Conversation,
+        scope: UsageScope::Conversation,
         input: count("input_tokens"),
         cached: count("cached_input_tokens"),
         output: count("output_tokens"),

@@ -1,14 +1,14 @@
 //! gemini: permissions by a policy file. MCP servers come from settings files only; the system's is the one that is
 //! neither the user's nor the project's, and a variable says where it is. gemini reads it only if root owns it and
-//! nobody else may write the folders above, so other users' workers report by their last message, or speak ACP.
+//! nobody else may write the folders above. Where it does not, workers report by their last message, or speak ACP.
 
 use serde_json::{Value, json};
 
 use super::{AcpCommand, AgentCli, Facts, Features, LoginFile};
-use crate::agent::Memory;
+use crate::agent::ResumeBy;
 use crate::launch::{Conversation, Launch, Request, mcp_servers};
-use crate::stream::tools::Kit;
-use crate::stream::{AgentEvent, FailKind, Failure, Span, State, Usage, owned, text};
+use crate::stream::tools::ToolArguments;
+use crate::stream::{AgentEvent, FailKind, Failure, ParserState, Usage, UsageScope, owned, text};
 
 #[derive(Debug)]
 pub struct Gemini;
@@ -26,7 +26,7 @@ static FACTS: Facts = Facts {
         cost: false,
         read_only: true,
     },
-    memory: Memory::Named,
+    resume_by: ResumeBy::OurId,
     key_variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"],
     login_files: &[LoginFile {
         variable: "GEMINI_CLI_HOME",
@@ -51,7 +51,7 @@ impl AgentCli for Gemini {
         prepare(request, launch);
     }
 
-    fn read(&self, event: &Value, state: &mut State) {
+    fn read(&self, event: &Value, state: &mut ParserState) {
         read(event, state);
     }
 
@@ -64,6 +64,11 @@ impl AgentCli for Gemini {
             144..=255 => u16::try_from(code + 256).ok().and_then(FailKind::of_status),
             _ => None,
         }
+    }
+
+    fn settings_warning<'a>(&self, stderr: &'a str) -> Option<&'a str> {
+        let mut lines = stderr.lines();
+        lines.find(|line| line.contains("Skipping system settings file"))
     }
 
     fn mcp_tool(&self, server: &str, tool: &str) -> String {
@@ -118,8 +123,8 @@ fn prepare(request: &Request, launch: &mut Launch) {
 
 // Its output: `gemini -o stream-json`: messages arrive in pieces, a result with the run's usage ends it.
 
-const KIT: Kit = Kit {
-    telling: &[
+const TOOLS: ToolArguments = ToolArguments {
+    summary: &[
         "command",
         "file_path",
         "dir_path",
@@ -131,7 +136,7 @@ const KIT: Kit = Kit {
     writers: &[("write_file", "file_path"), ("replace", "file_path")],
 };
 
-fn read(value: &Value, state: &mut State) {
+fn read(value: &Value, state: &mut ParserState) {
     match text(value, "type") {
         "init" => state.push(AgentEvent::Started {
             conversation: text(value, "session_id").to_owned(),
@@ -151,7 +156,7 @@ fn read(value: &Value, state: &mut State) {
             // What was said before a call is not the answer.
             state.text.clear();
             state.tool_start(
-                &KIT,
+                &TOOLS,
                 text(value, "tool_id"),
                 text(value, "tool_name"),
                 &value["parameters"],
@@ -174,10 +179,10 @@ fn read(value: &Value, state: &mut State) {
     }
 }
 
-fn result(value: &Value, state: &mut State) {
+fn result(value: &Value, state: &mut ParserState) {
     let count = |key: &str| value["stats"][key].as_u64().unwrap_or(0);
     state.push(AgentEvent::Usage(Usage {
-        span: Span::Since,
+        scope: UsageScope::SinceLast,
         input: count("input_tokens"),
         cached: count("cached"),
         output: count("output_tokens"),

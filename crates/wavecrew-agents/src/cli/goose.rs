@@ -4,10 +4,10 @@
 use serde_json::Value;
 
 use super::{AcpCommand, AgentCli, Facts, Features, LoginFile};
-use crate::agent::Memory;
+use crate::agent::ResumeBy;
 use crate::launch::{Conversation, Launch, Request};
-use crate::stream::tools::Kit;
-use crate::stream::{AgentEvent, Failure, Span, State, Usage, items, text};
+use crate::stream::tools::ToolArguments;
+use crate::stream::{AgentEvent, Failure, ParserState, Usage, UsageScope, items, text};
 
 #[derive(Debug)]
 pub struct Goose;
@@ -25,7 +25,7 @@ static FACTS: Facts = Facts {
         cost: false,
         read_only: false,
     },
-    memory: Memory::Named,
+    resume_by: ResumeBy::OurId,
     key_variables: &["GOOSE_PROVIDER"],
     login_files: &[LoginFile {
         variable: "XDG_CONFIG_HOME",
@@ -46,7 +46,7 @@ impl AgentCli for Goose {
         prepare(request, launch);
     }
 
-    fn read(&self, event: &Value, state: &mut State) {
+    fn read(&self, event: &Value, state: &mut ParserState) {
         read(event, state);
     }
 
@@ -85,12 +85,12 @@ fn prepare(request: &Request, launch: &mut Launch) {
 
 // Its output: `goose run --output-format stream-json`: messages of two sides and a last line with the usage.
 
-const KIT: Kit = Kit {
-    telling: &["command", "path", "query"],
+const TOOLS: ToolArguments = ToolArguments {
+    summary: &["command", "path", "query"],
     writers: &[("write", "path"), ("edit", "path")],
 };
 
-fn read(value: &Value, state: &mut State) {
+fn read(value: &Value, state: &mut ParserState) {
     match text(value, "type") {
         "message" => items(&value["message"], "content")
             .iter()
@@ -98,7 +98,7 @@ fn read(value: &Value, state: &mut State) {
         "complete" => {
             let count = |key: &str| value[key].as_u64().unwrap_or(0);
             state.push(AgentEvent::Usage(Usage {
-                span: Span::Conversation,
+                scope: UsageScope::Conversation,
                 input: count("input_tokens"),
                 cached: count("cache_read_input_tokens"),
                 output: count("output_tokens"),
@@ -111,13 +111,13 @@ fn read(value: &Value, state: &mut State) {
     }
 }
 
-fn content(part: &Value, state: &mut State) {
+fn content(part: &Value, state: &mut ParserState) {
     let id = text(part, "id");
     match text(part, "type") {
         "text" => state.says(text(part, "text")),
         "toolRequest" => {
             let call = &part["toolCall"]["value"];
-            state.tool_start(&KIT, id, text(call, "name"), &call["arguments"]);
+            state.tool_start(&TOOLS, id, text(call, "name"), &call["arguments"]);
         }
         "toolResponse" => {
             let result = &part["toolResult"];

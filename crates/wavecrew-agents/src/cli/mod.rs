@@ -19,10 +19,10 @@ pub use goose::Goose;
 pub use opencode::Opencode;
 pub use qwen::Qwen;
 
-use crate::agent::{Adapter, Memory};
+use crate::agent::{Agent, ResumeBy};
 use crate::launch::{Launch, Request, Stdin};
-use crate::listen::Listener;
-use crate::stream::{FailKind, State, Usage};
+use crate::output_reader::OutputReader;
+use crate::stream::{FailKind, ParserState, Usage};
 
 /// Every known agent CLI, in the order of preference.
 pub static ALL: &[&dyn AgentCli] = &[&Codex, &Claude, &Gemini, &Qwen, &Opencode, &Goose];
@@ -40,10 +40,15 @@ pub trait AgentCli: fmt::Debug + Sync {
     fn prepare(&self, request: &Request<'_>, launch: &mut Launch);
 
     /// Reads one JSON object of its output.
-    fn read(&self, event: &Value, state: &mut State);
+    fn read(&self, event: &Value, state: &mut ParserState);
 
     /// The failure that an exit code of its own stands for.
     fn exit_failure(&self, _code: i32) -> Option<FailKind> {
+        None
+    }
+
+    /// The line of its stderr which says that it ignores the settings it was started with.
+    fn settings_warning<'a>(&self, _stderr: &'a str) -> Option<&'a str> {
         None
     }
 
@@ -63,7 +68,7 @@ pub struct Facts {
     /// The version that the tests run.
     pub tested_version: Option<&'static str>,
     pub features: Features,
-    pub memory: Memory,
+    pub resume_by: ResumeBy,
     /// Variables that hold a key, or that select a service which needs none.
     pub key_variables: &'static [&'static str],
     /// Files that hold credentials, or say where they are.
@@ -133,17 +138,21 @@ impl PartialEq for dyn AgentCli + '_ {
     }
 }
 
-impl Adapter for &'static dyn AgentCli {
+impl Agent for &'static dyn AgentCli {
     fn launch(&self, request: &Request<'_>) -> Launch {
         (**self).launch(request)
     }
 
-    fn listener(&self, before: Usage) -> Option<Listener> {
-        Some(Listener::new(*self, before))
+    fn listener(&self, before: Usage) -> Option<OutputReader> {
+        Some(OutputReader::new(*self, before))
     }
 
-    fn memory(&self) -> Memory {
-        self.facts().memory
+    fn resume_by(&self) -> ResumeBy {
+        self.facts().resume_by
+    }
+
+    fn settings_warning(&self, stderr: &str) -> Option<String> {
+        (**self).settings_warning(stderr).map(str::to_owned)
     }
 
     fn advice(&self, failure: FailKind) -> Option<String> {

@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{AcpCommand, AgentCli, Facts, Features, LoginFile};
-use crate::agent::Memory;
+use crate::agent::ResumeBy;
 use crate::launch::{Conversation, Launch, Request, TOOL_PATIENCE, environment};
-use crate::stream::tools::Kit;
-use crate::stream::{AgentEvent, FailKind, Failure, Span, State, Usage, status, text};
+use crate::stream::tools::ToolArguments;
+use crate::stream::{AgentEvent, FailKind, Failure, ParserState, Usage, UsageScope, status, text};
 
 #[derive(Debug)]
 pub struct Opencode;
@@ -26,7 +26,7 @@ static FACTS: Facts = Facts {
         cost: false,
         read_only: true,
     },
-    memory: Memory::Own,
+    resume_by: ResumeBy::ItsId,
     key_variables: &["OPENCODE_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY"],
     login_files: &[
         LoginFile {
@@ -58,7 +58,7 @@ impl AgentCli for Opencode {
         prepare(request, launch);
     }
 
-    fn read(&self, event: &Value, state: &mut State) {
+    fn read(&self, event: &Value, state: &mut ParserState) {
         read(event, state);
     }
 
@@ -99,8 +99,8 @@ fn prepare(request: &Request, launch: &mut Launch) {
 
 // Its output: `opencode run --format json`: steps, each with its parts and usage. A tool call is told when it is over.
 
-const KIT: Kit = Kit {
-    telling: &[
+const TOOLS: ToolArguments = ToolArguments {
+    summary: &[
         "command",
         "filePath",
         "path",
@@ -112,7 +112,7 @@ const KIT: Kit = Kit {
     writers: &[("write", "filePath"), ("edit", "filePath")],
 };
 
-fn read(value: &Value, state: &mut State) {
+fn read(value: &Value, state: &mut ParserState) {
     let session = text(value, "sessionID");
     if !session.is_empty() && state.conversation.as_deref() != Some(session) {
         state.conversation = Some(session.to_owned());
@@ -128,7 +128,7 @@ fn read(value: &Value, state: &mut State) {
         "text" => state.says(text(part, "text")),
         "tool_use" => {
             let (id, done) = (text(part, "callID"), &part["state"]);
-            state.tool_start(&KIT, id, text(part, "tool"), &done["input"]);
+            state.tool_start(&TOOLS, id, text(part, "tool"), &done["input"]);
             let code = done["metadata"]["exit"].as_i64();
             let ok = done["status"] == "completed" && code.unwrap_or(0) == 0;
             let output = if done["error"].is_null() {
@@ -164,7 +164,7 @@ fn step_usage(part: &Value) -> Usage {
     let count = |value: &Value| value.as_u64().unwrap_or(0);
     let cached = count(&tokens["cache"]["read"]);
     Usage {
-        span: Span::Since,
+        scope: UsageScope::SinceLast,
         input: count(&tokens["input"]) + count(&tokens["cache"]["write"]) + cached,
         cached,
         output: count(&tokens["output"]) + count(&tokens["reasoning"]),
@@ -173,7 +173,7 @@ fn step_usage(part: &Value) -> Usage {
     }
 }
 
-fn step_finish(part: &Value, state: &mut State) {
+fn step_finish(part: &Value, state: &mut ParserState) {
     state.push(AgentEvent::Usage(step_usage(part)));
     match text(part, "reason") {
         "tool-calls" => {}

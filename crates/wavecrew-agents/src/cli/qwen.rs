@@ -4,11 +4,11 @@
 use serde_json::{Value, json};
 
 use super::{AcpCommand, AgentCli, Facts, Features, LoginFile};
-use crate::agent::Memory;
+use crate::agent::ResumeBy;
 use crate::launch::{Conversation, Launch, Request, mcp_servers};
-use crate::stream::stream_json::{self, Dialect, TELLING};
-use crate::stream::tools::Kit;
-use crate::stream::{FailKind, State};
+use crate::stream::stream_json::{self, Dialect, SUMMARY};
+use crate::stream::tools::ToolArguments;
+use crate::stream::{FailKind, ParserState};
 
 #[derive(Debug)]
 pub struct Qwen;
@@ -26,7 +26,7 @@ static FACTS: Facts = Facts {
         cost: false,
         read_only: true,
     },
-    memory: Memory::Named,
+    resume_by: ResumeBy::OurId,
     key_variables: &["OPENAI_API_KEY", "DASHSCOPE_API_KEY"],
     login_files: &[LoginFile {
         variable: "QWEN_HOME",
@@ -39,8 +39,8 @@ static FACTS: Facts = Facts {
 };
 
 static DIALECT: Dialect = Dialect {
-    kit: Kit {
-        telling: &TELLING,
+    tools: ToolArguments {
+        summary: &SUMMARY,
         writers: &[
             ("write_file", "file_path"),
             ("edit", "file_path"),
@@ -60,7 +60,7 @@ impl AgentCli for Qwen {
         prepare(request, launch);
     }
 
-    fn read(&self, event: &Value, state: &mut State) {
+    fn read(&self, event: &Value, state: &mut ParserState) {
         stream_json::read(&DIALECT, event, state);
     }
 

@@ -13,8 +13,8 @@ use serde_json::Value;
 use wavecrew_core::time::Timestamp;
 
 pub use failure::{FailKind, Failure};
-pub use outcome::{End, Expects, Outcome, Stopped, Tally, outcome};
-pub use usage::{Meter, Span, Usage};
+pub use outcome::{End, Expects, Outcome, Stopped, TurnSummary, outcome};
+pub use usage::{Usage, UsageMeter, UsageScope};
 
 use super::cli::AgentCli;
 use tools::OpenTools;
@@ -76,14 +76,14 @@ pub enum AgentEvent {
 
 /// The reader of one agent's output.
 #[derive(Debug)]
-pub struct Stream {
+pub struct StreamParser {
     cli: &'static dyn AgentCli,
-    state: State,
+    state: ParserState,
 }
 
 /// What is remembered between lines.
 #[derive(Debug, Default)]
-pub struct State {
+pub struct ParserState {
     events: Vec<AgentEvent>,
     pub(crate) conversation: Option<String>,
     /// The agent's latest message, which is its answer if the turn ends now.
@@ -97,11 +97,11 @@ pub struct State {
     pub(crate) resets_at: Option<Timestamp>,
 }
 
-impl Stream {
+impl StreamParser {
     pub fn new(cli: &'static dyn AgentCli) -> Self {
         Self {
             cli,
-            state: State::default(),
+            state: ParserState::default(),
         }
     }
 
@@ -121,7 +121,7 @@ impl Stream {
     }
 }
 
-impl State {
+impl ParserState {
     /// The events since this was asked last.
     pub(crate) fn take(&mut self) -> Vec<AgentEvent> {
         std::mem::take(&mut self.events)
@@ -143,8 +143,8 @@ impl State {
         self.push(AgentEvent::Text(text.to_owned()));
     }
 
-    pub(crate) fn tool_start(&mut self, kit: &tools::Kit, id: &str, name: &str, input: &Value) {
-        let summary = self.tools.open(kit, id, name, input);
+    pub(crate) fn tool_start(&mut self, tools: &tools::ToolArguments, id: &str, name: &str, input: &Value) {
+        let summary = self.tools.open(tools, id, name, input);
         self.push(AgentEvent::ToolStart {
             id: id.to_owned(),
             name: name.to_owned(),

@@ -67,7 +67,7 @@ pub struct Outcome {
 
 /// What the events amount to so far.
 #[derive(Debug, Clone, Default)]
-pub struct Tally {
+pub struct TurnSummary {
     pub conversation: Option<String>,
     pub model: Option<String>,
     pub version: Option<String>,
@@ -84,7 +84,7 @@ pub struct Tally {
     question: Option<String>,
 }
 
-impl Tally {
+impl TurnSummary {
     pub fn on(&mut self, event: &AgentEvent) {
         match event {
             AgentEvent::Started {
@@ -139,19 +139,19 @@ impl Tally {
 /// Why the worker ended. `cli` says what its exit codes mean; `stderr` is the end of what it wrote there.
 pub fn outcome(
     cli: Option<&dyn AgentCli>,
-    tally: &Tally,
+    summary: &TurnSummary,
     end: End,
     expects: Expects,
     stderr: &str,
 ) -> Outcome {
     match end {
-        End::Stopped(stopped) => stopped_by_us(tally, stopped),
-        End::Exit(code) => ended(cli, tally, Some(code), expects, stderr),
-        End::Signal(_) => ended(cli, tally, None, expects, stderr),
+        End::Stopped(stopped) => stopped_by_us(summary, stopped),
+        End::Exit(code) => ended(cli, summary, Some(code), expects, stderr),
+        End::Signal(_) => ended(cli, summary, None, expects, stderr),
     }
 }
 
-fn stopped_by_us(tally: &Tally, stopped: Stopped) -> Outcome {
+fn stopped_by_us(summary: &TurnSummary, stopped: Stopped) -> Outcome {
     let clock = match stopped {
         Stopped::Cancelled => {
             return Outcome {
@@ -168,14 +168,14 @@ fn stopped_by_us(tally: &Tally, stopped: Stopped) -> Outcome {
         Stopped::Timeout => StopReason::Timeout,
         Stopped::Idle => StopReason::Idle,
     };
-    if tally.question.is_some() {
+    if summary.question.is_some() {
         return Outcome {
             reason: StopReason::PermissionBlocked,
             failure: None,
         };
     }
     // An agent that was still trying to reach its service ran out of time because of that.
-    let failure = tally.failure.clone().or_else(|| tally.trouble.clone());
+    let failure = summary.failure.clone().or_else(|| summary.trouble.clone());
     let known = failure.as_ref().map(|failure| failure.kind.stop_reason());
     Outcome {
         reason: known
@@ -187,13 +187,13 @@ fn stopped_by_us(tally: &Tally, stopped: Stopped) -> Outcome {
 
 fn ended(
     cli: Option<&dyn AgentCli>,
-    tally: &Tally,
+    summary: &TurnSummary,
     code: Option<i32>,
     expects: Expects,
     stderr: &str,
 ) -> Outcome {
     let by_code = cli.zip(code).and_then(|(cli, code)| cli.exit_failure(code));
-    if let Some(failure) = &tally.failure {
+    if let Some(failure) = &summary.failure {
         let mut failure = failure.clone();
         if failure.kind == FailKind::Other {
             failure.kind = by_code.unwrap_or(FailKind::Other);
@@ -204,13 +204,13 @@ fn ended(
         };
     }
     // An answer counts, however the process ended after it.
-    if let Some((_, structured)) = &tally.answer {
+    if let Some((_, structured)) = &summary.answer {
         return Outcome {
-            reason: owed(tally, structured.is_some(), expects),
+            reason: owed(summary, structured.is_some(), expects),
             failure: None,
         };
     }
-    let failure = match (by_code, &tally.trouble) {
+    let failure = match (by_code, &summary.trouble) {
         (None, Some(trouble)) => trouble.clone(),
         (Some(kind), _) => Failure::of_kind(kind, last_line(stderr)),
         (None, None) => Failure::new(None, last_line(stderr)),
@@ -221,11 +221,11 @@ fn ended(
     }
 }
 
-fn owed(tally: &Tally, json: bool, expects: Expects) -> StopReason {
+fn owed(summary: &TurnSummary, json: bool, expects: Expects) -> StopReason {
     match expects {
         Expects::Nothing | Expects::Report { received: true } => StopReason::Ok,
         Expects::Schema | Expects::Report { received: false } if json => StopReason::Ok,
-        Expects::Schema | Expects::Report { received: false } if !tally.denied.is_empty() => {
+        Expects::Schema | Expects::Report { received: false } if !summary.denied.is_empty() => {
             StopReason::PermissionBlocked
         }
         Expects::Schema => StopReason::SchemaInvalid,

@@ -4,13 +4,13 @@ use serde_json::Value;
 use wavecrew_core::time::Timestamp;
 
 use super::failure::{FailKind, Failure};
-use super::tools::Kit;
-use super::usage::{Span, Usage};
-use super::{AgentEvent, State, items, millis, owned, status, text};
+use super::tools::ToolArguments;
+use super::usage::{Usage, UsageScope};
+use super::{AgentEvent, ParserState, items, millis, owned, status, text};
 
 /// Where the two differ.
 pub(crate) struct Dialect {
-    pub kit: Kit,
+    pub tools: ToolArguments,
     /// The field of `init` with the version of the agent.
     pub version: &'static str,
     /// The field of `result` with an answer in the schema.
@@ -18,7 +18,7 @@ pub(crate) struct Dialect {
 }
 
 /// The arguments that say best what a call of a tool does.
-pub(crate) const TELLING: [&str; 7] = [
+pub(crate) const SUMMARY: [&str; 7] = [
     "command",
     "file_path",
     "notebook_path",
@@ -28,7 +28,7 @@ pub(crate) const TELLING: [&str; 7] = [
     "description",
 ];
 
-pub(crate) fn read(dialect: &Dialect, value: &Value, state: &mut State) {
+pub(crate) fn read(dialect: &Dialect, value: &Value, state: &mut ParserState) {
     match text(value, "type") {
         "system" => system(dialect, value, state),
         "assistant" => assistant(dialect, value, state),
@@ -49,7 +49,7 @@ pub(crate) fn read(dialect: &Dialect, value: &Value, state: &mut State) {
     }
 }
 
-fn system(dialect: &Dialect, value: &Value, state: &mut State) {
+fn system(dialect: &Dialect, value: &Value, state: &mut ParserState) {
     match text(value, "subtype") {
         "init" => state.push(AgentEvent::Started {
             conversation: text(value, "session_id").to_owned(),
@@ -77,14 +77,14 @@ fn system(dialect: &Dialect, value: &Value, state: &mut State) {
 }
 
 /// How much of the account is used. Most of these only warn.
-fn rate_limit(info: &Value, state: &mut State) {
+fn rate_limit(info: &Value, state: &mut ParserState) {
     if info["status"] == "rejected" {
         let at = info["resetsAt"].as_u64();
         state.resets_at = at.map(|seconds| Timestamp(seconds.saturating_mul(1000)));
     }
 }
 
-fn assistant(dialect: &Dialect, value: &Value, state: &mut State) {
+fn assistant(dialect: &Dialect, value: &Value, state: &mut ParserState) {
     // The service's error, worded as if the agent had said it; the result brings it again.
     if value["is_api_error_message"] == true {
         return;
@@ -94,7 +94,12 @@ fn assistant(dialect: &Dialect, value: &Value, state: &mut State) {
         match text(part, "type") {
             "text" => state.says(text(part, "text")),
             "tool_use" => {
-                state.tool_start(&dialect.kit, text(part, "id"), text(part, "name"), &part["input"]);
+                state.tool_start(
+                    &dialect.tools,
+                    text(part, "id"),
+                    text(part, "name"),
+                    &part["input"],
+                );
             }
             "thinking" | "redacted_thinking" => {}
             kind => state.unknown(&format!("assistant/{kind}")),
@@ -103,7 +108,7 @@ fn assistant(dialect: &Dialect, value: &Value, state: &mut State) {
 }
 
 /// Every part of a message comes with the usage of the whole: what went in, and less than came out.
-fn so_far(message: &Value, state: &mut State) {
+fn so_far(message: &Value, state: &mut ParserState) {
     let (id, usage) = (text(message, "id"), &message["usage"]);
     if !usage.is_object() || state.counted == id {
         return;
@@ -117,7 +122,7 @@ fn so_far(message: &Value, state: &mut State) {
         None => count("input_tokens") + count("cache_creation_input_tokens") + cached,
     };
     state.push(AgentEvent::UsedSoFar(Usage {
-        span: Span::Since,
+        scope: UsageScope::SinceLast,
         input,
         cached,
         output,
@@ -125,7 +130,7 @@ fn so_far(message: &Value, state: &mut State) {
     }));
 }
 
-fn user(value: &Value, state: &mut State) {
+fn user(value: &Value, state: &mut ParserState) {
     for part in items(&value["message"], "content") {
         match text(part, "type") {
             "tool_result" => {
@@ -145,7 +150,7 @@ fn exit_code(content: &Value, ok: bool) -> Option<i64> {
     rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-fn result(dialect: &Dialect, value: &Value, state: &mut State) {
+fn result(dialect: &Dialect, value: &Value, state: &mut ParserState) {
     for denial in items(value, "permission_denials") {
         state.denied(text(denial, "tool_use_id"), text(denial, "tool_name"));
     }
@@ -199,7 +204,7 @@ fn usage(value: &Value) -> Usage {
         };
         let cached = sum("cacheReadInputTokens");
         return Usage {
-            span: Span::Conversation,
+            scope: UsageScope::Conversation,
             input: sum("inputTokens") + sum("cacheCreationInputTokens") + cached,
             cached,
             output: sum("outputTokens"),
@@ -208,7 +213,7 @@ fn usage(value: &Value) -> Usage {
     }
     let count = |key: &str| value["usage"][key].as_u64().unwrap_or(0);
     Usage {
-        span: Span::Conversation,
+        scope: UsageScope::Conversation,
         input: count("input_tokens"),
         cached: count("cache_read_input_tokens"),
         output: count("output_tokens"),

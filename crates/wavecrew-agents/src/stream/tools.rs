@@ -4,9 +4,9 @@ use serde_json::Value;
 
 /// Which arguments of an agent's tools name a command or a file.
 #[derive(Debug)]
-pub(crate) struct Kit {
+pub(crate) struct ToolArguments {
     /// Arguments that best say what a call does, best first.
-    pub telling: &'static [&'static str],
+    pub summary: &'static [&'static str],
     /// Tools that write a file, with the argument that names it.
     pub writers: &'static [(&'static str, &'static str)],
 }
@@ -17,12 +17,13 @@ pub(crate) struct OpenTools(Vec<(String, String)>);
 
 impl OpenTools {
     /// Remembers the call and describes it.
-    pub(crate) fn open(&mut self, kit: &Kit, id: &str, name: &str, input: &Value) -> String {
-        let writer = kit.writers.iter().find(|(tool, _)| *tool == name);
+    pub(crate) fn open(&mut self, tools: &ToolArguments, id: &str, name: &str, input: &Value) -> String {
+        let writer = tools.writers.iter().find(|(tool, _)| *tool == name);
         if let Some(path) = writer.and_then(|(_, argument)| input[argument].as_str()) {
             self.0.push((id.to_owned(), path.to_owned()));
         }
-        kit.telling
+        tools
+            .summary
             .iter()
             .find_map(|argument| input[argument].as_str())
             .map_or_else(|| brief(&input.to_string()), brief)

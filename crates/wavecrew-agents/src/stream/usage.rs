@@ -1,12 +1,12 @@
-//! Tokens and money. Agents count in three ways; a [`Meter`] turns all of them into what one attempt spent.
+//! Tokens and money. Agents count in three ways; a [`UsageMeter`] turns all of them into what one attempt spent.
 
 use super::AgentEvent;
 
 /// What a number of tokens covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Span {
+pub enum UsageScope {
     /// Since the last report.
-    Since,
+    SinceLast,
     /// The conversation from its start, attempts before a resume included.
     Conversation,
 }
@@ -14,7 +14,7 @@ pub enum Span {
 /// A report of tokens. `input` includes `cached`, whatever the agent's own counting.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Usage {
-    pub span: Span,
+    pub scope: UsageScope,
     pub input: u64,
     /// Input that was read from the service's cache.
     pub cached: u64,
@@ -25,7 +25,7 @@ pub struct Usage {
 
 impl Usage {
     pub const NONE: Self = Self {
-        span: Span::Conversation,
+        scope: UsageScope::Conversation,
         input: 0,
         cached: 0,
         output: 0,
@@ -34,7 +34,7 @@ impl Usage {
 
     fn plus(self, other: Self) -> Self {
         Self {
-            span: self.span,
+            scope: self.scope,
             input: self.input + other.input,
             cached: self.cached + other.cached,
             output: self.output + other.output,
@@ -51,7 +51,7 @@ impl Usage {
             return self;
         }
         Self {
-            span: self.span,
+            scope: self.scope,
             input: self.input - before.input,
             cached: self.cached.saturating_sub(before.cached),
             output: self.output - before.output,
@@ -62,7 +62,7 @@ impl Usage {
 
 /// Adds up one attempt.
 #[derive(Debug, Clone, Copy)]
-pub struct Meter {
+pub struct UsageMeter {
     before: Usage,
     now: Usage,
     /// Of the turn under way, until its end tells it better.
@@ -71,8 +71,8 @@ pub struct Meter {
     news: bool,
 }
 
-impl Meter {
-    /// `before` is [`Meter::conversation`] of the attempt that this one resumes, or [`Usage::NONE`].
+impl UsageMeter {
+    /// `before` is [`UsageMeter::conversation`] of the attempt that this one resumes, or [`Usage::NONE`].
     pub fn new(before: Usage) -> Self {
         Self {
             before,
@@ -84,9 +84,9 @@ impl Meter {
 
     pub fn on(&mut self, event: &AgentEvent) {
         if let AgentEvent::Usage(usage) = event {
-            self.now = match usage.span {
-                Span::Since => self.now.plus(*usage),
-                Span::Conversation => *usage,
+            self.now = match usage.scope {
+                UsageScope::SinceLast => self.now.plus(*usage),
+                UsageScope::Conversation => *usage,
             };
             (self.so_far, self.news) = (Usage::NONE, true);
         } else if let AgentEvent::UsedSoFar(usage) = event {
@@ -102,7 +102,7 @@ impl Meter {
     /// What this attempt used.
     pub fn spent(&self) -> Usage {
         Usage {
-            span: Span::Since,
+            scope: UsageScope::SinceLast,
             ..self.now.minus(self.before).plus(self.so_far)
         }
     }
@@ -117,7 +117,7 @@ impl Meter {
     /// What the conversation used so far; kept for the attempt that resumes it.
     pub fn conversation(&self) -> Usage {
         Usage {
-            span: Span::Conversation,
+            scope: UsageScope::Conversation,
             ..self.now
         }
     }

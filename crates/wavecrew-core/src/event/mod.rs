@@ -1,8 +1,10 @@
 //! The durable record of what happened: the only disk format of state. Everything the engine knows about a
 //! session is a fold over these.
 
+mod policy;
 mod result;
 
+pub use policy::Policy;
 pub use result::{RunOutcome, Status, StopReason, TaskResult, Verdict};
 
 use crate::budget::Budget;
@@ -247,8 +249,8 @@ pub struct WorktreeRecord {
 pub struct PolicyDecision {
     pub task: String,
     pub attempt: u32,
-    /// Which policy it was, and of which line of work: rounds are counted by this.
-    pub by: String,
+    /// Rounds are counted by this.
+    pub by: Policy,
     pub outcome: PolicyOutcome,
     /// How often the work had been sent back before.
     pub round: u32,

@@ -92,6 +92,7 @@ impl JsonSchema for Field {
 /// A coverage target of a test layer.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Target")]
 pub struct CoverageTarget {
     /// Value of the layer column.
     pub name: String,

@@ -237,6 +237,7 @@ pub enum Expansion {
 /// A flag of the team's command that changes the chosen pipeline.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(rename = "Switch")]
 pub enum PipelineFlag {
     /// Leaves out all tasks of a role; what depended on them inherits their dependencies.
     RemoveRole {

@@ -116,6 +116,7 @@ pub enum Workspace {
 /// What the coordinator finds out itself before it believes a worker. Each is a program of its own that takes a while.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(rename = "Examination")]
 pub enum CheckKind {
     /// The tests that were written: they load, assert something, and weaken nothing.
     GeneratedTests,

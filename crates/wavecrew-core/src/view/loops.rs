@@ -1,7 +1,7 @@
 //! The state of generator-critic loops, for the file that people and agents read.
 
 use crate::engine::Ledger;
-use crate::event::PolicyOutcome;
+use crate::event::{Policy, PolicyOutcome};
 use crate::team::LoopKind;
 use serde_json::{Map, Value, json};
 
@@ -17,22 +17,22 @@ pub fn loop_state(ledger: &Ledger) -> Option<(&str, Value)> {
     })?;
     let mut rounds = Map::new();
     let mut history = Vec::new();
-    for judgement in &ledger.decisions {
-        let Some(line) = judgement.by.strip_prefix("loop ") else {
+    for decision in &ledger.decisions {
+        let Policy::Loop { line } = &decision.by else {
             continue;
         };
-        let sent_back = judgement.round + u32::from(judgement.outcome == PolicyOutcome::Revise);
-        rounds.insert(line.to_owned(), json!(sent_back));
+        let sent_back = decision.round + u32::from(decision.outcome == PolicyOutcome::Revise);
+        rounds.insert(line.clone(), json!(sent_back));
         let mut entry = json!({
             "layer": line,
-            "round": judgement.round,
-            "task": judgement.task,
-            "attempt": judgement.attempt,
-            "outcome": judgement.outcome.as_str(),
-            "why": judgement.why,
-            "rolled_back": !judgement.outputs.is_empty(),
+            "round": decision.round,
+            "task": decision.task,
+            "attempt": decision.attempt,
+            "outcome": decision.outcome.as_str(),
+            "why": decision.why,
+            "rolled_back": !decision.outputs.is_empty(),
         });
-        for (name, value) in &judgement.measured {
+        for (name, value) in &decision.measured {
             entry[name] = value
                 .parse::<f64>()
                 .map_or_else(|_| json!(value), |number| json!(number));

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{oneshot, watch};
-use wavecrew_agents::{Adapter, AgentSetting};
+use wavecrew_agents::AgentSetting;
 use wavecrew_core::engine::{Permission, Reply, UNATTENDED, WorkerRequest};
 use wavecrew_process::Exit;
 use wavecrew_process::guardian::Guardian;
@@ -24,7 +24,7 @@ use wavecrew_run::worktree::Worktree;
 pub(super) const GRACE: Duration = Duration::from_secs(3);
 
 pub(super) struct Agent {
-    pub adapter: Rc<dyn Adapter>,
+    pub adapter: Rc<dyn wavecrew_agents::Agent>,
     pub settings: AgentSetting,
     pub output: Rc<Output>,
     pub folder: PathBuf,
@@ -32,8 +32,8 @@ pub(super) struct Agent {
     pub worktree: Option<Worktree>,
     pub conversation: WorkerConversation,
     pub turns: u32,
-    pub unsaid: VecDeque<String>,
-    pub doing: Doing,
+    pub pending_messages: VecDeque<String>,
+    pub activity: Activity,
     /// Its turn was asked to end; until when it may take.
     pub last_call: Option<Instant>,
     pub status: watch::Sender<Status>,
@@ -42,7 +42,7 @@ pub(super) struct Agent {
 
 /// What an agent does, with the key of its process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Doing {
+pub(super) enum Activity {
     /// It has no process.
     Nothing,
     /// Its process waits to be spoken to.
@@ -50,7 +50,7 @@ pub(super) enum Doing {
     Working(u64),
 }
 
-impl Doing {
+impl Activity {
     pub fn process(self) -> Option<u64> {
         match self {
             Self::Nothing => None,
@@ -65,24 +65,24 @@ pub(super) type Starter<'a> = (u64, &'a Guardian, UnboundedSender<WorkerEvent>);
 impl Agent {
     /// Begins the next turn if there is something to say and nobody speaks. What tells the pumps of a new process that it is
     /// gone, if one is started.
-    pub fn go_on(
+    pub fn start_next_turn(
         &mut self,
         project: &Path,
         (key, guardian, news): Starter<'_>,
     ) -> Option<watch::Sender<ProcessState>> {
-        if matches!(self.doing, Doing::Working(_)) || self.closing.is_some() {
+        if matches!(self.activity, Activity::Working(_)) || self.closing.is_some() {
             return None;
         }
-        let message = self.unsaid.pop_front()?;
+        let message = self.pending_messages.pop_front()?;
         self.turns += 1;
         if self.turns > 1 {
             self.output.start_turn();
         }
-        if let Doing::Listening(key) = self.doing {
+        if let Activity::Listening(key) = self.activity {
             // Kept for whoever looks; the process is told it directly.
             let _ = write_prompt(&prompt_file(&self.home, self.turns), &message);
             self.output.send_message(&message);
-            self.doing = Doing::Working(key);
+            self.activity = Activity::Working(key);
             return None;
         }
         let turn = Turn {
@@ -101,7 +101,7 @@ impl Agent {
         });
         match started {
             Ok(life) => {
-                self.doing = Doing::Working(key);
+                self.activity = Activity::Working(key);
                 Some(life)
             }
             Err(error) => {
@@ -125,27 +125,28 @@ impl Agent {
 
     /// Its process was taken away, and with it all that it was to be told.
     pub fn lost(&mut self, why: &str) {
-        self.unsaid.clear();
+        self.pending_messages.clear();
         self.gone(|_| Err(why.to_owned()));
     }
 
     fn gone(&mut self, came_to: impl FnOnce(&Self) -> Result<String, String>) {
         self.output.end_turn();
         // One that waited to be spoken to has told what it had to tell.
-        if matches!(self.doing, Doing::Working(_)) {
+        if matches!(self.activity, Activity::Working(_)) {
             let came_to = came_to(self);
             self.settle(came_to);
         }
         self.output.end_conversation();
-        self.doing = Doing::Nothing;
+        self.activity = Activity::Nothing;
     }
 
     /// Tells what a turn came to, once: whoever waits sees the first word.
     fn settle(&mut self, came_to: Result<String, String>) {
         self.last_call = None;
         let told = self.output.conversation().map(|(id, _, _)| id);
-        self.conversation.started(self.adapter.memory(), told.as_deref());
-        if self.unsaid.is_empty() {
+        self.conversation
+            .started(self.adapter.resume_by(), told.as_deref());
+        if self.pending_messages.is_empty() {
             self.status.send_replace(match came_to {
                 Ok(text) => Status::Completed(text),
                 Err(text) => Status::Errored(text),
@@ -154,8 +155,8 @@ impl Agent {
     }
 
     /// Asks for the end of its turn, or of its process where that is the same.
-    pub fn cut_short(&mut self, guardian: &Guardian) {
-        if let Doing::Working(key) = self.doing {
+    pub fn interrupt_turn(&mut self, guardian: &Guardian) {
+        if let Activity::Working(key) = self.activity {
             if self.output.is_interactive() {
                 self.output.interrupt_turn();
                 self.last_call = Some(Instant::now() + GRACE);
@@ -167,10 +168,10 @@ impl Agent {
 
     /// Ends its process, after its turn if there is one.
     pub fn leave(&mut self, guardian: &Guardian) {
-        match self.doing {
-            Doing::Nothing => {}
-            Doing::Working(_) => self.cut_short(guardian),
-            Doing::Listening(key) => {
+        match self.activity {
+            Activity::Nothing => {}
+            Activity::Working(_) => self.interrupt_turn(guardian),
+            Activity::Listening(key) => {
                 self.output.end_conversation();
                 guardian.close(key, GRACE);
             }
@@ -188,7 +189,7 @@ impl Agent {
             self.output.reply(&question, &reply);
         }
         if self.last_call.is_some_and(|until| Instant::now() >= until)
-            && let Some(key) = self.doing.process()
+            && let Some(key) = self.activity.process()
         {
             self.last_call = None;
             guardian.close(key, GRACE);

@@ -1,8 +1,8 @@
 //! The thread that looks after conversations: starts their turns under a guardian, one at a time each, and ends them.
 
-use super::agent::{Agent, Doing};
+use super::agent::{Activity, Agent};
 use super::losses::{Losses, Next};
-use super::{Closed, Status, WorkerRequest};
+use super::{AgentRequest, Closed, Status};
 use crate::paths::Root;
 use std::collections::{HashMap, VecDeque};
 use std::fs;
@@ -31,13 +31,13 @@ const LOG_BYTES: u64 = 64 << 20;
 /// How often questions of agents and clocks are looked at.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Looks after conversations until nobody wishes anything any more. If it cannot go on before that, it says why in `ended`
+/// Looks after conversations until nobody requests anything any more. If it cannot go on before that, it says why in `ended`
 /// before it lets go of what is wished.
 pub(super) fn run(
     root: &Root,
     command: &GuardianCommand,
     settings: &AgentSettings,
-    mut wishes: UnboundedReceiver<WorkerRequest>,
+    mut requests: UnboundedReceiver<AgentRequest>,
     ended: &OnceLock<String>,
 ) {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
@@ -70,9 +70,9 @@ pub(super) fn run(
                         redactor: Rc::new(Redactor::new(std::env::vars_os())),
                         news: news.clone(),
                     };
-                    held.drain(..).for_each(|wish| host.grant(wish));
+                    held.drain(..).for_each(|request| host.handle(request));
                     left = match host
-                        .look_after(&mut wishes, notices, &mut news_of_processes)
+                        .look_after(&mut requests, notices, &mut news_of_processes)
                         .await
                     {
                         Some(lost) => lost,
@@ -84,7 +84,7 @@ pub(super) fn run(
             };
             match losses.add(since.elapsed()) {
                 Next::TryAfter(wait) => {
-                    if !hold_wishes(wait, &mut wishes, &mut held).await {
+                    if !hold_wishes(wait, &mut requests, &mut held).await {
                         return left.finish();
                     }
                 }
@@ -99,19 +99,19 @@ pub(super) fn run(
     });
 }
 
-/// Waits, and keeps what is wished meanwhile; whether there is still somebody to wish something.
+/// Waits, and keeps what is wished meanwhile; whether there is still somebody to request something.
 async fn hold_wishes(
     wait: Duration,
-    wishes: &mut UnboundedReceiver<WorkerRequest>,
-    held: &mut VecDeque<WorkerRequest>,
+    requests: &mut UnboundedReceiver<AgentRequest>,
+    held: &mut VecDeque<AgentRequest>,
 ) -> bool {
     let over = tokio::time::sleep(wait);
     tokio::pin!(over);
     loop {
         tokio::select! {
             () = &mut over => return true,
-            wish = wishes.recv() => match wish {
-                Some(wish) => held.push_back(wish),
+            request = requests.recv() => match request {
+                Some(request) => held.push_back(request),
                 None => return false,
             },
         }
@@ -151,10 +151,10 @@ struct Host {
 }
 
 impl Host {
-    /// Until nobody wishes anything any more, or until the guardian is lost.
+    /// Until nobody requests anything any more, or until the guardian is lost.
     async fn look_after(
         mut self,
-        wishes: &mut UnboundedReceiver<WorkerRequest>,
+        requests: &mut UnboundedReceiver<AgentRequest>,
         mut notices: UnboundedReceiver<GuardianEvent>,
         news: &mut UnboundedReceiver<WorkerEvent>,
     ) -> Option<Left> {
@@ -178,8 +178,8 @@ impl Host {
                     WorkerEvent::TurnEnded { key } => self.turn_over(key),
                     WorkerEvent::ProcessEnded { key, exit } => self.ended(key, exit),
                 },
-                wish = wishes.recv() => match wish {
-                    Some(wish) => self.grant(wish),
+                request = requests.recv() => match request {
+                    Some(request) => self.handle(request),
                     None => break,
                 },
                 _ = ticks.tick() => {
@@ -212,10 +212,10 @@ impl Host {
         }
     }
 
-    fn grant(&mut self, wish: WorkerRequest) {
+    fn handle(&mut self, request: AgentRequest) {
         // Whoever does not wait for an answer any more does not need one.
-        match wish {
-            WorkerRequest::Spawn {
+        match request {
+            AgentRequest::Spawn {
                 message,
                 agent,
                 folder,
@@ -228,7 +228,7 @@ impl Host {
                 }
                 let _ = answer.send(made);
             }
-            WorkerRequest::Send {
+            AgentRequest::Send {
                 id,
                 message,
                 interrupt,
@@ -238,7 +238,7 @@ impl Host {
                 let result = match known {
                     Some(agent) => {
                         if interrupt {
-                            agent.cut_short(&self.guardian);
+                            agent.interrupt_turn(&self.guardian);
                         }
                         self.say(&id, message);
                         Ok(())
@@ -247,10 +247,10 @@ impl Host {
                 };
                 let _ = answer.send(result);
             }
-            WorkerRequest::Watch { id, answer } => {
+            AgentRequest::Watch { id, answer } => {
                 let _ = answer.send(self.agents.get(&id).map(|agent| agent.status.subscribe()));
             }
-            WorkerRequest::Close { id, answer } => self.close(&id, answer),
+            AgentRequest::Close { id, answer } => self.close(&id, answer),
         }
     }
 
@@ -286,8 +286,8 @@ impl Host {
             worktree,
             conversation: WorkerConversation::new(id.clone(), None),
             turns: 0,
-            unsaid: VecDeque::new(),
-            doing: Doing::Nothing,
+            pending_messages: VecDeque::new(),
+            activity: Activity::Nothing,
             last_call: None,
             status: watch::Sender::new(Status::Running),
             closing: None,
@@ -300,18 +300,18 @@ impl Host {
 
     fn say(&mut self, id: &str, message: String) {
         if let Some(agent) = self.agents.get_mut(id) {
-            agent.unsaid.push_back(message);
+            agent.pending_messages.push_back(message);
             agent.status.send_replace(Status::Running);
         }
-        self.go_on(id);
+        self.start_next_turn(id);
     }
 
-    fn go_on(&mut self, id: &str) {
+    fn start_next_turn(&mut self, id: &str) {
         let Some(agent) = self.agents.get_mut(id) else {
             return;
         };
         let starter = (self.next_key, &self.guardian, self.news.clone());
-        if let Some(life) = agent.go_on(&self.project, starter) {
+        if let Some(life) = agent.start_next_turn(&self.project, starter) {
             self.processes.insert(self.next_key, (id.to_owned(), life));
             self.next_key += 1;
         }
@@ -323,7 +323,7 @@ impl Host {
         };
         if let Some(agent) = self.agents.get_mut(&id) {
             agent.output.end_conversation();
-            agent.doing = Doing::Nothing;
+            agent.activity = Activity::Nothing;
             agent.status.send_replace(Status::Errored(error));
         }
         self.closed_if_gone(&id);
@@ -337,12 +337,12 @@ impl Host {
         let id = id.clone();
         if let Some(agent) = self.agents.get_mut(&id) {
             agent.turn_over(Exit::Code(0));
-            agent.doing = Doing::Listening(key);
+            agent.activity = Activity::Listening(key);
             if agent.closing.is_some() {
                 agent.leave(&self.guardian);
             }
         }
-        self.go_on(&id);
+        self.start_next_turn(&id);
     }
 
     fn ended(&mut self, key: u64, exit: Exit) {
@@ -352,7 +352,7 @@ impl Host {
         if let Some(agent) = self.agents.get_mut(&id) {
             agent.ended(exit);
         }
-        self.go_on(&id);
+        self.start_next_turn(&id);
         self.closed_if_gone(&id);
     }
 
@@ -361,7 +361,7 @@ impl Host {
             let _ = answer.send(None);
             return;
         };
-        agent.unsaid.clear();
+        agent.pending_messages.clear();
         let status = agent.status.borrow().clone();
         agent.closing = Some((status, answer));
         agent.leave(&self.guardian);
@@ -369,7 +369,7 @@ impl Host {
     }
 
     fn closed_if_gone(&mut self, id: &str) {
-        let gone = |agent: &Agent| agent.doing == Doing::Nothing && agent.closing.is_some();
+        let gone = |agent: &Agent| agent.activity == Activity::Nothing && agent.closing.is_some();
         if !self.agents.get(id).is_some_and(gone) {
             return;
         }

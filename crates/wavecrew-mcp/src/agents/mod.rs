@@ -7,6 +7,7 @@ mod losses;
 mod turn;
 
 use crate::paths::Root;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::{Arc, OnceLock};
@@ -20,13 +21,17 @@ use wavecrew_run::recording::PREFIX;
 use wavecrew_run::worktree::{Isolation, KeptWorktree};
 
 /// The arguments of `spawn_agent`.
-#[derive(Deserialize, Debug)]
+#[derive(Deserialize, Debug, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SpawnAgent {
+    /// What the agent should do.
     pub message: String,
+    /// Such as codex, claude, acp:PROGRAM or command:PROGRAM; default: the server's.
     pub agent: Option<String>,
+    /// The folder it works in, inside the project.
     pub cwd: Option<String>,
     #[serde(default)]
+    #[schemars(schema_with = "crate::schema::isolation")]
     pub isolation: Isolation,
 }
 
@@ -46,7 +51,7 @@ impl Status {
         *self != Self::Running
     }
 
-    fn told(&self) -> Value {
+    fn to_json(&self) -> Value {
         match self {
             Self::Running => json!("running"),
             Self::Completed(text) => json!({ "completed": text }),
@@ -57,7 +62,7 @@ impl Status {
 }
 
 /// What the thread is asked to do.
-enum WorkerRequest {
+enum AgentRequest {
     Spawn {
         message: String,
         agent: String,
@@ -97,7 +102,7 @@ pub(crate) struct Agents {
 }
 
 struct Host {
-    wishes: Option<UnboundedSender<WorkerRequest>>,
+    requests: Option<UnboundedSender<AgentRequest>>,
     /// Why nothing is granted any more.
     ended: Arc<OnceLock<String>>,
     thread: Option<JoinHandle<()>>,
@@ -123,7 +128,7 @@ impl Agents {
         wavecrew_run::agent_name::by_name(&agent).map_err(|error| error.to_string())?;
         let folder = self.root.folder(call.cwd.as_deref().unwrap_or("."))?;
         let id = self
-            .ask(|answer| WorkerRequest::Spawn {
+            .ask(|answer| AgentRequest::Spawn {
                 message: call.message,
                 agent,
                 folder,
@@ -138,7 +143,7 @@ impl Agents {
         if message.trim().is_empty() {
             return Err("message must be non-empty".to_owned());
         }
-        self.ask(|answer| WorkerRequest::Send {
+        self.ask(|answer| AgentRequest::Send {
             id,
             message,
             interrupt,
@@ -156,7 +161,7 @@ impl Agents {
         let mut watched = Vec::new();
         for id in ids {
             let id = id.clone();
-            let watch = self.ask(|answer| WorkerRequest::Watch { id, answer }).await?;
+            let watch = self.ask(|answer| AgentRequest::Watch { id, answer }).await?;
             watched.push(watch);
         }
         let known: Vec<_> = watched.iter().flatten().cloned().collect();
@@ -167,7 +172,7 @@ impl Agents {
             .zip(&watched)
             .map(|(id, watch)| {
                 let told = match watch {
-                    Some(status) => status.borrow().told(),
+                    Some(status) => status.borrow().to_json(),
                     None => json!("not_found"),
                 };
                 (id.clone(), told)
@@ -177,11 +182,11 @@ impl Agents {
     }
 
     pub async fn close(&self, id: String) -> Result<Value, String> {
-        let closed = self.ask(|answer| WorkerRequest::Close { id, answer }).await?;
+        let closed = self.ask(|answer| AgentRequest::Close { id, answer }).await?;
         let Some(Closed { status, kept }) = closed else {
             return Ok(json!({ "status": "not_found" }));
         };
-        let mut told = json!({ "status": status.told() });
+        let mut told = json!({ "status": status.to_json() });
         match kept {
             Ok(Some(kept)) => told["kept"] = json!(kept),
             Ok(None) => {}
@@ -191,22 +196,22 @@ impl Agents {
         Ok(told)
     }
 
-    async fn ask<T>(&self, wish: impl FnOnce(oneshot::Sender<T>) -> WorkerRequest) -> Result<T, String> {
+    async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> AgentRequest) -> Result<T, String> {
         let (answer, answered) = oneshot::channel();
         let host = self.host.get_or_init(|| self.start());
-        let wishes = host.wishes.as_ref().ok_or_else(|| host.gone())?;
-        wishes.send(wish(answer)).map_err(|_| host.gone())?;
+        let requests = host.requests.as_ref().ok_or_else(|| host.gone())?;
+        requests.send(request(answer)).map_err(|_| host.gone())?;
         answered.await.map_err(|_| host.gone())
     }
 
     fn start(&self) -> Host {
-        let (wishes, waiting) = unbounded_channel();
+        let (requests, waiting) = unbounded_channel();
         let (root, guardian) = (self.root.clone(), self.guardian.clone());
         let settings = self.settings.clone();
         let ended = Arc::new(OnceLock::new());
         let told = Arc::clone(&ended);
         Host {
-            wishes: Some(wishes),
+            requests: Some(requests),
             ended,
             thread: Some(std::thread::spawn(move || {
                 host::run(&root, &guardian, &settings, waiting, &told);
@@ -225,7 +230,7 @@ impl Host {
 impl Drop for Host {
     /// The client is gone, and so is everything it talked to.
     fn drop(&mut self) {
-        drop(self.wishes.take());
+        drop(self.requests.take());
         if let Some(thread) = self.thread.take() {
             // A panic in there has been told already.
             let _ = thread.join();

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::watch;
+use wavecrew_agents::AgentSetting;
 use wavecrew_agents::launch::{Conversation, Request, Stdin};
-use wavecrew_agents::{Adapter, AgentSetting};
 use wavecrew_core::id::ExecMode;
 use wavecrew_core::team::Access;
 use wavecrew_process::Spawn;
@@ -21,7 +21,7 @@ use wavecrew_run::worker::streams::open_streams;
 
 /// A turn that is to be started with a process of its own.
 pub(super) struct Turn<'a> {
-    pub agent: &'a dyn Adapter,
+    pub agent: &'a dyn wavecrew_agents::Agent,
     pub settings: &'a AgentSetting,
     pub message: &'a str,
     pub conversation: Conversation<'a>,
@@ -65,7 +65,7 @@ impl Turn<'_> {
         write_files(&scratch, &launch.files).map_err(|error| error.to_string())?;
         let (text, spoken) = match launch.stdin {
             Stdin::Text(text) => (text, None),
-            Stdin::Spoken(dialogue) => (self.message.to_owned(), Some((dialogue, self.message))),
+            Stdin::Interactive(dialogue) => (self.message.to_owned(), Some((dialogue, self.message))),
         };
         let path = prompt_file(self.home, self.number);
         let prompt = write_prompt(&path, &text).map_err(|error| error.to_string())?;

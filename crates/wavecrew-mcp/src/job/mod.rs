@@ -6,17 +6,17 @@ mod run;
 mod spec;
 mod status;
 mod table;
-mod trees;
+mod worktrees;
 
 pub use create::create;
-pub use run::{Place, run};
+pub use run::{JobOptions, run};
 pub use spec::SpawnOnCsv;
 pub use status::{JobState, JobStatus, held};
 
 use wavecrew_session::SessionDir;
 
-/// What a program complained about, as one text for the model; `None` if it did not.
-pub fn complained(stderr: &[u8]) -> Option<String> {
+/// The stderr of a program as one text for the model; `None` if it is empty.
+pub fn error_text(stderr: &[u8]) -> Option<String> {
     let text = wavecrew_core::sanitise::sanitise(stderr);
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let text = lines.collect::<Vec<_>>().join("\n");
@@ -24,9 +24,9 @@ pub fn complained(stderr: &[u8]) -> Option<String> {
     Some(text.to_owned()).filter(|text| !text.is_empty())
 }
 
-/// What the process of the job complained about, if it did.
-fn complaint(dir: &SessionDir) -> Option<String> {
-    complained(&std::fs::read(dir.job_stderr()).ok()?)
+/// What the process of the job wrote to stderr.
+fn job_error_text(dir: &SessionDir) -> Option<String> {
+    error_text(&std::fs::read(dir.job_stderr()).ok()?)
 }
 
 /// Whether a session was made for a job.

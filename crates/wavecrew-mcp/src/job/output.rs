@@ -2,7 +2,7 @@
 
 use super::spec::JobSpec;
 use super::table::{InputTable, Item};
-use super::trees::Trees;
+use super::worktrees::JobWorktrees;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use wavecrew_core::engine::{Ledger, TaskProgress, TaskState};
@@ -32,7 +32,7 @@ pub fn render(
     spec: &JobSpec,
     input: &InputTable,
     ledger: &Ledger,
-    trees: Option<&Trees>,
+    worktrees: Option<&JobWorktrees>,
 ) -> Vec<u8> {
     let properties = spec.properties();
     let own: Vec<&str> = properties
@@ -49,7 +49,7 @@ pub fn render(
         free
     };
     let job_names = JOB_COLUMNS.map(free);
-    let tree_names = trees.map(|_| TREE_COLUMNS.map(free));
+    let tree_names = worktrees.map(|_| TREE_COLUMNS.map(free));
     let mut out = csv::Writer::from_writer(Vec::new());
     let header = input
         .header
@@ -73,7 +73,7 @@ pub fn render(
         });
         let job = row.job.iter().map(|cell| Cow::Borrowed(cell.as_str()));
         let results = own.iter().map(|name| row.property(name).unwrap_or_default());
-        let tree = trees.map(|trees| tree_cells(trees.kept(&item.task_id)));
+        let tree = worktrees.map(|worktrees| tree_cells(worktrees.kept(&item.task_id)));
         let tree = tree.into_iter().flatten().map(Cow::Owned);
         for cell in given.chain(job).chain(results).chain(tree) {
             out.write_field(cell.as_bytes()).expect("writing to memory");

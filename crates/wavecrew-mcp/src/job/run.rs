@@ -5,7 +5,7 @@ use super::output::{output, render};
 use super::spec::JobSpec;
 use super::status::{JobState, JobStatus};
 use super::table::InputTable;
-use super::trees::Trees;
+use super::worktrees::JobWorktrees;
 use crate::limits;
 use rustix::process::Signal;
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 const SHARE: u32 = 20;
 
 /// What the process needs of the program it is a part of.
-pub struct Place {
+pub struct JobOptions {
     pub guardian: GuardianCommand,
     pub worker_tools: Option<Vec<String>>,
     /// What the project sets for every run: budgets, prices, clocks.
@@ -46,29 +46,29 @@ pub struct Place {
 }
 
 /// Runs the job to its end.
-pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
+pub fn run(project: &Path, id: &str, job: JobOptions) -> Result<(), String> {
     // What ends the caller's terminal or process group is not meant for the job.
     let _ = rustix::process::setsid();
-    if place.attached {
+    if job.attached {
         end_with_stdin();
     }
     let dir = SessionDir::open(project, id).map_err(|error| error.to_string())?;
     let (spec, input) = read(&dir)?;
     // Held until the last file is written, which is after the session is let go.
-    let _held = SessionLock::acquire(&dir.job_lock(), &place.holder).map_err(|error| error.to_string())?;
+    let _held = SessionLock::acquire(&dir.job_lock(), &job.holder).map_err(|error| error.to_string())?;
     let (mut session, ledger) =
-        OpenSession::resume(project, dir.clone(), &place.holder, None).map_err(|error| described(&error))?;
+        OpenSession::resume(project, dir.clone(), &job.holder, None).map_err(|error| described(&error))?;
     session.info.state = SessionState::Running;
     let mut status = JobStatus::starting(id, &spec.output_csv, input.items.len());
     status.status = JobState::Running;
-    let pools = Pools::find([spec.agent.as_str()], &place.pools, |name| std::env::var_os(name));
+    let pools = Pools::find([spec.agent.as_str()], &job.pools, |name| std::env::var_os(name));
     let limit = Duration::from_secs(spec.runtime_seconds);
     session.verify = spec.verify.clone().map(|command| Verify { command, limit });
-    let trees = match spec.isolation {
+    let worktrees = match spec.isolation {
         Isolation::None => None,
-        Isolation::Worktree => Some(Trees::new(project, &dir)),
+        Isolation::Worktree => Some(JobWorktrees::new(project, &dir)),
     };
-    session.folders = trees.as_ref().map(Trees::folders);
+    session.folders = worktrees.as_ref().map(JobWorktrees::folders);
     let options = Options {
         pools: pools.by_agent.clone(),
         concurrency: spec.concurrency,
@@ -80,43 +80,43 @@ pub fn run(project: &Path, id: &str, place: Place) -> Result<(), String> {
         one_shot: Some(limit),
         check_all: spec.verify.is_some(),
         // Limits stay in force until another one is given.
-        budget: place
+        budget: job
             .limits
             .or(ledger.budget)
             .or(spec.limits)
-            .or(place.options.budget),
-        ..place.options
+            .or(job.options.budget),
+        ..job.options
     };
-    let mut keeper = Keeper {
+    let mut writer = OutputWriter {
         dir,
         spec,
         input,
         status,
-        status_due: Due::new(),
-        table_due: Due::new(),
+        status_timer: RefreshTimer::new(),
+        table_timer: RefreshTimer::new(),
         stopped_by: None,
-        trees,
+        worktrees,
     };
-    keeper.publish(&ledger).map_err(|error| error.to_string())?;
+    writer.publish(&ledger).map_err(|error| error.to_string())?;
     let surface = RunContext {
-        reporter: &mut keeper,
+        reporter: &mut writer,
         asker: None,
         instruction: None,
-        worker_tools: place.worker_tools,
+        worker_tools: job.worker_tools,
         // The rows of a job are examined by nobody but its own check.
         check_program: Vec::new(),
         pools,
-        agent_settings: place.agent_settings,
+        agent_settings: job.agent_settings,
     };
-    let outcome = Driver::run(session, Engine::new(ledger, options), surface, place.guardian);
+    let outcome = Driver::run(session, Engine::new(ledger, options), surface, job.guardian);
     match outcome {
-        Ok((ending, ledger)) => keeper.end(&ending, &ledger).map_err(|error| error.to_string()),
+        Ok((ending, ledger)) => writer.end(&ending, &ledger).map_err(|error| error.to_string()),
         Err(error) => {
-            keeper.status.status = JobState::Failed;
-            keeper.status.job_error = Some(error.to_string());
-            keeper.status.running_items = 0;
+            writer.status.status = JobState::Failed;
+            writer.status.job_error = Some(error.to_string());
+            writer.status.running_items = 0;
             // The failure itself is what has to be told.
-            let _ = keeper.status.write(&keeper.dir);
+            let _ = writer.status.write(&writer.dir);
             Err(error.to_string())
         }
     }
@@ -131,25 +131,25 @@ fn read(dir: &SessionDir) -> Result<(JobSpec, InputTable), String> {
 }
 
 /// Keeps the output table and the status current while the job runs.
-struct Keeper {
+struct OutputWriter {
     dir: SessionDir,
     spec: JobSpec,
     input: InputTable,
     status: JobStatus,
-    status_due: Due,
-    table_due: Due,
+    status_timer: RefreshTimer,
+    table_timer: RefreshTimer,
     /// The item whose worker wanted the job to stop.
     stopped_by: Option<String>,
-    trees: Option<Trees>,
+    worktrees: Option<JobWorktrees>,
 }
 
 /// When a file is to be refreshed: after a change, after a pause, and in no more than its share of the time.
-struct Due {
+struct RefreshTimer {
     changed: bool,
     not_before: Instant,
 }
 
-impl Due {
+impl RefreshTimer {
     fn new() -> Self {
         Self {
             changed: true,
@@ -158,7 +158,10 @@ impl Due {
     }
 
     /// Does `refresh` when it is time to.
-    fn attend(&mut self, refresh: impl FnOnce() -> Result<(), SessionError>) -> Result<(), SessionError> {
+    fn refresh_if_due(
+        &mut self,
+        refresh: impl FnOnce() -> Result<(), SessionError>,
+    ) -> Result<(), SessionError> {
         let from = Instant::now();
         if !self.changed || from < self.not_before {
             return Ok(());
@@ -170,17 +173,17 @@ impl Due {
     }
 }
 
-impl Keeper {
+impl OutputWriter {
     fn publish(&mut self, ledger: &Ledger) -> Result<(), SessionError> {
         let (dir, spec, input) = (&self.dir, &self.spec, &self.input);
-        let trees = self.trees.as_ref();
+        let worktrees = self.worktrees.as_ref();
         let status = &mut self.status;
-        self.status_due.attend(|| {
+        self.status_timer.refresh_if_due(|| {
             status.update(input, ledger);
             status.write(dir)
         })?;
-        self.table_due.attend(|| {
-            let bytes = render(dir.id(), spec, input, ledger, trees);
+        self.table_timer.refresh_if_due(|| {
+            let bytes = render(dir.id(), spec, input, ledger, worktrees);
             atomic::write_volatile(&spec.output_csv, &bytes)
         })
     }
@@ -196,36 +199,39 @@ impl Keeper {
                 ),
                 None => (
                     JobState::Stopped,
-                    Some(format!("interrupted; go on with resume_job_id {}", self.dir.id())),
+                    Some(format!(
+                        "interrupted; continue with resume_job_id {}",
+                        self.dir.id()
+                    )),
                 ),
             },
             RunOutcome::Stalled { chain } => (JobState::Failed, Some(format!("stalled: {chain}"))),
             RunOutcome::LimitReached { why, go_on } => {
                 let more = limits::arguments(go_on);
                 let why = format!(
-                    "stopped at a limit: {why}; go on with resume_job_id {}{more}",
+                    "stopped at a limit: {why}; continue with resume_job_id {}{more}",
                     self.dir.id()
                 );
                 (JobState::Stopped, Some(why))
             }
             RunOutcome::Blocked { why, .. } => (
                 JobState::Stopped,
-                Some(format!("{why}; go on with resume_job_id {}", self.dir.id())),
+                Some(format!("{why}; continue with resume_job_id {}", self.dir.id())),
             ),
         };
         self.status.status = state;
         self.status.job_error = error;
         self.status.update(&self.input, ledger);
-        if let Some(trees) = &mut self.trees {
+        if let Some(worktrees) = &mut self.worktrees {
             // Everything that ran is gone by now.
-            trees.settle(&[], ledger);
+            worktrees.settle(&[], ledger);
         }
         let bytes = render(
             self.dir.id(),
             &self.spec,
             &self.input,
             ledger,
-            self.trees.as_ref(),
+            self.worktrees.as_ref(),
         );
         atomic::write(&self.spec.output_csv, &bytes)?;
         self.status.write(&self.dir)
@@ -241,10 +247,10 @@ impl Keeper {
     }
 }
 
-impl Reporter for Keeper {
+impl Reporter for OutputWriter {
     fn event(&mut self, event: &Event, ledger: &Ledger) {
-        self.status_due.changed = true;
-        self.table_due.changed = true;
+        self.status_timer.changed = true;
+        self.table_timer.changed = true;
         if let Event::Finished { task, .. } = event
             && self.spec.allow_stop
             && let Some(found) = ledger.plan().find(task)
@@ -259,19 +265,19 @@ impl Reporter for Keeper {
     fn notice(&mut self, notice: &Notice) {
         if let Notice::Note(text) = notice {
             self.status.note(text);
-            self.status_due.changed = true;
+            self.status_timer.changed = true;
         }
     }
 
     fn tick(&mut self, running: &[Running], ledger: &Ledger) {
-        if let Some(trees) = self.trees.as_mut().filter(|_| self.table_due.changed) {
-            trees.settle(running, ledger);
+        if let Some(worktrees) = self.worktrees.as_mut().filter(|_| self.table_timer.changed) {
+            worktrees.settle(running, ledger);
         }
         // A table that cannot be written now may be writable later; the end of the job says it aloud.
         let _ = self.publish(ledger);
     }
 
     fn wants_running(&self) -> bool {
-        self.trees.is_some()
+        self.worktrees.is_some()
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::limits;
 use crate::paths::Root;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -15,30 +16,53 @@ pub const DEFAULT_RUNTIME_SECONDS: u64 = 1800;
 const LONGEST_RUNTIME_SECONDS: u64 = 365 * 24 * 3600;
 
 /// The arguments of `spawn_agents_on_csv`.
-#[derive(Deserialize, Debug, Default)]
+#[derive(Deserialize, Debug, Default, JsonSchema)]
 #[serde(deny_unknown_fields)]
+// Not needed to resume a job, but models should always give them.
+#[schemars(extend("required" = ["csv_path", "instruction"]))]
 pub struct SpawnOnCsv {
+    /// The input, with a header row.
     #[serde(default)]
     pub csv_path: String,
+    /// What each worker should do; {column} is filled from its row, {{ and }} are braces.
     #[serde(default)]
     pub instruction: String,
+    /// The column with the rows' ids; default: row-1, row-2, ...
     pub id_column: Option<String>,
+    /// Where results go; default: beside the input.
     pub output_csv_path: Option<String>,
+    /// JSON Schema of each worker's result. Enforced; its properties become columns.
+    #[schemars(schema_with = "crate::schema::any_object")]
     pub output_schema: Option<Value>,
+    /// How many workers run at the same time; default: 16.
+    #[schemars(range(min = 1))]
     pub max_concurrency: Option<usize>,
+    /// The same as max_concurrency.
+    #[schemars(range(min = 1))]
     pub max_workers: Option<usize>,
+    /// Time limit for each worker; default: 1800.
+    #[schemars(range(min = 1))]
     pub max_runtime_seconds: Option<u64>,
+    /// The agent that processes the rows, such as codex, claude, acp:PROGRAM or command:PROGRAM; default: the server's.
     pub agent: Option<String>,
+    /// Continue this job instead of starting one; only background and the limits can differ from its first call.
     pub resume_job_id: Option<String>,
+    /// Return at once; follow the job with wait_agent_job.
     #[serde(default)]
     pub background: bool,
+    /// Whether a worker may end the whole job; default: true.
     pub allow_stop: Option<bool>,
-    /// A command that has to succeed in each row's folder before its result counts.
+    /// A shell command that runs in each row's folder when its worker has a result. If it fails, the worker gets its output
+    /// and tries again. WAVECREW_ROW and WAVECREW_RESULT hold the row and the result as JSON.
     pub verify: Option<String>,
     #[serde(default)]
+    #[schemars(schema_with = "crate::schema::isolation")]
     pub isolation: Isolation,
+    #[schemars(schema_with = "limits::max_cost")]
     pub max_cost: Option<f64>,
+    #[schemars(schema_with = "limits::max_tokens")]
     pub max_tokens: Option<u64>,
+    #[schemars(schema_with = "limits::max_time_seconds")]
     pub max_time_seconds: Option<u64>,
 }
 

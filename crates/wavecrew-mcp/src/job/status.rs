@@ -140,8 +140,9 @@ impl JobStatus {
         }
         found.status = JobState::Stopped;
         found.running_items = 0;
-        let why = super::complaint(dir).unwrap_or_else(|| "the process of the job was killed".to_owned());
-        found.job_error = Some(format!("{why}; go on with resume_job_id {}", dir.id()));
+        let why =
+            super::job_error_text(dir).unwrap_or_else(|| "the process of the job was killed".to_owned());
+        found.job_error = Some(format!("{why}; continue with resume_job_id {}", dir.id()));
         Ok(found)
     }
 }

@@ -1,4 +1,4 @@
-//! The process of a job as the server sees it: started, waited for, and asked what it complained about.
+//! The process of a job as the server sees it: started, waited for, and its stderr read.
 
 use super::teams::apart;
 use crate::job::{self, JobState, JobStatus};
@@ -9,7 +9,7 @@ use tokio::process::{Child, ChildStdin, Command};
 use wavecrew_process::Apart;
 use wavecrew_session::SessionDir;
 
-/// Kept of what a job complains about.
+/// Bytes of a job's stderr that are kept.
 const COMPLAINT: usize = 16 << 10;
 
 /// A process that drives a job.
@@ -18,7 +18,7 @@ pub(super) struct JobProcess {
     child: Child,
     _apart: Option<Apart>,
     /// Read here too, for the case that the folder it lies in is gone.
-    complaints: File,
+    stderr_log: File,
     /// How the job stood when it was looked at last.
     last: JobStatus,
 }
@@ -29,17 +29,17 @@ impl JobProcess {
         let failed = |error: std::io::Error| format!("the job could not be started: {error}");
         let mut options = File::options();
         options.read(true).write(true).create(true).truncate(true);
-        let complaints = options.open(dir.job_stderr()).map_err(failed)?;
+        let stderr_log = options.open(dir.job_stderr()).map_err(failed)?;
         command
             .stdout(Stdio::null())
-            .stderr(complaints.try_clone().map_err(failed)?);
+            .stderr(stderr_log.try_clone().map_err(failed)?);
         let last = JobStatus::read(dir)?;
         let (child, apart) = apart(&mut command)?;
         Ok(Self {
             dir: dir.clone(),
             child,
             _apart: apart,
-            complaints,
+            stderr_log,
             last,
         })
     }
@@ -69,19 +69,19 @@ impl JobProcess {
         if is_there && code.success() {
             return status;
         }
-        let complaint = self.complaint();
-        if complaint.is_some() || !is_there {
+        let error = self.job_error_text();
+        if error.is_some() || !is_there {
             let gone = || "the job's folder is gone".to_owned();
             status.status = JobState::Failed;
             status.running_items = 0;
-            status.job_error = Some(complaint.unwrap_or_else(gone));
+            status.job_error = Some(error.unwrap_or_else(gone));
         }
         status
     }
 
-    fn complaint(&self) -> Option<String> {
+    fn job_error_text(&self) -> Option<String> {
         let mut bytes = vec![0; COMPLAINT];
-        let length = self.complaints.read_at(&mut bytes, 0).unwrap_or(0);
-        job::complained(&bytes[..length])
+        let length = self.stderr_log.read_at(&mut bytes, 0).unwrap_or(0);
+        job::error_text(&bytes[..length])
     }
 }

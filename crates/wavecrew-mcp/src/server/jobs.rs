@@ -1,9 +1,9 @@
 //! Jobs as the server sees them: processes that it starts, and files that they leave.
 
-use super::Setup;
+use super::ServerOptions;
 use super::choice::choose;
 use super::job_process::JobProcess;
-use super::progress::{Progress, Standing};
+use super::progress::{Progress, ProgressCounts};
 use crate::job::{self, JobState, JobStatus, SpawnOnCsv};
 use crate::paths::Root;
 use rmcp::RoleServer;
@@ -30,12 +30,12 @@ type Watched = Arc<Mutex<HashMap<String, JobStatus>>>;
 
 pub(super) struct Jobs {
     root: Root,
-    setup: Setup,
+    setup: ServerOptions,
     watched: Watched,
 }
 
 impl Jobs {
-    pub fn new(root: Root, setup: Setup) -> Self {
+    pub fn new(root: Root, setup: ServerOptions) -> Self {
         Self {
             root,
             setup,
@@ -119,7 +119,7 @@ impl Jobs {
         let mut progress = Progress::of(context);
         loop {
             let status = self.status(id)?;
-            progress.tell(standing(&status), context).await;
+            progress.notify(counts(&status), context).await;
             let timed_out = !status.status.is_over();
             if !timed_out || Instant::now() >= until || context.ct.is_cancelled() {
                 let mut answer = json!(status);
@@ -162,15 +162,15 @@ async fn attend(
         tokio::select! {
             ended = process.wait() => {
                 let status = process.outcome(ended.map_err(|error| error.to_string())?);
-                progress.tell(standing(&status), context).await;
+                progress.notify(counts(&status), context).await;
                 return Ok(json!(status));
             }
             () = context.ct.cancelled() => {
                 drop(lifeline.take());
                 let _ = process.wait().await;
-                return Err(format!("the call was taken back; go on with resume_job_id {}", dir.id()));
+                return Err(format!("the call was cancelled; continue with resume_job_id {}", dir.id()));
             }
-            () = sleep(POLL) => progress.tell(standing(process.look()), context).await,
+            () = sleep(POLL) => progress.notify(counts(process.look()), context).await,
         }
     }
 }
@@ -201,8 +201,8 @@ fn locked(watched: &Watched) -> MutexGuard<'_, HashMap<String, JobStatus>> {
     watched.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn standing(status: &JobStatus) -> Standing {
-    Standing {
+fn counts(status: &JobStatus) -> ProgressCounts {
+    ProgressCounts {
         done: status.completed_items + status.failed_items,
         failed: status.failed_items,
         running: status.running_items,

@@ -9,7 +9,7 @@ use rmcp::model::{
 use serde_json::{Map, Value};
 use std::fs;
 use wavecrew_core::team::Team;
-use wavecrew_session::{Listed, SessionDir, list};
+use wavecrew_session::{SessionDir, SessionEntry, list_sessions};
 
 const SCHEME: &str = "wavecrew://sessions/";
 /// Files of a session, and what they hold.
@@ -29,10 +29,10 @@ const MAX_BYTES: usize = 4 << 20;
 const TEAMS: [&str; 3] = ["testing", "lifecycle", "planex"];
 
 pub(super) fn resources(root: &Root) -> Vec<Resource> {
-    let sessions = list(root.path()).unwrap_or_default().into_iter();
+    let sessions = list_sessions(root.path()).unwrap_or_default().into_iter();
     let sessions = sessions.filter_map(|listed| match listed {
-        Listed::Session(dir, _) => Some(dir),
-        Listed::Broken { .. } => None,
+        SessionEntry::Session(dir, _) => Some(dir),
+        SessionEntry::Broken { .. } => None,
     });
     let files = sessions.take(SHOWN).flat_map(|dir| {
         FILES

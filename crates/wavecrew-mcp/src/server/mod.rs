@@ -1,18 +1,19 @@
 //! The tools of any client: tables of tasks run by workers of any vendor, conversations with them, and teams. Each job
 //! and each run is a process of its own; this one starts them, looks at what they leave on disk, and answers.
 
-mod calls;
+mod agent_tools;
+mod boards;
 mod choice;
 mod job_process;
+mod job_tools;
 mod jobs;
 mod library;
 mod progress;
 mod questions;
-mod sessions;
+mod team_args;
 mod team_tools;
-mod team_words;
 mod teams;
-mod tools;
+mod tool;
 
 use crate::agents::Agents;
 use crate::answer::{failure, implementation, no_such_tool, structured};
@@ -32,7 +33,7 @@ use wavecrew_agents::AgentSettings;
 use wavecrew_process::guardian::GuardianCommand;
 
 /// How a server is started.
-pub struct Setup {
+pub struct ServerOptions {
     /// This program, which also runs the jobs.
     pub program: PathBuf,
     /// The agent of calls that name none.
@@ -46,7 +47,7 @@ pub struct Setup {
 }
 
 /// Serves the project in `folder` until the client goes away.
-pub fn serve(folder: &Path, setup: Setup) -> io::Result<()> {
+pub fn serve(folder: &Path, setup: ServerOptions) -> io::Result<()> {
     let root = Root::new(folder)?;
     crate::serve(Server {
         agents: Agents::new(root.clone(), setup.guardian.clone(), setup.agent_settings.clone()),
@@ -91,7 +92,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools::all()))
+        Ok(ListToolsResult::with_all_items(tool::all()))
     }
 
     async fn call_tool(
@@ -99,7 +100,7 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        match self.answer(&request.name, request.arguments, &context).await {
+        match self.call(&request.name, request.arguments, &context).await {
             Ok(Some(answer)) => Ok(structured(answer)),
             Ok(None) => Err(no_such_tool(&request.name)),
             Err(problem) => Ok(failure(problem)),

@@ -13,7 +13,7 @@ const A_LITTLE: f64 = 1.0 / 65536.0;
 
 /// How a call stands.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(super) struct Standing {
+pub(super) struct ProgressCounts {
     pub done: usize,
     pub failed: usize,
     pub running: usize,
@@ -22,7 +22,7 @@ pub(super) struct Standing {
     pub cost: Option<f64>,
 }
 
-impl Standing {
+impl ProgressCounts {
     fn message(&self) -> String {
         let Self {
             done,
@@ -38,7 +38,7 @@ impl Standing {
 
 pub(super) struct Progress {
     token: Option<ProgressToken>,
-    told: Option<(Standing, f64, Instant)>,
+    told: Option<(ProgressCounts, f64, Instant)>,
 }
 
 impl Progress {
@@ -49,10 +49,10 @@ impl Progress {
         }
     }
 
-    pub async fn tell(&mut self, now: Standing, context: &RequestContext<RoleServer>) {
+    pub async fn notify(&mut self, now: ProgressCounts, context: &RequestContext<RoleServer>) {
         let Some(token) = self.token.clone() else { return };
         let told = self.told.as_ref();
-        if told.is_some_and(|(standing, _, at)| *standing == now && at.elapsed() < AT_LEAST_EVERY) {
+        if told.is_some_and(|(counts, _, at)| *counts == now && at.elapsed() < AT_LEAST_EVERY) {
             return;
         }
         let value = next_value(now.done, told.map(|(_, value, _)| *value));
@@ -95,13 +95,13 @@ mod tests {
 
     #[test]
     fn it_says_what_it_costs() {
-        let standing = Standing {
+        let counts = ProgressCounts {
             done: 2,
             failed: 1,
             running: 3,
             total: 9,
             cost: Some(0.125),
         };
-        assert_eq!(standing.message(), "2 of 9 done (1 failed), 3 running, $0.12");
+        assert_eq!(counts.message(), "2 of 9 done (1 failed), 3 running, $0.12");
     }
 }

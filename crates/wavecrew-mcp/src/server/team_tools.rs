@@ -1,110 +1,80 @@
-//! Names, words and arguments of the tools for teams.
+//! Tools for teams and their sessions.
 
-use crate::answer::tool;
-use crate::limits;
-use rmcp::model::Tool;
-use serde_json::{Value, json};
+use super::Server;
+use super::team_args::{TeamContinue, TeamPlan, TeamRun};
+use super::tool::{ServerTool, wait_time};
+use rmcp::RoleServer;
+use rmcp::service::RequestContext;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
 
-pub(super) fn all() -> Vec<Tool> {
-    let session = json!({"type": "string", "description": "as team_run or spawn_agents_on_csv gave it"});
-    let mut run = json!({
-        "agent": {"type": "string", "description": "who does the tasks; default: the server's"},
-        "max_workers": {"type": "integer", "minimum": 1, "description": "workers at the same time (3)"},
-        "background": {"type": "boolean", "description": "return at once; ask with team_status"},
-        "ask": {"type": "boolean", "description": "put the run's questions to you, by elicitation or in team_status; default: whether you have elicitation. Otherwise they get their default answer"},
-    });
-    for (name, schema) in limits::properties() {
-        run[name] = schema;
+impl ServerTool for TeamPlan {
+    const NAME: &'static str = "team_plan";
+    const DESCRIPTION: &'static str =
+        "Show what a team would do: its tasks, wave by wave. Runs and writes nothing.";
+
+    async fn call(self, server: &Server, _: &RequestContext<RoleServer>) -> Result<Value, String> {
+        server.teams.plan(&self).await
     }
-    let again = |name: &str| run[name].clone();
-    vec![
-        tool(
-            "team_plan",
-            "Show what a team would do: its tasks, wave by wave. Runs and writes nothing.",
-            object(planned(), &["team"]),
-        ),
-        tool(
-            "team_run",
-            "Have a team do what is requested, wave by wave. Blocks until it is done and returns its counts; with background \
-             it returns the session at once. A run that stopped at max_cost, max_tokens or max_time_seconds says so in ending, and \
-             goes on with team_continue and a higher limit.",
-            object(merged(planned(), &run), &["team"]),
-        ),
-        tool(
-            "team_status",
-            "Say where a session stands (default: the latest one): its state, counts, tasks and open question. With \
-             timeout_ms it waits for the end of the session or for a question.",
-            object(
-                json!({"session": session, "timeout_ms": {"type": "integer", "minimum": 0}}),
-                &[],
-            ),
-        ),
-        tool(
-            "team_continue",
-            "Go on with a session that was stopped or killed. What was completed is not run again; what failed is, with retry.",
-            object(
-                json!({
-                    "session": session,
-                    "retry": {"type": "boolean", "description": "run what failed once more"},
-                    "agent": again("agent"), "background": again("background"), "ask": again("ask"),
-                    "max_cost": again("max_cost"), "max_tokens": again("max_tokens"),
-                    "max_time_seconds": again("max_time_seconds"),
-                }),
-                &["session"],
-            ),
-        ),
-        tool(
-            "team_answer",
-            "Answer the open question of a session, with one of its options.",
-            object(
-                json!({"session": session, "answer": {"type": "string"}}),
-                &["session", "answer"],
-            ),
-        ),
-        tool(
-            "discoveries",
-            "Read the discovery board of a session, of one type or of all.",
-            object(
-                json!({"session": session, "type": {"type": "string"}}),
-                &["session"],
-            ),
-        ),
-        tool(
-            "team_msg",
-            "Put a message of the coordinator on a session's message bus.",
-            object(
-                json!({
-                    "session": session,
-                    "summary": {"type": "string"},
-                    "type": {"type": "string", "description": "note"},
-                    "to": {"type": "string", "description": "a role"},
-                    "data": {},
-                }),
-                &["session", "summary"],
-            ),
-        ),
-    ]
 }
 
-fn planned() -> Value {
-    json!({
-        "team": {"type": "string", "description": "testing, lifecycle, planex, a team file or a table: TASKS.csv"},
-        "request": {"type": "string", "description": "what is wanted, in words"},
-        "pipeline": {"type": "string", "description": "in place of the one that fits the request"},
-        "rules": {"type": "string", "description": "for a table: the team whose rules it follows (generic)"},
-        "switches": {"type": "array", "items": {"type": "string"}, "description": "switches of the team, such as no-supervision"},
-    })
-}
+impl ServerTool for TeamRun {
+    const NAME: &'static str = "team_run";
+    const DESCRIPTION: &'static str = "Have a team work on a request, wave by wave. Blocks until it is done and returns its \
+        counts; with background it returns the session at once. A run that reaches max_cost, max_tokens or \
+        max_time_seconds says so in ending; continue it with team_continue and a higher limit.";
 
-fn merged(mut properties: Value, more: &Value) -> Value {
-    for (name, schema) in more.as_object().into_iter().flatten() {
-        properties[name] = schema.clone();
+    async fn call(self, server: &Server, context: &RequestContext<RoleServer>) -> Result<Value, String> {
+        server.teams.run(&self, context).await
     }
-    properties
 }
 
-fn object(properties: Value, required: &[&str]) -> Value {
-    let mut schema = json!({"type": "object", "required": required});
-    schema["properties"] = properties;
-    schema
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TeamStatus {
+    /// The session that team_run or spawn_agents_on_csv returned; default: the latest.
+    session: Option<String>,
+    #[serde(default)]
+    timeout_ms: u64,
+}
+
+impl ServerTool for TeamStatus {
+    const NAME: &'static str = "team_status";
+    const DESCRIPTION: &'static str = "Return the status of a session (default: the latest): its state, counts, tasks and \
+        open question. With timeout_ms it waits for the end of the session or for a question.";
+
+    async fn call(self, server: &Server, context: &RequestContext<RoleServer>) -> Result<Value, String> {
+        let timeout = wait_time(self.timeout_ms);
+        server
+            .teams
+            .status(self.session.as_deref(), timeout, context)
+            .await
+    }
+}
+
+impl ServerTool for TeamContinue {
+    const NAME: &'static str = "team_continue";
+    const DESCRIPTION: &'static str = "Continue a session that was stopped or killed. Completed tasks do not run again; failed tasks do, with retry.";
+
+    async fn call(self, server: &Server, context: &RequestContext<RoleServer>) -> Result<Value, String> {
+        server.teams.resume(&self, context).await
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TeamAnswer {
+    /// The session that team_run or spawn_agents_on_csv returned.
+    session: String,
+    answer: String,
+}
+
+impl ServerTool for TeamAnswer {
+    const NAME: &'static str = "team_answer";
+    const DESCRIPTION: &'static str = "Answer the open question of a session with one of its options.";
+
+    async fn call(self, server: &Server, _: &RequestContext<RoleServer>) -> Result<Value, String> {
+        server.teams.answer(&self.session, &self.answer)
+    }
 }

@@ -1,10 +1,10 @@
 //! Teams for clients: planned, run, continued and asked about by this very program, as a person would.
 
 use super::choice::choose;
-use super::progress::{Progress, Standing};
+use super::progress::{Progress, ProgressCounts};
 use super::questions::put;
-use super::team_words::{Continue, Planned, Run, refuse};
-use crate::job::complained;
+use super::team_args::{TeamContinue, TeamPlan, TeamRun};
+use crate::job::error_text;
 use crate::limits;
 use crate::paths::Root;
 use rmcp::RoleServer;
@@ -30,46 +30,50 @@ pub(super) struct Teams {
 }
 
 impl Teams {
-    pub async fn plan(&self, call: &Planned) -> Result<Value, String> {
+    pub async fn plan(&self, call: &TeamPlan) -> Result<Value, String> {
         let mut words = vec!["plan".to_owned(), "--json".to_owned()];
-        words.extend(call.words(&self.root)?);
+        words.extend(call.command_line(&self.root)?);
         self.ask_program(&words).await
     }
 
-    pub async fn run(&self, call: &Run, context: &RequestContext<RoleServer>) -> Result<Value, String> {
-        refuse(&call.other)?;
-        let asks = call.ask.unwrap_or_else(|| super::questions::can_be_put(context));
-        let agent = choose(call.agent.as_deref(), self.agent.as_deref(), context)?;
+    pub async fn run(&self, call: &TeamRun, context: &RequestContext<RoleServer>) -> Result<Value, String> {
+        let asks = call
+            .run
+            .ask
+            .unwrap_or_else(|| super::questions::can_be_put(context));
+        let agent = choose(call.run.agent.as_deref(), self.agent.as_deref(), context)?;
         let mut words = vec!["run".to_owned(), "--json".to_owned(), "-y".to_owned()];
         words.push(format!("--agent={agent}"));
         words.extend(call.max_workers.map(|count| format!("--concurrency={count}")));
         words.extend(asks.then(|| "--ask-in-folder".to_owned()));
-        words.extend(call.limits.words()?);
-        words.extend(call.planned.words(&self.root)?);
-        self.start(&words, call.background, Standing::default(), context)
+        words.extend(call.run.limit_flags()?);
+        words.extend(call.plan.command_line(&self.root)?);
+        self.start(&words, call.run.background, ProgressCounts::default(), context)
             .await
     }
 
-    pub async fn go_on(
+    pub async fn resume(
         &self,
-        call: &Continue,
+        call: &TeamContinue,
         context: &RequestContext<RoleServer>,
     ) -> Result<Value, String> {
-        refuse(&call.other)?;
         let dir = self.find(&call.session)?;
-        let asks = call.ask.unwrap_or_else(|| super::questions::can_be_put(context));
+        let asks = call
+            .run
+            .ask
+            .unwrap_or_else(|| super::questions::can_be_put(context));
         let mut words = if call.retry {
             vec!["retry".to_owned(), dir.id().to_owned()]
         } else {
             vec!["run".to_owned(), format!("--continue={}", dir.id())]
         };
         words.extend(["--json".to_owned(), "-y".to_owned()]);
-        words.extend(call.agent.as_ref().map(|agent| format!("--agent={agent}")));
+        words.extend(call.run.agent.as_ref().map(|agent| format!("--agent={agent}")));
         words.extend(asks.then(|| "--ask-in-folder".to_owned()));
-        words.extend(call.limits.words()?);
+        words.extend(call.run.limit_flags()?);
         let status = ["status", "--json", dir.id()].map(str::to_owned);
-        let standing = kept(&self.ask_program(&status).await?, call.retry);
-        self.start(&words, call.background, standing, context).await
+        let counts = kept(&self.ask_program(&status).await?, call.retry);
+        self.start(&words, call.run.background, counts, context).await
     }
 
     /// Where a session stands, after at most `patience` if it runs. A question of it is put to the client on the way.
@@ -111,7 +115,7 @@ impl Teams {
         };
         if !asked.takes(answer) {
             return Err(format!(
-                "`{answer}` is no answer; there are: {}",
+                "`{answer}` is not an option; options: {}",
                 asked.options.join(", ")
             ));
         }
@@ -147,7 +151,7 @@ impl Teams {
             .await
             .map_err(|error| error.to_string())?;
         if !status.success() {
-            return Err(complained(&stderr).unwrap_or_default());
+            return Err(error_text(&stderr).unwrap_or_default());
         }
         serde_json::from_slice(&stdout).map_err(|error| error.to_string())
     }
@@ -156,7 +160,7 @@ impl Teams {
         &self,
         words: &[String],
         background: bool,
-        standing: Standing,
+        counts: ProgressCounts,
         context: &RequestContext<RoleServer>,
     ) -> Result<Value, String> {
         let mut words = words.to_vec();
@@ -177,20 +181,21 @@ impl Teams {
         };
         let mut lines = BufReader::new(stdout).lines();
         // It says first of all which session it is.
-        let Some(first) = next(&mut lines).await else {
+        let first = next(&mut lines).await;
+        let Some(first) = first.filter(|line| line.get("error").is_none()) else {
             let mut said = Vec::new();
             let _ = stderr.read_to_end(&mut said).await;
-            return Err(complained(&said).unwrap_or_default());
+            return Err(error_text(&said).unwrap_or_default());
         };
         // Read to its end, so that it never waits for us.
-        let complaints = tokio::spawn(async move {
+        let stderr_log = tokio::spawn(async move {
             let mut said = Vec::new();
             let _ = stderr.read_to_end(&mut said).await;
             said
         });
         let dir = self.find(first["session"].as_str().unwrap_or_default())?;
         if !background {
-            return attend(run, (lines, complaints), &dir, standing, context).await;
+            return attend(run, (lines, stderr_log), &dir, counts, context).await;
         }
         let child = run.child.take();
         tokio::spawn(async move {
@@ -236,18 +241,18 @@ impl Drop for Attached {
 /// Stays with a run until it ends.
 async fn attend(
     run: Attached,
-    (mut lines, complaints): (Lines<BufReader<ChildStdout>>, JoinHandle<Vec<u8>>),
+    (mut lines, stderr_log): (Lines<BufReader<ChildStdout>>, JoinHandle<Vec<u8>>),
     dir: &SessionDir,
-    mut standing: Standing,
+    mut counts: ProgressCounts,
     context: &RequestContext<RoleServer>,
 ) -> Result<Value, String> {
     let mut progress = Progress::of(context);
-    standing.total = rows(dir);
+    counts.total = rows(dir);
     loop {
         tokio::select! {
             line = next(&mut lines) => match line {
                 Some(mut line) if line["event"] == "end" => {
-                    progress.tell(standing, context).await;
+                    progress.notify(counts, context).await;
                     line["session"] = dir.id().into();
                     if let Some(flags) = line["ending"]["go_on"].as_str() {
                         let more = limits::arguments(flags);
@@ -258,19 +263,19 @@ async fn attend(
                     }
                     return Ok(line);
                 }
-                Some(line) => count(&mut standing, &line),
+                Some(line) => count(&mut counts, &line),
                 None => {
-                    let said = complaints.await.unwrap_or_default();
-                    let silent = || format!("the run ended without a word; look with team_status {}", dir.id());
-                    return Err(complained(&said).unwrap_or_else(silent));
+                    let said = stderr_log.await.unwrap_or_default();
+                    let silent = || format!("the run ended without a result; check it with team_status {}", dir.id());
+                    return Err(error_text(&said).unwrap_or_else(silent));
                 }
             },
             () = context.ct.cancelled() => {
                 run.stop();
-                return Err(format!("the call was taken back; go on with team_continue {}", dir.id()));
+                return Err(format!("the call was cancelled; continue with team_continue {}", dir.id()));
             }
             () = sleep(POLL) => {
-                progress.tell(standing.clone(), context).await;
+                progress.notify(counts.clone(), context).await;
                 if let Some(asked) = questions::open(dir)
                     && super::questions::can_be_put(context)
                 {
@@ -291,18 +296,18 @@ async fn next(lines: &mut Lines<BufReader<ChildStdout>>) -> Option<Value> {
     }
 }
 
-fn count(standing: &mut Standing, event: &Value) {
+fn count(counts: &mut ProgressCounts, event: &Value) {
     match event["event"].as_str() {
-        Some("started") => standing.running += 1,
+        Some("started") => counts.running += 1,
         Some("finished") => {
-            standing.running = standing.running.saturating_sub(1);
-            standing.done += 1;
-            standing.failed += usize::from(event["result"]["status"] == "failed");
+            counts.running = counts.running.saturating_sub(1);
+            counts.done += 1;
+            counts.failed += usize::from(event["result"]["status"] == "failed");
         }
-        Some("skipped") => standing.done += 1,
+        Some("skipped") => counts.done += 1,
         Some("usage") => {
             if let Some(cost) = event["cost"].as_f64() {
-                *standing.cost.get_or_insert(0.0) += cost;
+                *counts.cost.get_or_insert(0.0) += cost;
             }
         }
         Some(_) | None => {}
@@ -310,18 +315,18 @@ fn count(standing: &mut Standing, event: &Value) {
 }
 
 /// What is left of a session's results when it is gone on with; `retry` runs again what failed.
-fn kept(status: &Value, retry: bool) -> Standing {
+fn kept(status: &Value, retry: bool) -> ProgressCounts {
     let count = |name: &str| {
         let found = status["counts"][name].as_u64().unwrap_or(0);
         usize::try_from(found).unwrap_or(usize::MAX)
     };
     let failed = if retry { 0 } else { count("failed") };
     let skipped = if retry { 0 } else { count("skipped") };
-    Standing {
+    ProgressCounts {
         done: count("completed") + failed + skipped,
         failed,
         cost: status["usage"]["cost_usd"].as_f64(),
-        ..Standing::default()
+        ..ProgressCounts::default()
     }
 }
 

@@ -6,7 +6,6 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::settings::asked;
 use super::walk::{files, is_test};
 use super::{Language, Project, project_of};
 
@@ -61,9 +60,9 @@ pub fn conventions(project: &Project, top: &Path) -> Conventions {
     found.folders = by_count(folders);
     found.naming = by_count(naming);
     if found.test_files == 0 {
-        let asked = asked(project);
-        found.folders = asked.folder.into_iter().collect();
-        found.naming = asked.naming.into_iter().collect();
+        let configured = project.framework.adapter().configured_tests(&project.root);
+        found.folders = configured.folder.into_iter().collect();
+        found.naming = configured.naming.into_iter().collect();
     }
     found
 }

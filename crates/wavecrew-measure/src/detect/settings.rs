@@ -6,48 +6,24 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{Framework, Project, node};
+use crate::framework::settings_files;
 
 /// The folder below the root and the pattern of names that tests are looked for with.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct ConfiguredTests {
     pub folder: Option<String>,
     pub naming: Option<String>,
 }
 
-pub fn asked(project: &Project) -> Asked {
-    match project.framework {
-        Framework::Jest => of_globs(
-            &[
-                lists(project, "jest", "testMatch"),
-                lists(project, "jest", "roots"),
-            ]
-            .concat(),
-        ),
-        Framework::Vitest => {
-            let mut globs = lists(project, "vitest", "include");
-            globs.extend(lists(project, "vite", "include"));
-            // Coverage and type checks have lists of that name, too.
-            globs.retain(|glob| glob.contains("test") || glob.contains("spec"));
-            of_globs(&globs)
-        }
-        Framework::Pytest => Asked {
-            folder: testpaths(&project.root),
-            naming: None,
-        },
-        Framework::Cargo | Framework::Go | Framework::Command { .. } => Asked::default(),
-    }
-}
-
 /// The texts in lists of a name, in a settings file of a tool or in `package.json`.
-fn lists(project: &Project, tool: &str, name: &str) -> Vec<String> {
+pub fn lists(root: &Path, tool: &str, name: &str) -> Vec<String> {
     let mut found = Vec::new();
-    for file in node::settings_files(&format!("{tool}.config")) {
-        if let Ok(text) = fs::read_to_string(project.root.join(file)) {
+    for file in settings_files(&format!("{tool}.config")) {
+        if let Ok(text) = fs::read_to_string(root.join(file)) {
             found.extend(texts_in_lists(&text, name));
         }
     }
-    let package = fs::read(project.root.join("package.json")).unwrap_or_default();
+    let package = fs::read(root.join("package.json")).unwrap_or_default();
     let package: Value = serde_json::from_slice(&package).unwrap_or_default();
     let listed = package[tool][name].as_array().into_iter().flatten();
     found.extend(listed.filter_map(Value::as_str).map(str::to_owned));
@@ -79,13 +55,13 @@ fn texts_in_lists(text: &str, name: &str) -> Vec<String> {
     found
 }
 
-fn of_globs(globs: &[String]) -> Asked {
+pub fn of_globs(globs: &[String]) -> ConfiguredTests {
     let folder = globs.iter().find_map(|glob| folder_of(glob));
     let name = |glob: &String| glob.rsplit('/').next().unwrap_or_default().to_owned();
     let names: Vec<String> = globs.iter().map(name).collect();
     let only_spec =
         names.iter().any(|name| name.contains("spec")) && !names.iter().any(|name| name.contains("test"));
-    Asked {
+    ConfiguredTests {
         folder,
         naming: only_spec.then(|| "*.spec.ts".to_owned()),
     }
@@ -103,7 +79,7 @@ fn folder_of(glob: &str) -> Option<String> {
 }
 
 /// The first of pytest's own list of folders.
-fn testpaths(root: &Path) -> Option<String> {
+pub fn testpaths(root: &Path) -> Option<String> {
     let text = fs::read_to_string(root.join("pyproject.toml")).ok()?;
     let settings: toml::Table = toml::from_str(&text).ok()?;
     let paths = settings

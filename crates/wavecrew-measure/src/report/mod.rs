@@ -40,7 +40,7 @@ pub enum CoverageFormat {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("this is no {format} report: {reason}")]
+#[error("not a valid {format} report: {reason}")]
 pub struct ReportError {
     pub format: &'static str,
     pub reason: String,

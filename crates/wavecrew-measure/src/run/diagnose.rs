@@ -95,21 +95,7 @@ fn is_syntax_error(line: &str) -> bool {
 }
 
 fn missing_packages(framework: &Framework, text: &str) -> BTreeSet<String> {
-    let openings: &[&str] = match framework {
-        Framework::Pytest => &["No module named '"],
-        Framework::Vitest | Framework::Jest => &[
-            "Cannot find module '",
-            "Cannot find package '",
-            "Failed to resolve import \"",
-        ],
-        Framework::Go => &["no required module provides package "],
-        Framework::Cargo => &["can't find crate for `"],
-        Framework::Command { .. } => &[
-            "No module named '",
-            "Cannot find module '",
-            "Cannot find package '",
-        ],
-    };
+    let openings = framework.facts().missing_package_openings;
     let mut names = BTreeSet::new();
     for opening in openings {
         for rest in text.split(opening).skip(1) {
@@ -123,32 +109,10 @@ fn missing_packages(framework: &Framework, text: &str) -> BTreeSet<String> {
 }
 
 fn missing_package(project: &Project, name: &str) -> Note {
-    let top = name.split('.').next().unwrap_or(name);
-    let own = ["", "src"].iter().any(|folder| {
-        let base = project.root.join(folder).join(top);
-        base.is_dir() || base.with_extension("py").is_file()
-    });
-    let python = || match &project.framework {
-        Framework::Pytest if own => format!(
-            "`{top}` is in the project, `{name}` is not to be found in it: check the import, or `pythonpath` in the settings of pytest"
-        ),
-        _ => format!("python -m pip install {top} (in the project's environment)"),
-    };
     Note {
         what: format!("the package `{name}` is missing"),
-        fix: Some(match &project.framework {
-            Framework::Pytest | Framework::Command { .. } => python(),
-            Framework::Vitest | Framework::Jest => format!("npm install --save-dev {}", npm_package(name)),
-            Framework::Go => format!("go get {name}"),
-            Framework::Cargo => format!("cargo add --dev {name}"),
-        }),
+        fix: Some(project.framework.adapter().install_hint(&project.root, name)),
     }
-}
-
-/// `@scope/name/file` and `name/file` are files of a package.
-fn npm_package(name: &str) -> String {
-    let parts = if name.starts_with('@') { 2 } else { 1 };
-    name.split('/').take(parts).collect::<Vec<_>>().join("/")
 }
 
 /// Files that the coverage tool complained about.

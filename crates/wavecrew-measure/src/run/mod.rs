@@ -1,19 +1,14 @@
 //! Runs a project's own framework so that it writes machine reports into a folder of its own, and reads them. Leaves
 //! nothing behind: no process, no cache, no file in the project. Decides nothing about what the figures mean.
 
-mod cargo;
-mod command;
-mod diagnose;
+pub(crate) mod diagnose;
 mod error;
 mod flaky;
-mod go;
 pub mod mutation;
-mod node;
 mod passing;
 pub(crate) mod process;
-mod pytest;
-mod reach;
-mod scope;
+pub(crate) mod reach;
+pub(crate) mod scope;
 pub mod stop;
 pub mod watch;
 
@@ -26,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::detect::{Framework, Project};
+use crate::detect::Project;
 use crate::measurement::{Coverage, Measurement, Note, Standing, TestId};
 use crate::report::{CoverageFormat, HitsByFile, TestFormat};
 pub use error::MeasureError;
@@ -75,36 +70,36 @@ pub enum Order {
 }
 
 /// A test run as programs and the reports that they will have written.
-struct Invocation {
-    tests: Step,
-    test_report: (TestFormat, PathBuf),
+pub(crate) struct Invocation {
+    pub tests: Step,
+    pub test_report: (TestFormat, PathBuf),
     /// What turns collected data into a report, after the tests.
-    then: Vec<Step>,
-    coverage: Option<(CoverageFormat, PathBuf)>,
-    when_missing: WhenMissing,
-    notes: Vec<Note>,
+    pub then: Vec<Step>,
+    pub coverage: Option<(CoverageFormat, PathBuf)>,
+    pub when_missing: WhenMissing,
+    pub notes: Vec<Note>,
 }
 
-/// One run's environment: what it is about, its folder for reports, and until when.
-struct Bench<'a> {
-    runner: &'a Runner,
-    request: &'a Request<'a>,
-    focus: Focus<'a>,
+/// One run of tests: what it runs, its folder for reports, and its deadline.
+pub(crate) struct TestRun<'a> {
+    pub runner: &'a Runner,
+    pub request: &'a Request<'a>,
+    pub focus: Focus<'a>,
     folder: PathBuf,
     deadline: Instant,
 }
 
 /// What narrows a run beside its request.
 #[derive(Debug, Clone, Copy, Default)]
-struct Focus<'a> {
+pub(crate) struct Focus<'a> {
     /// Where the request names no tests: only those that load this file, as far as the framework can tell.
-    related: Option<&'a Path>,
+    pub related: Option<&'a Path>,
     /// The first red test is enough.
-    stop_early: bool,
+    pub stop_early: bool,
     /// What the framework may keep from one run to the next.
-    cache: Option<&'a Path>,
+    pub cache: Option<&'a Path>,
     /// Tests that are left out, where the framework can.
-    without: &'a [TestId],
+    pub without: &'a [TestId],
 }
 
 impl Runner {
@@ -115,25 +110,17 @@ impl Runner {
 
     fn measure_with(&self, request: &Request<'_>, focus: Focus<'_>) -> Result<Measurement, MeasureError> {
         let folder = report_folder()?;
-        let bench = self.bench(request, focus, folder.path())?;
-        let invocation = match &request.project.framework {
-            Framework::Pytest => pytest::invocation(&bench)?,
-            Framework::Vitest => node::vitest(&bench)?,
-            Framework::Jest => node::jest(&bench)?,
-            Framework::Cargo => cargo::invocation(&bench)?,
-            Framework::Go => go::invocation(&bench)?,
-            Framework::Command { line } => return command::measure(&bench, line),
-        };
-        bench.perform(invocation)
+        let run = self.test_run(request, focus, folder.path())?;
+        request.project.framework.adapter().measure(&run)
     }
 
-    fn bench<'a>(
+    pub(crate) fn test_run<'a>(
         &'a self,
         request: &'a Request<'a>,
         focus: Focus<'a>,
         folder: &Path,
-    ) -> Result<Bench<'a>, MeasureError> {
-        Ok(Bench {
+    ) -> Result<TestRun<'a>, MeasureError> {
+        Ok(TestRun {
             runner: self,
             request,
             focus,
@@ -144,27 +131,27 @@ impl Runner {
 }
 
 /// A folder for the reports of one run, and for what its programs put aside. Removed when dropped.
-fn report_folder() -> Result<TempDir, MeasureError> {
+pub(crate) fn report_folder() -> Result<TempDir, MeasureError> {
     let folder = tempfile::Builder::new().prefix("wavecrew-measure-").tempdir()?;
     fs::create_dir(folder.path().join("tmp"))?;
     Ok(folder)
 }
 
-impl Bench<'_> {
-    fn root(&self) -> &Path {
+impl TestRun<'_> {
+    pub(crate) fn root(&self) -> &Path {
         &self.request.project.root
     }
 
-    fn wants_coverage(&self) -> bool {
+    pub(crate) fn wants_coverage(&self) -> bool {
         self.request.coverage == Wanted::TestsAndCoverage && !self.request.scope.is_empty()
     }
 
-    fn file(&self, name: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
     /// A step in the project's root, with what every run has: its own folder for temporary files, and nobody watching.
-    fn step(&self, program: impl Into<PathBuf>, args: Vec<OsString>) -> Step {
+    pub(crate) fn step(&self, program: impl Into<PathBuf>, args: Vec<OsString>) -> Step {
         let mut env: Vec<(&'static str, OsString)> = vec![
             ("CI", "true".into()),
             ("NO_COLOR", "1".into()),
@@ -185,7 +172,7 @@ impl Bench<'_> {
     }
 
     /// Runs a step; being stopped or too slow is an error, how it ended otherwise is not.
-    fn run(&self, step: &Step) -> Result<Ran, MeasureError> {
+    pub(crate) fn run(&self, step: &Step) -> Result<Ran, MeasureError> {
         use std::os::fd::AsFd;
         let end_now = self.runner.stop.as_ref().map(AsFd::as_fd);
         let ran = process::run(step, self.deadline, end_now).map_err(|source| MeasureError::Start {
@@ -202,7 +189,7 @@ impl Bench<'_> {
         }
     }
 
-    fn perform(&self, invocation: Invocation) -> Result<Measurement, MeasureError> {
+    pub(crate) fn perform(&self, invocation: Invocation) -> Result<Measurement, MeasureError> {
         let ran = self.run(&invocation.tests)?;
         let (format, path) = invocation.test_report;
         let Some(report) = read(&path)? else {
@@ -237,7 +224,7 @@ impl Bench<'_> {
         })
     }
 
-    fn counted(
+    pub(crate) fn counted(
         &self,
         hits: HitsByFile,
         when_missing: WhenMissing,
@@ -245,10 +232,8 @@ impl Bench<'_> {
         notes: &mut Vec<Note>,
     ) -> Result<Coverage, MeasureError> {
         let missing = scope::missing(&hits, self.request.scope, self.root());
-        let broken = match self.request.project.framework {
-            Framework::Pytest => pytest::unparsable(self, &missing)?,
-            _ => diagnose::unparsable(&missing, self.root(), ran),
-        };
+        let framework = self.request.project.framework.adapter();
+        let broken = framework.unparsable(self, &missing, ran)?;
         let files = scope::count(hits, self.request.scope, self.root(), when_missing, &broken);
         if !files.is_empty() && files.iter().all(|file| file.standing == Standing::Excluded) {
             notes.push(unknown("the coverage settings leave out all files in scope"));
@@ -268,7 +253,7 @@ fn unknown(why: &str) -> Note {
 }
 
 /// The bytes of a report; `None` when there is none, or an empty one that was begun and never written.
-fn read(path: &Path) -> Result<Option<Vec<u8>>, MeasureError> {
+pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, MeasureError> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -285,12 +270,12 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, MeasureError> {
 }
 
 /// Words of a command line.
-fn words<const N: usize>(words: [&str; N]) -> Vec<OsString> {
+pub(crate) fn words<const N: usize>(words: [&str; N]) -> Vec<OsString> {
     words.into_iter().map(OsString::from).collect()
 }
 
 /// `name=path` as one word.
-fn option(name: &str, value: &Path) -> OsString {
+pub(crate) fn option(name: &str, value: &Path) -> OsString {
     let mut word = OsString::from(format!("{name}="));
     word.push(value);
     word

@@ -1,7 +1,6 @@
 //! Coverage of the tests that pass, and of no others: a test that fails on its last line has run the rest without checking it.
 
-use super::{Bench, Focus, MeasureError, Request, Runner};
-use crate::detect::Framework;
+use super::{Focus, MeasureError, Request, Runner, TestRun};
 use crate::measurement::{Coverage, Measurement, Note, Outcome, TestCase, TestId};
 
 impl Runner {
@@ -20,7 +19,7 @@ impl Runner {
         if without.is_empty() || measurement.coverage == Coverage::Unknown {
             return Ok(());
         }
-        if !can_leave_out(&request.project.framework) {
+        if !request.project.framework.facts().can_skip_tests {
             measurement.notes.push(Note {
                 what: "coverage includes what failing tests ran".to_owned(),
                 fix: Some("repair the tests that fail".to_owned()),
@@ -47,27 +46,20 @@ fn counts_for_nothing(test: &TestCase) -> bool {
     }
 }
 
-fn can_leave_out(framework: &Framework) -> bool {
-    match framework {
-        Framework::Pytest | Framework::Vitest | Framework::Jest => true,
-        Framework::Cargo | Framework::Go | Framework::Command { .. } => false,
-    }
-}
-
-impl Bench<'_> {
+impl TestRun<'_> {
     /// The tests to leave out as pytest names them; files that do not load have no name in them.
-    pub(super) fn left_out_ids(&self) -> Vec<String> {
+    pub(crate) fn skipped_ids(&self) -> Vec<String> {
         let named = self.focus.without.iter().filter(|test| !test.name.is_empty());
         named.map(TestId::node_id).collect()
     }
 
-    pub(super) fn left_out_files(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn skipped_files(&self) -> impl Iterator<Item = &str> {
         let unnamed = self.focus.without.iter().filter(|test| test.name.is_empty());
         unnamed.map(|test| test.file.as_str())
     }
 
     /// A pattern of names that all others match: jest and vitest join the names of suites and tests with a space.
-    pub(super) fn left_out_pattern(&self) -> Option<String> {
+    pub(crate) fn skip_pattern(&self) -> Option<String> {
         let named = self.focus.without.iter().filter(|test| !test.name.is_empty());
         let patterns: Vec<String> = named.map(|test| pattern(&test.name)).collect();
         (!patterns.is_empty()).then(|| format!("^(?!(?:{})$)", patterns.join("|")))

@@ -8,10 +8,10 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use super::pytest::{self, interpreter, probe, pytest_args, python_step};
 use super::scope::shown;
-use super::{Bench, Focus, MeasureError, Order, Request, Runner, Wanted, node, read, report_folder, words};
-use crate::detect::Framework;
+use super::{Focus, MeasureError, Order, Request, Runner, TestRun, Wanted, read, report_folder, words};
+use crate::framework::CoverageByTest;
+use crate::framework::pytest::{self, interpreter, probe, pytest_args, python_step};
 use crate::measurement::TestId;
 use crate::report::istanbul;
 
@@ -66,10 +66,10 @@ impl Runner {
             order: Order::Usual,
             ..request.clone()
         };
-        match &request.project.framework {
-            Framework::Pytest => self.by_context(&request, tests),
-            Framework::Vitest | Framework::Jest => self.one_by_one(&request, tests, most),
-            Framework::Cargo | Framework::Go | Framework::Command { .. } => Ok(None),
+        match request.project.framework.facts().coverage_by_test {
+            CoverageByTest::Contexts => self.by_context(&request, tests),
+            CoverageByTest::OneRunEach => self.one_by_one(&request, tests, most),
+            CoverageByTest::Unknown => Ok(None),
         }
     }
 
@@ -79,29 +79,29 @@ impl Runner {
         tests: &[TestId],
     ) -> Result<Option<Vec<Reach>>, MeasureError> {
         let folder = report_folder()?;
-        let bench = self.bench(request, Focus::default(), folder.path())?;
-        let python = interpreter(bench.root());
-        let installed = probe(&bench, &python)?;
-        if !bench.wants_coverage() || !installed.has("coverage") {
+        let run = self.test_run(request, Focus::default(), folder.path())?;
+        let python = interpreter(run.root());
+        let installed = probe(&run, &python)?;
+        if !run.wants_coverage() || !installed.has("coverage") {
             return Ok(None);
         }
-        let (script, out) = (bench.file("by_test.py"), bench.file("by_test.json"));
+        let (script, out) = (run.file("by_test.py"), run.file("by_test.json"));
         fs::write(&script, BY_TEST)?;
         let mut args = words(["-m", "coverage", "run", "--branch"]);
-        args.push(pytest::sources(&bench));
+        args.push(pytest::sources(&run));
         args.extend([script.clone().into(), out.clone().into()]);
-        args.extend(pytest_args(&bench, &installed)?);
+        args.extend(pytest_args(&run, &installed)?);
         args.extend(request.tests.iter().map(OsString::from));
-        let mut step = python_step(&bench, &python, args);
+        let mut step = python_step(&run, &python, args);
         // The newest way to trace notes each line but once, whatever the test.
         step.env.push(("COVERAGE_CORE", "ctrace".into()));
-        bench.run(&step)?;
+        run.run(&step)?;
         let tell = vec![script.into(), "--tell".into(), out.clone().into()];
         for args in [pytest::combine(), tell] {
-            bench.run(&python_step(&bench, &python, args))?;
+            run.run(&python_step(&run, &python, args))?;
         }
         let found = read(&out)?.and_then(|bytes| serde_json::from_slice::<ByTest>(&bytes).ok());
-        Ok(found.and_then(|found| found.reaches(tests, &bench)))
+        Ok(found.and_then(|found| found.reaches(tests, &run)))
     }
 
     fn one_by_one(
@@ -152,22 +152,19 @@ impl Runner {
         focus: Focus<'_>,
     ) -> Result<Option<BTreeSet<Point>>, MeasureError> {
         let folder = report_folder()?;
-        let bench = self.bench(request, focus, folder.path())?;
-        let invocation = match request.project.framework {
-            Framework::Vitest => node::vitest(&bench)?,
-            _ => node::jest(&bench)?,
-        };
+        let run = self.test_run(request, focus, folder.path())?;
+        let invocation = request.project.framework.adapter().invocation(&run)?;
         let Some((_, report)) = invocation.coverage else {
             return Ok(None);
         };
-        bench.run(&invocation.tests)?;
+        run.run(&invocation.tests)?;
         let Some(report) = read(&report)? else {
             return Ok(None);
         };
-        let scope = scope_names(&bench);
+        let scope = scope_names(&run);
         let mut points = BTreeSet::new();
         for (path, line, way) in istanbul::ran(&report)? {
-            let file = shown(&path, bench.root());
+            let file = shown(&path, run.root());
             if scope.contains(&file) {
                 points.insert(Point { file, line, way });
             }
@@ -178,11 +175,11 @@ impl Runner {
 
 impl ByTest {
     /// `None` when a test is not found again: then nothing can be said about any.
-    fn reaches(&self, tests: &[TestId], bench: &Bench<'_>) -> Option<Vec<Reach>> {
+    fn reaches(&self, tests: &[TestId], run: &TestRun<'_>) -> Option<Vec<Reach>> {
         if self.arcs.is_empty() {
             return None;
         }
-        let scope = scope_names(bench);
+        let scope = scope_names(run);
         let ran: BTreeSet<&str> = self.tests.iter().map(String::as_str).collect();
         let mut reaches = Vec::new();
         for test in tests {
@@ -194,7 +191,7 @@ impl ByTest {
             // Whoever keeps a test keeps its file, and what loading it runs.
             for context in [id.as_str(), test.file.as_str()] {
                 for (path, arcs) in self.arcs.get(context).into_iter().flatten() {
-                    let file = shown(path, bench.root());
+                    let file = shown(path, run.root());
                     if scope.contains(&file) {
                         points.extend(arcs.iter().flat_map(|&arc| of_arc(&file, arc)));
                     }
@@ -223,8 +220,8 @@ fn of_arc(file: &str, (from, to): (i64, i64)) -> Vec<Point> {
     points
 }
 
-fn scope_names(bench: &Bench<'_>) -> BTreeSet<String> {
-    let scope: &[PathBuf] = bench.request.scope;
-    let name = |file: &PathBuf| shown(&file.to_string_lossy(), bench.root());
+fn scope_names(run: &TestRun<'_>) -> BTreeSet<String> {
+    let scope: &[PathBuf] = run.request.scope;
+    let name = |file: &PathBuf| shown(&file.to_string_lossy(), run.root());
     scope.iter().map(name).collect()
 }

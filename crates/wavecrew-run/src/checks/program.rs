@@ -2,15 +2,14 @@
 
 use crate::event_loop::{DriveError, Driver};
 use rustix::process::Signal;
-use serde::Deserialize;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
-use wavecrew_core::engine::{CheckFindings, CheckOutcome, WorkerId};
+use wavecrew_core::check_report::CheckReport;
+use wavecrew_core::engine::{CheckOutcome, WorkerId};
 use wavecrew_core::event::Verdict;
 use wavecrew_core::sanitise::sanitise;
 use wavecrew_process::{Exit, Spawn, no_input, output_pipe, pump};
@@ -53,30 +52,6 @@ enum TimeLimit {
     Until(Instant),
     /// It was ended because it took too long: it has failed, whatever its exit code is.
     Exceeded,
-}
-
-/// What a check prints as its last line.
-#[derive(Deserialize)]
-#[serde(tag = "verdict", rename_all = "kebab-case")]
-enum Printed {
-    Holds(Found),
-    Short(Found),
-    Mend { reason: String },
-    Contradicted { reason: String },
-}
-
-#[derive(Deserialize)]
-struct Found {
-    #[serde(default)]
-    checked: Verdict,
-    #[serde(default)]
-    measured: BTreeMap<String, String>,
-    #[serde(default)]
-    facts: BTreeMap<String, String>,
-    #[serde(default)]
-    findings: String,
-    #[serde(default)]
-    feedback: String,
 }
 
 impl Driver<'_> {
@@ -211,32 +186,16 @@ fn outcome(result: ResultFormat, exit: Exit, output: &[u8]) -> CheckOutcome {
         },
         ResultFormat::ExitCode => CheckOutcome::SendBack(failure(exit, output)),
         ResultFormat::Report => match printed_report(output) {
-            Some(Printed::Holds(found)) => findings(found, None),
-            Some(Printed::Short(mut found)) => {
-                let feedback = std::mem::take(&mut found.feedback);
-                findings(found, Some(feedback))
-            }
-            Some(Printed::Mend { reason }) => CheckOutcome::SendBack(reason),
-            Some(Printed::Contradicted { reason }) => CheckOutcome::Contradicted(reason),
+            Some(report) => report.into(),
             None => CheckOutcome::Contradicted(failure(exit, output)),
         },
     }
 }
 
-fn printed_report(output: &[u8]) -> Option<Printed> {
+fn printed_report(output: &[u8]) -> Option<CheckReport> {
     let text = String::from_utf8_lossy(output);
     let last = text.lines().rev().find(|line| line.starts_with("{\"verdict\""))?;
     serde_json::from_str(last).ok()
-}
-
-fn findings(found: Found, shortfall: Option<String>) -> CheckOutcome {
-    CheckOutcome::Measured(CheckFindings {
-        verdict: found.checked,
-        measured: found.measured.into_iter().collect(),
-        facts: found.facts.into_iter().collect(),
-        findings: found.findings,
-        shortfall,
-    })
 }
 
 fn failure(exit: Exit, output: &[u8]) -> String {

@@ -1,7 +1,7 @@
 //! The coordinator's messages on the bus, for people and workers. A bus that cannot be written does not stop the run.
 
 use crate::event_loop::Driver;
-use wavecrew_core::event::{Event, PolicyOutcome, Status};
+use wavecrew_core::event::{Event, Policy, PolicyOutcome, Status};
 use wavecrew_session::Message;
 use wavecrew_session::bus::COORDINATOR;
 
@@ -21,10 +21,16 @@ impl Driver<'_> {
                 ("error", format!("{task} failed: {}", result.error))
             }
             Event::PolicyDecided { decision, .. } => {
-                let kind = match decision.outcome {
-                    PolicyOutcome::Revise if decision.by.starts_with("loop ") => "gc_loop_trigger",
-                    _ if decision.by.starts_with("checkpoint ") => "checkpoint_verdict",
-                    _ => "quality_gate",
+                let kind = match (&decision.by, decision.outcome) {
+                    (Policy::Loop { .. }, PolicyOutcome::Revise) => "gc_loop_trigger",
+                    (Policy::Checkpoint { .. }, _) => "checkpoint_verdict",
+                    (
+                        Policy::Loop { .. }
+                        | Policy::Gate { .. }
+                        | Policy::Expansion { .. }
+                        | Policy::Other(_),
+                        _,
+                    ) => "quality_gate",
                 };
                 let (task, outcome) = (&decision.task, decision.outcome.as_str());
                 (kind, format!("{task}: {outcome}: {}", decision.why))

@@ -15,6 +15,7 @@ mod shutdown;
 
 pub use reporter::{Reporter, Running};
 
+use crate::agent_files::AgentFiles;
 use crate::checks::program::RunningCheck;
 use crate::session::OpenSession;
 use crate::table::publisher::TablePublisher;
@@ -27,12 +28,12 @@ use clock::Clock;
 use journal_sync::JournalSync;
 use run_loop::Channels;
 use shared_pools::SharedPools;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::rc::Rc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
-use wavecrew_agents::{Adapter, AgentSettings, Pools, Redactor};
+use wavecrew_agents::{Agent, AgentSettings, Pools, Redactor};
 use wavecrew_core::engine::{Answer, Engine, Input, Ledger, MergeOutcome, Question, WorkerId};
 use wavecrew_core::event::RunOutcome;
 use wavecrew_process::guardian::{Guardian, GuardianCommand};
@@ -74,7 +75,7 @@ pub struct Driver<'a> {
     pub(crate) engine: Engine,
     pub(crate) context: RunContext<'a>,
     pub(crate) clock: Clock,
-    pub(crate) agents: BTreeMap<String, Rc<dyn Adapter>>,
+    pub(crate) agents: BTreeMap<String, Rc<dyn Agent>>,
     pub(crate) redactor: Rc<Redactor>,
     pub(crate) guardian: Guardian,
     pub(crate) workers: BTreeMap<WorkerId, Worker>,
@@ -91,14 +92,17 @@ pub struct Driver<'a> {
     pub(crate) inputs: VecDeque<Input>,
     pub(crate) shared_notes: SharedNotes,
     pub(crate) packed_files: PackedFiles,
+    pub(crate) agent_files: AgentFiles,
+    /// Agents that ignore their settings, as the person knows.
+    pub(crate) settings_warnings: BTreeSet<String>,
     pub(crate) attempts: Attempts,
     pub(crate) pools: SharedPools,
     pub(crate) table: TablePublisher,
     pub(crate) journal_sync: JournalSync,
     /// The work of at least one task is merged.
     pub(crate) any_merged: bool,
-    /// Submitted reports that can be removed once their results are durable.
-    pub(crate) processed_reports: Vec<(String, u32, wavecrew_session::Closed)>,
+    /// SubmitOutcome reports that can be removed once their results are durable.
+    pub(crate) processed_reports: Vec<(String, u32, wavecrew_session::ClosedAttempt)>,
     pub(crate) worker_events: UnboundedSender<WorkerEvent>,
     pub(crate) answers: UnboundedSender<(u32, Answer)>,
     pub(crate) merges: UnboundedSender<(String, MergeOutcome)>,
@@ -143,12 +147,17 @@ impl<'a> Driver<'a> {
         let table = session.take_table();
         let syncer = session.journal.syncer();
         let clock = Clock::start();
+        let agent_files = AgentFiles::of_session(&session.dir);
+        // Those of workers of an earlier run.
+        agent_files.remove();
         let mut driver = Self {
             pools: SharedPools::new(&context.pools, clock.now()),
             table: TablePublisher::start(table, syncer.clone(), table_events.clone()),
             journal_sync: JournalSync::start(syncer, table_events),
             any_merged: any_merged(engine.ledger()),
             packed_files: PackedFiles::of(&session.dir),
+            agent_files,
+            settings_warnings: BTreeSet::new(),
             attempts: session.dir.attempts(),
             shared_notes: SharedNotes::of(&session.dir),
             session,

@@ -7,7 +7,7 @@ use wavecrew_agents::Pools;
 use wavecrew_core::engine::{Input, Notice};
 use wavecrew_core::pool::{Pool, PoolEvent};
 use wavecrew_core::time::Timestamp;
-use wavecrew_session::{PoolFile, SessionError, SharedPool};
+use wavecrew_session::{SessionError, SharedPool, SharedPoolFile};
 
 /// How often a run with workers signs in; it counts as gone after three times as long.
 const SIGN_IN: Duration = Duration::from_secs(10);
@@ -21,7 +21,7 @@ pub(crate) struct SharedPools {
 }
 
 struct PoolState {
-    file: PoolFile,
+    file: SharedPoolFile,
     version: Option<(u64, i64, i64)>,
     seen: SharedPool,
     /// What the engine knows.
@@ -37,7 +37,7 @@ impl SharedPools {
         let states = |folder: &std::path::PathBuf| {
             let one = |name: &String| {
                 let state = PoolState {
-                    file: PoolFile::in_folder(folder, name),
+                    file: SharedPoolFile::in_folder(folder, name),
                     version: None,
                     seen: SharedPool::default(),
                     reported: (Pool::default(), 0),
@@ -79,7 +79,7 @@ impl PoolState {
                 for event in &self.unshared {
                     shared.pool.apply(event);
                 }
-                shared.sign(me, workers, now);
+                shared.record_workers(me, workers, now);
             })?;
             let Some(shared) = changed else {
                 return Ok(None);
@@ -93,7 +93,7 @@ impl PoolState {
                 (self.seen, self.version) = (self.file.read(), version);
             }
         }
-        let current = (self.seen.pool, self.seen.others(me, now));
+        let current = (self.seen.pool, self.seen.workers_of_other_runs(me, now));
         let changed = current != self.reported;
         self.reported = current;
         Ok(changed.then_some(current))

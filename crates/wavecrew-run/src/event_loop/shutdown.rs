@@ -10,7 +10,7 @@ use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::RunOutcome;
 use wavecrew_core::view::report_markdown;
 use wavecrew_process::end_all_descendants;
-use wavecrew_session::{Publish, SessionState, atomic};
+use wavecrew_session::{PublishOutcome, SessionState, atomic};
 
 /// How often the final table is published again while somebody is writing it.
 const PUBLISH_TRIES: usize = 20;
@@ -40,6 +40,8 @@ impl Driver<'_> {
         self.session.dir.attempts().sweep()?;
         // Only what could not be removed with its worker is left.
         let _ = std::fs::remove_dir_all(self.session.dir.scratch_folder());
+        self.agent_files.remove();
+        self.agent_files.remove();
         let ledger = self.engine.ledger();
         for notice in remove_all_merged(&session_worktrees(&self.session), ledger) {
             self.context.reporter.notice(&notice);
@@ -49,8 +51,8 @@ impl Driver<'_> {
             for _ in 0..PUBLISH_TRIES {
                 match table.publish(&bytes)? {
                     // An edit stays in place: the next run applies it.
-                    Publish::Published | Publish::HandEdit(_) => break,
-                    Publish::Unsettled => tokio::time::sleep(TICK).await,
+                    PublishOutcome::Published | PublishOutcome::TableEdit(_) => break,
+                    PublishOutcome::StillChanging => tokio::time::sleep(TICK).await,
                 }
             }
         }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::rc::Rc;
 use wavecrew_agents::launch::{Launch, Request, Stdin};
 use wavecrew_agents::stream::Usage;
-use wavecrew_agents::{Adapter, Attempted, Listener, Memory, Part, Replayed};
+use wavecrew_agents::{Agent, AttemptAgent, AttemptKey, OutputReader, RecordedEnd, ResumeBy};
 
 /// The first argument of a process that replays a turn.
 pub const REPLAY: &str = "__replay";
@@ -27,20 +27,20 @@ impl ReplayAgent {
     }
 }
 
-impl Adapter for ReplayAgent {
+impl Agent for ReplayAgent {
     fn launch(&self, request: &Request<'_>) -> Launch {
         launch(&self.cassette.path, None, request)
     }
 
-    fn listener(&self, _before: Usage) -> Option<Listener> {
+    fn listener(&self, _before: Usage) -> Option<OutputReader> {
         None
     }
 
-    fn memory(&self) -> Memory {
-        Memory::None
+    fn resume_by(&self) -> ResumeBy {
+        ResumeBy::Never
     }
 
-    fn part(&self, of: &Attempted<'_>) -> Option<Result<Part, String>> {
+    fn part(&self, of: &AttemptKey<'_>) -> Option<Result<AttemptAgent, String>> {
         Some(self.cassette.attempt(of.task, of.attempt).and_then(|turns| {
             let first = turns.first().ok_or("the attempt has no turns")?;
             if let End::NotStarted(error) = &first.end {
@@ -54,7 +54,7 @@ impl Adapter for ReplayAgent {
                     of.task
                 )
             });
-            Ok(Part {
+            Ok(AttemptAgent {
                 agent: Rc::new(RecordedAttempt {
                     path: self.cassette.path.to_string_lossy().into_owned(),
                     turns: turns.to_vec(),
@@ -72,15 +72,15 @@ struct RecordedAttempt {
     path: String,
     turns: Vec<Entry>,
     /// `None` if this version does not know the agent.
-    recorded_agent: Option<Rc<dyn Adapter>>,
+    recorded_agent: Option<Rc<dyn Agent>>,
 }
 
-impl Adapter for RecordedAttempt {
+impl Agent for RecordedAttempt {
     fn launch(&self, request: &Request<'_>) -> Launch {
         let mut launch = launch(Path::new(&self.path), self.turns.first(), request);
         // An interactive agent is replayed interactively.
         if let Some(agent) = &self.recorded_agent
-            && let stdin @ Stdin::Spoken(_) = agent.launch(request).stdin
+            && let stdin @ Stdin::Interactive(_) = agent.launch(request).stdin
         {
             launch.args.push(INTERACTIVE.to_owned());
             launch.stdin = stdin;
@@ -88,26 +88,28 @@ impl Adapter for RecordedAttempt {
         launch
     }
 
-    fn listener(&self, before: Usage) -> Option<Listener> {
+    fn listener(&self, before: Usage) -> Option<OutputReader> {
         self.recorded_agent.as_ref()?.listener(before)
     }
 
-    fn memory(&self) -> Memory {
+    fn resume_by(&self) -> ResumeBy {
         self.recorded_agent
             .as_ref()
-            .map_or(Memory::None, |agent| agent.memory())
+            .map_or(ResumeBy::Never, |agent| agent.resume_by())
     }
 
-    fn replayed(&self, turn: u32) -> Option<Replayed> {
+    fn recorded_end(&self, turn: u32) -> Option<RecordedEnd> {
         let from = self.turns.iter().skip_while(|entry| entry.turn != turn);
         // One process replays a turn and those that it continued in.
         let last = from.map(|entry| &entry.end).find(|end| **end != End::WentOn);
         Some(match last {
-            Some(End::Stopped { stop, error }) => Replayed::Stopped {
+            Some(End::Stopped { stop, error }) => RecordedEnd::Stopped {
                 stop: *stop,
                 error: error.clone(),
             },
-            Some(End::Exit(_) | End::Signal(_) | End::WentOn | End::NotStarted(_)) | None => Replayed::Ended,
+            Some(End::Exit(_) | End::Signal(_) | End::WentOn | End::NotStarted(_)) | None => {
+                RecordedEnd::Ended
+            }
         })
     }
 }

@@ -18,7 +18,7 @@ use wavecrew_core::team::Team;
 use wavecrew_core::view::SessionMeta;
 use wavecrew_process::{ProcessId, end_leftovers};
 use wavecrew_session::{
-    Holder, Journal, Publish, SessionDir, SessionError, SessionInfo, SessionLock, TableFile, atomic,
+    Holder, Journal, PublishOutcome, SessionDir, SessionError, SessionInfo, SessionLock, TableFile, atomic,
 };
 
 /// How long an edited table must stay unchanged before the edit counts as finished.
@@ -80,7 +80,7 @@ impl NewSession<'_> {
         let mut table = TableFile::open(&dir, EDIT_PAUSE)?;
         let ledger = dir.read_ledger(self.team.clone(), &[])?;
         // Nobody else knows the new folder, so there is no edit to find.
-        let _: Publish = table.publish(&render(&ledger))?;
+        let _: PublishOutcome = table.publish(&render(&ledger))?;
         let info = info(&dir);
         dir.write_info(&info)?;
         let session = OpenSession::new(dir, info, self.project, journal, table, lock);

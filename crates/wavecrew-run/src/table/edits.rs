@@ -90,7 +90,7 @@ impl Driver<'_> {
             TableEdit::Unchanged => {}
             TableEdit::Changed { patch, plan } => self.step(Input::TableEdited { patch, plan })?,
             TableEdit::Invalid(problems) => {
-                let path = wavecrew_session::set_aside(&self.session.dir, bytes)?;
+                let path = wavecrew_session::save_rejected_edit(&self.session.dir, bytes)?;
                 let note = format!(
                     "The edit of tasks.csv is not valid and was saved as {}: {}",
                     path.display(),
@@ -115,7 +115,7 @@ pub fn apply_edit_between_runs(
         TableEdit::Unchanged => return Ok(Vec::new()),
         TableEdit::Changed { patch, plan } => Input::TableEdited { patch, plan },
         TableEdit::Invalid(problems) => {
-            wavecrew_session::set_aside(&session.dir, bytes)?;
+            wavecrew_session::save_rejected_edit(&session.dir, bytes)?;
             Input::TableEditRefused { problems }
         }
     };

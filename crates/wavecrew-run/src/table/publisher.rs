@@ -6,7 +6,7 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
-use wavecrew_session::{Publish, SessionError, Syncer, TableFile};
+use wavecrew_session::{PublishOutcome, SessionError, Syncer, TableFile};
 
 /// At most five refreshes a second.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -95,8 +95,8 @@ impl TablePublisher {
 
 fn publish(table: &mut TableFile, bytes: &[u8]) -> Result<Option<TableEvent>, SessionError> {
     Ok(match table.publish(bytes)? {
-        Publish::Published => None,
-        Publish::Unsettled => Some(TableEvent::BeingWritten),
-        Publish::HandEdit(edit) => Some(TableEvent::Edited(edit)),
+        PublishOutcome::Published => None,
+        PublishOutcome::StillChanging => Some(TableEvent::BeingWritten),
+        PublishOutcome::TableEdit(edit) => Some(TableEvent::Edited(edit)),
     })
 }

@@ -1,10 +1,9 @@
 //! Ends workers: closes the report channel, ends the turn and the processes, and cleans up once all of them are gone.
 
-use super::files::remove_scratch;
 use super::turn::INTERRUPT_GRACE;
 use crate::event_loop::{DriveError, Driver};
 use std::time::{Duration, Instant};
-use wavecrew_agents::Memory;
+use wavecrew_agents::ResumeBy;
 use wavecrew_core::engine::{Input, WorkerId};
 
 impl Driver<'_> {
@@ -53,15 +52,15 @@ impl Driver<'_> {
         };
         let state = self.workers.remove(&worker).expect("looked up above");
         for name in &state.question_files {
-            self.session.dir.asks().forget(name);
+            self.session.dir.worker_questions().forget(name);
         }
         let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
         if let Some(text) = state.output.finish() {
             self.packed_files
                 .keep_log(&self.session.dir.log_file(id, attempt), &text);
         }
-        if state.agent.memory() != Memory::None {
-            remove_scratch(&self.session.dir, id, attempt);
+        if state.agent.resume_by() != ResumeBy::Never {
+            self.agent_files.remove_worker(id, attempt);
         }
         self.note_worker_count();
         if closed.report.is_some() {

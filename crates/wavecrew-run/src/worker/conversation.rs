@@ -3,7 +3,7 @@
 use super::turn_end::process_end;
 use crate::event_loop::{DriveError, Driver};
 use std::fs;
-use wavecrew_agents::Memory;
+use wavecrew_agents::ResumeBy;
 use wavecrew_agents::launch::Conversation;
 use wavecrew_agents::stream::{Expects, FailKind};
 use wavecrew_core::engine::{Input, WorkerId};
@@ -40,11 +40,11 @@ impl WorkerConversation {
     }
 
     /// The conversation exists: under the id that the agent reported, or under the one that it was given.
-    pub fn started(&mut self, memory: Memory, reported: Option<&str>) {
+    pub fn started(&mut self, memory: ResumeBy, reported: Option<&str>) {
         match (reported, memory) {
-            (Some(id), Memory::Named | Memory::Own) => self.id = Some(id.to_owned()),
-            (None, Memory::Named) if self.id.is_none() => self.id = Some(self.new_id.clone()),
-            (_, Memory::None) | (None, Memory::Named | Memory::Own) => {}
+            (Some(id), ResumeBy::OurId | ResumeBy::ItsId) => self.id = Some(id.to_owned()),
+            (None, ResumeBy::OurId) if self.id.is_none() => self.id = Some(self.new_id.clone()),
+            (_, ResumeBy::Never) | (None, ResumeBy::OurId | ResumeBy::ItsId) => {}
         }
     }
 
@@ -61,7 +61,7 @@ impl Driver<'_> {
             .workers
             .iter()
             .filter(|(_, state)| !state.conversation.recorded);
-        let remembering = unrecorded.filter(|(_, state)| state.agent.memory() != Memory::None);
+        let remembering = unrecorded.filter(|(_, state)| state.agent.resume_by() != ResumeBy::Never);
         let workers: Vec<WorkerId> = remembering.map(|(worker, _)| *worker).collect();
         for worker in workers {
             self.record_conversation(worker);
@@ -73,8 +73,8 @@ impl Driver<'_> {
         let Some(state) = self.workers.get_mut(&worker) else {
             return;
         };
-        let memory = state.agent.memory();
-        if memory == Memory::None || state.conversation.recorded {
+        let memory = state.agent.resume_by();
+        if memory == ResumeBy::Never || state.conversation.recorded {
             return;
         }
         if let Some((conversation, model, version)) = state.output.conversation() {

@@ -8,13 +8,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use wavecrew_core::engine::MAX_REPORT_BYTES;
-use wavecrew_session::{SessionDir, SessionError};
-
-/// Removes a worker's private files.
-pub(crate) fn remove_scratch(session: &SessionDir, id: &str, attempt: u32) {
-    // Most agents have none. What cannot be removed now is removed with the whole folder at the end.
-    let _ = fs::remove_dir_all(session.scratch_of(id, attempt));
-}
+use wavecrew_session::SessionError;
 
 /// Writes files that only the user can read: some contain the worker's token.
 pub fn write_files(scratch: &Path, files: &[(PathBuf, String)]) -> Result<(), SessionError> {

@@ -21,9 +21,9 @@ use packed_files::WorkerFiles;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use wavecrew_agents::Adapter;
+use wavecrew_agents::Agent;
 use wavecrew_core::engine::Assignment;
-use wavecrew_session::{Closed, Token};
+use wavecrew_session::{ClosedAttempt, Token};
 
 /// A worker as the driver sees it: its processes, its output, its report channel.
 pub(crate) struct Worker {
@@ -35,7 +35,7 @@ pub(crate) struct Worker {
     pub files: WorkerFiles,
     /// Keys of processes that run or are being started.
     pub alive: Vec<u64>,
-    pub agent: Rc<dyn Adapter>,
+    pub agent: Rc<dyn Agent>,
     /// Its working folder.
     pub folder: PathBuf,
     /// The turn that was started last.
@@ -48,7 +48,7 @@ pub(crate) struct Worker {
     /// The engine has a submitted report of it that is not refused.
     pub report_received: bool,
     /// Set when the engine ends it.
-    pub closing: Option<Closed>,
+    pub closing: Option<ClosedAttempt>,
     /// Its turn was asked to end: by when, and the grace for its process after that.
     pub turn_deadline: Option<(Instant, Duration)>,
 }

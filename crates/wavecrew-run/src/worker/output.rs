@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use tokio::sync::mpsc::UnboundedSender;
 use wavecrew_agents::stream::{End, Expects, Outcome};
-use wavecrew_agents::{Dialogue, Listener, Redactor, settled};
+use wavecrew_agents::{Agent, InteractiveProtocol, OutputReader, Redactor, settled};
 use wavecrew_core::engine::{MAX_REPORT_BYTES, OutputMode, Reply, WorkerRequest, final_object};
 use wavecrew_core::event::TokenUsage;
 use wavecrew_core::sanitise::sanitise;
@@ -23,7 +23,7 @@ pub struct Output {
     log: RefCell<Option<BoundedLog>>,
     stdout: RefCell<Tail>,
     stderr: RefCell<Tail>,
-    listener: Option<RefCell<Listener>>,
+    reader: Option<RefCell<OutputReader>>,
     redactor: Rc<Redactor>,
     active: Cell<bool>,
     /// Writes to the interactive process, if there is one.
@@ -70,9 +70,9 @@ impl Tail {
 }
 
 impl Output {
-    pub fn new(log: PathBuf, limit: u64, listener: Option<Listener>, redactor: Rc<Redactor>) -> Self {
-        // The end of the output is searched for a report only if no listener parses it.
-        let (log, tail) = if listener.is_some() {
+    pub fn new(log: PathBuf, limit: u64, reader: Option<OutputReader>, redactor: Rc<Redactor>) -> Self {
+        // The end of the output is searched for a report only if no reader parses it.
+        let (log, tail) = if reader.is_some() {
             (BoundedLog::create(log, limit), SHORT_TAIL)
         } else {
             let log = BoundedLog::begin_in_memory(log, limit);
@@ -82,7 +82,7 @@ impl Output {
             log: RefCell::new(Some(log)),
             stdout: Tail::new(tail),
             stderr: Tail::new(SHORT_TAIL),
-            listener: listener.map(RefCell::new),
+            reader: reader.map(RefCell::new),
             redactor,
             active: Cell::new(false),
             input: RefCell::new(None),
@@ -99,7 +99,7 @@ impl Output {
     }
 
     pub fn mode(&self) -> OutputMode {
-        match self.listener {
+        match self.reader {
             Some(_) => OutputMode::Streaming,
             None => OutputMode::Silent,
         }
@@ -112,23 +112,23 @@ impl Output {
         if let Some(lines) = &self.lines {
             lines.borrow_mut().add(matches!(stream, Stream::Stderr), chunk);
         }
-        match (stream, &self.listener) {
+        match (stream, &self.reader) {
             (_, None) => self.active.set(true),
             // Only events count as activity: a hanging agent may still print warnings.
-            (Stream::Stdout, Some(listener)) => {
-                if listener.borrow_mut().hear(chunk) {
+            (Stream::Stdout, Some(reader)) => {
+                if reader.borrow_mut().read(chunk) {
                     self.active.set(true);
                 }
-                self.send_outgoing(&mut listener.borrow_mut());
+                self.send_outgoing(&mut reader.borrow_mut());
             }
             (Stream::Stderr, Some(_)) => {}
         }
     }
 
     /// An interactive process is there; `input` writes to it.
-    pub fn start_conversation(&self, dialogue: Box<dyn Dialogue>, input: UnboundedSender<String>) {
-        if let Some(listener) = &self.listener {
-            listener.borrow_mut().converse(dialogue);
+    pub fn start_conversation(&self, dialogue: Box<dyn InteractiveProtocol>, input: UnboundedSender<String>) {
+        if let Some(reader) = &self.reader {
+            reader.borrow_mut().start_interactive(dialogue);
             *self.input.borrow_mut() = Some(input);
         }
     }
@@ -136,79 +136,79 @@ impl Output {
     /// The interactive process has exited, or gets no more messages.
     pub fn end_conversation(&self) {
         *self.input.borrow_mut() = None;
-        if let Some(listener) = &self.listener {
-            listener.borrow_mut().hang_up();
+        if let Some(reader) = &self.reader {
+            reader.borrow_mut().stop_interactive();
         }
     }
 
     /// Whether there is an interactive process.
     pub fn is_interactive(&self) -> bool {
-        self.listener
+        self.reader
             .as_ref()
-            .is_some_and(|listener| listener.borrow().converses())
+            .is_some_and(|reader| reader.borrow().is_interactive())
     }
 
     /// Whether the interactive process is in a turn.
     pub fn turn_open(&self) -> bool {
-        self.listener
+        self.reader
             .as_ref()
-            .is_some_and(|listener| listener.borrow().turn_open())
+            .is_some_and(|reader| reader.borrow().turn_open())
     }
 
     /// Whether a turn of the interactive process has ended since the last call.
     pub fn take_turn_ended(&self) -> bool {
-        let ended = |listener: &RefCell<Listener>| listener.borrow_mut().take_turn_over();
-        self.listener.as_ref().is_some_and(ended)
+        let ended = |reader: &RefCell<OutputReader>| reader.borrow_mut().take_turn_over();
+        self.reader.as_ref().is_some_and(ended)
     }
 
     /// Sends a message to the interactive process.
     pub fn send_message(&self, message: &str) {
-        if let Some(listener) = &self.listener {
-            let mut listener = listener.borrow_mut();
-            listener.say(message);
-            self.send_outgoing(&mut listener);
+        if let Some(reader) = &self.reader {
+            let mut reader = reader.borrow_mut();
+            reader.start_turn(message);
+            self.send_outgoing(&mut reader);
         }
     }
 
     /// The worker has reported: changes from now on are edits after the report.
     pub fn note_report(&self) {
-        if let Some(listener) = &self.listener {
-            listener.borrow_mut().note_report();
+        if let Some(reader) = &self.reader {
+            reader.borrow_mut().note_report();
         }
     }
 
     /// Files that the agent says it changed after its report.
     pub fn edits_after_report(&self) -> Vec<String> {
-        let listener = self.listener.as_ref();
-        listener.map_or_else(Vec::new, |listener| listener.borrow().late_changes().to_vec())
+        let reader = self.reader.as_ref();
+        reader.map_or_else(Vec::new, |reader| reader.borrow().late_changes().to_vec())
     }
 
     /// The agent's requests since the last call, with their ids.
     pub fn take_requests(&self) -> Vec<(String, WorkerRequest)> {
-        let listener = self.listener.as_ref();
-        listener.map_or_else(Vec::new, |listener| listener.borrow_mut().take_questions())
+        let reader = self.reader.as_ref();
+        reader.map_or_else(Vec::new, |reader| reader.borrow_mut().take_questions())
     }
 
     /// Answers a request of the agent.
     pub fn reply(&self, request: &str, reply: &Reply) {
-        if let Some(listener) = &self.listener {
-            let mut listener = listener.borrow_mut();
-            listener.reply(request, reply);
-            self.send_outgoing(&mut listener);
+        if let Some(reader) = &self.reader {
+            let mut reader = reader.borrow_mut();
+            reader.reply(request, reply);
+            self.send_outgoing(&mut reader);
         }
     }
 
     /// Asks the interactive process to end its turn.
     pub fn interrupt_turn(&self) {
-        if let Some(listener) = &self.listener {
-            let mut listener = listener.borrow_mut();
-            listener.cut_short();
-            self.send_outgoing(&mut listener);
+        if let Some(reader) = &self.reader {
+            let mut reader = reader.borrow_mut();
+            reader.interrupt_turn();
+            self.send_outgoing(&mut reader);
         }
     }
 
-    fn send_outgoing(&self, listener: &mut Listener) {
-        let text = listener.take_outgoing();
+    fn send_outgoing(&self, reader: &mut OutputReader) {
+        let text = reader.take_outgoing();
         if let Some(input) = self.input.borrow().as_ref().filter(|_| !text.is_empty()) {
             // The exit of the process is reported separately.
             let _ = input.send(text);
@@ -261,8 +261,8 @@ impl Output {
             let held = std::mem::take(&mut self.tail(stream).borrow_mut().held);
             self.write_log(&held);
         }
-        if let Some(listener) = &self.listener {
-            listener.borrow_mut().end_turn();
+        if let Some(reader) = &self.reader {
+            reader.borrow_mut().end_turn();
         }
     }
 
@@ -270,8 +270,8 @@ impl Output {
     pub fn start_turn(&self) {
         self.stdout.borrow_mut().bytes.clear();
         self.stderr.borrow_mut().bytes.clear();
-        if let Some(listener) = &self.listener {
-            listener.borrow_mut().next_turn();
+        if let Some(reader) = &self.reader {
+            reader.borrow_mut().next_turn();
         }
     }
 
@@ -282,10 +282,8 @@ impl Output {
 
     /// Files that the agent says it wrote.
     pub fn changed_files(&self) -> Vec<String> {
-        let listener = self.listener.as_ref();
-        listener.map_or_else(Vec::new, |listener| {
-            listener.borrow().changed().cloned().collect()
-        })
+        let reader = self.reader.as_ref();
+        reader.map_or_else(Vec::new, |reader| reader.borrow().changed().cloned().collect())
     }
 
     /// Activity since the last call. A running tool counts, because it may take long.
@@ -293,8 +291,8 @@ impl Output {
         if self.active.replace(false) {
             return Activity::Output;
         }
-        let tool_runs = |listener: &RefCell<Listener>| listener.borrow().tally().open_tools > 0;
-        if self.listener.as_ref().is_some_and(tool_runs) {
+        let tool_runs = |reader: &RefCell<OutputReader>| reader.borrow().summary().open_tools > 0;
+        if self.reader.as_ref().is_some_and(tool_runs) {
             Activity::ToolRunning
         } else {
             Activity::None
@@ -303,8 +301,8 @@ impl Output {
 
     /// The JSON object or final answer at the end of the output, which may be a report.
     pub fn answer(&self) -> Option<String> {
-        let answer = if let Some(listener) = &self.listener {
-            listener.borrow().answer()
+        let answer = if let Some(reader) = &self.reader {
+            reader.borrow().answer()
         } else {
             let stdout = self.stdout.borrow();
             final_object(&String::from_utf8_lossy(&stdout.bytes)).map(str::to_owned)
@@ -314,9 +312,9 @@ impl Output {
 
     /// The agent's final message; for programs, their output.
     pub fn final_message(&self) -> Option<String> {
-        let text = if let Some(listener) = &self.listener {
-            let listener = listener.borrow();
-            let (text, _) = listener.tally().answer.as_ref()?;
+        let text = if let Some(reader) = &self.reader {
+            let reader = reader.borrow();
+            let (text, _) = reader.summary().answer.as_ref()?;
             text.trim().to_owned()
         } else {
             sanitise(&self.stdout.borrow().bytes).trim().to_owned()
@@ -326,34 +324,41 @@ impl Output {
 
     /// The conversation, the model and the version, once the agent has named the conversation.
     pub fn conversation(&self) -> Option<(String, Option<String>, Option<String>)> {
-        let listener = self.listener.as_ref()?.borrow();
-        let tally = listener.tally();
-        let conversation = tally.conversation.clone()?;
-        Some((conversation, tally.model.clone(), tally.version.clone()))
+        let reader = self.reader.as_ref()?.borrow();
+        let summary = reader.summary();
+        let conversation = summary.conversation.clone()?;
+        Some((conversation, summary.model.clone(), summary.version.clone()))
     }
 
     /// The model, once it is known.
     pub fn model(&self) -> Option<String> {
-        self.listener.as_ref()?.borrow().tally().model.clone()
+        self.reader.as_ref()?.borrow().summary().model.clone()
     }
 
     /// Why the turn ended, if the agent's stream says so.
     pub fn outcome(&self, end: End, expects: Expects) -> Option<Outcome> {
-        let listener = self.listener.as_ref()?.borrow();
+        let reader = self.reader.as_ref()?.borrow();
         let stderr = self.stderr.borrow();
         let stderr = String::from_utf8_lossy(stderr.end(SHORT_TAIL));
-        Some(listener.outcome(end, expects, &stderr))
+        Some(reader.outcome(end, expects, &stderr))
+    }
+
+    /// What the agent wrote about settings that it ignores.
+    pub(crate) fn settings_warning(&self, agent: &dyn Agent) -> Option<String> {
+        let stderr = self.stderr.borrow();
+        let line = agent.settings_warning(&String::from_utf8_lossy(&stderr.bytes))?;
+        Some(self.redactor.text(&sanitise(line.as_bytes())))
     }
 
     /// Token usage since the last call.
     pub fn take_usage(&self) -> TokenUsage {
-        let listener = self.listener.as_ref();
-        listener.map_or_else(TokenUsage::default, |listener| listener.borrow_mut().take_spent())
+        let reader = self.reader.as_ref();
+        reader.map_or_else(TokenUsage::default, |reader| reader.borrow_mut().take_spent())
     }
 
     /// Token usage of the running turn, if it has changed.
     pub fn current_usage(&self) -> Option<TokenUsage> {
-        self.listener.as_ref()?.borrow_mut().using()
+        self.reader.as_ref()?.borrow_mut().using()
     }
 
     /// The last line of stderr, or else of stdout, safe to show.
@@ -367,8 +372,8 @@ impl Output {
     }
 
     pub fn last_line(&self) -> String {
-        match &self.listener {
-            Some(listener) => self.last_line_of(listener.borrow().latest().as_bytes()),
+        match &self.reader {
+            Some(reader) => self.last_line_of(reader.borrow().latest().as_bytes()),
             None => self.last_line_of(self.stdout.borrow().end(SHORT_TAIL)),
         }
     }
@@ -390,7 +395,7 @@ impl Output {
     pub fn finish(&self) -> Option<Vec<u8>> {
         self.end_turn();
         let mut log = self.log.borrow_mut().take()?;
-        let young = log.take_young();
+        let young = log.take_in_memory();
         // As above: a log that cannot be written does not fail the run.
         let _ = log.finish();
         young

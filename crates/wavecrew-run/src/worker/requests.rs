@@ -7,8 +7,8 @@ use wavecrew_agents::Redactor;
 use wavecrew_core::engine::{Input, Permission, Reply, WorkerId, WorkerRequest};
 use wavecrew_core::sanitise::sanitise;
 use wavecrew_core::view::one_line;
-use wavecrew_session::Ask;
-use wavecrew_session::asks::is_of;
+use wavecrew_session::WorkerQuestion;
+use wavecrew_session::worker_questions::belongs_to;
 
 impl Driver<'_> {
     pub(crate) fn collect_worker_requests(&mut self) {
@@ -18,7 +18,7 @@ impl Driver<'_> {
                 self.inputs.push_back(Input::WorkerAsks { worker, key, request });
             }
         }
-        let asks = self.session.dir.asks();
+        let asks = self.session.dir.worker_questions();
         for name in asks.open() {
             if self
                 .workers
@@ -28,10 +28,12 @@ impl Driver<'_> {
                 continue;
             }
             let asked_by = |state: &super::Worker| {
-                state.closing.is_none() && is_of(&name, &state.assignment.id, state.assignment.attempt)
+                state.closing.is_none() && belongs_to(&name, &state.assignment.id, state.assignment.attempt)
             };
             let found = self.workers.iter_mut().find(|(_, state)| asked_by(state));
-            let (Some((worker, state)), Some(Ask { question, options })) = (found, asks.read(&name)) else {
+            let (Some((worker, state)), Some(WorkerQuestion { question, options })) =
+                (found, asks.read(&name))
+            else {
                 // Of a worker that has ended, or not a question.
                 asks.forget(&name);
                 continue;
@@ -61,7 +63,7 @@ impl Driver<'_> {
             Reply::Permission(Permission::Granted) => "yes",
             Reply::Permission(Permission::Denied) => "no",
         };
-        Ok(self.session.dir.asks().answer(key, answer)?)
+        Ok(self.session.dir.worker_questions().answer(key, answer)?)
     }
 
     /// Passes the token usage of running turns to the engine.

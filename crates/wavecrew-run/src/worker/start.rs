@@ -9,8 +9,8 @@ use crate::event_loop::{DriveError, Driver};
 use crate::recording::OutputLines;
 use std::rc::Rc;
 use std::time::Instant;
-use wavecrew_agents::stream::{Span, Usage};
-use wavecrew_agents::{Adapter, Attempted, Memory};
+use wavecrew_agents::stream::{Usage, UsageScope};
+use wavecrew_agents::{Agent, AttemptKey, ResumeBy};
 use wavecrew_core::engine::{Assignment, Input, Notice, OutputMode, Resume, SpawnError, WorkerId};
 use wavecrew_core::prompt::resumed_message;
 
@@ -27,7 +27,7 @@ impl Driver<'_> {
             }
         };
         let fingerprint = self.row_fingerprint(assignment.task);
-        let part = agent.part(&Attempted {
+        let part = agent.part(&AttemptKey {
             task: &assignment.id,
             attempt: assignment.attempt,
             print: &fingerprint,
@@ -47,16 +47,16 @@ impl Driver<'_> {
         };
         let message = self.first_message(&assignment);
         let (id, attempt) = (assignment.id.as_str(), assignment.attempt);
-        let memory = agent.memory();
-        let resume = assignment.resume.clone().filter(|_| memory != Memory::None);
+        let memory = agent.resume_by();
+        let resume = assignment.resume.clone().filter(|_| memory != ResumeBy::Never);
         let message = match resume {
             Some(_) => resumed_message(&message),
             None => message,
         };
         let used_before = resume.as_ref().map_or(Usage::NONE, usage_of_resumed);
         let new_id = match memory {
-            Memory::None => String::new(),
-            Memory::Named | Memory::Own => conversation_id()?,
+            ResumeBy::Never => String::new(),
+            ResumeBy::OurId | ResumeBy::ItsId => conversation_id()?,
         };
         let token = self.attempts.open_attempt(id, attempt)?;
         let limit = self
@@ -107,7 +107,7 @@ impl Driver<'_> {
     }
 
     /// The agent of this name, created once.
-    fn agent(&mut self, name: &str) -> Result<Rc<dyn Adapter>, AgentError> {
+    fn agent(&mut self, name: &str) -> Result<Rc<dyn Agent>, AgentError> {
         if let Some(agent) = self.agents.get(name) {
             return Ok(Rc::clone(agent));
         }
@@ -120,7 +120,7 @@ impl Driver<'_> {
 /// What a conversation had used before it was interrupted.
 fn usage_of_resumed(resume: &Resume) -> Usage {
     Usage {
-        span: Span::Conversation,
+        scope: UsageScope::Conversation,
         input: resume.spent.input,
         cached: resume.spent.cached,
         output: resume.spent.output,

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
-use wavecrew_agents::Dialogue;
+use wavecrew_agents::InteractiveProtocol;
 use wavecrew_process::{Exit, input_pipe, output_pipe, pump, take_rest};
 
 /// Something happened to a worker's process, and everything it had printed by then is read.
@@ -47,7 +47,7 @@ pub fn open_streams(
     output: &Rc<Output>,
     events: UnboundedSender<WorkerEvent>,
     prompt: OwnedFd,
-    interactive: Option<(Box<dyn Dialogue>, &str)>,
+    interactive: Option<(Box<dyn InteractiveProtocol>, &str)>,
     state: ProcessState,
 ) -> io::Result<Streams> {
     let (stdout_reader, stdout) = output_pipe()?;

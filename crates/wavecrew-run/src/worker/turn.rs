@@ -8,7 +8,7 @@ use crate::event_loop::Driver;
 use crate::session::resolve_program;
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
-use wavecrew_agents::Memory;
+use wavecrew_agents::ResumeBy;
 use wavecrew_agents::launch::{McpServer, Request, Stdin};
 use wavecrew_core::engine::{Input, OutputMode, SpawnError, WorkerId};
 use wavecrew_core::team::Access;
@@ -26,7 +26,7 @@ impl Driver<'_> {
         };
         let answers_report = state.report_received;
         let waits = state.output.is_interactive() && !state.output.turn_open();
-        if state.agent.memory() == Memory::None || state.alive.is_empty() || waits {
+        if state.agent.resume_by() == ResumeBy::Never || state.alive.is_empty() || waits {
             state.output.start_turn();
             self.start_turn(worker, turn, &text)?;
         } else {
@@ -102,7 +102,10 @@ impl Driver<'_> {
         let offered = self.context.worker_tools.as_ref();
         let offered = offered.filter(|_| state.output.mode() == OutputMode::Streaming);
         let tools = offered.map(|command| tool_server(command, &env));
-        let scratch = self.session.dir.scratch_of(id, attempt);
+        let scratch = match state.agent.resume_by() {
+            ResumeBy::Never => self.session.dir.scratch_of(id, attempt),
+            ResumeBy::OurId | ResumeBy::ItsId => self.agent_files.of_worker(id, attempt),
+        };
         let role = self.engine.ledger().team.role(&state.assignment.role);
         let settings = self.context.agent_settings.of(&state.assignment.agent);
         let launch = state.agent.launch(&Request {
@@ -127,7 +130,7 @@ impl Driver<'_> {
                 (stdin, None)
             }
             Stdin::Text(text) => (write_prompt(&prompt_file, &text)?, None),
-            Stdin::Spoken(dialogue) => (write_prompt(&prompt_file, message)?, Some(dialogue)),
+            Stdin::Interactive(dialogue) => (write_prompt(&prompt_file, message)?, Some(dialogue)),
         };
         env.extend(launch.env.iter().map(|(name, value)| variable(name, value)));
         let key = self.next_key;

@@ -6,8 +6,8 @@ use crate::event_loop::DriveError;
 use crate::event_loop::Driver;
 use std::time::Duration;
 use wavecrew_agents::stream::{End, Expects, Failure, Outcome, Stopped};
-use wavecrew_agents::{Adapter, Replayed};
-use wavecrew_core::engine::{Exit, Input, OutputMode, TurnEnd, WorkerId};
+use wavecrew_agents::{Agent, RecordedEnd};
+use wavecrew_core::engine::{Exit, Input, Notice, OutputMode, TurnEnd, WorkerId};
 use wavecrew_core::event::StopReason;
 use wavecrew_core::time::Timestamp;
 use wavecrew_process::Exit as ProcessExit;
@@ -24,6 +24,7 @@ impl Driver<'_> {
         state.output.end_turn();
         state.output.end_conversation();
         self.record_exit(worker, key, exit);
+        self.warn_about_ignored_settings(worker);
         self.record_conversation(worker);
         if self.restart_lost_conversation(worker, exit)? || self.send_pending(worker)? {
             return Ok(());
@@ -31,6 +32,18 @@ impl Driver<'_> {
         self.end_turn(worker, exit)?;
         self.finish_closing(worker);
         Ok(())
+    }
+
+    /// Warns the person, once for each agent, that it does not have what its settings give it.
+    fn warn_about_ignored_settings(&mut self, worker: WorkerId) {
+        let state = &self.workers[&worker];
+        let name = &state.assignment.agent;
+        if let Some(warning) = state.output.settings_warning(state.agent.as_ref())
+            && self.settings_warnings.insert(name.clone())
+        {
+            let note = format!("warning: {name} ignores the settings of this run: {warning}");
+            self.context.reporter.notice(&Notice::Note(note));
+        }
     }
 
     /// An interactive process has ended its turn and waits for the next message.
@@ -85,7 +98,7 @@ impl Driver<'_> {
             {
                 usage_file::complete(&mut end, &text);
             }
-            if let Some(replayed) = state.agent.replayed(state.turn) {
+            if let Some(replayed) = state.agent.recorded_end(state.turn) {
                 apply_recorded_end(&mut end, replayed);
             }
             self.record_usage(worker, end.spent);
@@ -97,7 +110,7 @@ impl Driver<'_> {
 
 /// The end of a turn in the engine's terms.
 fn turn_end(
-    agent: &dyn Adapter,
+    agent: &dyn Agent,
     output: &Output,
     exit: ProcessExit,
     stopped: bool,
@@ -142,7 +155,7 @@ fn turn_end(
 }
 
 /// The message of a failure, with what a person can do about it.
-pub fn failure_message(agent: &dyn Adapter, output: &Output, failure: &Failure) -> String {
+pub fn failure_message(agent: &dyn Agent, output: &Output, failure: &Failure) -> String {
     let message = output.last_line_of(failure.message.as_bytes());
     match agent.advice(failure.kind) {
         Some(advice) => format!("{message} (help: {advice})"),
@@ -151,7 +164,7 @@ pub fn failure_message(agent: &dyn Adapter, output: &Output, failure: &Failure) 
 }
 
 /// The final message of a turn that needs no report, or what went wrong.
-pub fn final_message(agent: &dyn Adapter, output: &Output, exit: ProcessExit) -> Result<String, String> {
+pub fn final_message(agent: &dyn Agent, output: &Output, exit: ProcessExit) -> Result<String, String> {
     let failed = match output.outcome(process_end(exit), Expects::Nothing) {
         None => (!exit.is_success()).then(|| output.error_line()),
         Some(outcome) => outcome
@@ -177,11 +190,11 @@ pub fn final_message(agent: &dyn Adapter, output: &Output, exit: ProcessExit) ->
 }
 
 /// A replay waits for no rate limit, and a clock that ended the recorded worker does not run again.
-fn apply_recorded_end(end: &mut TurnEnd, replayed: Replayed) {
+fn apply_recorded_end(end: &mut TurnEnd, replayed: RecordedEnd) {
     end.retry_after = Some(Duration::ZERO);
     match replayed {
-        Replayed::Ended => {}
-        Replayed::Stopped { stop, error } => (end.exit, end.last_output) = (Exit::Reason(stop), error),
+        RecordedEnd::Ended => {}
+        RecordedEnd::Stopped { stop, error } => (end.exit, end.last_output) = (Exit::Reason(stop), error),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Refused, WorkerCommands};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use wavecrew_session::{Ask, Asks};
+use wavecrew_session::{WorkerQuestion, WorkerQuestions};
 
 /// How often to check for the answer.
 pub const POLL: Duration = Duration::from_millis(100);
@@ -15,13 +15,13 @@ const MAX_QUESTION: usize = 4000;
 /// A question without an answer yet.
 #[derive(Debug)]
 pub struct PendingAnswer {
-    asks: Asks,
+    asks: WorkerQuestions,
     name: String,
     since: Instant,
 }
 
 impl WorkerCommands {
-    /// Asks a question.
+    /// WorkerQuestions a question.
     pub fn ask(&self, question: &str, options: Vec<String>) -> Result<PendingAnswer, Refused> {
         let question = question.trim();
         if question.is_empty() {
@@ -46,14 +46,14 @@ impl WorkerCommands {
                 "the task is already finished",
             ));
         }
-        let ask = Ask {
+        let ask = WorkerQuestion {
             question: self.redactor.text(question),
             options: options
                 .into_iter()
                 .map(|option| self.redactor.text(&option))
                 .collect(),
         };
-        let asks = who.session.asks();
+        let asks = who.session.worker_questions();
         Ok(PendingAnswer {
             name: asks.put(&who.task, who.attempt, &ask)?,
             asks,

@@ -17,7 +17,7 @@ use wavecrew_agents::Redactor;
 use wavecrew_core::engine::ReportReader;
 use wavecrew_core::team::Team;
 use wavecrew_core::time::Timestamp;
-use wavecrew_session::{SessionError, Submitted, submit};
+use wavecrew_session::{SessionError, SubmitOutcome, submit};
 
 /// Why a worker's request was refused; the text is for the worker.
 #[derive(Debug, thiserror::Error)]
@@ -83,8 +83,8 @@ impl WorkerCommands {
         let who = &self.who;
         let token = who.token()?;
         match submit(&who.session, &who.task, who.attempt, token, body.as_bytes())? {
-            Submitted::Accepted => Ok(()),
-            Submitted::Refused(refusal) => Err(Refused::request(refusal.to_string(), again)),
+            SubmitOutcome::Accepted => Ok(()),
+            SubmitOutcome::Refused(refusal) => Err(Refused::request(refusal.to_string(), again)),
         }
     }
 }

@@ -140,7 +140,7 @@ impl Worktree {
                 branch: self.branch.clone(),
                 found: match on.strip_prefix("refs/heads/") {
                     Some(name) => format!("branch `{name}`"),
-                    None => format!("commit {}, which is on no branch,", short(&checked_out)),
+                    None => format!("commit {}, which is on no branch", short(&checked_out)),
                 },
             }),
         }

@@ -265,7 +265,7 @@ fn work_of_the_worker_on_another_branch_is_not_merged() {
     git(&path, &["commit", "-q", "-a", "-m", "wrong"]);
     let error = repo.merge("A", &a).expect_err("on the wrong branch").to_string();
     assert!(
-        error.starts_with("the work is on branch `elsewhere` and not on branch `wavecrew/s/A`"),
+        error.starts_with("the work is on branch `elsewhere`, not on branch `wavecrew/s/A`"),
         "{error}"
     );
     assert!(!repo.worktrees.remove_if_merged(&a).expect("checked"));

@@ -9,12 +9,12 @@ use tempfile::TempDir;
 use wavecrew_agents::cli::AgentCli;
 use wavecrew_agents::launch::{Conversation, Launch, Request, Stdin};
 use wavecrew_agents::stream::{
-    AgentEvent, End, Expects, FailKind, Meter, Outcome, Stream, Tally, Usage, outcome,
+    AgentEvent, End, Expects, FailKind, Outcome, StreamParser, TurnSummary, Usage, UsageMeter, outcome,
 };
 use wavecrew_core::event::StopReason;
 use wavecrew_core::team::Access;
 use wavecrew_test_support::fake_model::FakeModel;
-use wavecrew_test_support::fake_model::client::{installed, point};
+use wavecrew_test_support::fake_model::client::{installed, point, private_folder};
 
 pub const UUID: &str = "6f1c2a52-8f0e-4d0b-9d53-0f6f4d1c7a11";
 
@@ -24,12 +24,13 @@ pub struct Lab {
     pub bin: PathBuf,
     pub model: FakeModel,
     pub root: TempDir,
+    scratch: TempDir,
 }
 
 /// What a run of an agent came to.
 pub struct Ran {
     pub events: Vec<AgentEvent>,
-    pub tally: Tally,
+    pub summary: TurnSummary,
     pub end: End,
     pub stderr: String,
     pub cli: &'static dyn AgentCli,
@@ -38,9 +39,8 @@ pub struct Ran {
 impl Lab {
     pub fn new(cli: &'static dyn AgentCli) -> Option<Self> {
         let bin = installed()?;
-        // Not in the folder for temporary files: gemini reads no settings below a folder that others may write.
         let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        for folder in ["home", "project", "scratch", "tmp", "session"] {
+        for folder in ["home", "project", "tmp", "session"] {
             std::fs::create_dir(root.path().join(folder)).unwrap();
         }
         Some(Self {
@@ -48,11 +48,17 @@ impl Lab {
             bin,
             model: FakeModel::start().unwrap(),
             root,
+            scratch: private_folder().unwrap(),
         })
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
         self.root.path().join(name)
+    }
+
+    /// For the agent's settings files.
+    pub fn scratch(&self) -> PathBuf {
+        self.scratch.path().to_owned()
     }
 
     pub fn project(&self, name: &str) -> PathBuf {
@@ -68,17 +74,17 @@ impl Lab {
         command.envs(point(self.cli.name(), base, &self.path("home")).unwrap());
         let launch = self.cli.launch(&request);
         let output = start(&mut command, &launch, self.root.path());
-        let mut stream = Stream::new(self.cli);
+        let mut stream = StreamParser::new(self.cli);
         let lines = String::from_utf8(output.stdout).unwrap();
         let events: Vec<_> = lines.lines().flat_map(|line| stream.line(line)).collect();
-        let mut tally = Tally::default();
+        let mut summary = TurnSummary::default();
         for event in &events {
-            tally.on(event);
+            summary.on(event);
         }
         let end = output.status.code().map_or(End::Signal(0), End::Exit);
         Ran {
             events,
-            tally,
+            summary,
             end,
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
             cli: self.cli,
@@ -102,7 +108,7 @@ impl Lab {
 
 impl Ran {
     fn judged(&self, expects: Expects) -> Outcome {
-        outcome(Some(self.cli), &self.tally, self.end, expects, &self.stderr)
+        outcome(Some(self.cli), &self.summary, self.end, expects, &self.stderr)
     }
 
     /// Fails the test with everything the agent said unless it ended so.
@@ -118,11 +124,11 @@ impl Ran {
     }
 
     pub fn answer(&self) -> &str {
-        self.tally.answer.as_ref().map_or("", |(text, _)| text)
+        self.summary.answer.as_ref().map_or("", |(text, _)| text)
     }
 
     pub fn spent(&self, before: Usage) -> (u64, Usage) {
-        let mut meter = Meter::new(before);
+        let mut meter = UsageMeter::new(before);
         for event in &self.events {
             meter.on(event);
         }

@@ -33,14 +33,14 @@ pub const MAX_REPORT: usize = 1024 * 1024;
 /// The answer to a worker.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[must_use]
-pub enum Submitted {
+pub enum SubmitOutcome {
     /// Durable: the coordinator will find it, even after a crash.
     Accepted,
-    Refused(Refusal),
+    Refused(ReportRefusal),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Refusal {
+pub enum ReportRefusal {
     /// The attempt is over, or never was.
     NotOpen,
     WrongToken,
@@ -51,7 +51,7 @@ pub enum Refusal {
     },
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ReportRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotOpen => f.write_str("this attempt is not open: it has ended, or it never started"),
@@ -66,18 +66,18 @@ impl fmt::Display for Refusal {
 /// What closing an attempt found.
 #[derive(PartialEq, Eq, Debug)]
 #[must_use]
-pub struct Closed {
+pub struct ClosedAttempt {
     /// The report that got in before.
     pub report: Option<Vec<u8>>,
-    stragglers: Stragglers,
+    late_reporter: LateReporter,
 }
 
 /// Whether a reporter was seen on its way while the attempt was closed. If so, the name it is about to take
 /// stays taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Stragglers {
+enum LateReporter {
     None,
-    Perhaps,
+    Possible,
 }
 
 /// The coordinator's side.
@@ -85,7 +85,7 @@ enum Stragglers {
 pub struct Attempts {
     paths: SessionPaths,
     /// Known once an attempt was opened.
-    left_behind: Option<BTreeSet<String>>,
+    unclaimed_reports: Option<BTreeSet<String>>,
     slots: Slots,
 }
 
@@ -96,16 +96,16 @@ pub fn submit(
     attempt: u32,
     token: &Token,
     json: &[u8],
-) -> Result<Submitted, SessionError> {
-    let refused = |refusal| Ok(Submitted::Refused(refusal));
+) -> Result<SubmitOutcome, SessionError> {
+    let refused = |refusal| Ok(SubmitOutcome::Refused(refusal));
     if json.is_empty() {
-        return refused(Refusal::Empty);
+        return refused(ReportRefusal::Empty);
     }
     if json.len() > MAX_REPORT {
-        return refused(Refusal::TooLarge { size: json.len() });
+        return refused(ReportRefusal::TooLarge { size: json.len() });
     }
     let attempts = session.attempts();
-    let (mut open, path) = match attempts.admit(task, attempt, token)? {
+    let (mut open, path) = match attempts.open_token_file(task, attempt, token)? {
         Ok(open) => open,
         Err(refusal) => return refused(refusal),
     };
@@ -118,57 +118,62 @@ pub fn submit(
     // Says to `close_attempt` that a reporter is on its way; from here it takes microseconds.
     open.lock_shared().context("lock", &path)?;
     open.rewind().context("read", &path)?;
-    let holder = slots::holder(&mut open, &path)?;
+    let holder = slots::read_record(&mut open, &path)?;
     let is_its_own = holder.is_some_and(|holder| holder.is(&name(task, attempt), token));
     if open.metadata().context("look at", &path)?.nlink() == 0 || !is_its_own {
-        return refused(Refusal::NotOpen);
+        return refused(ReportRefusal::NotOpen);
     }
-    slots::knock(&open, &path)?;
+    slots::mark_reporter(&open, &path)?;
     match fs::hard_link(draft.path(), &report) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            return refused(taken(&report)?.unwrap_or(Refusal::NotOpen));
+            return refused(taken(&report)?.unwrap_or(ReportRefusal::NotOpen));
         }
         Err(error) => return Err(error).context("hand in", &report),
     }
     sync_folder(&attempts.paths.run_folder())?;
-    Ok(Submitted::Accepted)
+    Ok(SubmitOutcome::Accepted)
 }
 
 impl Attempts {
     pub(crate) fn at(paths: SessionPaths) -> Self {
         Self {
             paths,
-            left_behind: None,
+            unclaimed_reports: None,
             slots: Slots::default(),
         }
     }
 
     /// Whether the holder of `token` may speak for this attempt, or why not.
-    pub fn check(&self, task: &str, attempt: u32, token: &Token) -> Result<Option<Refusal>, SessionError> {
-        Ok(self.admit(task, attempt, token)?.err())
-    }
-
-    /// The file of the token, if it is the right one.
-    fn admit(
+    pub fn check(
         &self,
         task: &str,
         attempt: u32,
         token: &Token,
-    ) -> Result<Result<(File, PathBuf), Refusal>, SessionError> {
+    ) -> Result<Option<ReportRefusal>, SessionError> {
+        Ok(self.open_token_file(task, attempt, token)?.err())
+    }
+
+    /// The file of the token, if it is the right one.
+    fn open_token_file(
+        &self,
+        task: &str,
+        attempt: u32,
+        token: &Token,
+    ) -> Result<Result<(File, PathBuf), ReportRefusal>, SessionError> {
         // The id comes from outside and becomes a path.
         if check_task_id(task).is_err() {
-            return Ok(Err(Refusal::NotOpen));
+            return Ok(Err(ReportRefusal::NotOpen));
         }
         let name = name(task, attempt);
         if let Some((mut file, path)) = slots::open_for(&self.paths, token)?
-            && slots::holder(&mut file, &path)?.is_some_and(|holder| holder.is(&name, token))
+            && slots::read_record(&mut file, &path)?.is_some_and(|holder| holder.is(&name, token))
         {
             return Ok(Ok((file, path)));
         }
         Ok(Err(match self.find(&name)? {
-            Some(_) => Refusal::WrongToken,
-            None => Refusal::NotOpen,
+            Some(_) => ReportRefusal::WrongToken,
+            None => ReportRefusal::NotOpen,
         }))
     }
 
@@ -180,7 +185,7 @@ impl Attempts {
             let Some(mut file) = if_there(opened, &path)? else {
                 continue;
             };
-            if slots::holder(&mut file, &path)?.is_some_and(|holder| holder.attempt == attempt) {
+            if slots::read_record(&mut file, &path)?.is_some_and(|holder| holder.attempt == attempt) {
                 return Ok(Some((file, path)));
             }
         }
@@ -190,7 +195,7 @@ impl Attempts {
     /// Lets the holder of the token report. One small write, not synced: a power cut ends the attempt anyway.
     pub fn open_attempt(&mut self, task: &str, attempt: u32) -> Result<Token, SessionError> {
         let name = name(task, attempt);
-        if self.left_behind()?.contains(&name) {
+        if self.unclaimed_reports()?.contains(&name) {
             return Err(SessionError::UnclaimedReport {
                 task: task.to_owned(),
                 attempt,
@@ -200,8 +205,8 @@ impl Attempts {
     }
 
     /// Attempts of another coordinator whose reports nobody has claimed. From now on nobody but this one opens attempts.
-    fn left_behind(&mut self) -> Result<&BTreeSet<String>, SessionError> {
-        if self.left_behind.is_none() {
+    fn unclaimed_reports(&mut self) -> Result<&BTreeSet<String>, SessionError> {
+        if self.unclaimed_reports.is_none() {
             let mut reports = BTreeSet::new();
             for name in self.names()? {
                 if slots::parse_name(&name).is_some() {
@@ -210,16 +215,19 @@ impl Attempts {
                     reports.insert(attempt.to_owned());
                 }
             }
-            self.left_behind = Some(reports);
+            self.unclaimed_reports = Some(reports);
         }
-        Ok(self.left_behind.as_ref().expect("it has just been looked at"))
+        Ok(self
+            .unclaimed_reports
+            .as_ref()
+            .expect("it has just been looked at"))
     }
 
     /// The report, if there is one. It stays on disk until [`forget`](Self::forget), so that a crash does not
     /// lose it.
     pub fn take_report(&self, task: &str, attempt: u32) -> Result<Option<Vec<u8>>, SessionError> {
         let path = self.paths.report_file(task, attempt);
-        if self.slots.is_silent(&name(task, attempt)) {
+        if self.slots.has_no_reporter(&name(task, attempt)) {
             return Ok(None);
         }
         let Some(mut file) = open_if_there(&path)? else {
@@ -254,16 +262,16 @@ impl Attempts {
     }
 
     /// Ends an attempt: a report either got in before and is returned, or is refused from now on.
-    pub fn close_attempt(&mut self, task: &str, attempt: u32) -> Result<Closed, SessionError> {
+    pub fn close_attempt(&mut self, task: &str, attempt: u32) -> Result<ClosedAttempt, SessionError> {
         let name = name(task, attempt);
-        let (slot, open, path) = match self.slots.give_up(&self.paths, &name)? {
+        let (slot, open, path) = match self.slots.release(&self.paths, &name)? {
             Some((slot, file, path)) => (Some(slot), file, path),
             None => match self.find(&name)? {
                 Some((file, path)) => (None, file, path),
                 None => {
-                    return Ok(Closed {
+                    return Ok(ClosedAttempt {
                         report: self.take_report(task, attempt)?,
-                        stragglers: Stragglers::Perhaps,
+                        late_reporter: LateReporter::Possible,
                     });
                 }
             },
@@ -271,26 +279,26 @@ impl Attempts {
         // A reporter holds the lock, shared, from its last look at the token's file until its report is in place.
         // With the lock in hand nobody is in between, and whoever comes later sees that the token is gone.
         if open.try_lock().is_ok() {
-            let report = if slots::is_silent(&open) {
+            let report = if slots::has_no_reporter(&open) {
                 None
             } else {
                 self.take_report(task, attempt)?
             };
-            slots::void(&open, &path)?;
+            slots::invalidate(&open, &path)?;
             open.unlock().context("close", &path)?;
             if let Some(slot) = slot {
-                self.slots.put_back(slot, open);
+                self.slots.reuse(slot, open);
             }
-            return Ok(Closed {
+            return Ok(ClosedAttempt {
                 report,
-                stragglers: Stragglers::None,
+                late_reporter: LateReporter::None,
             });
         }
         let report = self.block_name(task, attempt)?;
         fs::remove_file(&path).context("remove", &path)?;
-        Ok(Closed {
+        Ok(ClosedAttempt {
             report,
-            stragglers: Stragglers::Perhaps,
+            late_reporter: LateReporter::Possible,
         })
     }
 
@@ -310,17 +318,17 @@ impl Attempts {
     }
 
     /// Removes what is left of a closed attempt, once its result is in the journal.
-    pub fn forget(&self, task: &str, attempt: u32, closed: &Closed) -> Result<(), SessionError> {
+    pub fn forget(&self, task: &str, attempt: u32, closed: &ClosedAttempt) -> Result<(), SessionError> {
         for number in 1..=self.rejections(task, attempt) {
             let path = self.paths.rejected_report(task, attempt, number);
             remove_if_there(&reason_path(&path))?;
             remove_if_there(&path)?;
         }
         let name = self.paths.report_file(task, attempt);
-        match (&closed.report, closed.stragglers) {
-            (Some(_), Stragglers::None) => remove_if_there(&name),
+        match (&closed.report, closed.late_reporter) {
+            (Some(_), LateReporter::None) => remove_if_there(&name),
             // Empty, it is the mark that keeps late reporters out; the next `sweep` takes it away.
-            (Some(_), Stragglers::Perhaps) => {
+            (Some(_), LateReporter::Possible) => {
                 File::create(&name).context("empty", &name)?;
                 Ok(())
             }
@@ -336,7 +344,7 @@ impl Attempts {
             let Some(mut file) = open_if_there(&path)? else {
                 continue;
             };
-            let holder = slots::holder(&mut file, &path)?;
+            let holder = slots::read_record(&mut file, &path)?;
             if let Some((task, attempt)) = holder.as_ref().and_then(|holder| parse_numbered(&holder.attempt))
             {
                 let _ = self.close_attempt(task, attempt)?;
@@ -398,10 +406,10 @@ fn reason_path(rejected: &Path) -> PathBuf {
 }
 
 /// Who has the report's name: another report, or the closing of the attempt.
-fn taken(report: &Path) -> Result<Option<Refusal>, SessionError> {
+fn taken(report: &Path) -> Result<Option<ReportRefusal>, SessionError> {
     match fs::metadata(report) {
-        Ok(found) if found.len() == 0 => Ok(Some(Refusal::NotOpen)),
-        Ok(_) => Ok(Some(Refusal::AlreadyReported)),
+        Ok(found) if found.len() == 0 => Ok(Some(ReportRefusal::NotOpen)),
+        Ok(_) => Ok(Some(ReportRefusal::AlreadyReported)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).context("look at", report),
     }

@@ -19,20 +19,20 @@ const VOID: u8 = b'-';
 /// Of one whose attempt is open.
 const OPEN: u8 = b'o';
 /// Of one whose attempt is open, and where a reporter has been.
-const KNOCKED: u8 = b'k';
+const REPORTER_SEEN: u8 = b'k';
 
 /// The attempt that a file belongs to, and the token that it asks for.
-pub(super) struct Holder {
+pub(super) struct TokenRecord {
     token: Vec<u8>,
     /// `{task}.{attempt}`.
     pub attempt: String,
 }
 
-impl Holder {
+impl TokenRecord {
     /// Nothing for a file that is void, or that a power cut left half-written.
     fn parse(text: &[u8]) -> Option<Self> {
         let line = text.split(|byte| *byte == b'\n').next()?;
-        let (&(OPEN | KNOCKED), line) = line.split_first().filter(|_| line.len() < text.len())? else {
+        let (&(OPEN | REPORTER_SEEN), line) = line.split_first().filter(|_| line.len() < text.len())? else {
             return None;
         };
         let (token, attempt) = str::from_utf8(line).ok()?.split_once(' ')?;
@@ -48,8 +48,8 @@ impl Holder {
 }
 
 /// Who has this file now.
-pub(super) fn holder(file: &mut File, path: &Path) -> Result<Option<Holder>, SessionError> {
-    Ok(Holder::parse(&read_all(file, path)?))
+pub(super) fn read_record(file: &mut File, path: &Path) -> Result<Option<TokenRecord>, SessionError> {
+    Ok(TokenRecord::parse(&read_all(file, path)?))
 }
 
 /// The number of the file of this name.
@@ -103,8 +103,8 @@ impl Slots {
         Ok(token)
     }
 
-    /// The file of an attempt that is to be closed. Not for the next one before it is [put back](Self::put_back).
-    pub fn give_up(
+    /// The file of an attempt that is to be closed. Not for the next one before it is [put back](Self::reuse).
+    pub fn release(
         &mut self,
         paths: &SessionPaths,
         attempt: &str,
@@ -128,13 +128,13 @@ impl Slots {
     }
 
     /// Whether it is certain that nobody has reported: cheaper than to look for a report.
-    pub fn is_silent(&self, attempt: &str) -> bool {
+    pub fn has_no_reporter(&self, attempt: &str) -> bool {
         let file = self.taken.get(attempt).and_then(|slot| slot.file.as_ref());
-        file.is_some_and(is_silent)
+        file.is_some_and(has_no_reporter)
     }
 
     /// A file that is void now.
-    pub fn put_back(&mut self, Number(number): Number, file: File) {
+    pub fn reuse(&mut self, Number(number): Number, file: File) {
         let slot = self.hold(number, file);
         self.free.push(slot);
     }
@@ -146,19 +146,19 @@ impl Slots {
     }
 }
 
-pub(super) fn void(file: &File, path: &Path) -> Result<(), SessionError> {
+pub(super) fn invalidate(file: &File, path: &Path) -> Result<(), SessionError> {
     file.write_all_at(&[VOID], 0).context("close", path)
 }
 
 /// Whether the attempt is open and no reporter has been here.
-pub(super) fn is_silent(file: &File) -> bool {
+pub(super) fn has_no_reporter(file: &File) -> bool {
     let mut first = [0];
     file.read_exact_at(&mut first, 0).is_ok() && first == [OPEN]
 }
 
 /// Says that there may be a report soon. Only by who holds the lock.
-pub(super) fn knock(file: &File, path: &Path) -> Result<(), SessionError> {
-    file.write_all_at(&[KNOCKED], 0).context("write", path)
+pub(super) fn mark_reporter(file: &File, path: &Path) -> Result<(), SessionError> {
+    file.write_all_at(&[REPORTER_SEEN], 0).context("write", path)
 }
 
 /// The file that a token names, if it is there.

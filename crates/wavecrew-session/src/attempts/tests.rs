@@ -37,7 +37,7 @@ impl Fixture {
         self.session.attempts()
     }
 
-    fn submit(&self, json: &str) -> Submitted {
+    fn submit(&self, json: &str) -> SubmitOutcome {
         submit(&self.session, "A-1", 1, &self.token, json.as_bytes()).unwrap()
     }
 
@@ -55,10 +55,10 @@ impl Fixture {
 fn the_first_report_wins_and_survives_until_it_is_forgotten() {
     let fixture = Fixture::opened();
     assert_eq!(fixture.attempts().take_report("A-1", 1).unwrap(), None);
-    assert_eq!(fixture.submit("{\"n\":1}"), Submitted::Accepted);
+    assert_eq!(fixture.submit("{\"n\":1}"), SubmitOutcome::Accepted);
     assert_eq!(
         fixture.submit("{\"n\":2}"),
-        Submitted::Refused(Refusal::AlreadyReported)
+        SubmitOutcome::Refused(ReportRefusal::AlreadyReported)
     );
     assert_eq!(
         fixture.attempts().take_report("A-1", 1).unwrap().unwrap(),
@@ -66,9 +66,15 @@ fn the_first_report_wins_and_survives_until_it_is_forgotten() {
     );
     let closed = fixture.attempts().close_attempt("A-1", 1).unwrap();
     assert_eq!(closed.report.as_deref(), Some(&b"{\"n\":1}"[..]));
-    assert_eq!(fixture.submit("{\"n\":3}"), Submitted::Refused(Refusal::NotOpen));
+    assert_eq!(
+        fixture.submit("{\"n\":3}"),
+        SubmitOutcome::Refused(ReportRefusal::NotOpen)
+    );
     fixture.attempts().forget("A-1", 1, &closed).unwrap();
-    assert_eq!(fixture.submit("{\"n\":4}"), Submitted::Refused(Refusal::NotOpen));
+    assert_eq!(
+        fixture.submit("{\"n\":4}"),
+        SubmitOutcome::Refused(ReportRefusal::NotOpen)
+    );
     assert_eq!(fixture.files(), [FIRST], "void");
 }
 
@@ -86,19 +92,22 @@ fn strangers_are_refused() {
         Token::from_text("/../A-1"),
         Token::from_text(&format!("{}\n", fixture.token.as_str())),
     ] {
-        assert_eq!(try_as("A-1", 1, &wrong), Submitted::Refused(Refusal::WrongToken));
+        assert_eq!(
+            try_as("A-1", 1, &wrong),
+            SubmitOutcome::Refused(ReportRefusal::WrongToken)
+        );
     }
     assert_eq!(
         try_as("A-1", 2, &fixture.token),
-        Submitted::Refused(Refusal::NotOpen)
+        SubmitOutcome::Refused(ReportRefusal::NotOpen)
     );
     assert_eq!(
         try_as("B-1", 1, &fixture.token),
-        Submitted::Refused(Refusal::NotOpen)
+        SubmitOutcome::Refused(ReportRefusal::NotOpen)
     );
     assert_eq!(
         try_as("../s/A-1", 1, &fixture.token),
-        Submitted::Refused(Refusal::NotOpen)
+        SubmitOutcome::Refused(ReportRefusal::NotOpen)
     );
     assert_eq!(fixture.attempts().take_report("A-1", 1).unwrap(), None);
 }
@@ -109,37 +118,40 @@ fn a_token_file_cut_short_by_a_power_cut_admits_nobody() {
     let whole = fs::read(fixture.file(FIRST)).unwrap();
     for left in [b"".as_slice(), &whole[..whole.len() - 1], &[0; 50]] {
         fs::write(fixture.file(FIRST), left).unwrap();
-        assert_eq!(fixture.submit("{}"), Submitted::Refused(Refusal::NotOpen));
+        assert_eq!(
+            fixture.submit("{}"),
+            SubmitOutcome::Refused(ReportRefusal::NotOpen)
+        );
         let empty = submit(&fixture.session, "A-1", 1, &Token::from_text(""), b"{}").unwrap();
-        assert_eq!(empty, Submitted::Refused(Refusal::NotOpen));
+        assert_eq!(empty, SubmitOutcome::Refused(ReportRefusal::NotOpen));
     }
 }
 
 #[test]
 fn empty_and_huge_reports_are_refused() {
     let fixture = Fixture::opened();
-    assert_eq!(fixture.submit(""), Submitted::Refused(Refusal::Empty));
+    assert_eq!(fixture.submit(""), SubmitOutcome::Refused(ReportRefusal::Empty));
     let size = MAX_REPORT + 1;
     assert_eq!(
         fixture.submit(&"x".repeat(size)),
-        Submitted::Refused(Refusal::TooLarge { size })
+        SubmitOutcome::Refused(ReportRefusal::TooLarge { size })
     );
-    assert_eq!(fixture.submit(&"x".repeat(MAX_REPORT)), Submitted::Accepted);
+    assert_eq!(fixture.submit(&"x".repeat(MAX_REPORT)), SubmitOutcome::Accepted);
 }
 
 #[test]
 fn a_rejected_report_makes_room_for_the_next() {
     let (fixture, mut attempts) = Fixture::with_attempts();
-    assert_eq!(fixture.submit("bad"), Submitted::Accepted);
+    assert_eq!(fixture.submit("bad"), SubmitOutcome::Accepted);
     assert_eq!(attempts.reject_report("A-1", 1, "not an object").unwrap(), 1);
     assert_eq!(attempts.take_report("A-1", 1).unwrap(), None);
-    assert_eq!(fixture.submit("worse"), Submitted::Accepted);
+    assert_eq!(fixture.submit("worse"), SubmitOutcome::Accepted);
     assert_eq!(attempts.reject_report("A-1", 1, "no status").unwrap(), 2);
     assert_eq!(
         attempts.rejected("A-1", 1, 2).unwrap(),
         (b"worse".to_vec(), "no status".to_owned())
     );
-    assert_eq!(fixture.submit("{}"), Submitted::Accepted);
+    assert_eq!(fixture.submit("{}"), SubmitOutcome::Accepted);
     let closed = attempts.close_attempt("A-1", 1).unwrap();
     attempts.forget("A-1", 1, &closed).unwrap();
     assert_eq!(fixture.files(), [FIRST], "void");
@@ -155,13 +167,16 @@ fn a_file_that_the_next_attempt_took_over_is_of_no_use_to_the_last_one() {
     for task in ["B", "C-long-name", "C", "D-1"] {
         let token = attempts.open_attempt(task, 1).unwrap();
         assert_eq!(inode(), file);
-        assert_eq!(fixture.submit("{}"), Submitted::Refused(Refusal::NotOpen));
+        assert_eq!(
+            fixture.submit("{}"),
+            SubmitOutcome::Refused(ReportRefusal::NotOpen)
+        );
         let stolen = submit(&fixture.session, task, 1, &fixture.token, b"{}").unwrap();
-        assert_eq!(stolen, Submitted::Refused(Refusal::WrongToken));
+        assert_eq!(stolen, SubmitOutcome::Refused(ReportRefusal::WrongToken));
         let for_another = submit(&fixture.session, "A-1", 1, &token, b"{}").unwrap();
-        assert_eq!(for_another, Submitted::Refused(Refusal::NotOpen));
+        assert_eq!(for_another, SubmitOutcome::Refused(ReportRefusal::NotOpen));
         let own = submit(&fixture.session, task, 1, &token, b"{}").unwrap();
-        assert_eq!(own, Submitted::Accepted);
+        assert_eq!(own, SubmitOutcome::Accepted);
         let closed = attempts.close_attempt(task, 1).unwrap();
         assert_eq!(closed.report.as_deref(), Some(b"{}".as_slice()));
     }
@@ -173,9 +188,9 @@ fn one_worker_cannot_report_for_another() {
     let other = attempts.open_attempt("B", 1).unwrap();
     for (task, token) in [("A-1", &other), ("B", &fixture.token)] {
         let stolen = submit(&fixture.session, task, 1, token, b"{}").unwrap();
-        assert_eq!(stolen, Submitted::Refused(Refusal::WrongToken));
+        assert_eq!(stolen, SubmitOutcome::Refused(ReportRefusal::WrongToken));
     }
-    assert_eq!(fixture.submit("{}"), Submitted::Accepted);
+    assert_eq!(fixture.submit("{}"), SubmitOutcome::Accepted);
 }
 
 #[test]
@@ -188,12 +203,12 @@ fn many_more_attempts_than_files_are_held_open() {
         for (n, token) in tokens.iter().enumerate() {
             let task = format!("T{n}");
             let own = submit(&fixture.session, &task, round, token, b"{}").unwrap();
-            assert_eq!(own, Submitted::Accepted, "{task} of round {round}");
+            assert_eq!(own, SubmitOutcome::Accepted, "{task} of round {round}");
             let closed = attempts.close_attempt(&task, round).unwrap();
             assert_eq!(closed.report.as_deref(), Some(b"{}".as_slice()));
             attempts.forget(&task, round, &closed).unwrap();
             let late = submit(&fixture.session, &task, round, token, b"{}").unwrap();
-            assert_eq!(late, Submitted::Refused(Refusal::NotOpen));
+            assert_eq!(late, SubmitOutcome::Refused(ReportRefusal::NotOpen));
         }
         assert_eq!(fixture.files().len(), 101, "taken in turns");
     }
@@ -214,7 +229,10 @@ fn an_attempt_opened_again_after_a_crash_has_a_new_token() {
     let mut old = File::open(fixture.file(FIRST)).unwrap();
     let before = fs::read(fixture.file(FIRST)).unwrap();
     let token = fixture.attempts().open_attempt("A-1", 1).unwrap();
-    assert_eq!(fixture.submit("{}"), Submitted::Refused(Refusal::WrongToken));
+    assert_eq!(
+        fixture.submit("{}"),
+        SubmitOutcome::Refused(ReportRefusal::WrongToken)
+    );
     assert_eq!(
         read_all(&mut old, Path::new("old")).unwrap(),
         before,
@@ -222,7 +240,7 @@ fn an_attempt_opened_again_after_a_crash_has_a_new_token() {
     );
     assert_eq!(
         submit(&fixture.session, "A-1", 1, &token, b"{}").unwrap(),
-        Submitted::Accepted
+        SubmitOutcome::Accepted
     );
     let error = fixture.attempts().open_attempt("A-1", 1).unwrap_err();
     assert!(matches!(error, SessionError::UnclaimedReport { .. }), "{error}");
@@ -237,7 +255,7 @@ fn closing_does_not_wait_for_a_stopped_reporter_and_keeps_it_out() {
     assert_eq!(closed.report, None);
     // Its last step fails, because the name stays taken.
     let report = fixture.session.report_file("A-1", 1);
-    assert_eq!(taken(&report).unwrap(), Some(Refusal::NotOpen));
+    assert_eq!(taken(&report).unwrap(), Some(ReportRefusal::NotOpen));
     fixture.attempts().forget("A-1", 1, &closed).unwrap();
     assert!(report.exists());
     assert!(fixture.attempts().recover().unwrap().is_empty());
@@ -250,13 +268,13 @@ fn a_reported_name_stays_taken_while_a_second_reporter_is_stopped() {
     let fixture = Fixture::opened();
     let stopped = File::open(fixture.file(FIRST)).unwrap();
     stopped.lock_shared().unwrap();
-    assert_eq!(fixture.submit("{}"), Submitted::Accepted);
+    assert_eq!(fixture.submit("{}"), SubmitOutcome::Accepted);
     let closed = fixture.attempts().close_attempt("A-1", 1).unwrap();
     assert!(closed.report.is_some());
     fixture.attempts().forget("A-1", 1, &closed).unwrap();
     assert_eq!(
         taken(&fixture.session.report_file("A-1", 1)).unwrap(),
-        Some(Refusal::NotOpen)
+        Some(ReportRefusal::NotOpen)
     );
 }
 
@@ -264,10 +282,10 @@ fn a_reported_name_stays_taken_while_a_second_reporter_is_stopped() {
 fn after_a_crash_reports_are_found_and_the_rest_is_refused() {
     let (fixture, mut attempts) = Fixture::with_attempts();
     let [b, c] = ["B.2", "C"].map(|task| attempts.open_attempt(task, 3).unwrap());
-    assert_eq!(fixture.submit("one"), Submitted::Accepted);
+    assert_eq!(fixture.submit("one"), SubmitOutcome::Accepted);
     assert_eq!(
         submit(&fixture.session, "B.2", 3, &b, b"two").unwrap(),
-        Submitted::Accepted
+        SubmitOutcome::Accepted
     );
     let _ = attempts.close_attempt("B.2", 3).unwrap();
     // From here on by another coordinator.
@@ -280,7 +298,7 @@ fn after_a_crash_reports_are_found_and_the_rest_is_refused() {
     let expected = [found("A-1", 1, "one"), found("B.2", 3, "two")];
     assert_eq!(attempts.recover().unwrap(), expected);
     let late = submit(&fixture.session, "C", 3, &c, b"late").unwrap();
-    assert_eq!(late, Submitted::Refused(Refusal::NotOpen));
+    assert_eq!(late, SubmitOutcome::Refused(ReportRefusal::NotOpen));
     assert_eq!(attempts.recover().unwrap(), expected, "until they are swept");
     attempts.sweep().unwrap();
     assert!(fixture.files().is_empty(), "{:?}", fixture.files());
@@ -322,7 +340,7 @@ fn of_many_reporters_one_is_accepted() {
             .collect();
         threads
             .into_iter()
-            .filter_map(|(n, thread)| (thread.join().unwrap() == Submitted::Accepted).then_some(n))
+            .filter_map(|(n, thread)| (thread.join().unwrap() == SubmitOutcome::Accepted).then_some(n))
             .collect()
     });
     assert_eq!(accepted.len(), 1);
@@ -349,7 +367,7 @@ fn a_report_racing_with_the_close_is_returned_or_refused_never_both() {
         });
         let accepted = answers
             .iter()
-            .filter(|answer| **answer == Submitted::Accepted)
+            .filter(|answer| **answer == SubmitOutcome::Accepted)
             .count();
         assert_eq!(
             accepted,

@@ -110,7 +110,7 @@ fn parse<T: serde::de::DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T,
 
 /// One entry of a project's sessions.
 #[derive(Debug)]
-pub enum Listed {
+pub enum SessionEntry {
     Session(SessionDir, Box<SessionInfo>),
     /// Half-written, from a newer version, or not ours: said, and in nobody's way.
     Broken {
@@ -120,7 +120,7 @@ pub enum Listed {
 }
 
 /// All sessions of a project, newest first, broken ones at the end.
-pub fn list(root: &Path) -> Result<Vec<Listed>, SessionError> {
+pub fn list_sessions(root: &Path) -> Result<Vec<SessionEntry>, SessionError> {
     let folder = ProjectPaths::at(root).sessions_folder();
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,
@@ -140,8 +140,8 @@ pub fn list(root: &Path) -> Result<Vec<Listed>, SessionError> {
         }
         let found = SessionDir::open(root, &name).and_then(|dir| Ok((dir.read_info()?, dir)));
         listed.push(match found {
-            Ok((info, dir)) => Listed::Session(dir, Box::new(info)),
-            Err(error) => Listed::Broken { path, error },
+            Ok((info, dir)) => SessionEntry::Session(dir, Box::new(info)),
+            Err(error) => SessionEntry::Broken { path, error },
         });
     }
     listed.sort_by(|a, b| newest_first(b).cmp(&newest_first(a)));
@@ -150,9 +150,9 @@ pub fn list(root: &Path) -> Result<Vec<Listed>, SessionError> {
 
 /// Sessions before broken ones, by start. Without the `Z`, a time sorts before the same second with a
 /// fraction.
-fn newest_first(listed: &Listed) -> (bool, &str, &Path) {
+fn newest_first(listed: &SessionEntry) -> (bool, &str, &Path) {
     match listed {
-        Listed::Session(dir, info) => (true, info.started_at.trim_end_matches('Z'), dir.path()),
-        Listed::Broken { path, .. } => (false, "", path),
+        SessionEntry::Session(dir, info) => (true, info.started_at.trim_end_matches('Z'), dir.path()),
+        SessionEntry::Broken { path, .. } => (false, "", path),
     }
 }

@@ -11,7 +11,7 @@ use crate::lock::{Holder, SessionLock};
 use crate::paths::{COMMON_FOLDERS, ProjectPaths, SessionPaths};
 use crate::shared_state::SharedState;
 use crate::wisdom::{Wisdom, WisdomFile};
-use crate::{Asks, Attempts, DiscoveryBoard};
+use crate::{Attempts, DiscoveryBoard, WorkerQuestions};
 use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind};
 use std::ops::Deref;
@@ -19,7 +19,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 pub use id::session_id;
-pub use info::{Listed, SESSION_FORMAT, SessionInfo, SessionState, list};
+pub use info::{SESSION_FORMAT, SessionEntry, SessionInfo, SessionState, list_sessions};
 
 /// A session folder that exists and lies inside its project. Its files are those of [`SessionPaths`].
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -142,8 +142,8 @@ impl SessionDir {
         Wisdom::at(self.wisdom_folder())
     }
 
-    pub fn asks(&self) -> Asks {
-        Asks::in_folder(self.worker_questions_folder())
+    pub fn worker_questions(&self) -> WorkerQuestions {
+        WorkerQuestions::in_folder(self.worker_questions_folder())
     }
 
     pub fn attempts(&self) -> Attempts {

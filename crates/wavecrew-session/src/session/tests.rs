@@ -27,12 +27,12 @@ fn info(id: &str, started_at: &str) -> SessionInfo {
 
 fn ids(root: &Path) -> Vec<String> {
     let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
-    list(root)
+    list_sessions(root)
         .unwrap()
         .iter()
         .map(|listed| match listed {
-            Listed::Session(dir, _) => dir.id().to_owned(),
-            Listed::Broken { path, .. } => format!("broken {}", name(path)),
+            SessionEntry::Session(dir, _) => dir.id().to_owned(),
+            SessionEntry::Broken { path, .. } => format!("broken {}", name(path)),
         })
         .collect()
 }

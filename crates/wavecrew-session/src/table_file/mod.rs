@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 /// Keeps an edit that cannot be used as `tasks.rejected-N.csv`, for its author to repair.
-pub fn set_aside(session: &SessionDir, bytes: &[u8]) -> Result<PathBuf, SessionError> {
+pub fn save_rejected_edit(session: &SessionDir, bytes: &[u8]) -> Result<PathBuf, SessionError> {
     let table = session.tasks_csv();
     let mut temp = atomic::temp_with(&table, bytes, 0o666)?;
     temp.as_file().sync_all().context("sync", temp.path())?;
@@ -44,12 +44,12 @@ pub fn set_aside(session: &SessionDir, bytes: &[u8]) -> Result<PathBuf, SessionE
 
 #[derive(PartialEq, Eq, Debug)]
 #[must_use]
-pub enum Publish {
+pub enum PublishOutcome {
     Published,
     /// A person's version was found. Merge it (or set it aside), record that, then publish again.
-    HandEdit(Vec<u8>),
+    TableEdit(Vec<u8>),
     /// Somebody is writing the file right now; try again later.
-    Unsettled,
+    StillChanging,
 }
 
 #[derive(Debug)]
@@ -62,14 +62,14 @@ pub struct TableFile {
     known: Option<Stamp>,
     /// A changed file that may still be growing, and since when.
     changing: Option<(Stamp, Instant)>,
-    aside: Aside,
+    saved_edit: SavedEdit,
     settle: Duration,
-    swap: Swap,
+    replace_method: ReplaceMethod,
 }
 
 /// The state of `.tasks.edit`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Aside {
+enum SavedEdit {
     Nothing,
     Waiting,
     /// The caller has it; the next publish removes it.
@@ -78,7 +78,7 @@ enum Aside {
 
 /// How a version gets in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Swap {
+enum ReplaceMethod {
     Exchange,
     /// For file systems that cannot exchange: look once more, then replace.
     Replace,
@@ -114,10 +114,10 @@ impl Stamp {
     }
 }
 
-enum Look {
+enum TableState {
     Absent,
     Known,
-    Unsettled,
+    StillChanging,
     Edit(Vec<u8>, Stamp, Fingerprint),
 }
 
@@ -131,9 +131,9 @@ impl TableFile {
             handled: None,
             known: None,
             changing: None,
-            aside: Aside::Nothing,
+            saved_edit: SavedEdit::Nothing,
             settle,
-            swap: Swap::Exchange,
+            replace_method: ReplaceMethod::Exchange,
         };
         table.finish_interrupted_publish()?;
         Ok(table)
@@ -148,70 +148,70 @@ impl TableFile {
     /// Publish again only after the edit is recorded or set aside: that is when its file may be replaced.
     pub fn check(&mut self) -> Result<Option<Vec<u8>>, SessionError> {
         Ok(match self.find_edit()? {
-            Look::Edit(bytes, ..) => Some(bytes),
-            Look::Absent | Look::Known | Look::Unsettled => None,
+            TableState::Edit(bytes, ..) => Some(bytes),
+            TableState::Absent | TableState::Known | TableState::StillChanging => None,
         })
     }
 
     /// Makes `bytes` the table, durably, unless a person's edit stands there.
-    pub fn publish(&mut self, bytes: &[u8]) -> Result<Publish, SessionError> {
+    pub fn publish(&mut self, bytes: &[u8]) -> Result<PublishOutcome, SessionError> {
         match self.find_edit()? {
-            Look::Edit(edit, ..) => return Ok(Publish::HandEdit(edit)),
-            Look::Unsettled => return Ok(Publish::Unsettled),
-            Look::Absent | Look::Known => {}
+            TableState::Edit(edit, ..) => return Ok(PublishOutcome::TableEdit(edit)),
+            TableState::StillChanging => return Ok(PublishOutcome::StillChanging),
+            TableState::Absent | TableState::Known => {}
         }
-        if self.aside == Aside::Given {
+        if self.saved_edit == SavedEdit::Given {
             let edit = self.beside("edit");
             fs::remove_file(&edit).context("remove", &edit)?;
-            self.aside = Aside::Nothing;
+            self.saved_edit = SavedEdit::Nothing;
         }
         self.swap_in(bytes)
     }
 
-    fn find_edit(&mut self) -> Result<Look, SessionError> {
+    fn find_edit(&mut self) -> Result<TableState, SessionError> {
         let edit = self.beside("edit");
-        if self.aside == Aside::Waiting {
-            let look = self.look(&edit)?;
-            if let Look::Edit(.., fingerprint) = &look {
+        if self.saved_edit == SavedEdit::Waiting {
+            let look = self.read_state(&edit)?;
+            if let TableState::Edit(.., fingerprint) = &look {
                 self.handled = Some(*fingerprint);
             }
             match look {
-                Look::Unsettled => return Ok(look),
-                Look::Edit(..) => {
-                    self.aside = Aside::Given;
+                TableState::StillChanging => return Ok(look),
+                TableState::Edit(..) => {
+                    self.saved_edit = SavedEdit::Given;
                     return Ok(look);
                 }
-                Look::Known => self.aside = Aside::Given,
-                Look::Absent => self.aside = Aside::Nothing,
+                TableState::Known => self.saved_edit = SavedEdit::Given,
+                TableState::Absent => self.saved_edit = SavedEdit::Nothing,
             }
         }
         let path = self.path.clone();
-        let look = self.look(&path)?;
-        if let Look::Edit(_, stamp, fingerprint) = &look {
+        let look = self.read_state(&path)?;
+        if let TableState::Edit(_, stamp, fingerprint) = &look {
             self.handled = Some(*fingerprint);
             self.known = Some(*stamp);
         }
         Ok(look)
     }
 
-    fn look(&mut self, path: &Path) -> Result<Look, SessionError> {
+    fn read_state(&mut self, path: &Path) -> Result<TableState, SessionError> {
         match fs::metadata(path) {
-            Ok(found) if self.known == Some(Stamp::of(&found)) => return Ok(Look::Known),
+            Ok(found) if self.known == Some(Stamp::of(&found)) => return Ok(TableState::Known),
             Ok(_) => {}
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Look::Absent),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(TableState::Absent),
             Err(error) => return Err(error).context("look at", path),
         }
         let mut file = match File::open(path) {
             Ok(file) => file,
             // An editor that removes before it replaces.
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Look::Unsettled),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(TableState::StillChanging),
             Err(error) => return Err(error).context("open", path),
         };
         let stamp = stamp_of(&file, path)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).context("read", path)?;
         if stamp_of(&file, path)? != stamp {
-            return Ok(Look::Unsettled);
+            return Ok(TableState::StillChanging);
         }
         let fingerprint = Fingerprint::of(&bytes);
         if self.is_known(fingerprint) {
@@ -219,12 +219,12 @@ impl TableFile {
                 self.known = Some(stamp);
                 self.record.in_place(fingerprint);
             }
-            return Ok(Look::Known);
+            return Ok(TableState::Known);
         }
-        Ok(if self.has_settled(stamp) {
-            Look::Edit(bytes, stamp, fingerprint)
+        Ok(if self.is_finished(stamp) {
+            TableState::Edit(bytes, stamp, fingerprint)
         } else {
-            Look::Unsettled
+            TableState::StillChanging
         })
     }
 
@@ -233,7 +233,7 @@ impl TableFile {
     }
 
     /// By the file's own time, or, when clocks disagree, by how long it was seen unchanged.
-    fn has_settled(&mut self, stamp: Stamp) -> bool {
+    fn is_finished(&mut self, stamp: Stamp) -> bool {
         let since = match self.changing {
             Some((seen, since)) if seen == stamp => since,
             _ => self.changing.insert((stamp, Instant::now())).1,
@@ -241,7 +241,7 @@ impl TableFile {
         stamp.age().is_some_and(|age| age >= self.settle) || since.elapsed() >= self.settle
     }
 
-    fn swap_in(&mut self, bytes: &[u8]) -> Result<Publish, SessionError> {
+    fn swap_in(&mut self, bytes: &[u8]) -> Result<PublishOutcome, SessionError> {
         let (part, next) = (self.beside("part"), self.beside("next"));
         let mut file = File::create(&part).context("create", &part)?;
         file.write_all(bytes).context("write", &part)?;
@@ -254,9 +254,9 @@ impl TableFile {
         self.record.in_place(version);
         self.known = Some(stamp_of(&file, &self.path)?);
         let publish = if came_out {
-            self.judge(&next)?
+            self.handle_replaced(&next)?
         } else {
-            Publish::Published
+            PublishOutcome::Published
         };
         sync_folder(folder_of(&self.path))?;
         Ok(publish)
@@ -264,7 +264,7 @@ impl TableFile {
 
     /// Puts `next` in place; true when the version before it now stands at `next`.
     fn exchange(&mut self, next: &Path) -> Result<bool, SessionError> {
-        while self.swap == Swap::Exchange {
+        while self.replace_method == ReplaceMethod::Exchange {
             match renameat_with(CWD, next, CWD, &self.path, RenameFlags::EXCHANGE) {
                 Ok(()) => return Ok(true),
                 // There is no table: the first one, or a person removed it.
@@ -275,34 +275,38 @@ impl TableFile {
                         Err(errno) => return Err(errno).context("create", &self.path),
                     }
                 }
-                Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => self.swap = Swap::Replace,
+                Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+                    self.replace_method = ReplaceMethod::Replace
+                }
                 Err(errno) => return Err(errno).context("exchange", &self.path),
             }
         }
         let aside = self.beside("edit");
         let old = self.path.clone();
-        if let Look::Edit(..) | Look::Unsettled = self.look(&old)? {
+        if let TableState::Edit(..) | TableState::StillChanging = self.read_state(&old)? {
             fs::rename(&old, &aside).context("set aside", &old)?;
-            self.aside = Aside::Waiting;
+            self.saved_edit = SavedEdit::Waiting;
         }
         fs::rename(next, &self.path).context("replace", &self.path)?;
         Ok(false)
     }
 
     /// Looks at the version that came out of the exchange.
-    fn judge(&mut self, next: &Path) -> Result<Publish, SessionError> {
+    fn handle_replaced(&mut self, next: &Path) -> Result<PublishOutcome, SessionError> {
         let came_out = Fingerprint::of_file(next)?;
         if self.is_known(came_out) {
             self.handled = None;
             fs::remove_file(next).context("remove", next)?;
-            return Ok(Publish::Published);
+            return Ok(PublishOutcome::Published);
         }
         let edit = self.beside("edit");
         fs::rename(next, &edit).context("set aside", next)?;
-        self.aside = Aside::Waiting;
+        self.saved_edit = SavedEdit::Waiting;
         Ok(match self.find_edit()? {
-            Look::Edit(bytes, ..) => Publish::HandEdit(bytes),
-            Look::Absent | Look::Known | Look::Unsettled => Publish::Unsettled,
+            TableState::Edit(bytes, ..) => PublishOutcome::TableEdit(bytes),
+            TableState::Absent | TableState::Known | TableState::StillChanging => {
+                PublishOutcome::StillChanging
+            }
         })
     }
 
@@ -319,7 +323,7 @@ impl TableFile {
             }
         }
         if edit.exists() {
-            self.aside = Aside::Waiting;
+            self.saved_edit = SavedEdit::Waiting;
         }
         Ok(())
     }

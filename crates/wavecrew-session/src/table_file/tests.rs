@@ -40,8 +40,8 @@ impl Fixture {
     }
 }
 
-fn edit(text: &str) -> Publish {
-    Publish::HandEdit(text.into())
+fn edit(text: &str) -> PublishOutcome {
+    PublishOutcome::TableEdit(text.into())
 }
 
 #[test]
@@ -49,7 +49,10 @@ fn what_is_published_is_not_an_edit() {
     let fixture = Fixture::new();
     let mut table = fixture.table();
     for version in ["one", "two", "two", "three"] {
-        assert_eq!(table.publish(version.as_bytes()).unwrap(), Publish::Published);
+        assert_eq!(
+            table.publish(version.as_bytes()).unwrap(),
+            PublishOutcome::Published
+        );
         assert_eq!(fixture.content(), version);
         assert_eq!(table.check().unwrap(), None);
     }
@@ -61,12 +64,12 @@ fn what_is_published_is_not_an_edit() {
 fn an_edit_is_found_once_and_replaced_when_it_was_dealt_with() {
     let fixture = Fixture::new();
     let mut table = fixture.table();
-    assert_eq!(table.publish(b"ours").unwrap(), Publish::Published);
+    assert_eq!(table.publish(b"ours").unwrap(), PublishOutcome::Published);
     fixture.replace("theirs");
     assert_eq!(table.check().unwrap().unwrap(), b"theirs");
     assert_eq!(table.check().unwrap(), None);
     assert_eq!(fixture.content(), "theirs");
-    assert_eq!(table.publish(b"merged").unwrap(), Publish::Published);
+    assert_eq!(table.publish(b"merged").unwrap(), PublishOutcome::Published);
     assert_eq!(fixture.content(), "merged");
     fixture.replace("theirs");
     assert_eq!(
@@ -80,18 +83,18 @@ fn an_edit_is_found_once_and_replaced_when_it_was_dealt_with() {
 fn an_edit_in_place_of_the_same_length_is_found() {
     let fixture = Fixture::new();
     let mut table = fixture.table();
-    assert_eq!(table.publish(b"ours").unwrap(), Publish::Published);
+    assert_eq!(table.publish(b"ours").unwrap(), PublishOutcome::Published);
     fs::write(fixture.session.tasks_csv(), "OURS").unwrap();
     assert_eq!(table.publish(b"next").unwrap(), edit("OURS"));
     assert_eq!(fixture.content(), "OURS", "stays in place until it is merged");
-    assert_eq!(table.publish(b"next").unwrap(), Publish::Published);
+    assert_eq!(table.publish(b"next").unwrap(), PublishOutcome::Published);
 }
 
 #[test]
 fn a_saved_copy_without_changes_is_no_edit() {
     let fixture = Fixture::new();
     let mut table = fixture.table();
-    assert_eq!(table.publish(b"ours").unwrap(), Publish::Published);
+    assert_eq!(table.publish(b"ours").unwrap(), PublishOutcome::Published);
     fixture.replace("ours");
     assert_eq!(table.check().unwrap(), None);
 }
@@ -99,7 +102,10 @@ fn a_saved_copy_without_changes_is_no_edit() {
 #[test]
 fn an_edit_made_while_nothing_ran_is_found_on_continue() {
     let fixture = Fixture::new();
-    assert_eq!(fixture.table().publish(b"ours").unwrap(), Publish::Published);
+    assert_eq!(
+        fixture.table().publish(b"ours").unwrap(),
+        PublishOutcome::Published
+    );
     fixture.replace("theirs");
     assert_eq!(fixture.table().check().unwrap().unwrap(), b"theirs");
     assert_eq!(
@@ -120,11 +126,14 @@ fn a_table_without_a_record_is_all_intent() {
 #[test]
 fn a_file_that_may_still_be_growing_waits() {
     let fixture = Fixture::new();
-    assert_eq!(fixture.table().publish(b"ours").unwrap(), Publish::Published);
+    assert_eq!(
+        fixture.table().publish(b"ours").unwrap(),
+        PublishOutcome::Published
+    );
     let mut table = TableFile::open(&fixture.session, LONG).unwrap();
     fs::write(fixture.session.tasks_csv(), "half of thei").unwrap();
     assert_eq!(table.check().unwrap(), None);
-    assert_eq!(table.publish(b"next").unwrap(), Publish::Unsettled);
+    assert_eq!(table.publish(b"next").unwrap(), PublishOutcome::StillChanging);
     assert_eq!(fixture.content(), "half of thei");
     fs::write(fixture.session.tasks_csv(), "all of theirs").unwrap();
     table.settle = Duration::ZERO;
@@ -135,25 +144,25 @@ fn a_file_that_may_still_be_growing_waits() {
 fn a_removed_table_is_published_again() {
     let fixture = Fixture::new();
     let mut table = fixture.table();
-    assert_eq!(table.publish(b"one").unwrap(), Publish::Published);
+    assert_eq!(table.publish(b"one").unwrap(), PublishOutcome::Published);
     fs::remove_file(fixture.session.tasks_csv()).unwrap();
     assert_eq!(table.check().unwrap(), None);
-    assert_eq!(table.publish(b"two").unwrap(), Publish::Published);
+    assert_eq!(table.publish(b"two").unwrap(), PublishOutcome::Published);
     assert_eq!(fixture.content(), "two");
 }
 
 /// `swap_in` is what follows the first look: an edit before it is one that came in between.
 #[test]
 fn an_edit_that_comes_in_between_is_kept_until_it_is_dealt_with() {
-    for swap in [Swap::Exchange, Swap::Replace] {
+    for swap in [ReplaceMethod::Exchange, ReplaceMethod::Replace] {
         let fixture = Fixture::new();
         let mut table = fixture.table();
-        table.swap = swap;
-        assert_eq!(table.publish(b"ours").unwrap(), Publish::Published);
+        table.replace_method = swap;
+        assert_eq!(table.publish(b"ours").unwrap(), PublishOutcome::Published);
         fixture.replace("theirs");
         let found = match table.swap_in(b"next").unwrap() {
-            Publish::HandEdit(bytes) => bytes,
-            Publish::Published | Publish::Unsettled => table.check().unwrap().unwrap(),
+            PublishOutcome::TableEdit(bytes) => bytes,
+            PublishOutcome::Published | PublishOutcome::StillChanging => table.check().unwrap().unwrap(),
         };
         assert_eq!(
             (found.as_slice(), fixture.content().as_str()),
@@ -163,7 +172,7 @@ fn an_edit_that_comes_in_between_is_kept_until_it_is_dealt_with() {
         let mut table = fixture.table();
         assert_eq!(table.check().unwrap().unwrap(), b"theirs", "{swap:?}");
         assert_eq!(table.check().unwrap(), None);
-        assert_eq!(table.publish(b"merged").unwrap(), Publish::Published);
+        assert_eq!(table.publish(b"merged").unwrap(), PublishOutcome::Published);
         assert_eq!(fixture.content(), "merged");
         assert!(fixture.leftovers().is_empty(), "{:?}", fixture.leftovers());
     }
@@ -178,11 +187,14 @@ fn an_interrupted_publish_is_finished_on_open() {
         ("edit", "theirs", Some(b"theirs".to_vec())),
     ] {
         let fixture = Fixture::new();
-        assert_eq!(fixture.table().publish(b"ours").unwrap(), Publish::Published);
+        assert_eq!(
+            fixture.table().publish(b"ours").unwrap(),
+            PublishOutcome::Published
+        );
         fs::write(fixture.session.path().join(format!(".tasks.{name}")), text).unwrap();
         let mut table = fixture.table();
         assert_eq!(table.check().unwrap(), found, "{name} with {text}");
-        assert_eq!(table.publish(b"next").unwrap(), Publish::Published);
+        assert_eq!(table.publish(b"next").unwrap(), PublishOutcome::Published);
         assert!(fixture.leftovers().is_empty(), "{:?}", fixture.leftovers());
     }
 }
@@ -192,7 +204,7 @@ fn bad_edits_are_set_aside_under_new_names() {
     let fixture = Fixture::new();
     let names: Vec<_> = ["bad", "worse"]
         .iter()
-        .map(|text| set_aside(&fixture.session, text.as_bytes()).unwrap())
+        .map(|text| save_rejected_edit(&fixture.session, text.as_bytes()).unwrap())
         .collect();
     assert!(
         names[0].ends_with("tasks.rejected-1.csv") && names[1].ends_with("tasks.rejected-2.csv"),
@@ -208,7 +220,7 @@ fn no_edit_is_lost_in_a_race() {
     const EDITS: usize = 200;
     let fixture = Fixture::new();
     let mut table = fixture.table();
-    assert_eq!(table.publish(b"ours 0").unwrap(), Publish::Published);
+    assert_eq!(table.publish(b"ours 0").unwrap(), PublishOutcome::Published);
     let path = fixture.session.tasks_csv();
     let (done, is_done) = std::sync::mpsc::channel::<()>();
     let (replaced, seen) = std::thread::scope(|scope| {
@@ -230,9 +242,9 @@ fn no_edit_is_lost_in_a_race() {
         let mut last_round = false;
         for n in 1.. {
             match table.publish(format!("ours {n}").as_bytes()).unwrap() {
-                Publish::HandEdit(bytes) => assert!(seen.insert(String::from_utf8(bytes).unwrap())),
-                Publish::Published if last_round => break,
-                Publish::Published | Publish::Unsettled => {}
+                PublishOutcome::TableEdit(bytes) => assert!(seen.insert(String::from_utf8(bytes).unwrap())),
+                PublishOutcome::Published if last_round => break,
+                PublishOutcome::Published | PublishOutcome::StillChanging => {}
             }
             last_round = is_done.try_recv() == Err(std::sync::mpsc::TryRecvError::Disconnected);
         }

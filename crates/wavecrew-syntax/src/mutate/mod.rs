@@ -13,7 +13,7 @@ use std::ops::Range;
 use serde::Serialize;
 use tree_sitter::{InputEdit, Point};
 
-use crate::language::{Language, column_of, errors_in};
+use crate::grammar::{Grammar, column_of, errors_in};
 use crate::lines::LineSet;
 use collect::Candidate;
 use python::Python;
@@ -66,7 +66,7 @@ pub enum MutantKind {
 
 /// At most `limit` changes on `lines`, spread over lines and kinds; the same for the same arguments. Each differs from the
 /// source and parses as well as it does. In the order of the text.
-pub fn mutants(language: Language, source: &str, lines: &LineSet, limit: usize, seed: u64) -> Vec<Mutant> {
+pub fn mutants(language: Grammar, source: &str, lines: &LineSet, limit: usize, seed: u64) -> Vec<Mutant> {
     let tree = language.parse(source);
     let root = tree.root_node();
     let mut candidates = if language.is_python() {

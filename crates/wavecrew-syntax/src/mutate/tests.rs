@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// `line kind: before -> after` of every change.
-fn all(language: Language, source: &str) -> Vec<String> {
+fn all(language: Grammar, source: &str) -> Vec<String> {
     let line = |m: &Mutant| {
         let was = &source[m.range.clone()];
         format!("{} {:?}: {was} -> {}", m.line, m.kind, m.replacement)
@@ -78,7 +78,7 @@ fn python_is_changed_in_every_way() {
     ];
     for (source, expected) in cases {
         assert_eq!(
-            all(Language::Python, &format!("{source}\n")),
+            all(Grammar::Python, &format!("{source}\n")),
             *expected,
             "{source}"
         );
@@ -127,12 +127,12 @@ fn scripts_are_changed_in_every_way() {
     ];
     for (source, expected) in cases {
         assert_eq!(
-            all(Language::TypeScript, &format!("{source}\n")),
+            all(Grammar::TypeScript, &format!("{source}\n")),
             *expected,
             "{source}"
         );
         assert_eq!(
-            all(Language::JavaScript, &format!("{source}\n")),
+            all(Grammar::JavaScript, &format!("{source}\n")),
             *expected,
             "{source}"
         );
@@ -151,14 +151,14 @@ fn scripts_are_changed_in_every_way() {
     ];
     for source in types {
         assert_eq!(
-            all(Language::TypeScript, &format!("{source}\n")),
+            all(Grammar::TypeScript, &format!("{source}\n")),
             [""; 0],
             "{source}"
         );
     }
     let parameter = "function f(a: number = 1) {}\n";
     assert_eq!(
-        all(Language::TypeScript, parameter),
+        all(Grammar::TypeScript, parameter),
         ["1 Default: 1 -> 2", "1 Default: 1 -> 0"]
     );
 }
@@ -215,7 +215,7 @@ export function slug(text: string, { separator = '-', max = 80 }: Partial<Option
 
 #[test]
 fn few_are_spread_over_lines_and_kinds() {
-    for (language, source) in [(Language::Python, CART), (Language::TypeScript, SLUG)] {
+    for (language, source) in [(Grammar::Python, CART), (Grammar::TypeScript, SLUG)] {
         let few = mutants(language, source, &LineSet::All, 8, 1);
         assert_eq!(few.len(), 8);
         let lines: BTreeSet<u32> = few.iter().map(|m| m.line).collect();
@@ -231,7 +231,7 @@ fn few_are_spread_over_lines_and_kinds() {
 fn a_statement_over_several_lines_is_known_by_its_first() {
     let elif = 1 + u32::try_from(CART.lines().position(|l| l.contains("elif (")).unwrap()).unwrap();
     let found = mutants(
-        Language::Python,
+        Grammar::Python,
         CART,
         &[elif].into_iter().collect(),
         usize::MAX,
@@ -246,22 +246,22 @@ fn a_statement_over_several_lines_is_known_by_its_first() {
 #[test]
 fn a_change_is_told_in_words() {
     let of = |source| {
-        mutants(Language::Python, source, &LineSet::All, 1, 0)[0]
+        mutants(Grammar::Python, source, &LineSet::All, 1, 0)[0]
             .description
             .clone()
     };
     assert_eq!(of("a = b == c\n"), "`==` became `!=`");
     assert_eq!(of("f(\n  x,\n  z)\n"), "`f( x, z)` removed");
-    let columns = mutants(Language::Python, "é = a == b\n", &LineSet::All, 1, 0);
+    let columns = mutants(Grammar::Python, "é = a == b\n", &LineSet::All, 1, 0);
     assert_eq!((columns[0].line, columns[0].column), (1, 7));
 }
 
 #[test]
 fn what_does_not_parse_is_no_worse_after_a_change() {
     let broken = "x = (1 +\ndef f():\n    return 2\n";
-    let errors = crate::errors(Language::Python, broken).len();
-    for mutant in mutants(Language::Python, broken, &LineSet::All, usize::MAX, 0) {
-        assert!(crate::errors(Language::Python, &apply(broken, &mutant)).len() <= errors);
+    let errors = crate::errors(Grammar::Python, broken).len();
+    for mutant in mutants(Grammar::Python, broken, &LineSet::All, usize::MAX, 0) {
+        assert!(crate::errors(Grammar::Python, &apply(broken, &mutant)).len() <= errors);
     }
 }
 
@@ -273,7 +273,7 @@ proptest! {
         limit in 0usize..30,
         seed in any::<u64>(),
     ) {
-        let (language, source) = if python { (Language::Python, CART) } else { (Language::TypeScript, SLUG) };
+        let (language, source) = if python { (Grammar::Python, CART) } else { (Grammar::TypeScript, SLUG) };
         let found = mutants(language, source, &LineSet::Only(wanted.clone()), limit, seed);
         prop_assert!(found.len() <= limit);
         for mutant in &found {
@@ -286,7 +286,7 @@ proptest! {
 
     #[test]
     fn no_text_makes_it_panic(text in "[a-z0-9 =<>+\\-*/%'\"`{}()\\[\\]:;,.\\n!?&|#é]{0,80}", limit in 0usize..10) {
-        for language in [Language::Python, Language::JavaScript, Language::TypeScript, Language::Tsx] {
+        for language in [Grammar::Python, Grammar::JavaScript, Grammar::TypeScript, Grammar::Tsx] {
             let errors = crate::errors(language, &text).len();
             for mutant in mutants(language, &text, &LineSet::All, limit, 3) {
                 prop_assert!(crate::errors(language, &apply(&text, &mutant)).len() <= errors);

@@ -13,7 +13,7 @@ use serde::Serialize;
 use tree_sitter::Node;
 
 use crate::assertion::Assertion;
-use crate::language::Language;
+use crate::grammar::Grammar;
 use crate::lines::Lines;
 use crate::tree::is_deeper_than;
 
@@ -50,7 +50,7 @@ pub enum Standing {
 }
 
 /// All tests of a file, in its order.
-pub fn tests(language: Language, source: &str) -> Vec<TestShape> {
+pub fn tests(language: Grammar, source: &str) -> Vec<TestShape> {
     let tree = language.parse(source);
     // Nobody writes tests that are nested like this, and what follows nests its calls as the text does.
     if is_deeper_than(tree.root_node(), 400) {

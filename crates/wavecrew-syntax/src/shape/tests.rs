@@ -1,7 +1,7 @@
 use super::*;
 
 /// `name cases real/hollow standing` of every test.
-fn seen(language: Language, source: &str) -> Vec<String> {
+fn seen(language: Grammar, source: &str) -> Vec<String> {
     let line = |t: &TestShape| {
         let cases = t.cases.map_or("?".to_owned(), |n| n.to_string());
         format!(
@@ -18,19 +18,19 @@ fn seen(language: Language, source: &str) -> Vec<String> {
 /// The strengths of the assertions of one Python test with this body.
 fn python(body: &str) -> Vec<String> {
     strengths(
-        Language::Python,
+        Grammar::Python,
         &format!("def test_x():\n    {}\n", body.replace('\n', "\n    ")),
     )
 }
 
 fn script(body: &str) -> Vec<String> {
     strengths(
-        Language::TypeScript,
+        Grammar::TypeScript,
         &format!("test('x', async () => {{\n{body}\n}});\n"),
     )
 }
 
-fn strengths(language: Language, source: &str) -> Vec<String> {
+fn strengths(language: Grammar, source: &str) -> Vec<String> {
     let [test] = &tests(language, source)[..] else {
         panic!("one test in {source}");
     };
@@ -107,7 +107,7 @@ def test_plain():
     assert f() == 3
 "#;
     assert_eq!(
-        seen(Language::Python, source),
+        seen(Grammar::Python, source),
         [
             "test_skipped 1 1/0 Skipped",
             "test_conditionally 1 1/0 SkippedIf",
@@ -125,9 +125,9 @@ def test_plain():
     );
     let whole =
         "import pytest\npytest.skip('x', allow_module_level=True)\ndef test_a():\n    assert f() == 1\n";
-    assert_eq!(seen(Language::Python, whole), ["test_a 1 1/0 Skipped"]);
+    assert_eq!(seen(Grammar::Python, whole), ["test_a 1 1/0 Skipped"]);
     let used = "def check_all(x):\n    check(x)\ndef check(x):\n    assert x == 1\ndef test_a():\n    check_all(f())\n";
-    assert_eq!(seen(Language::Python, used), ["test_a 1 1/0 Runs"]);
+    assert_eq!(seen(Grammar::Python, used), ["test_a 1 1/0 Runs"]);
 }
 
 #[test]
@@ -244,7 +244,7 @@ foo.test('no', () => {});
 /x/.test('no');
 ";
     assert_eq!(
-        seen(Language::TypeScript, source),
+        seen(Grammar::TypeScript, source),
         [
             "cart > adds 1 1/0 Runs",
             "cart > old > it's gone 1 1/0 Skipped",
@@ -323,7 +323,7 @@ fn assertions_of_scripts_are_weighed() {
 
 #[test]
 fn the_fingerprint_knows_no_layout() {
-    let of = |source| tests(Language::Python, source)[0].fingerprint;
+    let of = |source| tests(Grammar::Python, source)[0].fingerprint;
     let one = of("def test_a():\n    # why\n    assert f(1) == 2\n");
     assert_eq!(one, of("def test_b():\n        assert f( 1 )  ==  2  # so\n"));
     assert_ne!(one, of("def test_a():\n    assert f(1) == 3\n"));
@@ -332,5 +332,5 @@ fn the_fingerprint_knows_no_layout() {
 #[test]
 fn what_is_nested_beyond_reason_is_not_looked_into() {
     let deep = format!("def test_a():\n    assert {}1\n", "not ".repeat(5_000));
-    assert_eq!(tests(Language::Python, &deep), []);
+    assert_eq!(tests(Grammar::Python, &deep), []);
 }

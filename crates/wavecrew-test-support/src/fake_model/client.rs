@@ -6,18 +6,19 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 /// Agents that can be pointed here.
 pub const AGENTS: [&str; 5] = ["codex", "claude", "gemini", "qwen", "opencode"];
 
-/// The folder of the commands that `scripts/install-agents.sh` installed, or `None` when tests that need them are to be
-/// passed over.
+/// The folder of the commands that `scripts/install-agents.sh` installed, or `None` when tests that need them are
+/// skipped.
 ///
 /// # Panics
 /// When they are not there and nobody asked to go on without them.
 pub fn installed() -> Option<PathBuf> {
     if std::env::var_os("WAVECREW_SKIP_AGENTS").is_some_and(|value| value == "1") {
-        eprintln!("passed over: WAVECREW_SKIP_AGENTS=1");
+        eprintln!("skipped: WAVECREW_SKIP_AGENTS=1");
         return None;
     }
     let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
@@ -30,6 +31,15 @@ pub fn installed() -> Option<PathBuf> {
         bin.display()
     );
     Some(bin)
+}
+
+/// A folder that nobody but the user may write, nor any folder above it: below the user's cache folder.
+pub fn private_folder() -> io::Result<TempDir> {
+    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache");
+    let cache = std::env::var_os("XDG_CACHE_HOME").map_or_else(home, PathBuf::from);
+    let folder = cache.join("wavecrew/tests");
+    fs::create_dir_all(&folder)?;
+    tempfile::tempdir_in(folder)
 }
 
 /// Writes the agent's settings below `home` and returns its environment besides `HOME`. Few retries, nothing that

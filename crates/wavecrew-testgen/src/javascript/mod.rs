@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
-use wavecrew_syntax::{Language, outline};
+use wavecrew_syntax::{Grammar, outline};
 
 use crate::helper_files::{SourceFiles, source_files, unpack};
 use crate::module_pool;
@@ -296,7 +296,7 @@ impl Search<'_> {
         trace: &Path,
     ) -> Result<serde_json::Value, GenerateError> {
         let Self { request, source, .. } = self;
-        let outline = Language::of(&source.file).map(|language| outline(language, &source.text));
+        let outline = Grammar::of(&source.file).map(|grammar| outline(grammar, &source.text));
         let mut plan = serde_json::to_value(outline.unwrap_or_default()).map_err(std::io::Error::other)?;
         // Each round searches with another seed.
         let seed = request.seed.wrapping_add(u64::from(source.round) * 7919) % u64::from(u32::MAX);

@@ -49,10 +49,13 @@ impl Runner {
                 select_option: select_option(&root),
                 root,
             },
-            Framework::Vitest | Framework::Pytest => Self::Vitest {
+            Framework::Vitest => Self::Vitest {
                 program: program("vitest")?,
                 root,
             },
+            Framework::Pytest | Framework::Cargo | Framework::Go | Framework::Command { .. } => {
+                return Err(GenerateError::Unsupported(request.framework.name()));
+            }
         })
     }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use wavecrew_measure::Outcome;
 use wavecrew_measure::detect::Framework;
 use wavecrew_measure::run::{Order, Wanted};
-use wavecrew_syntax::{Language, Standing, errors, tests};
+use wavecrew_syntax::{Grammar, Standing, errors, tests};
 
 use super::integrity::{changed_by_tests, read, weakened_tests, with_integrity};
 use super::{Case, facts, listed, text_scan};
@@ -18,7 +18,7 @@ use crate::rounds;
 use crate::scope::FrameworkInScope;
 use wavecrew_core::event::Verdict;
 
-use crate::check_report::{CheckDetails, CheckReport};
+use wavecrew_core::check_report::{CheckDetails, CheckReport};
 
 pub fn check(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<CheckReport, EnvironmentError> {
     with_integrity(environment, case, check_tests)
@@ -32,7 +32,7 @@ fn check_tests(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Che
     }
     let placed = layer::place(&environment.scope, case.layer, &folder)?;
     if let Some(reason) = shape_problem(environment, &folder, &placed)? {
-        return Ok(CheckReport::mend(reason));
+        return Ok(CheckReport::send_back(reason));
     }
     let run = environment.layer(
         case.layer,
@@ -42,10 +42,10 @@ fn check_tests(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Che
         &BTreeSet::new(),
     )?;
     if let Some(reason) = changed_by_tests(environment)? {
-        return Ok(CheckReport::mend(reason));
+        return Ok(CheckReport::send_back(reason));
     }
     if let Some(reason) = nothing_runs(&run, &placed) {
-        return Ok(CheckReport::mend(reason));
+        return Ok(CheckReport::send_back(reason));
     }
     rounds::mirror(&folder, &rounds::kept(case.session, case.layer))?;
     let files: Vec<String> = placed
@@ -58,8 +58,8 @@ fn check_tests(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Che
         .iter()
         .filter(|test| test.outcome == Outcome::Passed)
         .count();
-    Ok(CheckReport::Holds(CheckDetails {
-        checked: Verdict::Verified,
+    Ok(CheckReport::Confirmed(CheckDetails {
+        verdict: Verdict::Verified,
         // What a generator claims about figures is nothing that it can know.
         measured: BTreeMap::from([
             ("pass_rate".to_owned(), String::new()),
@@ -124,7 +124,7 @@ fn shape_problem(
             ));
         }
         let source = read(&folder.join(&file.file));
-        let Some(language) = Language::of(&file.file) else {
+        let Some(language) = Grammar::of(&file.file) else {
             let problem = text_scan::problem(&file.file, &source).filter(|_| file.kind == Kind::Test);
             problems.extend(problem.map(|problem| format!("{shown} {problem}")));
             continue;
@@ -180,7 +180,7 @@ fn shape_problem(
 
 /// pytest names modules by their file alone where there are no packages.
 fn namesake(environment: &TestEnvironment, file: &Placed, framework: &Framework) -> Option<String> {
-    if *framework != Framework::Pytest || file.kind == Kind::Helper {
+    if !framework.facts().unique_file_names || file.kind == Kind::Helper {
         return None;
     }
     let name = file.target.file_name()?;
@@ -188,7 +188,7 @@ fn namesake(environment: &TestEnvironment, file: &Placed, framework: &Framework)
         .snapshot
         .manifest
         .names()
-        .find(|known| known.file_name() == Some(name) && layer::is_collected(known, framework))
+        .find(|known| known.file_name() == Some(name) && framework.is_test_file(known))
         .map(|known| known.display().to_string())
 }
 

@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 
 use wavecrew_measure::TestId;
 use wavecrew_measure::detect::is_test;
-use wavecrew_syntax::{Language, TestShape, Weakening, WeakeningKind, tests, weakened};
+use wavecrew_syntax::{Grammar, TestShape, Weakening, WeakeningKind, tests, weakened};
 
 use super::{Case, listed};
-use crate::check_report::CheckReport;
 use crate::environment::{EnvironmentError, TestEnvironment};
 use crate::layer;
 use crate::result::RunResult;
 use crate::rounds;
 use crate::select::find;
 use crate::snapshot::Change;
+use wavecrew_core::check_report::CheckReport;
 
 /// Every examination: a claim is looked at only when the project was left alone.
 pub fn with_integrity(
@@ -125,7 +125,7 @@ fn weaknesses(before: &Path, folder: &Path, last: Option<&RunResult>) -> io::Res
         .collect();
     let mut found = Vec::new();
     for file in layer::files(before)? {
-        let Some(language) = Language::of(&file) else {
+        let Some(language) = Grammar::of(&file) else {
             continue;
         };
         let mut was = tests(language, &read(&before.join(&file)));

@@ -15,8 +15,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::id::TaskIx;
 
-use crate::check_report::CheckReport;
 use crate::environment::{EnvironmentError, TestEnvironment};
+use wavecrew_core::check_report::CheckReport;
 
 /// A claim to check.
 #[derive(Debug, Clone)]
@@ -92,8 +92,8 @@ pub fn run_check(environment: &mut TestEnvironment, attempt: &Attempt<'_>, check
 fn truncated(mut report: CheckReport) -> CheckReport {
     let text = match &mut report {
         CheckReport::Short(details) => &mut details.feedback,
-        CheckReport::Mend { reason } | CheckReport::Contradicted { reason } => reason,
-        CheckReport::Holds(details) => &mut details.findings,
+        CheckReport::SendBack { reason } | CheckReport::Contradicted { reason } => reason,
+        CheckReport::Confirmed(details) => &mut details.findings,
     };
     if text.len() > MAX_TEXT {
         text.truncate(text.floor_char_boundary(MAX_TEXT));

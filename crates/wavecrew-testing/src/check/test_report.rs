@@ -8,7 +8,7 @@ use crate::environment::{EnvironmentError, TestEnvironment};
 use crate::quality::{Data, Score, complete};
 use wavecrew_core::event::Verdict;
 
-use crate::check_report::{CheckDetails, CheckReport};
+use wavecrew_core::check_report::{CheckDetails, CheckReport};
 
 pub fn check(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<CheckReport, EnvironmentError> {
     with_integrity(environment, case, check_report)
@@ -30,8 +30,8 @@ fn check_report(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Ch
                 .map(|points| (part.name.to_owned(), Score::shown(points))),
         );
     }
-    Ok(CheckReport::Holds(CheckDetails {
-        checked: Verdict::Verified,
+    Ok(CheckReport::Confirmed(CheckDetails {
+        verdict: Verdict::Verified,
         facts,
         findings: format!("quality score {total} of 100"),
         ..CheckDetails::default()

@@ -22,7 +22,7 @@ use crate::rounds;
 use crate::select::{self, DropReason, Dropped, judge};
 use wavecrew_core::event::Verdict;
 
-use crate::check_report::{CheckDetails, CheckReport};
+use wavecrew_core::check_report::{CheckDetails, CheckReport};
 
 /// How often a suite is cut down before it is given up: a test may only pass because another ran before it.
 const CUTS: usize = 3;
@@ -281,8 +281,8 @@ fn verdict(
     if let Some(reason) = newly_red(environment, case)? {
         return Ok(CheckReport::contradicted(reason));
     }
-    Ok(CheckReport::Holds(CheckDetails {
-        checked: Verdict::Verified,
+    Ok(CheckReport::Confirmed(CheckDetails {
+        verdict: Verdict::Verified,
         measured,
         facts,
         findings: findings(case, result),
@@ -343,10 +343,7 @@ fn findings(case: &Case<'_>, result: &RunResult) -> String {
         text.push_str(&format!(", coverage unknown: {why}"));
     }
     if let Some(m) = result.mutation.as_ref().filter(|m| m.total > 0) {
-        text.push_str(&format!(
-            ", {} of {} deliberate changes noticed",
-            m.killed, m.total
-        ));
+        text.push_str(&format!(", {} of {} mutants killed", m.killed, m.total));
     }
     // What the figures lack, and what would bring it.
     for note in result.notes.iter().filter(|note| note.lacks_a_tool()) {
@@ -356,7 +353,7 @@ fn findings(case: &Case<'_>, result: &RunResult) -> String {
     let superfluous: Vec<String> = result.superfluous().map(|test| test.id.to_string()).collect();
     if !superfluous.is_empty() {
         text.push_str(&format!(
-            "; left out because they add nothing to the others: {}",
+            "; dropped because they add nothing to the others: {}",
             listed(&superfluous)
         ));
     }

@@ -21,7 +21,7 @@ use wavecrew_measure::run::{MeasureError, Runner};
 use wavecrew_measure::verify::{self, Comparison, Outcome, Settings, State, Suite, Tests, Went};
 use wavecrew_session::{SessionDir, atomic};
 
-use crate::check_report::{CheckDetails, CheckReport};
+use wavecrew_core::check_report::{CheckDetails, CheckReport};
 
 /// The work of one attempt.
 pub struct CodeAttempt<'a> {
@@ -144,7 +144,7 @@ fn build_and_test(case: &CodeAttempt<'_>) -> Result<Result<CodeState, CheckRepor
             "the worktree is on {on}, but the work is merged from {}: check that out again and bring your commits there",
             tree.branch
         );
-        return Ok(Err(CheckReport::mend(reason)));
+        return Ok(Err(CheckReport::send_back(reason)));
     }
     let runner = case.runner();
     let folder = case.folder.canonicalize()?;
@@ -215,7 +215,7 @@ fn check_affected(case: &CodeAttempt<'_>, wanted: f64) -> Result<Option<CheckDet
     });
     let failing: Vec<String> = failing.collect();
     Ok(Some(CheckDetails {
-        checked: Verdict::Verified,
+        verdict: Verdict::Verified,
         facts: BTreeMap::from([("pass_rate".to_owned(), two_decimals(rate))]),
         feedback: format!(
             "{:.0} % of the tests that the change affects pass, {:.0} % have to; the others were not run:\n{}",
@@ -273,7 +273,7 @@ impl CodeState {
     }
 
     fn report(&self, case: &CodeAttempt<'_>, complaint: Option<String>) -> CheckReport {
-        let checked = if self.comparison.unverified {
+        let verdict = if self.comparison.unverified {
             Verdict::Unverified
         } else {
             Verdict::Verified
@@ -287,12 +287,12 @@ impl CodeState {
         }
         self.write_record(case, complaint.is_none());
         let details = CheckDetails {
-            checked,
+            verdict,
             facts,
             ..CheckDetails::default()
         };
         match complaint {
-            None => CheckReport::Holds(details),
+            None => CheckReport::Confirmed(details),
             Some(feedback) => CheckReport::Short(CheckDetails { feedback, ..details }),
         }
     }

@@ -9,7 +9,6 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use wavecrew_measure::detect::Framework;
 use wavecrew_measure::run::{MeasureError, Order, Request, Runner, Wanted};
 use wavecrew_measure::{
     Coverage, FileCoverage, LineRange, Measurement, Note, Outcome, Ratio, Standing, TestCase, TestId,
@@ -162,7 +161,9 @@ impl TestEnvironment {
     ) -> Result<Measurement, EnvironmentError> {
         let conventions = &framework.conventions;
         // pytest counts lines also without tests; the others only say that there are none.
-        if framework.framework != Framework::Pytest && conventions.test_files + conventions.inline == 0 {
+        if !framework.framework.facts().measures_without_tests
+            && conventions.test_files + conventions.inline == 0
+        {
             return Ok(Measurement {
                 coverage: Coverage::Known {
                     files: self.untouched(framework),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use wavecrew_measure::detect::Framework;
+use wavecrew_measure::framework::TestNames;
 use wavecrew_measure::{Outcome, TestCase, TestId};
 
 use super::project_path;
@@ -29,8 +29,8 @@ pub fn in_layer(
     if let Some(file) = placed.iter().find(|file| file.target == Path::new(&path)) {
         return vec![of(file, &test.id.name)];
     }
-    match framework.framework {
-        Framework::Cargo => {
+    match framework.framework.facts().test_names {
+        TestNames::CargoBinary => {
             // `package::binary::module::name`
             let mut parts = test.id.name.splitn(3, "::").skip(1);
             let stem = parts.next().map(Path::new);
@@ -42,7 +42,7 @@ pub fn in_layer(
                 None => vec![test.clone()],
             }
         }
-        Framework::Go => {
+        TestNames::GoPackage => {
             let mut files: Vec<&Placed> = placed
                 .iter()
                 .copied()
@@ -70,7 +70,7 @@ pub fn in_layer(
                 .into_iter()
                 .collect()
         }
-        Framework::Pytest | Framework::Vitest | Framework::Jest | Framework::Command { .. } => {
+        TestNames::File => {
             vec![test.clone()]
         }
     }

@@ -24,9 +24,7 @@ pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
         let _ = writeln!(text, "{}. {line}", at + 1);
     }
     if advice.is_empty() {
-        text.push_str(
-            "Nothing is open: every target was met and no fault that was planted went unnoticed.\n",
-        );
+        text.push_str("Nothing is open: every target is met and no mutant survives.\n");
     }
     task.write(SessionPaths::relative().quality_report(), &text)?;
     let reached = results.iter().map(|result| {
@@ -170,7 +168,7 @@ fn recommendations(results: &[RunResult]) -> Vec<String> {
             .take(3)
         {
             advice.push(format!(
-                "Add an assertion that notices `{}` line {}: {}.",
+                "Add an assertion that kills the mutant in `{}` line {}: {}.",
                 survivor.file, survivor.line, survivor.description
             ));
         }

@@ -9,7 +9,6 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wavecrew_core::view::count;
-use wavecrew_measure::detect::Framework as Found;
 use wavecrew_session::SessionPaths;
 use wavecrew_testgen::{
     Dropped, Feedback, Framework, Imports, Module, Outcome, Progress, Request, SuspectedDefect, generate,
@@ -29,11 +28,11 @@ pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
     let mut modules = Vec::new();
     let mut passed_over = Vec::new();
     for framework in &task.scope.frameworks {
-        let Some(kind) = kind(&framework.framework) else {
+        if !is_supported(&framework.framework) {
             passed_over.push(framework.framework.name());
             continue;
-        };
-        modules.extend(write(task, framework, kind, &folder)?.modules);
+        }
+        modules.extend(write(task, framework, &folder)?.modules);
     }
     let written: Vec<PathBuf> = modules
         .iter()
@@ -60,21 +59,14 @@ fn inside(task: &RoleTask, path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-fn kind(framework: &Found) -> Option<Framework> {
+fn is_supported(framework: &Framework) -> bool {
     match framework {
-        Found::Pytest => Some(Framework::Pytest),
-        Found::Vitest => Some(Framework::Vitest),
-        Found::Jest => Some(Framework::Jest),
-        Found::Cargo | Found::Go | Found::Command { .. } => None,
+        Framework::Pytest | Framework::Vitest | Framework::Jest => true,
+        Framework::Cargo | Framework::Go | Framework::Command { .. } => false,
     }
 }
 
-fn write(
-    task: &RoleTask,
-    framework: &FrameworkInScope,
-    kind: Framework,
-    folder: &Path,
-) -> Result<Outcome, String> {
+fn write(task: &RoleTask, framework: &FrameworkInScope, folder: &Path) -> Result<Outcome, String> {
     let files = task.scope.files_of(framework);
     let root = framework.in_tree(&task.copy).root;
     let below = task
@@ -89,7 +81,7 @@ fn write(
         run_folder: laid.strip_prefix(&root).unwrap_or(&laid).to_owned(),
         root,
         files: files.map(|file| task.copy.join(&file.path)).collect(),
-        framework: kind,
+        framework: framework.framework.clone(),
         // Of several roots, the tests of each lie below its path.
         layer_folder: if framework.root == Path::new(".") {
             folder.to_owned()
@@ -243,7 +235,7 @@ fn summary(modules: &[Module], left_out: &[String], list: &str, passed_over: &[&
         count(files, "file")
     );
     if planted > 0 {
-        let _ = write!(text, "; they notice {killed} of {planted} planted faults");
+        let _ = write!(text, "; they kill {killed} of {planted} mutants");
     }
     let defects: usize = modules.iter().map(|m| m.defects.len()).sum();
     if defects > 0 {
@@ -288,7 +280,7 @@ fn line(module: &Module) -> String {
     if let Some(mutants) = module.mutants {
         let _ = write!(
             text,
-            ", {} of {} faults noticed",
+            ", {} of {} mutants killed",
             mutants.killed,
             mutants.killed + mutants.survived
         );

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 use wavecrew_core::sheet::{Origin, Sheet};
 use wavecrew_session::SessionPaths;
-use wavecrew_syntax::{Language, Symbol, symbols};
+use wavecrew_syntax::{Grammar, Symbol, symbols};
 
 use crate::baseline::Baseline;
 use crate::result::RunResult;
@@ -75,7 +75,7 @@ impl RoleTask {
         let files = self.scope.files.iter().map(|file| &file.path);
         files
             .map(|path| {
-                let found = Language::of(path).map(|language| symbols(language, &self.source(path)));
+                let found = Grammar::of(path).map(|language| symbols(language, &self.source(path)));
                 (path.clone(), found.unwrap_or_default())
             })
             .collect()

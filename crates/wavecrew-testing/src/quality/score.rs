@@ -106,9 +106,9 @@ fn effectiveness(data: &Data) -> Part {
             .percent()
         }),
         reason: if total > 0 {
-            format!("{killed} of {total} deliberate changes noticed")
+            format!("{killed} of {total} mutants killed")
         } else {
-            "no deliberate change was tried".to_owned()
+            "no mutant was tried".to_owned()
         },
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use wavecrew_measure::detect::{Certainty, Conventions, Framework, Project};
+use wavecrew_measure::framework::TestFolder;
 
 use crate::rounds::whole;
 use wavecrew_session::SessionPaths;
@@ -120,7 +121,7 @@ impl FrameworkInScope {
     pub(super) fn new(owner: &Project, conventions: Conventions, project: &Path) -> Self {
         let root = owner.root.strip_prefix(project).unwrap_or(Path::new(""));
         Self {
-            version: version(owner, project),
+            version: owner.framework.version(&owner.root, project),
             place: place(owner, &conventions),
             root: if root.as_os_str().is_empty() {
                 PathBuf::from(".")
@@ -153,65 +154,17 @@ impl FrameworkInScope {
         if let Some(usual) = self.conventions.naming.first() {
             return usual.clone();
         }
-        match self.framework {
-            Framework::Pytest => "test_*.py",
-            Framework::Vitest | Framework::Jest => "*.test.ts",
-            Framework::Cargo => "*.rs",
-            Framework::Go => "*_test.go",
-            Framework::Command { .. } => "*",
-        }
-        .to_owned()
+        self.framework.facts().test_pattern.to_owned()
     }
 }
 
 /// Beside the tests that are there already, so that settings which name test folders hold for new ones.
 fn place(owner: &Project, conventions: &Conventions) -> PathBuf {
-    match owner.framework {
-        // Packages hold their tests themselves.
-        Framework::Go => PathBuf::new(),
-        Framework::Cargo => PathBuf::from("tests"),
-        Framework::Pytest | Framework::Vitest | Framework::Jest | Framework::Command { .. } => {
-            match conventions.folders.first().map(String::as_str) {
-                None | Some(".") => PathBuf::from("tests"),
-                Some(folder) => PathBuf::from(folder),
-            }
-        }
-    }
-}
-
-/// The installed version, from what is on disk.
-fn version(owner: &Project, project: &Path) -> Option<String> {
-    let above = || {
-        owner
-            .root
-            .ancestors()
-            .take_while(|folder| folder.starts_with(project))
-    };
-    match owner.framework {
-        Framework::Vitest | Framework::Jest => above().find_map(|folder| {
-            let manifest = folder
-                .join("node_modules")
-                .join(owner.framework.name())
-                .join("package.json");
-            let manifest: serde_json::Value = serde_json::from_slice(&fs::read(manifest).ok()?).ok()?;
-            Some(manifest["version"].as_str()?.to_owned())
-        }),
-        Framework::Pytest => above().find_map(|folder| {
-            [".venv", "venv"].iter().find_map(|venv| {
-                let versions = fs::read_dir(folder.join(venv).join("lib")).ok()?.flatten();
-                versions.into_iter().find_map(|python| {
-                    let packages = fs::read_dir(python.path().join("site-packages")).ok()?.flatten();
-                    packages.into_iter().find_map(|package| {
-                        let name = package.file_name().to_string_lossy().into_owned();
-                        Some(
-                            name.strip_prefix("pytest-")?
-                                .strip_suffix(".dist-info")?
-                                .to_owned(),
-                        )
-                    })
-                })
-            })
-        }),
-        Framework::Cargo | Framework::Go | Framework::Command { .. } => None,
+    match owner.framework.facts().test_folder {
+        TestFolder::Flat(folder) => PathBuf::from(folder),
+        TestFolder::ByConvention => match conventions.folders.first().map(String::as_str) {
+            None | Some(".") => PathBuf::from("tests"),
+            Some(folder) => PathBuf::from(folder),
+        },
     }
 }

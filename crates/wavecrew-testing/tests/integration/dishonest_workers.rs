@@ -4,7 +4,7 @@ use std::fs;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::session::{TestSession, at, figures};
-use wavecrew_testing::check_report::{CheckDetails, CheckReport};
+use wavecrew_core::check_report::{CheckDetails, CheckReport};
 use wavecrew_testing::scope::MutationEffort;
 
 const HONEST: &str = "from shop.price import is_cheap, total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n\n\ndef test_cheap():\n    assert is_cheap(9) is True\n    assert is_cheap(10) is False\n";
@@ -155,7 +155,7 @@ fn changes_of_the_project_itself_are_told() {
     let verdict = session.run(1);
     // It may have been a person, so that it is told and held against nobody.
     assert_eq!(figures(&verdict), "holds 1.00 88.88");
-    let CheckReport::Holds(CheckDetails { findings, .. }) = &verdict else {
+    let CheckReport::Confirmed(CheckDetails { findings, .. }) = &verdict else {
         panic!("{verdict:?}")
     };
     let expected = "the project itself was changed while the worker was at work: shop/price.py was edited, \

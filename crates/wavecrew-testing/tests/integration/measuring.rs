@@ -111,7 +111,7 @@ fn changes_that_no_test_notices_are_fed_back() {
     assert!(
         session
             .read("results/feedback-L1.md")
-            .contains("## Changes of the code that no test noticed")
+            .contains("## Surviving mutants")
     );
     let source = at(&session.environment().tree().join("shop/price.py"));
     assert_eq!(source, at(&session.project.join("shop/price.py")));

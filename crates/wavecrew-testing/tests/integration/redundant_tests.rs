@@ -1,7 +1,7 @@
 //! Tests that add nothing to the others are named and not kept.
 
 use crate::session::{TestSession, at, figures};
-use wavecrew_testing::check_report::CheckReport;
+use wavecrew_core::check_report::CheckReport;
 use wavecrew_testing::scope::MutationEffort;
 
 const SUITE: &str = "\
@@ -32,7 +32,7 @@ def test_cheap(price, cheap):
 
 fn findings(verdict: &CheckReport) -> &str {
     match verdict {
-        CheckReport::Holds(details) | CheckReport::Short(details) => &details.findings,
+        CheckReport::Confirmed(details) | CheckReport::Short(details) => &details.findings,
         other => panic!("{other:?}"),
     }
 }
@@ -51,7 +51,7 @@ fn tests_that_run_and_notice_nothing_new_are_left_out() {
     );
     let verdict = session.run(1);
     assert_eq!(figures(&verdict), "holds 1.00 88.88");
-    let left_out = "left out because they add nothing to the others: test_price.py::test_total_again, \
+    let left_out = "dropped because they add nothing to the others: test_price.py::test_total_again, \
                     test_price.py::test_sum, test_zero.py::test_zero";
     assert!(findings(&verdict).contains(left_out), "{}", findings(&verdict));
     let kept = at(&session.folder.join("results/accepted/L1/test_price.py"));

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use tempfile::TempDir;
+use wavecrew_core::check_report::{CheckDetails, CheckReport};
 use wavecrew_test_support::frameworks;
 use wavecrew_testing::check::{Case, generated_tests, test_run};
-use wavecrew_testing::check_report::{CheckDetails, CheckReport};
 use wavecrew_testing::environment::TestEnvironment;
 use wavecrew_testing::scope::{self, LayerInScope, MutationEffort, Scope, ScopeRequest};
 use wavecrew_testing::snapshot::Snapshot;
@@ -150,7 +150,7 @@ impl Drop for TestSession {
 /// The figures of a report, as `pass_rate coverage`.
 pub fn figures(report: &CheckReport) -> String {
     match report {
-        CheckReport::Holds(CheckDetails { measured, .. }) => format!(
+        CheckReport::Confirmed(CheckDetails { measured, .. }) => format!(
             "holds {} {}",
             measured["pass_rate"], measured["coverage_achieved"]
         ),
@@ -158,7 +158,7 @@ pub fn figures(report: &CheckReport) -> String {
             "short {} of {} {}",
             measured["pass_rate"], facts["delivered_pass_rate"], measured["coverage_achieved"]
         ),
-        CheckReport::Mend { reason } => format!("mend {reason}"),
+        CheckReport::SendBack { reason } => format!("mend {reason}"),
         CheckReport::Contradicted { reason } => format!("contradicted {reason}"),
     }
 }

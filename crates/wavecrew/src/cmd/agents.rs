@@ -3,6 +3,7 @@
 use crate::agent_choice::{check, search_path};
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
+use crate::json;
 use crate::layout::fit;
 use serde_json::{Value, json};
 use std::fs;
@@ -12,7 +13,7 @@ use std::process::{Command, Stdio};
 use wavecrew_agents::cli::{self, AgentCli, Features};
 use wavecrew_core::sheet::{Origin, Sheet};
 use wavecrew_run::installed::{Login, acp_agents, find, login, version};
-use wavecrew_session::{Listed, list as list_sessions};
+use wavecrew_session::{SessionEntry, list_sessions};
 
 /// List the agents: what is installed, logged in or not, and what to do about the rest
 #[derive(clap::Args, Debug)]
@@ -30,8 +31,11 @@ enum Action {
     Test(TestArgs),
 }
 
-/// Have an agent do a tiny task in a folder of its own
+/// Have an agent do a tiny task in a temporary folder
 #[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Examples:\n  wavecrew agents test codex\n  wavecrew agents test 'command:./agent.sh' --timeout 30"
+)]
 struct TestArgs {
     /// An agent's name, `acp:PROGRAM` or `command:PROGRAM`
     #[arg(value_name = "NAME")]
@@ -67,7 +71,7 @@ fn list(global: &Global) -> Result<Exit, Failure> {
     let mut out = stdout().lock();
     if global.json {
         let agents: Vec<Value> = found.iter().map(Found::json).collect();
-        writeln!(out, "{:#}", json!({ "agents": agents, "acp": acp }))?;
+        json::print_pretty(json!({ "agents": agents, "acp": acp }))?;
     } else {
         for agent in &found {
             agent.print(&mut out)?;
@@ -236,7 +240,7 @@ impl TestArgs {
         let mut out = stdout().lock();
         if global.json {
             let answer = json!({ "name": self.name, "works": works, "error": why, "folder": kept });
-            writeln!(out, "{answer:#}")?;
+            json::print_pretty(answer)?;
         } else if let Some(folder) = &kept {
             writeln!(out, "{} does not work: {}", self.name, why.unwrap_or_default())?;
             writeln!(out, "Everything about it is kept in {}", folder.display())?;
@@ -253,8 +257,8 @@ fn error_of(folder: &Path) -> Option<String> {
         .ok()?
         .into_iter()
         .find_map(|listed| match listed {
-            Listed::Session(dir, _) => Some(dir),
-            Listed::Broken { .. } => None,
+            SessionEntry::Session(dir, _) => Some(dir),
+            SessionEntry::Broken { .. } => None,
         })?;
     let table = fs::read(session.results_csv()).ok()?;
     let sheet = Sheet::read(table.as_slice(), Origin::Session).ok()?;

@@ -1,9 +1,10 @@
-//! `wavecrew archive`: puts a session away; nothing of it is removed.
+//! `wavecrew archive`: marks a session as archived; deletes nothing.
 
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
+use crate::json;
 use crate::session_state::{StateFailure, set_state};
-use crate::session_view::find;
+use crate::session_view::find_or_latest;
 use serde_json::json;
 use std::io::{Write, stdout};
 use std::path::Path;
@@ -11,16 +12,18 @@ use wavecrew_session::SessionState;
 
 /// Mark a session as archived; it is no longer offered for --continue
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Example:\n  wavecrew archive run-tasks-20260308")]
+#[command(
+    after_help = "Examples:\n  wavecrew archive                       the latest session\n  wavecrew archive run-tasks-20260308"
+)]
 pub struct Args {
-    /// Its id, or the beginning of it
+    /// Session id, or the beginning of it [default: the latest session]
     #[arg(value_name = "SESSION")]
-    session: String,
+    session: Option<String>,
 }
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
-        let dir = find(Path::new("."), &self.session)?;
+        let dir = find_or_latest(Path::new("."), self.session.as_deref())?;
         set_state(&dir, SessionState::Archived).map_err(|failure| match failure {
             StateFailure::Running(holder) => Failure::with_help(
                 format!("the session `{}` is running{holder}", dir.id()),
@@ -29,7 +32,7 @@ impl Args {
             StateFailure::Other(failure) => failure,
         })?;
         if global.json {
-            writeln!(stdout(), "{}", json!({"session": dir.id(), "state": "archived"}))?;
+            json::print(json!({"session": dir.id(), "state": "archived"}))?;
         } else {
             writeln!(stdout(), "{} is archived", dir.id())?;
         }

@@ -2,6 +2,7 @@
 
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
+use crate::json;
 use serde_json::json;
 use std::io::{Write, stdout};
 use wavecrew_run::worker_commands::{Identity, WorkerCommands};
@@ -9,7 +10,7 @@ use wavecrew_run::worker_commands::{Identity, WorkerCommands};
 /// For workers: ask the person behind the run, and wait for the answer
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "The answer is printed. When nobody is there to ask, or nobody answers within two minutes, it says so:\ndecide then, and say in your findings what you decided.\n\nExample:\n  wavecrew ask 'Which database is this for?' --option sqlite --option postgres"
+    after_help = "Prints the answer. If nobody can be asked, or nobody answers within two minutes, it says so: then\ndecide yourself, and state the decision in your findings.\n\nExamples:\n  wavecrew ask 'Which database is this for?' --option sqlite --option postgres"
 )]
 pub struct Args {
     /// What you want to know
@@ -25,7 +26,7 @@ impl Args {
         let worker = WorkerCommands::open(Identity::from_env()?)?;
         let answer = worker.ask(&self.question, self.options.clone())?.wait()?;
         if global.json {
-            writeln!(stdout(), "{}", json!({"answer": answer}))?;
+            json::print(json!({"answer": answer}))?;
         } else {
             writeln!(stdout(), "{answer}")?;
         }

@@ -7,10 +7,10 @@ use clap::ValueEnum;
 use std::collections::BTreeMap;
 use std::io::{Write, stdout};
 use std::path::PathBuf;
+use wavecrew_core::check_report::CheckReport;
 use wavecrew_core::id::TaskIx;
 use wavecrew_session::{SessionDir, SessionView};
 use wavecrew_testing::check::{self, Attempt, Check, generated_tests, test_report, test_run};
-use wavecrew_testing::check_report::CheckReport;
 use wavecrew_testing::code_check::{self, CodeAttempt};
 
 /// How it is called.

@@ -1,8 +1,7 @@
 //! `wavecrew completions SHELL`
 
-use crate::cli::Cli;
+use crate::cli;
 use crate::exit::{Exit, Failure};
-use clap::CommandFactory;
 use clap_complete::Shell;
 use std::io::Write;
 
@@ -21,7 +20,7 @@ impl Args {
     pub fn run(&self) -> Result<Exit, Failure> {
         // Into memory first: the generator panics when its reader goes away.
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "wavecrew", &mut script);
+        clap_complete::generate(self.shell, &mut cli::command(), "wavecrew", &mut script);
         std::io::stdout().write_all(&script)?;
         Ok(Exit::Done)
     }

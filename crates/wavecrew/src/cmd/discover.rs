@@ -2,6 +2,7 @@
 
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
+use crate::json;
 use crate::show;
 use serde_json::{Map, Value, json};
 use std::io::{Write, stdout};
@@ -10,7 +11,7 @@ use wavecrew_run::worker_commands::{Identity, WorkerCommands};
 /// For workers: share a discovery with the other workers
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Example:\n  wavecrew discover finding '{\"subject\": \"config\", \"description\": \"read from two places\"}'"
+    after_help = "Examples:\n  wavecrew discover finding '{\"subject\": \"config\", \"description\": \"read from two places\"}'"
 )]
 pub struct Args {
     /// One of the team's types (`wavecrew teams NAME` lists them)
@@ -29,7 +30,7 @@ impl Args {
             show::warning(remark, None);
         }
         if global.json {
-            writeln!(stdout(), "{}", json!({"accepted": true}))?;
+            json::print(json!({"accepted": true}))?;
         } else {
             writeln!(stdout(), "noted")?;
         }

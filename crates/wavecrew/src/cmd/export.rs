@@ -3,7 +3,8 @@
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
 use crate::export::export;
-use crate::session_view::find;
+use crate::json;
+use crate::session_view::find_to_read;
 use serde_json::json;
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
@@ -11,25 +12,32 @@ use wavecrew_session::SessionView;
 
 /// Copy the documents and the report of a session into a folder
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Example:\n  wavecrew export tlv4-undo-20260308 docs/undo")]
+#[command(
+    allow_missing_positional = true,
+    after_help = "Examples:\n  wavecrew export docs/undo                       the latest session\n  wavecrew export tlv4-undo-20260308 docs/undo"
+)]
 pub struct Args {
-    /// Its id, or the beginning of it
+    /// Session id, or the beginning of it [default: the latest session]
     #[arg(value_name = "SESSION")]
-    session: String,
-    /// Where to; made if it is not there
+    session: Option<String>,
+    /// Destination folder; created if missing
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
-        let view = SessionView::load(find(Path::new("."), &self.session)?)?;
+        let view = SessionView::load(find_to_read(Path::new("."), self.session.as_deref(), global)?)?;
         let files = export(&view.dir, &view.ledger, &self.folder)?;
         if global.json {
-            let said = json!({"session": view.dir.id(), "folder": self.folder, "files": files});
-            writeln!(stdout(), "{said}")?;
+            json::print(json!({"session": view.dir.id(), "folder": self.folder, "files": files}))?;
         } else {
-            writeln!(stdout(), "{} files in {}", files.len(), self.folder.display())?;
+            writeln!(
+                stdout(),
+                "Copied {} files to {}",
+                files.len(),
+                self.folder.display()
+            )?;
         }
         Ok(Exit::Done)
     }

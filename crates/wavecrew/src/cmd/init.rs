@@ -4,6 +4,7 @@ use crate::cli::Global;
 use crate::config;
 use crate::exit::{Exit, Failure};
 use crate::find_team;
+use crate::json;
 use serde_json::json;
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write, stdout};
@@ -42,7 +43,7 @@ impl Args {
             written.push(find_team::FOLDER);
         }
         if global.json {
-            writeln!(stdout(), "{}", json!({"written": written}))?;
+            json::print(json!({"written": written}))?;
         } else {
             writeln!(stdout(), "Wrote {}", written.join(" and "))?;
         }

@@ -4,6 +4,7 @@ use crate::cli::Global;
 use crate::clock;
 use crate::exit::{Exit, Failure};
 use crate::issues::{find, planned, unknown};
+use crate::json;
 use crate::layout::fit;
 use crate::show::safe;
 use std::io::{Write, stdout};
@@ -24,8 +25,8 @@ Examples:
   wavecrew issues add 'Rate limiting' --text 'Answer 429 after 100 requests a minute.'
   wavecrew issues add 'Document it' --depends-on ISS-20260308-120000
   wavecrew issues add --plan plan.md          one issue per open box or phase of a Markdown plan
-  wavecrew issues list                        what is open
-  wavecrew issues close ISS-20260308-120000 --reason 'not wanted any more'";
+  wavecrew issues list                        open issues
+  wavecrew issues close ISS-20260308-120000 --reason 'no longer needed'";
 
 #[derive(clap::Subcommand, Debug)]
 enum Action {
@@ -37,25 +38,29 @@ enum Action {
 
 /// List open issues
 #[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:\n  wavecrew issues list\n  wavecrew issues list --all --json")]
 struct ListArgs {
-    /// Closed ones too
+    /// List closed issues too
     #[arg(short, long)]
     all: bool,
 }
 
 /// File an issue, or all issues of a Markdown plan
 #[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Examples:\n  wavecrew issues add 'Rate limiting' --text 'Answer 429 after 100 requests a minute.'\n  wavecrew issues add --plan plan.md"
+)]
 struct AddArgs {
-    /// What is wanted, in one line
+    /// What you want, in one line
     #[arg(required_unless_present = "plan", conflicts_with = "plan")]
     title: Option<String>,
-    /// Everything that somebody who has to solve it needs to know
+    /// Everything that the implementer needs to know
     #[arg(long, value_name = "TEXT", conflicts_with = "plan")]
     text: Option<String>,
-    /// A word to find it by; `wave-N` says how early it is due
+    /// A tag; `wave-N` sets its wave
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
-    /// An issue that has to be solved first
+    /// An issue that must be closed first
     #[arg(long, value_name = "ID")]
     depends_on: Vec<String>,
     /// A Markdown plan: its phases and check lists become issues
@@ -65,17 +70,19 @@ struct AddArgs {
 
 /// Show one issue
 #[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:\n  wavecrew issues show ISS-20260308-120000")]
 struct ShowArgs {
-    /// Of the issue, as `issues list` shows it
+    /// Issue id, as `issues list` shows it
     id: String,
 }
 
 /// Close an issue
 #[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:\n  wavecrew issues close ISS-20260308-120000 --reason 'no longer needed'")]
 struct CloseArgs {
-    /// Of the issue, as `issues list` shows it
+    /// Issue id, as `issues list` shows it
     id: String,
-    /// Why
+    /// Why you close it
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 }
@@ -111,8 +118,7 @@ impl ListArgs {
             .collect();
         let mut out = stdout().lock();
         if global.json {
-            serde_json::to_writer(&mut out, &shown).map_err(std::io::Error::from)?;
-            writeln!(out)?;
+            json::print(&shown)?;
             return Ok(Exit::Done);
         }
         if shown.is_empty() {
@@ -194,8 +200,7 @@ fn read(store: &IssueStore, global: &Global) -> Result<IssueFile, Failure> {
 fn show_one(issue: &Issue, global: &Global) -> Result<Exit, Failure> {
     let mut out = stdout().lock();
     if global.json {
-        serde_json::to_writer(&mut out, issue).map_err(std::io::Error::from)?;
-        writeln!(out)?;
+        json::print(issue)?;
         return Ok(Exit::Done);
     }
     writeln!(
@@ -227,8 +232,7 @@ fn show_one(issue: &Issue, global: &Global) -> Result<Exit, Failure> {
 fn told(issues: &[Issue], what: &str, global: &Global) -> Result<Exit, Failure> {
     let mut out = stdout().lock();
     if global.json {
-        serde_json::to_writer(&mut out, issues).map_err(std::io::Error::from)?;
-        writeln!(out)?;
+        json::print(issues)?;
     } else {
         for issue in issues {
             writeln!(out, "{what} {}: {}", safe(&issue.id), safe(&issue.title))?;

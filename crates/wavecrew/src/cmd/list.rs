@@ -3,6 +3,7 @@
 use crate::cli::Global;
 use crate::clock;
 use crate::exit::{Exit, Failure};
+use crate::json;
 use crate::layout::fit;
 use crate::report::counts;
 use crate::show::safe;
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 use std::io::{Write, stdout};
 use std::path::Path;
 use wavecrew_core::engine::Counts;
-use wavecrew_session::Listed;
+use wavecrew_session::SessionEntry;
 use wavecrew_session::SessionView;
 
 /// List the sessions of this project, newest first
@@ -38,14 +39,14 @@ enum Line {
 impl Args {
     #[expect(clippy::unused_self, reason = "every verb is run the same way")]
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
-        let lines: Vec<Line> = wavecrew_session::list(Path::new("."))?
+        let lines: Vec<Line> = wavecrew_session::list_sessions(Path::new("."))?
             .into_iter()
             .map(Line::of)
             .collect();
         let mut out = stdout().lock();
         if global.json {
             let lines: Vec<Value> = lines.iter().map(Line::json).collect();
-            writeln!(out, "{}", Value::Array(lines))?;
+            json::print(lines)?;
             return Ok(Exit::Done);
         }
         if lines.is_empty() {
@@ -62,9 +63,9 @@ impl Args {
 }
 
 impl Line {
-    fn of(listed: Listed) -> Self {
+    fn of(listed: SessionEntry) -> Self {
         match listed {
-            Listed::Session(dir, info) => {
+            SessionEntry::Session(dir, info) => {
                 let id = dir.id().to_owned();
                 match SessionView::load(dir) {
                     Ok(view) => Self::Session {
@@ -82,7 +83,7 @@ impl Line {
                     },
                 }
             }
-            Listed::Broken { path, error } => Self::Broken {
+            SessionEntry::Broken { path, error } => Self::Broken {
                 id: path
                     .file_name()
                     .unwrap_or_default()

@@ -2,6 +2,7 @@
 
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
+use crate::json;
 use serde_json::{Value, json};
 use std::io::{Write, stdout};
 use wavecrew_run::worker_commands::{Identity, WorkerCommands};
@@ -41,7 +42,7 @@ impl Args {
         };
         worker.message(&self.kind, &self.summary, data, Some(&self.to))?;
         if global.json {
-            writeln!(stdout(), "{}", json!({"accepted": true}))?;
+            json::print(json!({"accepted": true}))?;
         } else {
             writeln!(stdout(), "sent")?;
         }

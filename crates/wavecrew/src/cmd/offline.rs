@@ -112,7 +112,9 @@ fn failure(error: &GenerateError) -> Failure {
             error.to_string(),
             "install Python 3.8 or newer, or name one with --interpreter",
         ),
-        GenerateError::Folder { .. } | GenerateError::Io(_) => Failure::input(error.to_string()),
+        GenerateError::Unsupported(_) | GenerateError::Folder { .. } | GenerateError::Io(_) => {
+            Failure::input(error.to_string())
+        }
     }
 }
 

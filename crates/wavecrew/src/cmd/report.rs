@@ -2,6 +2,7 @@
 
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
+use crate::json;
 use serde_json::json;
 use std::io::{Read, Write, stdin, stdout};
 use wavecrew_core::engine::MAX_REPORT_BYTES;
@@ -25,7 +26,7 @@ impl Args {
         match worker.report(&self.text()?) {
             Ok(()) => {
                 if global.json {
-                    writeln!(stdout(), "{}", json!({"accepted": true}))?;
+                    json::print(json!({"accepted": true}))?;
                 } else {
                     writeln!(stdout(), "accepted")?;
                 }
@@ -51,7 +52,7 @@ impl Args {
 
 fn refused(global: &Global, reason: &str, help: String) -> Result<Exit, Failure> {
     if global.json {
-        writeln!(stdout(), "{}", json!({"accepted": false, "reason": reason}))?;
+        json::print(json!({"accepted": false, "reason": reason}))?;
         return Ok(Exit::TasksFailed);
     }
     Err(Failure::NotDone {

@@ -1,21 +1,35 @@
-//! `resume`: the same as `run --continue`, for people who look for the verb.
+//! `wavecrew resume`: continues a session, like `run --continue`; ends the pause of one that is still running.
 
 use crate::cli::Global;
 use crate::config::Config;
+use crate::control::{self, ControlSignal};
 use crate::exit::{Exit, Failure};
+use crate::json;
 use crate::launch::{self, ResumeOptions, RunFlags};
 use crate::session_view;
+use serde_json::json;
+use std::io::{Write, stdout};
+use std::time::Duration;
 
-/// Go on with a session: the named one, or the latest unfinished one
+/// How long a running process may take to follow.
+const WAIT: Duration = Duration::from_secs(30);
+
+/// Continue a session that stopped, or end the pause of a running one
 #[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wavecrew resume                                continue the latest unfinished session
+  wavecrew resume run-tasks-20260308             continue this session
+  wavecrew resume run-tasks-20260308 --dry-run   show what would run again, and why")]
 pub struct Args {
-    /// Its id, or the beginning of it
+    /// Session id, or the beginning of it [default: the latest unfinished session]
+    #[arg(value_name = "SESSION")]
     session: Option<String>,
-    /// Keep completed results even if they were made from something else
-    #[arg(long)]
+    /// Keep completed results even if their input has changed
+    #[arg(long, help_heading = "Continuing a session")]
     keep: bool,
-    /// Only say what would run again, and why
-    #[arg(long)]
+    /// Only show what would run again, and why
+    #[arg(long, help_heading = "Continuing a session")]
     dry_run: bool,
     #[command(flatten)]
     flags: RunFlags,
@@ -32,11 +46,20 @@ impl Args {
                 None => return Err(session_view::none_to_continue(&project)),
             },
         };
-        let changes = ResumeOptions {
+        if !self.dry_run && control::send(&dir, ControlSignal::Resume, WAIT)? {
+            let (id, state) = (dir.id(), ControlSignal::Resume.resulting_state());
+            if global.json {
+                json::print(json!({"session": id, "state": state}))?;
+            } else {
+                writeln!(stdout(), "{id} is {state}; follow it with `wavecrew watch {id}`")?;
+            }
+            return Ok(Exit::Done);
+        }
+        let options = ResumeOptions {
             keep: self.keep,
             dry_run: self.dry_run,
             retry: None,
         };
-        launch::resume(&project, dir, &self.flags, global, &config, &changes)
+        launch::resume(&project, dir, &self.flags, global, &config, &options)
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
-use crate::session_view::{find_or_latest, shown_folder};
+use crate::json;
+use crate::session_view::{find_to_read, shown_folder};
 use serde_json::json;
 use std::io::{Write, stdout};
 use std::path::Path;
@@ -14,25 +15,21 @@ use wavecrew_session::SessionView;
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  wavecrew show run-tasks-20260308\n  wavecrew show | less")]
 pub struct Args {
-    /// Its id, or the beginning of it [default: the latest]
+    /// Session id, or the beginning of it [default: the latest session]
     #[arg(value_name = "SESSION")]
     session: Option<String>,
 }
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
-        let dir = find_or_latest(Path::new("."), self.session.as_deref())?;
+        let dir = find_to_read(Path::new("."), self.session.as_deref(), global)?;
         let view = SessionView::load(dir)?;
         let folder = shown_folder(&view.dir);
         let mut report = report_markdown(&view.ledger, &view.dir.meta(&folder, view.info.as_ref()));
         report += &documents::sections(&view.dir, &view.ledger);
         if global.json {
             let id = view.dir.id();
-            writeln!(
-                stdout(),
-                "{}",
-                json!({"session": id, "state": view.state(), "report": report})
-            )?;
+            json::print(json!({"session": id, "state": view.state(), "report": report}))?;
         } else {
             stdout().write_all(report.as_bytes())?;
         }

@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::skills::{self, Reader};
 use crate::user_file::{Change, Consent, settle};
 
-/// Add skills for the built-in teams to a client, or take them out
+/// Add skills for the built-in teams to a client, or remove them
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Examples:\n  wavecrew skills install claude           show the files, ask, write them\n  wavecrew skills install codex --print    only show them\n  wavecrew skills uninstall claude -y"
@@ -18,8 +18,10 @@ pub struct Args {
 #[derive(clap::Subcommand, Debug)]
 enum Action {
     /// Write the skill files of the three built-in teams
+    #[command(after_help = "Examples:\n  wavecrew skills install claude")]
     Install(Target),
-    /// Remove them
+    /// Remove the skill files
+    #[command(after_help = "Examples:\n  wavecrew skills uninstall claude -y")]
     Uninstall(Target),
 }
 

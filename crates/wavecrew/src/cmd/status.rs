@@ -3,9 +3,10 @@
 use crate::cli::Global;
 use crate::clock;
 use crate::exit::{Exit, Failure};
+use crate::json;
 use crate::layout::{fit, width};
 use crate::report::{counts, usage};
-use crate::session_view::find_or_latest;
+use crate::session_view::find_to_read;
 use crate::show::safe;
 use serde_json::{Map, Value, json};
 use std::io::{BufWriter, Write, stdout};
@@ -24,21 +25,21 @@ use wavecrew_session::SessionView;
     after_help = "Examples:\n  wavecrew status\n  wavecrew status run-tasks-20260308\n  wavecrew status --json | jq .counts"
 )]
 pub struct Args {
-    /// Its id, or the beginning of it [default: the latest]
+    /// Session id, or the beginning of it [default: the latest session]
     #[arg(value_name = "SESSION")]
     session: Option<String>,
 }
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
-        let dir = find_or_latest(Path::new("."), self.session.as_deref())?;
+        let dir = find_to_read(Path::new("."), self.session.as_deref(), global)?;
         let view = SessionView::load(dir)?;
         for trouble in &view.problems {
             crate::show::error(trouble, None);
         }
         let mut out = BufWriter::new(stdout().lock());
         if global.json {
-            writeln!(out, "{}", as_json(&view))?;
+            json::print(as_json(&view))?;
         } else {
             print(&view, width(), &mut out)?;
         }

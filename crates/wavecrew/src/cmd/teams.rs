@@ -3,6 +3,7 @@
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
 use crate::find_team::{self, FOLDER, own_teams};
+use crate::json;
 use crate::layout::fit;
 use crate::show::safe;
 use serde_json::{Value, json};
@@ -32,18 +33,14 @@ impl Args {
         match &self.name {
             None if global.json => {
                 let teams: Vec<Value> = all().iter().map(Listed::json).collect();
-                writeln!(out, "{}", Value::Array(teams))?;
+                json::print(teams)?;
             }
             None => list(&all(), &mut out)?,
             Some(name) if self.source => out.write_all(source(name)?.as_bytes())?,
             Some(name) => {
                 let team = find_team::find(name)?;
                 if global.json {
-                    writeln!(
-                        out,
-                        "{}",
-                        serde_json::to_string(&team).map_err(std::io::Error::from)?
-                    )?;
+                    json::print(&team)?;
                 } else {
                     out.write_all(text(&team).as_bytes())?;
                 }

@@ -3,6 +3,7 @@
 use crate::cli::Global;
 use crate::csv_file::CsvFile;
 use crate::exit::{Exit, Failure};
+use crate::json;
 use crate::{find_team, show};
 use serde_json::{Value, json};
 use std::io::{Write, stdout};
@@ -36,7 +37,7 @@ impl Args {
                         "valid": true, "team": team.name, "tasks": plan.len(), "waves": plan.waves(),
                         "problems": [], "warnings": as_json(&name, &warnings),
                     });
-                    writeln!(stdout(), "{verdict}")?;
+                    json::print(verdict)?;
                     return Ok(Exit::Done);
                 }
                 if !global.quiet {
@@ -49,8 +50,9 @@ impl Args {
                 let problems = as_json(&name, &problems);
                 let verdict =
                     json!({"valid": false, "team": team.name, "problems": problems, "warnings": []});
-                writeln!(stdout(), "{verdict}")?;
-                Err(Failure::Refused)
+                json::print(verdict)?;
+                // The document says it all: no error follows it.
+                Ok(Exit::BadInput)
             }
             Err(problems) => {
                 show::problems(&file, &problems);

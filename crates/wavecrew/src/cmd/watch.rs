@@ -4,7 +4,7 @@ use crate::cli::Global;
 use crate::clock;
 use crate::exit::{Exit, Failure};
 use crate::report::{self, Screen};
-use crate::session_view::{find_or_latest, shown_folder};
+use crate::session_view::{find_to_read, shown_folder};
 use std::fs;
 use std::io::{Write, stdout};
 use std::path::Path;
@@ -27,7 +27,7 @@ const TAIL: u64 = 4 << 10;
     after_help = "Examples:\n  wavecrew watch\n  wavecrew watch run-tasks-20260308\n  wavecrew watch --json | jq -c .event"
 )]
 pub struct Args {
-    /// Its id, or the beginning of it [default: the latest]
+    /// Session id, or the beginning of it [default: the latest session]
     #[arg(value_name = "SESSION")]
     session: Option<String>,
 }
@@ -35,7 +35,7 @@ pub struct Args {
 impl Args {
     /// Exits as the run does.
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
-        let dir = find_or_latest(Path::new("."), self.session.as_deref())?;
+        let dir = find_to_read(Path::new("."), self.session.as_deref(), global)?;
         let view = SessionView::load(dir)?;
         let Some(info) = view.info else {
             return Err(Failure::input(view.problems.join("; ")));

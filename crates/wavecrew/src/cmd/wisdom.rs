@@ -2,13 +2,14 @@
 
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
+use crate::json;
 use serde_json::json;
 use std::io::{Write, stdout};
 use wavecrew_run::worker_commands::{Identity, WorkerCommands};
 
 /// For workers: add a line to learnings, decisions, conventions or issues
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Example:\n  wavecrew wisdom conventions 'tests live beside the code they test'")]
+#[command(after_help = "Examples:\n  wavecrew wisdom conventions 'tests live beside the code they test'")]
 pub struct Args {
     /// learnings, decisions, conventions or issues
     #[arg(value_name = "FILE")]
@@ -28,7 +29,7 @@ impl Args {
         let worker = WorkerCommands::open(Identity::from_env()?)?;
         worker.wisdom(&self.file, &self.text.join(" "))?;
         if global.json {
-            writeln!(stdout(), "{}", json!({"accepted": true}))?;
+            json::print(json!({"accepted": true}))?;
         } else {
             writeln!(stdout(), "noted")?;
         }

@@ -5,22 +5,22 @@ use wavecrew_core::budget::Budget;
 
 /// Flags that limit what a run may use.
 #[derive(clap::Args, Debug, Clone, Default)]
-#[command(next_help_heading = "Limits (`off` takes one away; see docs/limits.md)")]
+#[command(next_help_heading = "Limits (`off` removes one)")]
 #[expect(clippy::struct_field_names, reason = "they are the names of the flags")]
 pub struct BudgetFlags {
-    /// Start nothing more once so much money is used, in US dollars, over all runs of the session
+    /// Start no task after spending this much, in US dollars, over all runs of the session
     #[arg(long, value_name = "USD", value_parser = cost)]
     pub max_cost: Option<Cap<f64>>,
-    /// Start nothing more once so many tokens are used (`500k`, `2M`)
+    /// Start no task after using this many tokens (`500k`, `2M`)
     #[arg(long, value_name = "N", value_parser = tokens)]
     pub max_tokens: Option<Cap<u64>>,
-    /// Start nothing more after so long a time (`90s`, `30m`, `8h`), breaks between runs not counted
+    /// Start no task after this time (`90s`, `30m`, `8h`), without breaks between runs
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub max_time: Option<Cap<u64>>,
-    /// Money that one task may use before it is not tried again
+    /// Retry no task that has spent this much
     #[arg(long, value_name = "USD", value_parser = cost)]
     pub max_task_cost: Option<Cap<f64>>,
-    /// Tokens that one task may use before it is not tried again
+    /// Retry no task that has used this many tokens
     #[arg(long, value_name = "N", value_parser = tokens)]
     pub max_task_tokens: Option<Cap<u64>>,
 }

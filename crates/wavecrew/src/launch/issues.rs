@@ -20,10 +20,10 @@ pub fn file(project: &Path, target: &mut Target) -> Result<(), Failure> {
     let store = IssueStore::new(project);
     match std::mem::take(&mut target.new_issues) {
         NewIssues::None => Ok(()),
-        NewIssues::Given(issues) => Ok(store.take_in(&issues)?),
+        NewIssues::Given(issues) => Ok(store.import(&issues)?),
         NewIssues::Promised(promised) => {
             let ids: Vec<String> = promised.iter().map(|issue| issue.id.clone()).collect();
-            let filed = store.add_as(promised, &clock::moment())?;
+            let filed = store.add_with_ids(promised, &clock::moment())?;
             let renamed: Vec<(&str, &str)> = ids
                 .iter()
                 .zip(&filed)

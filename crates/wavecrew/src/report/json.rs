@@ -2,6 +2,7 @@
 
 use super::Screen;
 use crate::exit::Exit;
+use crate::json::{VERSION, with_readable_times};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::io::{BufWriter, Write};
@@ -15,7 +16,7 @@ pub struct Json {
     out: BufWriter<Box<dyn Write>>,
 }
 
-/// The kind of a line stands first, for people who look at it.
+/// The kind of a line comes first, for people who read it.
 #[derive(Serialize)]
 struct Line<'a> {
     event: &'a str,
@@ -24,7 +25,7 @@ struct Line<'a> {
 }
 
 impl Json {
-    /// Says at once which session it is.
+    /// Prints the session at once.
     pub fn new(out: Box<dyn Write>, dir: &SessionDir, info: &SessionInfo) -> Self {
         let mut json = Self {
             out: BufWriter::new(out),
@@ -33,7 +34,7 @@ impl Json {
             "session",
             json!({
                 "session": dir.id(), "dir": dir.path(), "team": info.team, "pipeline": info.pipeline,
-                "replay": info.replay(),
+                "replay": info.replay(), "version": VERSION,
             }),
         );
         let _ = json.out.flush();
@@ -50,13 +51,13 @@ impl Json {
 
 impl Reporter for Json {
     fn event(&mut self, event: &Event, _: &Ledger) {
-        let Ok(Value::Object(mut fields)) = serde_json::to_value(event) else {
+        let Ok(Value::Object(mut fields)) = serde_json::to_value(event).map(with_readable_times) else {
             return;
         };
         let Some(Value::String(kind)) = fields.remove("e") else {
             return;
         };
-        // Of use to nobody outside.
+        // The fingerprint is internal.
         fields.remove("print");
         self.line(&kind, Value::Object(fields));
     }

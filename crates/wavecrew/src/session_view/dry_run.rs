@@ -2,6 +2,7 @@
 
 use crate::cli::Global;
 use crate::exit::Failure;
+use crate::json;
 use serde_json::json;
 use std::io::{Write, stdout};
 use wavecrew_core::engine::{Ledger, StaleResult};
@@ -20,7 +21,7 @@ pub fn print_dry_run(ledger: &Ledger, stale: &[StaleResult], global: &Global) ->
             .iter()
             .map(|stale| json!({"id": plan.id(stale.task), "why": stale.why}))
             .collect();
-        writeln!(out, "{}", json!({"run_again": again, "pending": left}))?;
+        json::print(json!({"run_again": again, "pending": left}))?;
         return Ok(());
     }
     for stale in stale {

@@ -4,7 +4,7 @@ mod dry_run;
 mod find;
 
 pub use dry_run::print_dry_run;
-pub use find::{find, find_or_latest, latest_unfinished, none_to_continue};
+pub use find::{find, find_or_latest, find_to_read, latest_unfinished, names_session, none_to_continue};
 
 use wavecrew_session::SessionDir;
 

@@ -165,3 +165,32 @@ fn the_readme_is_short_and_no_table_cell_is_a_wall() {
         .collect();
     assert!(long.is_empty(), "{long:#?}");
 }
+
+/// `crate/path` and `crate/path::function` in `ARCHITECTURE.md` name files and functions that exist.
+#[test]
+fn the_architecture_names_files_and_functions_that_exist() {
+    let text = read("ARCHITECTURE.md");
+    let names = text.split('`').skip(1).step_by(2);
+    let mut checked = 0;
+    let mut missing = Vec::new();
+    for name in names.filter(|name| name.starts_with("wavecrew") && name.contains('/')) {
+        let (path, function) = name.split_once("::").map_or((name, None), |(p, f)| (p, Some(f)));
+        let file = root().join("crates").join(path);
+        let found = match function {
+            None => file.exists(),
+            Some(function) => fs::read_to_string(&file).is_ok_and(|code| {
+                let definition = format!("fn {function}");
+                code.match_indices(&definition).any(|(at, _)| {
+                    let rest = &code[at + definition.len()..];
+                    rest.starts_with(['(', '<'])
+                })
+            }),
+        };
+        checked += 1;
+        if !found {
+            missing.push(name);
+        }
+    }
+    assert!(missing.is_empty(), "not in the tree: {missing:#?}");
+    assert!(checked > 40, "only {checked} paths found");
+}

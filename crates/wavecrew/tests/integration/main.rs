@@ -5,11 +5,10 @@ mod agents;
 mod crash;
 mod documents;
 mod example_files;
-#[path = "../../../wavecrew-measure/tests/frameworks/installed.rs"]
-mod installed;
 mod lifecycle;
 mod mcp;
 mod measure;
+mod old_formats;
 mod plan;
 mod readme;
 mod replay;

@@ -13,7 +13,7 @@ struct Project(TempDir);
 
 impl Project {
     fn new() -> Option<Self> {
-        let venv = crate::installed::installed()?.join("venv");
+        let venv = wavecrew_test_support::frameworks::installed()?.join("venv");
         let project = Self(tempfile::tempdir().unwrap());
         symlink(venv, project.0.path().join(".venv")).unwrap();
         let files = [

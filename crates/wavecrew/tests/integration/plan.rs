@@ -337,7 +337,7 @@ fn another_folder_can_be_named() {
     assert!(said.ok().contains("3 tasks in 2 waves"));
     Sandbox::new()
         .run(&["-C", "nowhere", "plan", "tasks.csv"])
-        .refused(&["cannot work in nowhere"]);
+        .refused(&["cannot change to the folder nowhere"]);
 }
 
 #[test]

@@ -249,7 +249,7 @@ fn a_replay_is_called_one_wherever_it_is_shown() {
     fs::remove_dir_all(project.path(".workflow")).unwrap();
     let said = project.run(&["--agent", "replay:tape.jsonl"]);
     assert!(
-        said.contains("Replay  no agent runs, this is played back: command:./agent.sh, recorded 2"),
+        said.contains("Replay  no agent runs; replaying command:./agent.sh, recorded 2"),
         "{said}"
     );
     assert!(said.contains("Replay   of tape.jsonl: no agent ran"), "{said}");

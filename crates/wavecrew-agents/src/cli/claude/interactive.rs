@@ -6,25 +6,25 @@ use serde_json::{Map, Value, json};
 use wavecrew_core::engine::{Permission, Reply, WorkerRequest};
 
 use super::Claude;
-use crate::dialogue::{Dialogue, Heard};
+use crate::access_policy::{AccessPolicy, ToolAction};
+use crate::interactive::{InteractiveProtocol, Received};
 use crate::launch::Request;
-use crate::policy::{Deed, Policy};
-use crate::stream::{AgentEvent, Stream, items, text};
+use crate::stream::{AgentEvent, StreamParser, items, text};
 
 /// The tool by which its model asks people.
 const ASK: &str = "AskUserQuestion";
 
 #[derive(Debug)]
-pub(super) struct ClaudeTalk {
-    stream: Stream,
-    policy: Policy,
+pub(super) struct ClaudeProtocol {
+    stream: StreamParser,
+    policy: AccessPolicy,
     interrupts: u32,
-    asked: Vec<Asked>,
+    asked: Vec<PendingRequest>,
 }
 
 /// What it asked and was not told yet.
 #[derive(Debug)]
-struct Asked {
+struct PendingRequest {
     /// The id of its request.
     request: String,
     /// The arguments of the tool.
@@ -33,68 +33,70 @@ struct Asked {
     answers: Vec<Option<String>>,
 }
 
-impl ClaudeTalk {
+impl ClaudeProtocol {
     pub(super) fn new(request: &Request<'_>) -> Self {
         Self {
-            stream: Stream::new(&Claude),
-            policy: Policy::new(request),
+            stream: StreamParser::new(&Claude),
+            policy: AccessPolicy::new(request),
             interrupts: 0,
             asked: Vec::new(),
         }
     }
 
     /// It waits for an answer: from us, or from whoever takes the question on.
-    fn asked(&mut self, request: &str, tool: &str, input: &Value, heard: &mut Heard) {
-        let asked = |answers| Asked {
+    fn asked(&mut self, request: &str, tool: &str, input: &Value, received: &mut Received) {
+        let asked = |answers| PendingRequest {
             request: request.to_owned(),
             input: input.clone(),
             answers,
         };
         if tool == ASK {
-            heard.events.clear();
+            received.events.clear();
             let questions = items(input, "questions");
             if questions.is_empty() {
-                heard.reply = allow(request, input);
+                received.reply = allow(request, input);
                 return;
             }
             for (n, question) in questions.iter().enumerate() {
-                heard.questions.push((key(request, n), advice(question)));
+                received.questions.push((key(request, n), advice(question)));
             }
             return self.asked.push(asked(vec![None; questions.len()]));
         }
-        match self.policy.judge(&deed(tool, input)) {
+        match self.policy.decide(&action(tool, input)) {
             Permission::Granted => {
-                heard.events.clear();
-                heard.reply = allow(request, input);
+                received.events.clear();
+                received.reply = allow(request, input);
             }
             // Not by itself: a person may know better.
             Permission::Denied => {
-                heard.questions.push((key(request, 0), wish(tool, input)));
+                received
+                    .questions
+                    .push((key(request, 0), request_text(tool, input)));
                 self.asked.push(asked(Vec::new()));
             }
         }
     }
 }
 
-impl Dialogue for ClaudeTalk {
-    fn say(&mut self, message: &str) -> String {
+impl InteractiveProtocol for ClaudeProtocol {
+    fn start_turn(&mut self, message: &str) -> String {
         // What it remembers is of one turn.
-        self.stream = Stream::new(&Claude);
+        self.stream = StreamParser::new(&Claude);
         self.asked.clear();
         let content = json!([{ "type": "text", "text": message }]);
         line(&json!({ "type": "user", "message": { "role": "user", "content": content } }))
     }
 
-    fn hear(&mut self, said: &str) -> Heard {
-        let mut heard = Heard {
+    fn read(&mut self, said: &str) -> Received {
+        let mut received = Received {
             events: self.stream.line(said),
-            ..Heard::default()
+            ..Received::default()
         };
-        if let [AgentEvent::Question { id, tool, input }] = &heard.events[..] {
+        if let [AgentEvent::Question { id, tool, input }] = &received.events[..] {
             let (id, tool, input) = (id.clone(), tool.clone(), input.clone());
-            self.asked(&id, &tool, &input, &mut heard);
+            self.asked(&id, &tool, &input, &mut received);
         }
-        heard
+        received
     }
 
     fn answer(&mut self, question: &str, reply: &Reply) -> String {
@@ -112,7 +114,7 @@ impl Dialogue for ClaudeTalk {
                 return String::new();
             }
         }
-        let Asked {
+        let PendingRequest {
             request,
             mut input,
             answers,
@@ -134,7 +136,7 @@ impl Dialogue for ClaudeTalk {
         }
     }
 
-    fn cut_short(&mut self) -> String {
+    fn interrupt_turn(&mut self) -> String {
         self.interrupts += 1;
         let id = format!("interrupt-{}", self.interrupts);
         line(&json!({ "type": "control_request", "request_id": id, "request": { "subtype": "interrupt" } }))
@@ -156,20 +158,20 @@ fn response(request: &str, answer: &Value) -> String {
 }
 
 /// What a call of a tool does.
-fn deed(tool: &str, input: &Value) -> Deed {
+fn action(tool: &str, input: &Value) -> ToolAction {
     let path = ["file_path", "notebook_path"]
         .iter()
         .find_map(|name| input[*name].as_str());
     match tool {
-        "Edit" | "Write" | "NotebookEdit" => Deed::Write(path.map(str::to_owned).into_iter().collect()),
-        "Bash" | "Monitor" => Deed::Run,
-        "EnterPlanMode" | "ExitPlanMode" => Deed::SwitchMode,
-        _ => Deed::Other,
+        "Edit" | "Write" | "NotebookEdit" => ToolAction::Write(path.map(str::to_owned).into_iter().collect()),
+        "Bash" | "Monitor" => ToolAction::Run,
+        "EnterPlanMode" | "ExitPlanMode" => ToolAction::SwitchMode,
+        _ => ToolAction::Other,
     }
 }
 
 /// The same for a person.
-fn wish(tool: &str, input: &Value) -> WorkerRequest {
+fn request_text(tool: &str, input: &Value) -> WorkerRequest {
     let telling = ["command", "file_path", "notebook_path", "url", "query"];
     let about = telling.iter().find_map(|name| input[*name].as_str());
     WorkerRequest::Permission(match about {
@@ -198,8 +200,8 @@ mod tests {
     use wavecrew_core::id::ExecMode;
     use wavecrew_core::team::Access;
 
-    fn talk(access: Access) -> ClaudeTalk {
-        ClaudeTalk::new(&Request {
+    fn talk(access: Access) -> ClaudeProtocol {
+        ClaudeProtocol::new(&Request {
             prompt: "do it",
             mode: ExecMode::Interactive,
             access,
@@ -228,14 +230,14 @@ mod tests {
     #[test]
     fn messages_go_in_and_results_end_turns() {
         let mut talk = talk(Access::Source);
-        let said: Value = serde_json::from_str(&talk.say("do\nit")).unwrap();
+        let said: Value = serde_json::from_str(&talk.start_turn("do\nit")).unwrap();
         assert_eq!(said["message"]["content"][0]["text"], "do\nit");
-        let heard = talk.hear(r#"{"type":"result","is_error":false,"result":"one"}"#);
-        assert!(matches!(heard.events.last(), Some(AgentEvent::Final { text, .. }) if text == "one"));
-        assert!(heard.reply.is_empty());
-        assert!(talk.cut_short().contains(r#""subtype":"interrupt""#));
+        let received = talk.read(r#"{"type":"result","is_error":false,"result":"one"}"#);
+        assert!(matches!(received.events.last(), Some(AgentEvent::Final { text, .. }) if text == "one"));
+        assert!(received.reply.is_empty());
+        assert!(talk.interrupt_turn().contains(r#""subtype":"interrupt""#));
         assert!(
-            talk.hear(r#"{"type":"control_response","response":{}}"#)
+            talk.read(r#"{"type":"control_response","response":{}}"#)
                 .events
                 .is_empty()
         );
@@ -244,25 +246,31 @@ mod tests {
     #[test]
     fn what_the_policy_allows_is_allowed_at_once() {
         let fetch = json!({ "url": "http://x", "prompt": "p" });
-        let heard = talk(Access::ReadOnly).hear(&asks("WebFetch", &fetch));
-        let answer = told(&heard.reply);
+        let received = talk(Access::ReadOnly).read(&asks("WebFetch", &fetch));
+        let answer = told(&received.reply);
         assert_eq!(
             (&answer["behavior"], &answer["updatedInput"]),
             (&"allow".into(), &fetch)
         );
-        assert!(heard.events.is_empty() && heard.questions.is_empty(), "{heard:?}");
+        assert!(
+            received.events.is_empty() && received.questions.is_empty(),
+            "{received:?}"
+        );
     }
 
     #[test]
     fn what_it_does_not_allow_is_answered_once_by_somebody_else() {
         let mut talk = talk(Access::ReadOnly);
         for (permission, behavior) in [(Permission::Denied, "deny"), (Permission::Granted, "allow")] {
-            let heard = talk.hear(&asks("Bash", &json!({ "command": "touch x" })));
-            assert!(matches!(heard.events[..], [AgentEvent::Question { .. }]));
-            let [(key, wish)] = &heard.questions[..] else {
-                panic!("{heard:?}")
+            let received = talk.read(&asks("Bash", &json!({ "command": "touch x" })));
+            assert!(matches!(received.events[..], [AgentEvent::Question { .. }]));
+            let [(key, request_text)] = &received.questions[..] else {
+                panic!("{received:?}")
             };
-            assert_eq!(*wish, WorkerRequest::Permission("use Bash: touch x".to_owned()));
+            assert_eq!(
+                *request_text,
+                WorkerRequest::Permission("use Bash: touch x".to_owned())
+            );
             let reply = Reply::Permission(permission);
             assert_eq!(told(&talk.answer(key, &reply))["behavior"], behavior);
             assert_eq!(talk.answer(key, &reply), "");
@@ -276,13 +284,13 @@ mod tests {
             { "question": "Which?", "options": [{ "label": "this" }, { "label": "that" }] },
             { "question": "When?", "options": [] },
         ]);
-        let heard = talk.hear(&asks(ASK, &json!({ "questions": questions })));
-        assert!(heard.events.is_empty() && heard.reply.is_empty());
-        let keys: Vec<&str> = heard.questions.iter().map(|(key, _)| key.as_str()).collect();
+        let received = talk.read(&asks(ASK, &json!({ "questions": questions })));
+        assert!(received.events.is_empty() && received.reply.is_empty());
+        let keys: Vec<&str> = received.questions.iter().map(|(key, _)| key.as_str()).collect();
         let options = vec!["this".to_owned(), "that".to_owned()];
         let question = "Which?".to_owned();
         assert_eq!(
-            heard.questions[0].1,
+            received.questions[0].1,
             WorkerRequest::Question { question, options }
         );
         assert_eq!(talk.answer(keys[1], &Reply::Text("now".to_owned())), "");

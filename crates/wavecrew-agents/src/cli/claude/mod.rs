@@ -3,16 +3,16 @@
 
 mod interactive;
 
-use interactive::ClaudeTalk;
+use interactive::ClaudeProtocol;
 use serde_json::{Value, json};
 use wavecrew_core::id::ExecMode;
 
 use super::{AcpCommand, AgentCli, Facts, Features, LoginFile};
-use crate::agent::Memory;
+use crate::agent::ResumeBy;
 use crate::launch::{Conversation, Launch, Request, Stdin, mcp_servers};
-use crate::stream::State;
-use crate::stream::stream_json::{self, Dialect, TELLING};
-use crate::stream::tools::Kit;
+use crate::stream::ParserState;
+use crate::stream::stream_json::{self, Dialect, SUMMARY};
+use crate::stream::tools::ToolArguments;
 
 #[derive(Debug)]
 pub struct Claude;
@@ -30,7 +30,7 @@ static FACTS: Facts = Facts {
         cost: true,
         read_only: true,
     },
-    memory: Memory::Named,
+    resume_by: ResumeBy::OurId,
     key_variables: &[
         "ANTHROPIC_API_KEY",
         "ANTHROPIC_AUTH_TOKEN",
@@ -49,8 +49,8 @@ static FACTS: Facts = Facts {
 };
 
 static DIALECT: Dialect = Dialect {
-    kit: Kit {
-        telling: &TELLING,
+    tools: ToolArguments {
+        summary: &SUMMARY,
         writers: &[
             ("Write", "file_path"),
             ("Edit", "file_path"),
@@ -70,7 +70,7 @@ impl AgentCli for Claude {
         prepare(request, launch);
     }
 
-    fn read(&self, event: &Value, state: &mut State) {
+    fn read(&self, event: &Value, state: &mut ParserState) {
         stream_json::read(&DIALECT, event, state);
     }
 }
@@ -89,7 +89,7 @@ fn prepare(request: &Request, launch: &mut Launch) {
             "--permission-prompt-tool",
             "stdio",
         ]);
-        launch.stdin = Stdin::Spoken(Box::new(ClaudeTalk::new(request)));
+        launch.stdin = Stdin::Interactive(Box::new(ClaudeProtocol::new(request)));
     }
     match request.conversation {
         Conversation::New { id } => launch.args(["--session-id", id]),

@@ -11,7 +11,7 @@ use super::action::{Action, Question, QuestionKind};
 use super::input::Answer;
 use super::ledger::TaskProgress;
 use super::{AskMode, Engine, Mode};
-use crate::event::{Event, PolicyDecision, PolicyOutcome, Rework, RunOutcome, Status};
+use crate::event::{Event, Policy, PolicyDecision, PolicyOutcome, Rework, RunOutcome, Status};
 use crate::id::TaskIx;
 use crate::plan::Plan;
 use crate::sheet::Patch;
@@ -43,7 +43,7 @@ struct Revision {
 
 /// A decision and the words for it.
 struct PolicyResult {
-    by: String,
+    by: Policy,
     score: Option<f64>,
     why: String,
     measured: Vec<(String, String)>,
@@ -266,19 +266,25 @@ impl Engine {
             revision,
             yes,
         } = pending_decision;
-        let said = match (answer, &revision) {
-            (Answer::Proceed | Answer::Allow, _) => "go on",
-            (Answer::Revise | Answer::Retry, Some(_)) => "revise",
-            (Answer::Revise | Answer::Retry | Answer::Abort | Answer::Deny | Answer::Text(_), _) => "abort",
+        let record = |engine: &mut Self, answer: &str| {
+            engine.record(Event::Answered {
+                question,
+                answer: answer.to_owned(),
+            });
         };
-        self.record(Event::Answered {
-            question,
-            answer: said.to_owned(),
-        });
-        match (said, revision) {
-            ("go on", _) => self.record_decision(decision, yes),
-            ("revise", Some(revision)) => self.revise(decision, &revision),
-            _ => self.stop_at(decision),
+        match (answer, revision) {
+            (Answer::Proceed | Answer::Allow, _) => {
+                record(self, "go on");
+                self.record_decision(decision, yes);
+            }
+            (Answer::Revise | Answer::Retry, Some(revision)) => {
+                record(self, "revise");
+                self.revise(decision, &revision);
+            }
+            (Answer::Revise | Answer::Retry | Answer::Abort | Answer::Deny | Answer::Text(_), _) => {
+                record(self, "abort");
+                self.stop_at(decision);
+            }
         }
         true
     }
@@ -295,7 +301,7 @@ impl Engine {
         let decision = |engine: &Self, why: &str| PolicyDecision {
             task: id.to_owned(),
             attempt: engine.ledger.task(task).attempts,
-            by: format!("expansion of {id}"),
+            by: Policy::Expansion { task: id.to_owned() },
             outcome: PolicyOutcome::Pass,
             round: 0,
             score: None,

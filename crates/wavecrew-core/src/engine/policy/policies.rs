@@ -3,7 +3,7 @@
 use super::score::gates_after;
 use super::{PolicyResult, PolicyStep, Revision};
 use crate::engine::Engine;
-use crate::event::{PolicyOutcome, TaskResult};
+use crate::event::{Policy, PolicyOutcome, TaskResult};
 use crate::id::TaskIx;
 use crate::team::{Checkpoint, CheckpointVerdict, Expansion, GateKind};
 use crate::view::one_line;
@@ -36,7 +36,9 @@ impl Engine {
             }
         };
         team.expansion.iter().any(expands).then(|| PolicyResult {
-            by: format!("expansion of {}", plan.id(task)),
+            by: Policy::Expansion {
+                task: plan.id(task).to_owned(),
+            },
             score: None,
             why: String::new(),
             measured: Vec::new(),
@@ -46,15 +48,15 @@ impl Engine {
     }
 
     /// How often work was sent back by this policy.
-    pub(super) fn rounds_of(&self, by: &str) -> u32 {
+    pub(super) fn rounds_of(&self, by: &Policy) -> u32 {
         let sent_back = self.ledger.decisions.iter();
-        let sent_back = sent_back.filter(|known| known.by == by && known.outcome == PolicyOutcome::Revise);
+        let sent_back = sent_back.filter(|known| known.by == *by && known.outcome == PolicyOutcome::Revise);
         u32::try_from(sent_back.count()).unwrap_or(u32::MAX)
     }
 
     fn at_checkpoint(&self, task: TaskIx, checkpoint: &Checkpoint, result: &TaskResult) -> PolicyResult {
         let id = self.ledger.plan().id(task);
-        let by = format!("checkpoint {id}");
+        let by = Policy::Checkpoint { task: id.to_owned() };
         let score = number(result, "score");
         let verdict = score.map_or(CheckpointVerdict::Block, |score| checkpoint.verdict(score));
         let rounds = self.rounds_of(&by);
@@ -90,7 +92,10 @@ impl Engine {
 
     fn at_gate(&self, task: TaskIx, gate: &GateKind, result: &TaskResult) -> PolicyResult {
         let id = self.ledger.plan().id(task);
-        let by = format!("gate {} of {id}", gate.name());
+        let by = Policy::Gate {
+            name: gate.name().to_owned(),
+            task: id.to_owned(),
+        };
         let rounds = self.rounds_of(&by);
         match gate {
             GateKind::Score { .. } => self.at_score_gate(task, gate, result, by, rounds),
@@ -146,7 +151,7 @@ impl Engine {
         task: TaskIx,
         gate: &GateKind,
         result: &TaskResult,
-        by: String,
+        by: Policy,
         rounds: u32,
     ) -> PolicyResult {
         let GateKind::Score {
@@ -294,7 +299,7 @@ fn about(what: &str, result: &TaskResult, revision: &Revision) -> String {
     lines.join("\n")
 }
 
-fn policy_result(by: String, score: Option<f64>, why: String, step: PolicyStep) -> PolicyResult {
+fn policy_result(by: Policy, score: Option<f64>, why: String, step: PolicyStep) -> PolicyResult {
     PolicyResult {
         by,
         score,

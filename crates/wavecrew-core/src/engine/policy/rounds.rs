@@ -3,7 +3,7 @@
 use super::{PolicyResult, PolicyStep, Revision};
 use crate::engine::Engine;
 use crate::engine::ledger::TaskProgress;
-use crate::event::{Event, PolicyDecision, PolicyOutcome, Status};
+use crate::event::{Event, Policy, PolicyDecision, PolicyOutcome, Status};
 use crate::id::TaskIx;
 use crate::team::{LoopKind, OnLimit};
 
@@ -12,7 +12,7 @@ const SAME: f64 = 1e-9;
 
 /// A generator-critic loop and the figures of one of its critics.
 struct Round<'a> {
-    key: String,
+    key: Policy,
     generator: &'a str,
     per: Option<&'a str>,
     max_rounds: u32,
@@ -110,8 +110,8 @@ impl Engine {
         let _ = self.apply_result(critic, result);
     }
 
-    fn best_of(&self, key: &str) -> Option<&PolicyDecision> {
-        let rounds = self.ledger.decisions.iter().filter(|known| known.by == key);
+    fn best_of(&self, key: &Policy) -> Option<&PolicyDecision> {
+        let rounds = self.ledger.decisions.iter().filter(|known| known.by == *key);
         rounds.max_by(|a, b| {
             a.score
                 .unwrap_or_default()
@@ -188,7 +188,9 @@ impl Engine {
                 .as_deref()
                 .map_or(plan.id(critic), |column| plan.cell(critic, column));
             Some(Round {
-                key: format!("loop {line}"),
+                key: Policy::Loop {
+                    line: line.to_owned(),
+                },
                 generator,
                 per: per.as_deref(),
                 max_rounds: *max_rounds,

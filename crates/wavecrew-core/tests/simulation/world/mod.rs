@@ -14,7 +14,7 @@ use wavecrew_core::engine::{
     Action, Answer, AskMode, CheckFindings, CheckOutcome, Engine, Input, Ledger, Options, RecoveredReport,
     StopKind, TaskProgress, WorkerId,
 };
-use wavecrew_core::event::{Event, PolicyOutcome, RunOutcome, Status, StopReason, Verdict};
+use wavecrew_core::event::{Event, Policy, PolicyOutcome, RunOutcome, Status, StopReason, Verdict};
 use wavecrew_core::plan::{Plan, seal};
 use wavecrew_core::sheet::{Origin, Sheet};
 use wavecrew_core::team::Team;
@@ -350,7 +350,8 @@ impl World {
             Event::Skipped { .. } => self.seen.skips += 1,
             Event::PolicyDecided { decision, .. } if decision.outcome == PolicyOutcome::Revise => {
                 self.seen.revised += 1;
-                let most = if decision.by.starts_with("loop ") { 3 } else { 2 };
+                let is_loop = matches!(decision.by, Policy::Loop { .. });
+                let most = if is_loop { 3 } else { 2 };
                 assert!(decision.round < most, "{} goes back without an end", decision.by);
             }
             _ => {}

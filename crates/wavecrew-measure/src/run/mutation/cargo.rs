@@ -7,8 +7,8 @@ use std::fs;
 use serde::Deserialize;
 
 use super::{Fate, MutationReport, Stage, Target, Tried};
+use crate::framework::cargo::on_path;
 use crate::measurement::{NO_MUTANTS, Note};
-use crate::run::cargo::on_path;
 use crate::run::{Focus, MeasureError, Order, Request, Wanted, option, report_folder, words};
 
 #[derive(Deserialize)]
@@ -76,9 +76,9 @@ pub fn mutate(stage: &Stage<'_>) -> Result<MutationReport, MeasureError> {
         order: Order::Usual,
     };
     let runner = stage.runner(stage.runner.timeout)?;
-    let bench = runner.bench(&request, Focus::default(), folder.path())?;
+    let run = runner.test_run(&request, Focus::default(), folder.path())?;
     let mut args = words(["mutants", "--colors=never", "--no-times", "--shuffle"]);
-    args.push(option("--output", &bench.file("mutants")));
+    args.push(option("--output", &run.file("mutants")));
     for Target { file, .. } in stage.request.targets {
         let below = file.strip_prefix(&stage.request.project.root).unwrap_or(file);
         args.extend([OsString::from("--file"), below.into()]);
@@ -92,13 +92,13 @@ pub fn mutate(stage: &Stage<'_>) -> Result<MutationReport, MeasureError> {
         args.push("--".into());
         args.extend(tests);
     }
-    fs::create_dir(bench.file("mutants"))?;
+    fs::create_dir(run.file("mutants"))?;
     // What was found out before the time was up is in the report already.
-    match bench.run(&bench.step("cargo", args)) {
+    match run.run(&run.step("cargo", args)) {
         Ok(_) | Err(MeasureError::TimedOut { .. }) => {}
         Err(error) => return Err(error),
     }
-    let path = bench.file("mutants").join("mutants.out/outcomes.json");
+    let path = run.file("mutants").join("mutants.out/outcomes.json");
     let Ok(report) = fs::read(path) else {
         return Ok(with_note(
             &format!("cargo-mutants wrote no report: {NO_MUTANTS}"),

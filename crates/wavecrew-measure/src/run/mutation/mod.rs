@@ -16,10 +16,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use wavecrew_syntax::{Language, LineSet, Mutant, mutants};
+use wavecrew_syntax::{Grammar, LineSet, Mutant, mutants};
 
 use super::{MeasureError, Runner, scope};
-use crate::detect::{Framework, Project};
+use crate::detect::Project;
+use crate::framework::MutantRuns;
 use crate::measurement::{Note, Ratio};
 pub use target::{Closer, Target};
 
@@ -144,11 +145,11 @@ impl Runner {
             request,
             until: request.budget.time.map(|time| Instant::now() + time),
         };
-        match &request.project.framework {
-            Framework::Pytest => pytest::mutate(&stage),
-            Framework::Vitest | Framework::Jest => fresh::mutate(&stage),
-            Framework::Cargo => cargo::mutate(&stage),
-            Framework::Go | Framework::Command { .. } => Ok(MutationReport {
+        match request.project.framework.facts().mutants {
+            MutantRuns::WarmPytest => pytest::mutate(&stage),
+            MutantRuns::FreshRuns => fresh::mutate(&stage),
+            MutantRuns::CargoMutants => cargo::mutate(&stage),
+            MutantRuns::Unsupported => Ok(MutationReport {
                 notes: vec![Note {
                     what: format!("no mutants for {}", request.project.framework.name()),
                     fix: None,
@@ -198,7 +199,7 @@ impl Stage<'_> {
     fn plan(&self, narrowed: impl Fn(&Target) -> LineSet) -> Vec<Planned> {
         let Budget { per_file, seed, .. } = self.request.budget;
         let of = |target: &Target| -> Vec<Planned> {
-            let Some(language) = Language::of(&target.file) else {
+            let Some(language) = Grammar::of(&target.file) else {
                 return Vec::new();
             };
             // What is no text has no mutants; that it does not load, the tests say.

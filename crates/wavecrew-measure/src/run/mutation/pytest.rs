@@ -12,8 +12,8 @@ use wavecrew_syntax::LineSet;
 
 use super::tree::Copy;
 use super::{Fate, MutationReport, Named, Planned, Stage, fresh, limit, side_by_side, workers_for};
+use crate::framework::pytest::{interpreter, probe, pytest_args, python_step};
 use crate::measurement::Note;
-use crate::run::pytest::{interpreter, probe, pytest_args, python_step};
 use crate::run::{Focus, MeasureError, Order, Request, Runner, Wanted, report_folder};
 
 const WARM: &str = include_str!("warm.py");
@@ -272,9 +272,9 @@ impl Worker {
             order: Order::Usual,
         };
         let runner: Runner = stage.runner(time)?;
-        let bench = runner.bench(&request, Focus::default(), self.folder.path())?;
+        let run = runner.test_run(&request, Focus::default(), self.folder.path())?;
         let python = interpreter(&stage.request.project.root);
-        let mut args = pytest_args(&bench, &probe(&bench, &python)?)?;
+        let mut args = pytest_args(&run, &probe(&run, &python)?)?;
         args.extend(
             stage
                 .request
@@ -286,15 +286,15 @@ impl Worker {
             .iter()
             .map(|word| word.to_string_lossy().into_owned())
             .collect();
-        let (script, file) = (bench.file("warm.py"), bench.file("plan.json"));
+        let (script, file) = (run.file("warm.py"), run.file("plan.json"));
         fs::write(&script, WARM)?;
         fs::write(
             &file,
             serde_json::to_vec(&plan(args)).map_err(std::io::Error::other)?,
         )?;
-        let mut step = python_step(&bench, &python, vec![script.into(), file.into()]);
+        let mut step = python_step(&run, &python, vec![script.into(), file.into()]);
         step.env.push(("PYTHONPATH", self.import_path(stage)));
-        bench.run(&step).map(drop)
+        run.run(&step).map(drop)
     }
 
     /// The folders of the copy that its packages are imported from, before all others: an installation of the project that

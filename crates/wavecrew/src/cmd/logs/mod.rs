@@ -1,11 +1,12 @@
-//! `wavecrew logs`: what workers said and did, made safe to show.
+//! `wavecrew logs`: what workers printed, without control sequences.
 
 mod print;
 
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
+use crate::json;
 use crate::layout::fit;
-use crate::session_view::find;
+use crate::session_view::{find_to_read, names_session};
 use print::{Manner, Printer};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,31 +23,31 @@ use wavecrew_session::{PackReader, SessionDir};
 
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Show a task's conversation: messages, tools, commands, files; or which logs there are
+/// Show the conversation of a task, or list the logs
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Examples:\n  wavecrew logs run-tasks-20260308             which logs there are\n  \
-    wavecrew logs run-tasks BUILD-1              the latest attempt\n  wavecrew logs run-tasks BUILD-1 -f           follow it\n  wavecrew logs run-tasks BUILD-1 --full       with all that tools printed\n  \
-    wavecrew logs run-tasks BUILD-1 --raw | jq   what the agent printed for machines"
+    after_help = "Examples:\n  wavecrew logs                                      list the logs of the latest session\n  \
+    wavecrew logs BUILD-1                              a task of the latest session\n  wavecrew logs run-tasks-20260308 BUILD-1           its latest attempt\n  wavecrew logs run-tasks-20260308 BUILD-1 -f        follow it\n  wavecrew logs run-tasks-20260308 BUILD-1 --full    with the full output of its tools\n  \
+    wavecrew logs run-tasks-20260308 BUILD-1 --raw     what the agent printed"
 )]
 pub struct Args {
-    /// Its id, or the beginning of it
+    /// Session id, or the beginning of it [default: the latest session]
     #[arg(value_name = "SESSION")]
-    session: String,
-    /// The task; without one, the logs are listed
+    session: Option<String>,
+    /// Task id; without one, the logs are listed
     #[arg(value_name = "TASK")]
     task: Option<String>,
-    /// Go on until the run ends
-    #[arg(short, long, requires = "task")]
+    /// Follow the log until the run ends
+    #[arg(short, long)]
     follow: bool,
-    /// Another attempt than the latest
-    #[arg(long, value_name = "N", requires = "task")]
+    /// Show this attempt [default: the latest]
+    #[arg(long, value_name = "N")]
     attempt: Option<u32>,
-    /// Fold nothing, however long
-    #[arg(long, requires = "task")]
+    /// Show everything, however long
+    #[arg(long)]
     full: bool,
-    /// As it was printed; on a terminal, without what a terminal obeys
-    #[arg(long, requires = "task", conflicts_with = "full")]
+    /// Show the output as the agent printed it; on a terminal, without control sequences
+    #[arg(long, conflicts_with = "full")]
     raw: bool,
 }
 
@@ -60,13 +61,33 @@ struct Log {
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
-        let dir = find(Path::new("."), &self.session)?;
+        let (dir, task) = self.find_session_and_task(global)?;
         let logs = logs(&dir)?;
-        match &self.task {
+        if task.is_none() && (self.follow || self.full || self.raw || self.attempt.is_some()) {
+            return Err(Failure::with_help(
+                "no task is named",
+                format!("name one: `wavecrew logs {} TASK`", dir.id()),
+            ));
+        }
+        match &task {
             None => list(&dir, &logs, global)?,
             Some(task) => self.show(&dir, &logs, task)?,
         }
         Ok(Exit::Done)
+    }
+
+    /// A single name means a session, or else a task of the latest session.
+    fn find_session_and_task(&self, global: &Global) -> Result<(SessionDir, Option<String>), Failure> {
+        let project = Path::new(".");
+        if let (Some(name), None) = (&self.session, &self.task)
+            && !names_session(project, name)
+            && let Ok(latest) = find_to_read(project, None, global)
+            && is_task(&latest, name)
+        {
+            return Ok((latest, Some(name.clone())));
+        }
+        let dir = find_to_read(project, self.session.as_deref(), global)?;
+        Ok((dir, self.task.clone()))
     }
 
     fn show(&self, dir: &SessionDir, logs: &[Log], task: &str) -> Result<(), Failure> {
@@ -273,7 +294,7 @@ fn list(dir: &SessionDir, logs: &[Log], global: &Global) -> Result<(), Failure> 
                 json!({"task": log.task, "attempt": log.attempt, "bytes": log.bytes, "path": path})
             })
             .collect();
-        writeln!(out, "{}", json!(logs))?;
+        json::print(logs)?;
         return Ok(());
     }
     if logs.is_empty() {

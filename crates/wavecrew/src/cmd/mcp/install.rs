@@ -20,8 +20,9 @@ pub struct InstallArgs {
     consent: Consent,
 }
 
-/// Take this server out of a client's settings
+/// Remove this server from a client's settings
 #[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:\n  wavecrew mcp uninstall codex")]
 pub struct UninstallArgs {
     client: Client,
     #[command(flatten)]

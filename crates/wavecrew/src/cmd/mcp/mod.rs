@@ -7,8 +7,8 @@ use crate::config::Config;
 use crate::exit::{Exit, Failure};
 use crate::launch;
 use std::path::Path;
-use wavecrew_mcp::job::Place;
-use wavecrew_mcp::server::Setup;
+use wavecrew_mcp::job::JobOptions;
+use wavecrew_mcp::server::ServerOptions;
 use wavecrew_run::worker_commands::{Identity, WorkerCommands};
 
 /// Serve tools over the Model Context Protocol (stdin and stdout)
@@ -78,7 +78,7 @@ impl Args {
         }
         let config = Config::load(&project)?;
         let (guardian, _) = launch::own_commands()?;
-        let setup = Setup {
+        let setup = ServerOptions {
             program: std::env::current_exe().map_err(Failure::Output)?,
             agent: self.agent.clone().or(config.agent),
             agent_settings: config.agents,
@@ -94,7 +94,7 @@ impl Args {
         let config = Config::load(project)?;
         let limits = serde_json::from_str(&self.limits)
             .map_err(|error| Failure::input(format!("--limits is not readable: {error}")))?;
-        let place = Place {
+        let options = JobOptions {
             options: launch::project_options(&config),
             pools: config.pools,
             limits,
@@ -104,7 +104,7 @@ impl Args {
             holder: launch::holder(),
             attached: self.attached,
         };
-        wavecrew_mcp::job::run(project, job, place).map_err(Failure::input)?;
+        wavecrew_mcp::job::run(project, job, options).map_err(Failure::input)?;
         Ok(Exit::Done)
     }
 }

@@ -5,6 +5,7 @@ mod mutation;
 use crate::cli::Global;
 use crate::clock::LONGEST_SECONDS;
 use crate::exit::{Exit, Failure};
+use crate::json;
 use crate::layout::fit;
 use crate::show::{self, safe};
 use mutation::Effort;
@@ -120,7 +121,7 @@ impl Args {
         let mut out = stdout().lock();
         if global.json {
             let projects: Vec<Value> = all.iter().map(|measured| measured.json(&top)).collect();
-            writeln!(out, "{:#}", json!({ "projects": projects }))?;
+            json::print_pretty(json!({ "projects": projects }))?;
         } else {
             for measured in &all {
                 measured.print(&here, &mut out)?;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 use wavecrew_test_support::fake_model::FakeModel;
-use wavecrew_test_support::fake_model::client::{installed, point};
+use wavecrew_test_support::fake_model::client::{installed, point, private_folder};
 
 /// A value that must never be written down.
 pub const SECRET: &str = "for-nobodys-eyes-4711";
@@ -21,6 +21,7 @@ pub struct Lab {
     pub model: FakeModel,
     bin: PathBuf,
     root: TempDir,
+    cache: TempDir,
 }
 
 /// One run of `wavecrew` on a table of one task.
@@ -33,9 +34,13 @@ pub struct Ran {
 
 impl Lab {
     pub fn new(agent: &'static str) -> Option<Self> {
+        Self::new_below(agent, Path::new(env!("CARGO_TARGET_TMPDIR")))
+    }
+
+    /// With its home and its projects below this folder.
+    pub fn new_below(agent: &'static str, folder: &Path) -> Option<Self> {
         let bin = installed()?;
-        // Not in the folder for temporary files: gemini reads no settings below a folder that others may write.
-        let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let root = tempfile::tempdir_in(folder).unwrap();
         for folder in ["home", "tmp"] {
             fs::create_dir(root.path().join(folder)).unwrap();
         }
@@ -44,6 +49,7 @@ impl Lab {
             model: FakeModel::start().unwrap(),
             bin,
             root,
+            cache: private_folder().unwrap(),
         })
     }
 
@@ -89,6 +95,7 @@ impl Lab {
             .env_clear()
             .env("PATH", std::env::join_paths(path).unwrap())
             .env("HOME", &home)
+            .env("XDG_CACHE_HOME", self.cache.path())
             .env("TMPDIR", self.root.path().join("tmp"))
             .env("LANG", "C.UTF-8")
             .env("WAVECREW_STATE_DIR", self.state(project))
@@ -178,6 +185,11 @@ impl Lab {
             );
             std::thread::sleep(Duration::from_millis(50));
         }
+    }
+
+    /// Where wavecrew keeps the settings files of agents.
+    pub fn agent_files(&self) -> PathBuf {
+        self.cache.path().join("wavecrew/agent-files")
     }
 
     pub fn home(&self) -> PathBuf {

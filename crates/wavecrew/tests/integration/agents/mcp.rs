@@ -2,6 +2,7 @@
 //! kind do the rows.
 
 use crate::agents::lab::Lab;
+use crate::agents::{AGENTS, with_some};
 use crate::mcp::rpc::{Client, VERSION};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -84,8 +85,7 @@ fn check(lab: &Lab, said: &str, rows: &[Row]) {
     );
 }
 
-#[test]
-fn codex_runs_a_table_through_us() {
+fn codex_runs_a_table() {
     let Some(lab) = Lab::new("codex") else { return };
     let base = lab.model.base("ok");
     let client = lab.client("project", &base);
@@ -112,8 +112,7 @@ fn hand_on_the_key(settings: &Path) {
     .unwrap();
 }
 
-#[test]
-fn claude_runs_a_table_through_us() {
+fn claude_runs_a_table() {
     let Some(lab) = Lab::new("claude") else { return };
     let base = lab.model.base("ok");
     prepare(&lab, &base, "mcp__wavecrew__spawn_agents_on_csv");
@@ -162,10 +161,16 @@ fn lists_us(agent: &'static str) {
 }
 
 #[test]
+fn clients_run_a_table_through_us() {
+    with_some("runs a table", &["codex", "claude"], 1, |agent| match agent {
+        "codex" => codex_runs_a_table(),
+        _ => claude_runs_a_table(),
+    });
+}
+
+#[test]
 fn clients_list_us_once_we_are_installed() {
-    for agent in ["codex", "claude", "gemini", "qwen", "opencode"] {
-        lists_us(agent);
-    }
+    with_some("lists our server", &AGENTS[..5], 2, lists_us);
 }
 
 /// A conversation of several turns with a real agent, which remembers what was said.
@@ -206,26 +211,11 @@ fn converses(agent: &'static str) {
 }
 
 #[test]
-fn codex_is_talked_to() {
-    converses("codex");
+fn agents_are_talked_to() {
+    with_some("is talked to", &["codex", "claude"], 1, converses);
 }
 
 #[test]
-fn claude_is_talked_to() {
-    converses("claude");
-}
-
-#[test]
-fn gemini_is_talked_to_over_acp() {
-    converses("acp_gemini");
-}
-
-#[test]
-fn qwen_is_talked_to_over_acp() {
-    converses("acp_qwen");
-}
-
-#[test]
-fn opencode_is_talked_to_over_acp() {
-    converses("acp_opencode");
+fn agents_are_talked_to_over_acp() {
+    with_some("is talked to over ACP", &AGENTS[5..], 1, converses);
 }

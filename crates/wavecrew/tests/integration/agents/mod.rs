@@ -1,5 +1,6 @@
 //! Real agents through `wavecrew run`, against the fake model service: what they do, how they end, what they leave.
-//! Needs `scripts/install-agents.sh`; `WAVECREW_SKIP_AGENTS=1` passes these tests over.
+//! Needs `scripts/install-agents.sh`; `WAVECREW_SKIP_AGENTS=1` skips these tests. By default a sample of the agents
+//! runs each test; `WAVECREW_TEST_DEPTH=full` runs all of them.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
 mod lab;
@@ -15,6 +16,7 @@ use std::process::Stdio;
 use rustix::process::{Pid, Signal, kill_process};
 
 use lab::{Lab, Row, SECRET};
+use wavecrew_test_support::depth;
 
 const REPORT: &str = r#"{"id":"A","status":"completed","findings":"made.txt is there"}"#;
 
@@ -73,7 +75,7 @@ fn reports_by_tool(agent: &'static str) {
         _ => "mcp__wavecrew__report_agent_job_result",
     };
     if agent == "gemini" && !rustix::process::geteuid().is_root() {
-        eprintln!("passed over: gemini reads the settings it is pointed at only if root owns them");
+        eprintln!("not checked: gemini reads the settings it is pointed at only if root owns them");
         return;
     }
     let script = format!("@@tool {tool} {REPORT}\n@@final bye");
@@ -200,172 +202,196 @@ fn stopped(agent: &'static str) {
     lab.note("stopped", "yes");
 }
 
-/// A way in which a service fails: its name in the table, the service's mode, and the reason that comes of it.
-type Trouble = (&'static str, &'static str, &'static str);
-
-/// What every agent gives up on soon.
-const COMMON: [Trouble; 3] = [
-    ("400", "e400", "refused"),
-    ("401", "e401", "auth"),
-    ("429 once", "flaky1", "ok"),
-];
-
-/// Over this protocol it hands on the words of its service without the status, so that they have to tell.
-const COMMON_WITHOUT_STATUS: [Trouble; 3] = [
-    ("400", "w400", "refused"),
-    ("401", "w401", "auth"),
-    ("429 once", "flaky1", "ok"),
-];
-
-fn common(agent: &str) -> &'static [Trouble] {
-    match agent {
-        "acp_opencode" => &COMMON_WITHOUT_STATUS,
-        _ => &COMMON,
-    }
-}
-
 const REFUSED: &str = "refused connection";
 
 /// Long enough for agents that try for a minute and a half before they give up.
 const LONG: &str = "280";
 
-fn fails(agent: &'static str, seconds: &str, troubles: &[Trouble]) {
+/// A way in which the service fails.
+struct Failure {
+    /// The mode of the fake service.
+    mode: &'static str,
+    /// Why the task stops.
+    reason: &'static str,
+    /// The time limit of the task in seconds.
+    seconds: &'static str,
+}
+
+/// What a failure of the service, by its name in the table, comes to with this agent.
+fn failure(agent: &str, name: &str) -> Failure {
+    // Over this protocol it passes on the text of its service without the status, so the text has to be understood.
+    let plain = agent == "acp_opencode";
+    let (mode, reason) = match name {
+        "400" if plain => ("w400", "refused"),
+        "400" => ("e400", "refused"),
+        "401" if plain => ("w401", "auth"),
+        "401" => ("e401", "auth"),
+        "429 once" => ("flaky1", "ok"),
+        "429" if plain => ("w429", "rate_limited"),
+        "429" => ("e429", "rate_limited"),
+        "500" if agent == "codex" => ("e500", "rate_limited"),
+        "500" => ("e500", "crashed"),
+        "cut stream" => ("cut2", "crashed"),
+        "hang" => ("hang", "timeout"),
+        REFUSED => ("refused", "refused"),
+        other => panic!("no failure is called {other}"),
+    };
+    let seconds = match (name, agent) {
+        // It would try to connect for ever.
+        ("hang" | REFUSED, "codex") => "20",
+        ("hang", "claude" | "gemini" | "acp_gemini") => "30",
+        ("hang", "qwen" | "acp_qwen") => "60",
+        ("hang", _) => "90",
+        _ => LONG,
+    };
+    Failure {
+        mode,
+        reason,
+        seconds,
+    }
+}
+
+/// The task ends for the reason that fits the failure.
+fn fails(agent: &'static str, name: &str) {
     let Some(lab) = Lab::new(agent) else { return };
     let row = Row::one_shot(format!("@@final {REPORT}"));
-    for (name, mode, reason) in troubles {
-        let base = if *name == REFUSED {
-            format!("{}/ok", lab.model.refused_url())
-        } else {
-            lab.model.base(mode)
-        };
-        if *reason == "rate_limited" {
-            // It would be waited for until it goes well.
-            let ran = lab.run(mode, &base, &row, &["--timeout", seconds, "--max-time", "1s"]);
-            ran.is_postponed(reason);
-            assert_eq!(ran.code, Some(3), "{}", ran.said);
-        } else {
-            let ran = lab.run(mode, &base, &row, &["--timeout", seconds]);
-            ran.ends(reason);
-            assert_eq!(ran.code, Some(i32::from(*reason != "ok")), "{}", ran.said);
-        }
-        if *name != REFUSED {
-            assert!(lab.model.stats(mode).requests > 0, "{agent} never asked");
-        }
-        lab.note(name, reason);
-    }
-}
-
-macro_rules! agents {
-    ($($($agent:ident)+ {
-        soon: $soon:tt,
-        late: $late:tt,
-        clock: $seconds:literal $clock:tt,
-    })*) => {$($(
-        agent! { $agent, $soon, $late, $seconds $clock }
-    )+)*};
-}
-
-macro_rules! agent {
-    ($agent:ident, $soon:expr, { $($late:ident: $trouble:expr),* }, $seconds:literal $clock:expr) => {
-        mod $agent {
-            use super::*;
-
-            const AGENT: &str = stringify!($agent);
-
-            #[test]
-            fn does_a_task() {
-                one_shot(AGENT);
-            }
-
-            #[test]
-            fn reports_by_a_tool_of_ours() {
-                reports_by_tool(AGENT);
-            }
-
-            #[test]
-            fn is_asked_again_in_its_conversation() {
-                repair(AGENT);
-            }
-
-            #[test]
-            fn goes_on_after_the_coordinator_was_killed() {
-                killed(AGENT);
-            }
-
-            #[test]
-            fn leaves_nothing_behind_when_it_is_stopped() {
-                stopped(AGENT);
-            }
-
-            #[test]
-            fn ends_for_the_right_reason() {
-                fails(AGENT, LONG, common(AGENT));
-                fails(AGENT, LONG, &$soon);
-            }
-
-            #[test]
-            fn is_ended_by_the_clock() {
-                fails(AGENT, $seconds, &$clock);
-            }
-
-            $(
-                #[test]
-                fn $late() {
-                    fails(AGENT, LONG, &[$trouble]);
-                }
-            )*
-        }
+    let Failure {
+        mode,
+        reason,
+        seconds,
+    } = failure(agent, name);
+    let base = if name == REFUSED {
+        format!("{}/ok", lab.model.refused_url())
+    } else {
+        lab.model.base(mode)
     };
+    if reason == "rate_limited" {
+        // The run would wait for the service until the task goes well.
+        let ran = lab.run(mode, &base, &row, &["--timeout", seconds, "--max-time", "1s"]);
+        ran.is_postponed(reason);
+        assert_eq!(ran.code, Some(3), "{}", ran.said);
+    } else {
+        let ran = lab.run(mode, &base, &row, &["--timeout", seconds]);
+        ran.ends(reason);
+        assert_eq!(ran.code, Some(i32::from(reason != "ok")), "{}", ran.said);
+    }
+    if name != REFUSED {
+        assert!(lab.model.stats(mode).requests > 0, "{agent} never asked");
+    }
+    lab.note(name, reason);
 }
 
-agents! {
-    codex {
-        soon: [
-            ("429", "e429", "rate_limited"),
-            ("500", "e500", "rate_limited"),
-            ("cut stream", "cut2", "crashed"),
-        ],
-        late: {},
-        // It would try to connect for ever.
-        clock: "20" [("hang", "hang", "timeout"), (REFUSED, "refused", "refused")],
+/// All agents: the known command lines, and those that also speak ACP.
+const AGENTS: [&str; 8] = [
+    "codex",
+    "claude",
+    "gemini",
+    "qwen",
+    "opencode",
+    "acp_gemini",
+    "acp_qwen",
+    "acp_opencode",
+];
+
+/// Runs a test with a sample of the agents, or with all of them at full depth.
+fn with_some(test: &str, agents: &[&'static str], n: usize, body: impl Fn(&'static str)) {
+    for agent in depth::sample(test, agents.iter().copied(), n) {
+        println!("{test}: {agent}");
+        body(agent);
     }
-    claude gemini acp_gemini {
-        soon: [
-            ("429", "e429", "rate_limited"),
-            ("500", "e500", "crashed"),
-            ("cut stream", "cut2", "crashed"),
-            (REFUSED, "refused", "refused"),
-        ],
-        late: {},
-        clock: "30" [("hang", "hang", "timeout")],
+}
+
+macro_rules! each_does_a_task {
+    ($($agent:ident)*) => {$(
+        #[test]
+        fn $agent() {
+            one_shot(stringify!($agent));
+        }
+    )*};
+}
+
+/// Every command line does a task at every depth.
+mod does_a_task {
+    use super::*;
+
+    each_does_a_task! { codex claude gemini qwen opencode }
+
+    #[test]
+    fn over_acp() {
+        with_some("does a task over ACP", &AGENTS[5..], 1, one_shot);
     }
-    qwen acp_qwen {
-        soon: [("cut stream", "cut2", "crashed")],
-        late: {
-            gives_up_late_on_429: ("429", "e429", "rate_limited"),
-            gives_up_late_on_500: ("500", "e500", "crashed"),
-            gives_up_late_on_a_closed_port: (REFUSED, "refused", "refused")
-        },
-        clock: "60" [("hang", "hang", "timeout")],
+}
+
+#[test]
+fn reports_by_a_tool_of_ours() {
+    with_some("reports by a tool", &AGENTS, 2, reports_by_tool);
+}
+
+#[test]
+fn is_asked_again_in_its_conversation() {
+    with_some("is asked again", &AGENTS, 2, repair);
+}
+
+#[test]
+fn resumes_after_the_coordinator_was_killed() {
+    with_some("resumes", &AGENTS, 2, killed);
+}
+
+#[test]
+fn leaves_nothing_behind_when_it_is_stopped() {
+    with_some("is stopped", &AGENTS, 2, stopped);
+}
+
+macro_rules! failures {
+    ($($test:ident: $name:expr, $n:literal;)*) => {$(
+        #[test]
+        fn $test() {
+            with_some($name, &AGENTS, $n, |agent| fails(agent, $name));
+        }
+    )*};
+}
+
+/// Every failure is tried with some agent at every depth.
+mod ends_for_the_right_reason {
+    use super::*;
+
+    failures! {
+        on_400: "400", 2;
+        on_401: "401", 2;
+        on_429_once: "429 once", 1;
+        late_on_429: "429", 1;
+        late_on_500: "500", 1;
+        late_on_a_cut_stream: "cut stream", 1;
+        late_on_a_refused_connection: REFUSED, 1;
+        late_on_a_service_that_hangs: "hang", 1;
     }
-    acp_opencode {
-        soon: [("429", "w429", "rate_limited")],
-        late: {
-            gives_up_late_on_500: ("500", "e500", "crashed"),
-            gives_up_late_on_a_cut_stream: ("cut stream", "cut2", "crashed"),
-            gives_up_late_on_a_closed_port: (REFUSED, "refused", "refused")
-        },
-        clock: "90" [("hang", "hang", "timeout")],
+}
+
+/// gemini ignores settings below a folder that everybody may write. In a project there it has our tools all the same; where
+/// no private folder can be found, the person is told.
+#[test]
+fn gemini_has_our_tools_in_a_project_below_the_temporary_folder() {
+    let Some(lab) = Lab::new_below("gemini", &std::env::temp_dir()) else {
+        return;
+    };
+    let base = lab.model.base("ok");
+    if rustix::process::geteuid().is_root() {
+        let script = format!("@@tool mcp_wavecrew_report_agent_job_result {REPORT}\n@@final bye");
+        let ran = lab.run("project", &base, &Row::one_shot(script), &[]);
+        ran.ends("ok");
+        assert_eq!(ran.finished()["result"]["findings"], "made.txt is there");
+        assert!(!ran.said.contains("ignores the settings"), "{}", ran.said);
+        assert_eq!(fs::read_dir(lab.agent_files()).unwrap().count(), 0);
+    } else {
+        eprintln!("not checked: gemini reads the settings it is pointed at only if root owns them");
     }
-    opencode {
-        soon: [("429", "e429", "rate_limited")],
-        late: {
-            gives_up_late_on_500: ("500", "e500", "crashed"),
-            gives_up_late_on_a_cut_stream: ("cut stream", "cut2", "crashed"),
-            gives_up_late_on_a_closed_port: (REFUSED, "refused", "refused")
-        },
-        clock: "90" [("hang", "hang", "timeout")],
-    }
+    let row = Row::one_shot(format!("@@final {REPORT}"));
+    let mut command = lab.command("open", &base, &row, &[]);
+    command.env_remove("XDG_CACHE_HOME");
+    let ran = lab.finish("open", command);
+    ran.ends("ok");
+    let warning = "gemini ignores the settings of this run: Security Warning";
+    assert!(ran.said.contains(warning), "{}", ran.said);
 }
 
 /// The service refuses longer than the agent tries: it is waited for, and the task is done with one attempt that counts.
@@ -387,18 +413,16 @@ fn waited_for(agent: &'static str, mode: &str) {
 }
 
 #[test]
-fn codex_is_waited_for() {
-    waited_for("codex", "flaky5");
-}
-
-#[test]
-fn claude_is_waited_for() {
-    waited_for("claude", "flaky5");
-}
-
-#[test]
-fn opencode_is_waited_for_over_acp() {
-    waited_for("acp_opencode", "flaky9w429");
+fn late_service_is_waited_for() {
+    with_some(
+        "is waited for",
+        &["codex", "claude", "acp_opencode"],
+        1,
+        |agent| match agent {
+            "acp_opencode" => waited_for(agent, "flaky9w429"),
+            _ => waited_for(agent, "flaky5"),
+        },
+    );
 }
 
 /// `wavecrew agents` finds what is installed, and `agents test` has one of them do something.

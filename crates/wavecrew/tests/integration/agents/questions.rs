@@ -2,6 +2,7 @@
 //! tool of ours. The person is this test.
 
 use crate::agents::lab::{Lab, Ran, Row};
+use crate::agents::with_some;
 use serde_json::{Value, json};
 use std::fs;
 
@@ -126,18 +127,17 @@ fn asks_by_tool(agent: &'static str, tool: &str) {
 }
 
 #[test]
-fn codex_asks_by_a_tool_of_ours() {
-    asks_by_tool("codex", "mcp__wavecrew::ask");
-}
-
-#[test]
-fn claude_asks_by_a_tool_of_ours() {
-    asks_by_tool("claude", "mcp__wavecrew__ask");
-}
-
-#[test]
-fn opencode_asks_by_a_tool_of_ours() {
-    asks_by_tool("opencode", "wavecrew_ask");
+fn asks_by_a_tool_of_ours() {
+    with_some(
+        "asks by a tool",
+        &["codex", "claude", "opencode"],
+        1,
+        |agent| match agent {
+            "codex" => asks_by_tool(agent, "mcp__wavecrew::ask"),
+            "opencode" => asks_by_tool(agent, "wavecrew_ask"),
+            _ => asks_by_tool(agent, "mcp__wavecrew__ask"),
+        },
+    );
 }
 
 /// The second request of the turn goes past the limit of the task; the third is never made.
@@ -160,16 +160,11 @@ fn ended_within_its_turn(agent: &'static str) {
 }
 
 #[test]
-fn claude_is_ended_within_its_turn() {
-    ended_within_its_turn("claude");
-}
-
-#[test]
-fn qwen_is_ended_within_its_turn() {
-    ended_within_its_turn("qwen");
-}
-
-#[test]
-fn opencode_is_ended_within_its_turn() {
-    ended_within_its_turn("opencode");
+fn is_ended_within_its_turn() {
+    with_some(
+        "is ended within its turn",
+        &["claude", "qwen", "opencode"],
+        1,
+        ended_within_its_turn,
+    );
 }

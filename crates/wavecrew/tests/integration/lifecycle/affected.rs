@@ -1,10 +1,10 @@
 //! Tests that a change concerns are run before all others, with a real framework.
 //! Needs `scripts/install-frameworks.sh`; `WAVECREW_SKIP_FRAMEWORKS=1` passes this over.
 
-use crate::installed::installed;
 use crate::lifecycle::lab::Lab;
 use std::fs;
 use std::os::unix::fs::symlink;
+use wavecrew_test_support::frameworks::installed;
 
 #[test]
 fn tests_that_name_a_changed_file_come_first() {

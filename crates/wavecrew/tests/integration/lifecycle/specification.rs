@@ -52,7 +52,7 @@ fn what_was_delivered_can_be_taken_out_once() {
     }
     lab.wavecrew(&["export", id, "out"])
         .exits(2)
-        .says("is there already");
+        .says("already exists");
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn nothing_requested_runs_nothing() {
     let lab = Lab::new();
     lab.wavecrew(&["lifecycle", "-y"])
         .exits(2)
-        .says("nothing is requested");
+        .says("the request is missing");
     lab.wavecrew(&["lifecycle", "-y", "--pipeline", "all", "x"])
         .exits(2)
         .says("full-lifecycle");

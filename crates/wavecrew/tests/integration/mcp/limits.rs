@@ -55,7 +55,7 @@ fn a_job_stops_at_its_limit_and_goes_on_with_a_higher_one() {
     assert_eq!(
         stopped["job_error"],
         format!(
-            "stopped at a limit: $1.00 of $1.00 is used; go on with resume_job_id {job} and max_cost 2.00"
+            "stopped at a limit: $1.00 of $1.00 is used; continue with resume_job_id {job} and max_cost 2.00"
         )
     );
     assert_eq!(last, "2 of 3 done (0 failed), 0 running, $1.00");

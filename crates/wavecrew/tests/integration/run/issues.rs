@@ -129,7 +129,7 @@ fn bad_input_is_refused_before_anything_runs() {
     assert_eq!(sandbox.sessions(), Vec::<String>::new());
     wavecrew(&sandbox, &["plan", "lifecycle", "x", "--exec", "codex"])
         .expect_exit(2)
-        .expect_says("does not work on issues");
+        .expect_says("does not take issues");
 }
 
 const AGENT: &str = r#"#!/bin/sh

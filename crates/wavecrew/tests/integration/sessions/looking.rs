@@ -133,9 +133,21 @@ fn an_unknown_session_is_refused_with_what_there_is() {
             ],
         );
     }
-    project
-        .run(&["status", "run-p"])
-        .refused(2, &["may mean 2 sessions", "run-parser-20260308-2"]);
+    for verb in ["archive", "cancel", "retry", "resume"] {
+        project
+            .run(&[verb, "run-p"])
+            .refused(2, &["`run-p` matches 2 sessions", "run-parser-20260308-2"]);
+    }
+    for verb in ["status", "show", "logs"] {
+        let said = project.run(&[verb, "run-p"]);
+        assert!(
+            said.err
+                .contains("note: `run-p` matches 2 sessions; using the latest, run-parser"),
+            "{}",
+            said.err
+        );
+        said.ok();
+    }
     project
         .run(&["status", "../x"])
         .refused(2, &["there is no session `../x`", "sessions: run-parser"]);
@@ -212,4 +224,54 @@ fn logs_are_listed_and_shown_without_what_a_terminal_obeys() {
     project
         .run(&["logs", "run-x", "ZZ"])
         .refused(2, &["there is no task `ZZ`"]);
+}
+
+#[test]
+fn commands_without_a_session_use_the_latest() {
+    let project = Project::new();
+    project
+        .session("run-old-20260301", "generic", TABLE)
+        .started("2026-03-01T10:00:00Z");
+    let session = project.session("run-new-20260308", "generic", TABLE);
+    fs::write(session.dir.log_file("A", 1), "first\n").unwrap();
+    assert_eq!(project.run(&["logs", "--json"]).json()[0]["task"], "A");
+    assert_eq!(project.run(&["logs", "A"]).ok(), "first\n");
+    project
+        .run(&["logs", "--full"])
+        .refused(2, &["no task is named", "wavecrew logs run-new-20260308 TASK"]);
+    project
+        .run(&["export", "out"])
+        .refused(2, &["the session `run-new-20260308` has no deliverables yet"]);
+    project
+        .run(&["retry"])
+        .refused(2, &["no task of this session failed"]);
+    assert_eq!(project.run(&["cancel"]).ok(), "run-new-20260308 is cancelled\n");
+    assert_eq!(project.run(&["archive"]).ok(), "run-new-20260308 is archived\n");
+}
+
+#[test]
+fn json_has_a_version_and_errors_are_json_too() {
+    let project = Project::new();
+    project.session("run-x-20260308", "generic", TABLE);
+    assert_eq!(project.run(&["status", "--json"]).json()["version"], 1);
+    assert_eq!(project.run(&["list", "--json"]).json()[0]["version"], 1);
+    for (args, message) in [
+        (
+            &["status", "nosuch", "--json"][..],
+            "there is no session `nosuch`",
+        ),
+        (
+            &["status", "--json", "--nosuch"],
+            "unexpected argument '--nosuch' found",
+        ),
+    ] {
+        let said = project.run(args);
+        assert_eq!(said.code, Some(2), "{}", said.err);
+        assert!(said.err.contains(message), "{}", said.err);
+        let document: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+        assert_eq!(document["version"], 1);
+        assert_eq!(document["error"]["message"], message);
+        assert_eq!(document["error"]["exit"], 2);
+        assert!(document["error"]["help"].is_string(), "{document}");
+    }
 }

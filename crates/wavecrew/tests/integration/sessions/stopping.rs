@@ -40,8 +40,12 @@ fn a_run_is_held_and_goes_on() {
     let project = Project::new();
     let session = project.session("run-x-20260308", "generic", TABLE);
     let _lock = session.lock();
-    for (flag, word, state) in [("--pause", "pause", "paused"), ("--resume", "resume", "running")] {
-        let told = project.start(&["cancel", "run-x", flag, "--json"]);
+    for (args, word, state) in [
+        (&["cancel", "run-x", "--pause", "--json"][..], "pause", "paused"),
+        (&["resume", "run-x", "--json"], "resume", "running"),
+        (&["cancel", "run-x", "--resume", "--json"], "resume", "running"),
+    ] {
+        let told = project.start(args);
         assert_eq!(take_word(&session), word);
         assert_eq!(said(told.wait_with_output().unwrap()).json()["state"], state);
     }
@@ -67,7 +71,7 @@ fn a_session_that_nobody_runs_gets_its_state() {
     let session = project.session("run-x-20260308", "generic", TABLE);
     project
         .run(&["cancel", "run-x", "--pause"])
-        .refused(2, &["nobody runs the session", "wavecrew resume run-x-20260308"]);
+        .refused(2, &["is not running", "wavecrew resume run-x-20260308"]);
     assert_eq!(
         project.run(&["cancel", "run-x"]).ok(),
         "run-x-20260308 is cancelled\n"
@@ -94,7 +98,7 @@ fn what_is_over_stays_as_it_is() {
         session.state(state);
         assert_eq!(
             project.run(&["cancel", &id]).ok(),
-            format!("{id} was over already: it is {word}\n")
+            format!("{id} has ended already: it is {word}\n")
         );
         assert_eq!(project.run(&["cancel", &id, "--json"]).json()["state"], word);
         assert_eq!(session.dir.read_info().unwrap().state, state);
@@ -107,7 +111,7 @@ fn what_is_over_stays_as_it_is() {
     session.state(SessionState::Completed);
     drop(lock);
     let said = said(cancel.wait_with_output().unwrap());
-    assert_eq!(said.ok(), "run-x was over already: it is completed\n");
+    assert_eq!(said.ok(), "run-x has ended already: it is completed\n");
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! A project in a temporary folder with real frameworks, and `wavecrew testing` on it.
 
-use crate::installed;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
+use wavecrew_test_support::frameworks;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -37,7 +37,7 @@ pub fn examples() -> PathBuf {
 
 impl Lab {
     pub fn new(files: &[(&str, &str)]) -> Option<Self> {
-        let frameworks = installed::installed()?;
+        let frameworks = frameworks::installed()?;
         let dir = tempfile::tempdir().unwrap();
         let project = dir.path().canonicalize().unwrap().join("project");
         fs::create_dir(&project).unwrap();

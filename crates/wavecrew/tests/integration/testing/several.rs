@@ -3,8 +3,8 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use crate::installed::installed;
 use crate::testing::lab::Lab;
+use wavecrew_test_support::frameworks::installed;
 
 const PRICE: &str = "def is_cheap(price):\n    if price < 10:\n        return True\n    return False\n";
 const CART: &str = "export function count(items: number[]): number {\n  if (items.length > 9) {\n    return -1;\n  }\n  return items.length;\n}\n";

@@ -1,0 +1,122 @@
+//! What an agent that asks is allowed, by the access of its role. Judges what the agent says it wants to do; what it
+//! then did is checked elsewhere.
+
+use std::path::{Component, Path, PathBuf};
+
+use wavecrew_core::engine::Permission;
+use wavecrew_core::team::Access;
+
+use super::launch::Request;
+
+/// What an agent wants to do, as far as it matters here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ToolAction {
+    /// Change these files; without names, some.
+    Write(Vec<String>),
+    /// A command cannot be fenced in.
+    Run,
+    /// Go on in another way, which would wait for a person's word.
+    SwitchMode,
+    /// Reading, searching, thinking, fetching, tools of MCP servers, and what is yet to be invented.
+    Other,
+}
+
+#[derive(Debug)]
+pub(super) struct AccessPolicy {
+    access: Access,
+    project: PathBuf,
+    folders: Vec<PathBuf>,
+}
+
+impl AccessPolicy {
+    pub(super) fn new(request: &Request<'_>) -> Self {
+        Self {
+            access: request.access,
+            project: request.project.to_owned(),
+            folders: request.folders.to_vec(),
+        }
+    }
+
+    pub(super) fn decide(&self, action: &ToolAction) -> Permission {
+        let allowed = match action {
+            ToolAction::Write(paths) => self.may_write(paths),
+            ToolAction::Run => self.writes_project(),
+            ToolAction::SwitchMode => false,
+            ToolAction::Other => true,
+        };
+        if allowed {
+            Permission::Granted
+        } else {
+            Permission::Denied
+        }
+    }
+
+    fn writes_project(&self) -> bool {
+        match self.access {
+            Access::ReadOnly => false,
+            Access::Tests | Access::Docs | Access::Source => true,
+        }
+    }
+
+    fn may_write(&self, paths: &[String]) -> bool {
+        if paths.is_empty() {
+            return self.writes_project();
+        }
+        paths.iter().all(|path| {
+            let path = plain(&self.project.join(path));
+            let among = |folder: &PathBuf| path.starts_with(folder);
+            self.folders.iter().any(among) || (self.writes_project() && among(&self.project))
+        })
+    }
+}
+
+/// The path without `.` and `..`, as words: what it points to is not looked at.
+fn plain(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(out.pop()),
+            Component::CurDir => {}
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => out.push(part),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn access_decides_what_is_allowed() {
+        let write = |path: &str| ToolAction::Write(vec![path.to_owned()]);
+        // The action, and whether a role that writes and a role that does not may do it.
+        let cases = [
+            (write("/project/a.rs"), true, false),
+            (write("a.rs"), true, false),
+            (write("/project/.workflow/s/spec/a.md"), true, true),
+            (write("/project/../etc/passwd"), false, false),
+            (write("/project/.workflow/s/../../a.rs"), true, false),
+            (write("/elsewhere/x"), false, false),
+            (ToolAction::Write(Vec::new()), true, false),
+            (ToolAction::Run, true, false),
+            (ToolAction::SwitchMode, false, false),
+            (ToolAction::Other, true, true),
+        ];
+        for (action, writer, reader) in cases {
+            let may = |access| {
+                let policy = AccessPolicy {
+                    access,
+                    project: "/project".into(),
+                    folders: vec!["/project/.workflow/s".into()],
+                };
+                policy.decide(&action) == Permission::Granted
+            };
+            assert_eq!(
+                (may(Access::Source), may(Access::ReadOnly)),
+                (writer, reader),
+                "{action:?}"
+            );
+        }
+    }
+}

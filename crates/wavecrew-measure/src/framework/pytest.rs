@@ -1,0 +1,361 @@
+//! pytest under coverage.py. Runs `python -m pytest` of the project's own interpreter; its settings stay in force but for
+//! plugins that would measure or report a second time.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{
+    CoverageByTest, Framework, FrameworkFacts, Language, MutantRuns, TestFolder, TestFramework, TestNames,
+};
+use crate::detect::settings::{ConfiguredTests, testpaths};
+use crate::detect::{Certainty, Project};
+use crate::measurement::{NO_COVERAGE, Note};
+use crate::report::{CoverageFormat, TestFormat};
+use crate::run::MeasureError;
+use crate::run::process::Ran;
+use crate::run::process::Step;
+use crate::run::scope::WhenMissing;
+use crate::run::{Invocation, Order, TestRun, option, words};
+
+const FACTS: FrameworkFacts = FrameworkFacts {
+    name: "pytest",
+    language: Some(Language::Python),
+    test_pattern: "test_*.py",
+    test_folder: TestFolder::ByConvention,
+    test_names: TestNames::File,
+    unique_file_names: true,
+    measures_without_tests: true,
+    warm_mutants: true,
+    mutants_without_coverage: true,
+    mutants: MutantRuns::WarmPytest,
+    coverage_by_test: CoverageByTest::Contexts,
+    can_skip_tests: true,
+    missing_package_openings: &["No module named '"],
+};
+
+pub struct Pytest;
+
+impl TestFramework for Pytest {
+    fn facts(&self) -> &'static FrameworkFacts {
+        &FACTS
+    }
+
+    fn detect(&self, folders: &[&Path]) -> Option<Project> {
+        folders.iter().find_map(|folder| {
+            let (evidence, certainty) = sign(folder)?;
+            Some(Project {
+                root: (*folder).to_owned(),
+                framework: Framework::Pytest,
+                evidence: evidence.to_owned(),
+                certainty,
+            })
+        })
+    }
+
+    fn is_test_file(&self, file: &Path) -> bool {
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+        file.extension().is_some_and(|ending| ending == "py")
+            && (stem.starts_with("test_") || stem.ends_with("_test"))
+    }
+
+    fn invocation(&self, run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
+        invocation(run)
+    }
+
+    fn install_hint(&self, root: &Path, package: &str) -> String {
+        let top = package.split('.').next().unwrap_or(package);
+        let own = ["", "src"].iter().any(|folder| {
+            let base = root.join(folder).join(top);
+            base.is_dir() || base.with_extension("py").is_file()
+        });
+        if own {
+            format!(
+                "`{top}` is in the project, but `{package}` is not in it: check the import, or `pythonpath` in the settings of pytest"
+            )
+        } else {
+            pip_install(top)
+        }
+    }
+
+    fn configured_tests(&self, root: &Path) -> ConfiguredTests {
+        ConfiguredTests {
+            folder: testpaths(root),
+            naming: None,
+        }
+    }
+
+    fn version(&self, root: &Path, top: &Path) -> Option<String> {
+        let mut above = root.ancestors().take_while(|folder| folder.starts_with(top));
+        above.find_map(|folder| {
+            [".venv", "venv"].iter().find_map(|venv| {
+                let mut versions = fs::read_dir(folder.join(venv).join("lib")).ok()?.flatten();
+                versions.find_map(|python| {
+                    let mut packages = fs::read_dir(python.path().join("site-packages")).ok()?.flatten();
+                    packages.find_map(|package| {
+                        let name = package.file_name().to_string_lossy().into_owned();
+                        let version = name.strip_prefix("pytest-")?.strip_suffix(".dist-info")?;
+                        Some(version.to_owned())
+                    })
+                })
+            })
+        })
+    }
+
+    fn unparsable(
+        &self,
+        run: &TestRun<'_>,
+        files: &[PathBuf],
+        _ran: &Ran,
+    ) -> Result<Vec<PathBuf>, MeasureError> {
+        unparsable(run, files)
+    }
+}
+
+pub fn pip_install(package: &str) -> String {
+    format!("python -m pip install {package} (in the project's environment)")
+}
+
+/// What shows that a folder uses pytest, or that it is a Python project at all.
+fn sign(folder: &Path) -> Option<(&'static str, Certainty)> {
+    let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
+    let has = |name: &str| folder.join(name).is_file();
+    if has("pytest.ini") || has(".pytest.ini") || has("pytest.toml") {
+        return Some(("pytest.ini", Certainty::Found));
+    }
+    if has("pyproject.toml") {
+        let certain = text("pyproject.toml").contains("pytest");
+        return Some((
+            "pyproject.toml",
+            if certain {
+                Certainty::Found
+            } else {
+                Certainty::Assumed
+            },
+        ));
+    }
+    if text("tox.ini").contains("[pytest]") {
+        return Some(("tox.ini", Certainty::Found));
+    }
+    if has("setup.cfg") && text("setup.cfg").contains("[tool:pytest]") {
+        return Some(("setup.cfg", Certainty::Found));
+    }
+    ["setup.py", "setup.cfg", "requirements.txt"]
+        .into_iter()
+        .find(|name| has(name))
+        .map(|name| {
+            (
+                name,
+                if text(name).contains("pytest") {
+                    Certainty::Found
+                } else {
+                    Certainty::Assumed
+                },
+            )
+        })
+}
+
+/// Which of the modules that matter the interpreter has.
+pub struct Installed(Vec<String>);
+
+impl Installed {
+    pub fn has(&self, module: &str) -> bool {
+        self.0.iter().any(|name| name == module)
+    }
+}
+
+const PROBE: &str = "import importlib.util as u, json\n\
+    print(json.dumps([m for m in ('pytest', 'coverage', 'pytest_cov', 'xdist') if u.find_spec(m)]))";
+
+/// Prints those of its arguments that are no Python, each with a zero byte after it.
+const UNPARSABLE: &str = "import ast, sys\n\
+    for path in sys.argv[1:]:\n\
+    \x20   try:\n\
+    \x20       with open(path, 'rb') as file:\n\
+    \x20           ast.parse(file.read())\n\
+    \x20   except (SyntaxError, ValueError):\n\
+    \x20       sys.stdout.buffer.write(path.encode('utf-8', 'surrogateescape') + b'\\0')";
+
+/// A plugin, because pytest itself cannot shuffle.
+const SHUFFLE: &str = "import os, random\n\n\ndef pytest_collection_modifyitems(items):\n    \
+    random.Random(int(os.environ['PYTHONHASHSEED'])).shuffle(items)\n";
+
+/// Another one, because `--deselect` leaves out whole families of names.
+const WITHOUT: &str = "import json, os\n\n\ndef pytest_collection_modifyitems(items):\n    \
+    with open(os.environ['WAVECREW_WITHOUT'], encoding='utf-8') as file:\n        \
+    left_out = set(json.load(file))\n    items[:] = [item for item in items if item.nodeid not in left_out]\n";
+
+fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
+    let python = interpreter(run.root());
+    let shown = python.display();
+    let installed = probe(run, &python)?;
+    let mut notes = Vec::new();
+    let covered = run.wants_coverage() && installed.has("coverage");
+    if run.wants_coverage() && !installed.has("coverage") {
+        notes.push(Note::missing_tool(
+            "coverage.py is not installed",
+            NO_COVERAGE,
+            format!("{shown} -m pip install coverage"),
+        ));
+    }
+    let mut args = Vec::new();
+    if covered {
+        args.extend(words(["-m", "coverage", "run", "--branch"]));
+        args.push(sources(run));
+    }
+    args.extend(words(["-m", "pytest"]));
+    args.extend(pytest_args(run, &installed)?);
+    args.push(option("--junitxml", &run.file("junit.xml")));
+    args.extend(words(["-o", "junit_family=xunit1"]));
+    args.extend(run.request.tests.iter().map(OsString::from));
+    let report = run.file("coverage.json");
+    let mut json = words(["-m", "coverage", "json", "-q", "-i", "-o"]);
+    json.push(report.clone().into());
+    Ok(Invocation {
+        tests: python_step(run, &python, args),
+        test_report: (TestFormat::JUnit, run.file("junit.xml")),
+        then: if covered {
+            [combine(), json]
+                .map(|args| python_step(run, &python, args))
+                .into()
+        } else {
+            Vec::new()
+        },
+        coverage: covered.then_some((CoverageFormat::CoveragePy, report)),
+        when_missing: WhenMissing::Excluded,
+        notes,
+    })
+}
+
+/// Settings may ask for a data file per process; without such files this step does nothing.
+pub fn combine() -> Vec<OsString> {
+    words(["-m", "coverage", "combine", "-q", "--append"])
+}
+
+/// What the interpreter has; an error without pytest.
+pub fn probe(run: &TestRun<'_>, python: &Path) -> Result<Installed, MeasureError> {
+    let shown = python.display();
+    let probed = run.run(&run.step(python, words(["-c", PROBE])))?;
+    let line = probed.output.lines().last().unwrap_or_default();
+    let modules = serde_json::from_str(line).map_err(|_| MeasureError::NoReport {
+        code: 0,
+        why: format!("the interpreter `{shown}` does not work"),
+        fix: format!("try `{shown} --version`, or make the virtual environment anew"),
+        output: probed.output.clone(),
+    })?;
+    let installed = Installed(modules);
+    if !installed.has("pytest") {
+        return Err(MeasureError::NotInstalled {
+            what: "pytest",
+            fix: format!("{shown} -m pip install pytest coverage"),
+        });
+    }
+    Ok(installed)
+}
+
+/// How pytest is told to leave nothing behind and to go on; what it reports and which tests it runs is not among it.
+pub fn pytest_args(run: &TestRun<'_>, installed: &Installed) -> Result<Vec<OsString>, MeasureError> {
+    // `-s`: pytest would keep all that a test prints, in a file and then in memory.
+    let mut args = words(["-s", "-q", "--continue-on-collection-errors", "--color=no"]);
+    args.push(option("--basetemp", &run.file("basetemp")));
+    // Not `-p no:cacheprovider`: settings such as `--ff` would then be unknown options.
+    args.push("-o".into());
+    args.push(option("cache_dir", &run.file("cache")));
+    if run.focus.stop_early {
+        args.push("-x".into());
+    }
+    if installed.has("pytest_cov") {
+        args.push("--no-cov".into());
+    }
+    if installed.has("xdist") {
+        args.extend(words(["-n", "0"]));
+    }
+    if has_plugin(run) {
+        fs::create_dir_all(run.file("plugin"))?;
+    }
+    if let Order::Shuffled { .. } = run.request.order {
+        fs::write(run.file("plugin").join("wavecrew_shuffle.py"), SHUFFLE)?;
+        args.extend(words(["-p", "wavecrew_shuffle"]));
+    }
+    if !run.focus.without.is_empty() {
+        fs::write(run.file("plugin").join("wavecrew_without.py"), WITHOUT)?;
+        let names = serde_json::to_vec(&run.skipped_ids()).map_err(std::io::Error::other)?;
+        fs::write(run.file("without.json"), names)?;
+        args.extend(words(["-p", "wavecrew_without"]));
+        args.extend(
+            run.skipped_files()
+                .map(|file| option("--ignore", Path::new(file))),
+        );
+    }
+    Ok(args)
+}
+
+pub fn python_step(run: &TestRun<'_>, python: &Path, args: Vec<OsString>) -> Step {
+    let mut step = run.step(python, args);
+    step.env.extend([
+        ("PYTHONDONTWRITEBYTECODE", "1".into()),
+        ("COVERAGE_FILE", run.file("coverage.data").into()),
+        ("HYPOTHESIS_STORAGE_DIRECTORY", run.file("hypothesis").into()),
+    ]);
+    step.env
+        .push(("WAVECREW_WITHOUT", run.file("without.json").into()));
+    let mut path = run.runner.python_path.clone();
+    if has_plugin(run) {
+        path.push(run.file("plugin"));
+    }
+    if !path.is_empty() {
+        path.extend(env::var_os("PYTHONPATH").iter().flat_map(env::split_paths));
+        // A folder with a colon in its name cannot be named there.
+        step.env
+            .extend(env::join_paths(path).ok().map(|path| ("PYTHONPATH", path)));
+    }
+    step
+}
+
+fn has_plugin(run: &TestRun<'_>) -> bool {
+    run.request.order != Order::Usual || !run.focus.without.is_empty()
+}
+
+/// The folders of the files in scope: coverage.py lists what no test imports only directly in a source folder and in
+/// packages below it.
+pub fn sources(run: &TestRun<'_>) -> OsString {
+    let mut folders: Vec<&Path> = run
+        .request
+        .scope
+        .iter()
+        .filter_map(|file| file.parent())
+        .collect();
+    folders.sort_unstable();
+    folders.dedup();
+    let mut word = OsString::from("--source=");
+    for (n, folder) in folders.into_iter().enumerate() {
+        if n > 0 {
+            word.push(",");
+        }
+        word.push(folder);
+    }
+    word
+}
+
+/// Which of these files are no Python.
+fn unparsable(run: &TestRun<'_>, files: &[PathBuf]) -> Result<Vec<PathBuf>, MeasureError> {
+    if files.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut args = words(["-c", UNPARSABLE]);
+    args.extend(files.iter().map(OsString::from));
+    let ran = run.run(&run.step(interpreter(run.root()), args))?;
+    Ok(ran.output.split_terminator('\0').map(PathBuf::from).collect())
+}
+
+/// The project's virtual environment, the active one, else the one on `PATH`.
+pub fn interpreter(root: &Path) -> PathBuf {
+    let own = root
+        .ancestors()
+        .flat_map(|folder| [folder.join(".venv"), folder.join("venv")]);
+    own.chain(env::var_os("VIRTUAL_ENV").map(PathBuf::from))
+        .map(|venv| venv.join("bin/python"))
+        .find(|python| python.exists())
+        .unwrap_or_else(|| PathBuf::from("python3"))
+}

@@ -1,0 +1,24 @@
+//! cargo nextest, with cargo llvm-cov where it is there.
+
+use wavecrew_measure::Coverage;
+
+use crate::lab::{Lab, figures, fixes, rate};
+use wavecrew_test_support::frameworks::installed;
+
+#[test]
+fn cargo() {
+    if installed().is_none() {
+        return;
+    }
+    let lab = Lab::of("cargo");
+    let before = lab.files();
+    let measured = lab.measure("src/lib.rs").unwrap();
+    assert_eq!(lab.files(), before);
+    assert_eq!(rate(&measured), (1, 2));
+    let red: Vec<String> = measured.red().map(|test| test.id.to_string()).collect();
+    assert_eq!(red, ["fixture-shop::price::is_wrong"]);
+    match measured.coverage {
+        Coverage::Known { .. } => assert_eq!(figures(&measured), ["src/lib.rs 5/9"]),
+        Coverage::Unknown => assert!(fixes(&measured).contains("cargo install --locked cargo-llvm-cov")),
+    }
+}
