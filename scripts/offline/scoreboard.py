@@ -145,11 +145,11 @@ class Board:
         mutants = os.environ.get("SCOREBOARD_MUTANTS", "80")
         return (
             "# Scoreboard of the offline agent\n\n"
-            "How good the tests are that the [offline agent](offline-agent.md) writes, measured with tools that it does not share.\n"
+            "This page shows how good the tests of the [offline agent](offline-agent.md) are, measured with independent tools.\n"
             "`scripts/offline-scoreboard.sh` writes this page (seed %d, Python %s).\n\n"
             "| column | meaning |\n| --- | --- |\n"
             "| line %%, branch %% | Coverage by coverage.py, tests run by pytest. |\n"
-            "| to reach | Line / branch coverage of the better of Pynguin with 60 s and a simple random search. |\n"
+            "| to reach | The bar to beat. PyPI: line / branch coverage of the better of Pynguin with 60 s and a simple random search. npm: a line coverage of 80 %%. |\n"
             "| kills %% | Killed among up to %s mutants per module from an independent mutator (`scripts/offline/measure.py`). Mutants of lines that no test reaches count as survivors. |\n"
             "| wall s | Elapsed time, including the checks after the search. Budgets are processor time. |\n\n"
             "## Modules from PyPI, %g s each\n\n%s\n\n"
