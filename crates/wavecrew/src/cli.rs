@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Runs teams of coding agents in dependency waves
+/// Run teams of coding agents, and check what they claim
 #[derive(Parser, Debug)]
 #[command(name = "wavecrew", version, max_term_width = 100, after_help = EXAMPLES)]
 pub struct Cli {
@@ -43,10 +43,10 @@ pub struct Global {
     /// When to use colours
     #[arg(long, value_enum, default_value_t, value_name = "WHEN", global = true)]
     pub color: Color,
-    /// Print less: no warnings
+    /// Print no warnings
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Print more
+    /// Print more details
     #[arg(short, long, global = true)]
     pub verbose: bool,
 }
@@ -117,7 +117,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         &["testing", "lifecycle", "planex", "run", "resume", "retry"],
     ),
     (
-        "Look",
+        "Inspect",
         &[
             "plan", "validate", "status", "list", "watch", "logs", "show", "measure",
         ],

@@ -16,13 +16,13 @@ use wavecrew_session::{IssueFile, IssueStore};
 /// Flags of teams that work on issues.
 #[derive(clap::Args, Debug, Clone, Default)]
 pub struct IssueFlags {
-    /// What is wanted, as one new issue
+    /// Create an issue with this text and work on it
     #[arg(long, value_name = "TEXT", conflicts_with = "plan_file")]
     pub text: Option<String>,
-    /// A Markdown plan: its phases and check lists become issues
+    /// Create issues from the phases and check lists of a Markdown plan
     #[arg(long = "plan", id = "plan_file", value_name = "FILE")]
     pub plan: Option<PathBuf>,
-    /// Who implements: an agent, or `auto` for an installed one that suits the number of issues
+    /// Agent that implements; `auto` chooses an installed one [default: the run's agent]
     #[arg(long, value_name = "AGENT|auto")]
     pub exec: Option<String>,
 }

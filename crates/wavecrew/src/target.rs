@@ -32,7 +32,7 @@ pub struct TargetArgs {
     /// A team (`testing`), a team file (`mine.toml`) or a table (`tasks.csv`)
     #[arg(value_name = "TEAM|TEAM.toml|TASKS.csv")]
     pub target: Option<String>,
-    /// What you want the team to do, in words
+    /// What you want the team to do, in plain text
     #[arg(value_name = "REQUEST")]
     request: Vec<String>,
     /// The team whose rules the table follows [default: generic]

@@ -33,7 +33,11 @@ fn runs() -> u64 {
 
 /// The number of the first run: from the seed of the test run, so that samples differ from day to day.
 fn first_run() -> u64 {
-    if depth::is_full() { 0 } else { depth::seed().wrapping_mul(1_000_000) }
+    if depth::is_full() {
+        0
+    } else {
+        depth::seed().wrapping_mul(1_000_000)
+    }
 }
 
 fn shard(shard: u64) {

@@ -93,7 +93,7 @@ pub fn find(project: &Path, wish: &ScopeRequest<'_>) -> Result<FilesInScope, Git
         }
     };
     let Some(changes) = changes else {
-        return Ok(whole("this is no git repository, so that no change is known"));
+        return Ok(whole("not a git repository, so changes are unknown"));
     };
     let files: Vec<PathBuf> = changes
         .files

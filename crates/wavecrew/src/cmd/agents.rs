@@ -15,7 +15,7 @@ use wavecrew_core::sheet::{Origin, Sheet};
 use wavecrew_run::installed::{Login, acp_agents, find, login, version};
 use wavecrew_session::{SessionEntry, list_sessions};
 
-/// List the agents: what is installed, logged in or not, and what to do about the rest
+/// List agents: which are installed and logged in, and how to get the others
 #[derive(clap::Args, Debug)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -31,7 +31,7 @@ enum Action {
     Test(TestArgs),
 }
 
-/// Have an agent do a tiny task in a temporary folder
+/// Let an agent do a small task in a temporary folder
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Examples:\n  wavecrew agents test codex\n  wavecrew agents test 'command:./agent.sh' --timeout 30"
@@ -40,10 +40,10 @@ struct TestArgs {
     /// An agent's name, `acp:PROGRAM` or `command:PROGRAM`
     #[arg(value_name = "NAME")]
     name: String,
-    /// What it is to do, in place of writing one file
+    /// Task to do [default: write one file]
     #[arg(long, value_name = "TEXT")]
     task: Option<String>,
-    /// Seconds it may take
+    /// Time limit in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 180, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
 }

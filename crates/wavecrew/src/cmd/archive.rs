@@ -10,7 +10,7 @@ use std::io::{Write, stdout};
 use std::path::Path;
 use wavecrew_session::SessionState;
 
-/// Mark a session as archived; it is no longer offered for --continue
+/// Archive a session, so that it is no longer continued by default
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Examples:\n  wavecrew archive                       the latest session\n  wavecrew archive run-tasks-20260308"

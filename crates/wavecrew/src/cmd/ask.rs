@@ -16,7 +16,7 @@ pub struct Args {
     /// What you want to know
     #[arg(value_name = "QUESTION")]
     question: String,
-    /// An answer to choose; may be given again
+    /// Suggested answer; may be repeated
     #[arg(long = "option", value_name = "TEXT")]
     options: Vec<String>,
 }

@@ -10,7 +10,7 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 use wavecrew_session::SessionView;
 
-/// Copy the documents and the report of a session into a folder
+/// Copy documents and report of a session to a folder
 #[derive(clap::Args, Debug)]
 #[command(
     allow_missing_positional = true,

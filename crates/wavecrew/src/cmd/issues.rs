@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use wavecrew_core::issue::{Issue, IssueStatus};
 use wavecrew_session::{IssueFile, IssueStore};
 
-/// List, file, show and close the issues of this project
+/// List, add, show and close issues of this project
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -45,25 +45,25 @@ struct ListArgs {
     all: bool,
 }
 
-/// File an issue, or all issues of a Markdown plan
+/// Add an issue, or all issues of a Markdown plan
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Examples:\n  wavecrew issues add 'Rate limiting' --text 'Answer 429 after 100 requests a minute.'\n  wavecrew issues add --plan plan.md"
 )]
 struct AddArgs {
-    /// What you want, in one line
+    /// Title: what you want, in one line
     #[arg(required_unless_present = "plan", conflicts_with = "plan")]
     title: Option<String>,
     /// Everything that the implementer needs to know
     #[arg(long, value_name = "TEXT", conflicts_with = "plan")]
     text: Option<String>,
-    /// A tag; `wave-N` sets its wave
+    /// Add a tag; `wave-N` makes it wait for issues of wave N-1
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
     /// An issue that must be closed first
     #[arg(long, value_name = "ID")]
     depends_on: Vec<String>,
-    /// A Markdown plan: its phases and check lists become issues
+    /// Create issues from the phases and check lists of a Markdown plan
     #[arg(long, value_name = "FILE")]
     plan: Option<PathBuf>,
 }

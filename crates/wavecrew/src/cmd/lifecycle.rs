@@ -7,14 +7,14 @@ use crate::exit::{Exit, Failure};
 use crate::launch::{self, RunArgs};
 use crate::target::TargetArgs;
 
-/// Specify, plan, implement, test and review, with a supervisor between the steps
+/// Turn a request into a specification, into reviewed code, or both
 #[derive(clap::Args, Debug)]
 #[command(after_help = format!("{EXAMPLES}\n\n{VERIFY_NOTE}"))]
 pub struct Args {
-    /// What you want, in words
+    /// What you want, in plain text
     #[arg(value_name = "REQUEST")]
     request: Vec<String>,
-    /// Which steps to run [default: by the words of the request]
+    /// Pipeline to run [default: chosen by words in the request]
     #[arg(long, value_name = "NAME", value_parser = ["spec-only", "impl-only", "full-lifecycle"], help_heading = "Team lifecycle")]
     pipeline: Option<String>,
     /// Run without checkpoints
@@ -26,10 +26,10 @@ pub struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  wavecrew lifecycle 'Write a specification of a todo list'   documents, checked twice and scored
+  wavecrew lifecycle 'Write a specification of a todo list'   specification only
   wavecrew lifecycle 'Implement undo' --agent codex           plan, implementation, tests and review
-  wavecrew lifecycle -y --pipeline full-lifecycle 'Undo'      both, ask nothing
-  wavecrew lifecycle --continue                               continue the latest session
+  wavecrew lifecycle -y --pipeline full-lifecycle 'Undo'      both, without questions
+  wavecrew lifecycle --continue                               continue the latest unfinished session
   wavecrew plan lifecycle 'Implement undo'                    only show the tasks";
 
 impl Args {

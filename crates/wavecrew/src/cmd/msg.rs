@@ -14,16 +14,16 @@ use wavecrew_run::worker_commands::{Identity, WorkerCommands};
     wavecrew msg --type state_update --data '{\"test_strategy\": {\"layers\": [\"L1\"]}}'"
 )]
 pub struct Args {
-    /// One of the types of the worker's role, or `state_update`
+    /// Message type of your role, or `state_update`
     #[arg(long = "type", value_name = "TYPE")]
     kind: String,
-    /// Who it is for: workers talk to the coordinator only
+    /// Recipient; only the coordinator is allowed
     #[arg(long, value_name = "NAME", default_value = "coordinator")]
     to: String,
-    /// In a line
+    /// The message, in one line
     #[arg(long, value_name = "TEXT", default_value = "")]
     summary: String,
-    /// More, as JSON; for `state_update` an object of fields and their values
+    /// Details as JSON; for `state_update`, an object with the fields to set
     #[arg(long, value_name = "JSON")]
     data: Option<String>,
 }

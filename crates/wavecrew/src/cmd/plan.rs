@@ -11,7 +11,7 @@ use clap::ValueEnum;
 use std::io::{BufWriter, Write, stdout};
 use wavecrew_core::plan::{self, Detail, Plan};
 
-/// Show the waves of a team or a table of tasks; run nothing, write nothing
+/// Show what would run, wave by wave
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Examples:\n  wavecrew plan tasks.csv\n  wavecrew plan tasks.csv --team testing --json\n  \
@@ -20,7 +20,7 @@ use wavecrew_core::plan::{self, Detail, Plan};
 pub struct Args {
     #[command(flatten)]
     target: TargetArgs,
-    /// Show who waits for whom instead of the table
+    /// Show the dependencies as a graph
     #[arg(
         long,
         value_enum,

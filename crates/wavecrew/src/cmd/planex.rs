@@ -7,7 +7,7 @@ use crate::issues::IssueFlags;
 use crate::launch::{self, RunArgs};
 use crate::target::TargetArgs;
 
-/// Plan issues and implement them, as many at once as their files allow
+/// Plan, implement and merge issues
 #[derive(clap::Args, Debug)]
 #[command(after_help = format!("{EXAMPLES}\n\n{VERIFY_NOTE}"))]
 pub struct Args {
@@ -26,7 +26,7 @@ Examples:
   wavecrew planex --plan plan.md --exec codex    one issue per open box or phase of the plan
   wavecrew planex ISS-20260308-120000            an issue that you filed before
   wavecrew planex issues.jsonl --exec auto       all open issues of a file
-  wavecrew planex --continue                     continue the latest session";
+  wavecrew planex --continue                     continue the latest unfinished session";
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {

@@ -17,10 +17,10 @@ pub struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  wavecrew run tasks.csv --agent 'command:./agent.sh'        run a table with any program
+  wavecrew run tasks.csv --agent 'command:./agent.sh'        run a table with your own program
   wavecrew run tasks.csv -c 8 --agent 'command:./agent.sh'   up to eight workers at a time
   wavecrew run tasks.csv --agent codex --record run.jsonl    record the workers
-  wavecrew run tasks.csv --agent replay:run.jsonl            replay them, without any agent
+  wavecrew run tasks.csv --agent replay:run.jsonl            replay the recording without an agent
   wavecrew run tasks.csv --continue                          continue the latest session of this table
   wavecrew run --continue run-tasks-20260308 --dry-run       show what would run again, and why
   wavecrew run tasks.csv --max-cost 5 --max-time 8h          start no task beyond these limits";

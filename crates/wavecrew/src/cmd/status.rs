@@ -19,7 +19,7 @@ use wavecrew_core::time::human;
 use wavecrew_core::view::{self, TaskMark, one_line};
 use wavecrew_session::SessionView;
 
-/// Show where a session stands: its waves, what runs, what failed
+/// Show the state of a session: waves, running and failed tasks
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Examples:\n  wavecrew status\n  wavecrew status run-tasks-20260308\n  wavecrew status --json | jq .counts"

@@ -13,7 +13,7 @@ use wavecrew_core::team::{Column, Limits, Pipeline, PipelineTask, Team};
 use wavecrew_core::time::human;
 use wavecrew_core::view::one_line;
 
-/// List the teams, or show one: roles, columns, pipelines, discoveries, limits
+/// List teams, or show one
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Examples:\n  wavecrew teams\n  wavecrew teams testing\n  wavecrew teams testing --source > .wavecrew/teams/mine.toml"
@@ -22,7 +22,7 @@ pub struct Args {
     /// A team's name, or its file
     #[arg(value_name = "NAME")]
     name: Option<String>,
-    /// Print the file of a built-in team, to start your own from
+    /// Print the team file of a built-in team, as a start for your own
     #[arg(long, requires = "name", conflicts_with = "json")]
     source: bool,
 }

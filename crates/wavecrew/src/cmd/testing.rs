@@ -7,14 +7,14 @@ use crate::launch::testing::TestingFlags;
 use crate::launch::{self, RunArgs};
 use crate::target::TargetArgs;
 
-/// Write tests for the code that changed, run them, and improve them until they reach the target
+/// Write tests for changed code, and improve them until they reach their targets
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// What to test, in words; paths in it narrow the scope
+    /// What to test, in plain text; paths narrow the scope
     #[arg(value_name = "REQUEST|PATHS")]
     request: Vec<String>,
-    /// targeted, standard or comprehensive [default: by the size of the change]
+    /// Pipeline: targeted, standard or comprehensive [default: by the size of the change]
     #[arg(long, value_name = "NAME", help_heading = "Team testing")]
     pipeline: Option<String>,
     #[command(flatten, next_help_heading = "Team testing")]
@@ -26,11 +26,11 @@ pub struct Args {
 const EXAMPLES: &str = "\
 Examples:
   wavecrew testing                               test what changed since the last commit
-  wavecrew testing -y src/auth --target L1=90    test a folder, with a higher target, ask nothing
+  wavecrew testing -y src/auth --target L1=90    test a folder with a higher target, without questions
   wavecrew testing --since main --agent claude   test everything that changed since main
   wavecrew testing -y --apply                    copy the kept tests into the project
   wavecrew testing --continue tst-auth-20260308 --target L1=95
-                                                 raise the target of a session";
+                                                 continue a session with a higher target";
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {

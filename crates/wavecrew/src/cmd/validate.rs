@@ -10,7 +10,7 @@ use std::io::{Write, stdout};
 use std::path::PathBuf;
 use wavecrew_core::plan::Problem;
 
-/// Check a table of tasks and report every mistake at once
+/// Check a table and report all problems at once
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Examples:\n  wavecrew validate tasks.csv\n  wavecrew validate tasks.csv --team lifecycle --json"
@@ -19,7 +19,7 @@ pub struct Args {
     /// The table to check
     #[arg(value_name = "TASKS.csv")]
     table: PathBuf,
-    /// Whose rules apply: a team's name or its file
+    /// Team whose rules apply: a name or a file
     #[arg(long, default_value = "generic")]
     team: String,
 }

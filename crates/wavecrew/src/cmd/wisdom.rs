@@ -14,7 +14,7 @@ pub struct Args {
     /// learnings, decisions, conventions or issues
     #[arg(value_name = "FILE")]
     file: String,
-    /// What is to be remembered
+    /// Lesson for later workers
     #[arg(
         value_name = "TEXT",
         required = true,

@@ -42,7 +42,7 @@ const RUNNING: &str = "Running";
 /// Flags of every run, new or continued.
 #[derive(clap::Args, Debug, Clone)]
 pub struct RunFlags {
-    /// Ask nothing: use the default answer to every question
+    /// Use the default answer to every question
     #[arg(short = 'y', long, help_heading = RUNNING)]
     pub yes: bool,
     /// Run up to N workers at the same time [default: 3]
@@ -55,7 +55,7 @@ pub struct RunFlags {
     /// Use another agent for one role
     #[arg(long, value_name = "ROLE=NAME", help_heading = AGENTS)]
     pub role_agent: Vec<String>,
-    /// Stop a task after this many seconds, in place of the team's limit
+    /// Time limit of a task, in seconds [default: the team's]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..), help_heading = RUNNING)]
     pub timeout: Option<u64>,
     /// Try a task up to N times when its worker crashes or times out [default: 1]

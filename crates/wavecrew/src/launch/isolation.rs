@@ -68,7 +68,7 @@ pub fn resolve(
         Err(WorktreeError::NotARepository) => {
             if !quiet {
                 anstream::eprintln!(
-                    "Note    isolation is off: this is no git repository, so all workers work in the project itself"
+                    "Note    isolation is off: not a git repository; workers share the project folder"
                 );
             }
             Ok(Isolation::Never)

@@ -19,19 +19,19 @@ pub struct TestingFlags {
     /// Test what changed since this revision [default: the commit before the last one]
     #[arg(long, value_name = "REV")]
     pub since: Option<String>,
-    /// Coverage that a layer has to reach, in percent of the lines in scope: L1=85
+    /// Line coverage that a layer must reach, in percent (L1=85); may be repeated
     #[arg(long = "target", id = "coverage_target", value_name = "LAYER=PERCENT")]
     pub targets: Vec<String>,
-    /// Mutants that the tests should kill: a dozen, many, or none
+    /// How many mutants to try: none, a dozen or 400 [default: quick]
     #[arg(long, value_enum, value_name = "HOW")]
     pub mutation: Option<MutationFlag>,
-    /// Seconds that one run of the tests may take [default: 300]
+    /// Time limit of one test run, in seconds [default: 300]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=LONGEST_SECONDS))]
     pub test_timeout: Option<u64>,
-    /// Seed of everything random: inputs of the offline agent, orders of tests, mutants
+    /// Random seed: inputs of the offline agent, test order, mutants
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Seconds that the offline agent may look for inputs in each module [default: 10]
+    /// Search time of the offline agent per module, in seconds [default: 10]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=LONGEST_SECONDS))]
     pub offline_budget: Option<u64>,
     /// Copy the kept tests into the project at the end, after showing them

@@ -30,7 +30,11 @@ impl Project {
         let folder = tempfile::tempdir().unwrap();
         copy(&old, &folder.path().join(".workflow/.csv-wave").join(&session));
         // Git keeps no empty folders.
-        let interactive = folder.path().join(".workflow/.csv-wave").join(&session).join("interactive");
+        let interactive = folder
+            .path()
+            .join(".workflow/.csv-wave")
+            .join(&session)
+            .join("interactive");
         fs::create_dir_all(interactive).unwrap();
         for file in ["agent.sh", "tasks.csv"] {
             fs::copy(fixtures().join(file), folder.path().join(file)).unwrap();

@@ -75,10 +75,7 @@ fn a_clock_gives_way_to_the_reason_behind_it() {
     ends_with(&mut rig, 1, Exit::Reason(StopReason::Refused), 0, None);
     rig.closed(1);
     assert_eq!(stop_of(&rig), StopReason::Refused);
-    assert_eq!(
-        rig.error("A"),
-        "No output within 2m 00s of starting: so it said"
-    );
+    assert_eq!(rig.error("A"), "No output within 2m 00s of starting: so it said");
 }
 
 #[test]

@@ -11,19 +11,19 @@ use wavecrew_mcp::job::JobOptions;
 use wavecrew_mcp::server::ServerOptions;
 use wavecrew_run::worker_commands::{Identity, WorkerCommands};
 
-/// Serve tools over the Model Context Protocol (stdin and stdout)
+/// Serve wavecrew's tools over MCP (stdin and stdout)
 #[derive(clap::Args, Debug)]
 #[command(args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
 pub struct Args {
     #[command(subcommand)]
     action: Option<Action>,
-    /// Serve the worker whose environment this is
+    /// Serve only the tools of the worker that started it
     #[arg(long, conflicts_with = "agent")]
     worker: bool,
-    /// The agent of calls that name none
+    /// Agent for calls that name none
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// At most so many workers of one call at the same time, whatever it asks for
+    /// Limit the workers of one call
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_workers: Option<u32>,
     /// Run the job that a server has prepared

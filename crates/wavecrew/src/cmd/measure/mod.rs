@@ -22,7 +22,7 @@ use wavecrew_measure::run::stop::{cache_folder, stop_on_signals};
 use wavecrew_measure::run::{MeasureError, Order, Request, Runner, Wanted};
 use wavecrew_measure::{FileCoverage, Measurement, Outcome, Ratio, Standing};
 
-/// Run the tests of this project and show their pass rate and what they cover
+/// Run the project's tests and show pass rate and coverage
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Examples:\n  wavecrew measure\n  wavecrew measure src/auth --json\n  wavecrew measure src/cart.ts --reruns 3\n  \
@@ -33,23 +33,23 @@ pub struct Args {
     /// Files and folders whose coverage counts [default: all sources]
     #[arg(value_name = "PATHS")]
     paths: Vec<PathBuf>,
-    /// Seconds that one run of a suite may take
+    /// Time limit of one run of a test suite, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 900, value_parser = clap::value_parser!(u64).range(1..=LONGEST_SECONDS))]
     timeout: u64,
-    /// Run the tests this many times more, and name those whose outcome changes
+    /// Run the tests N more times and name flaky ones
     #[arg(long, value_name = "N", default_value_t = 0)]
     reruns: u32,
     /// Run this in place of the framework that was found; it writes JUnit XML, and LCOV or Cobertura, into
     /// `$WAVECREW_REPORTS`
     #[arg(long, value_name = "LINE")]
     command: Option<String>,
-    /// Count what passing tests cover, and nothing else: a suite with failing tests runs once more, without them
+    /// Take coverage from passing tests only; a suite with failures runs again without them
     #[arg(long)]
     passing_only: bool,
-    /// Change covered code a little, again and again, and show which changes no test notices
+    /// Make mutants (small faults) in covered code and show which survive
     #[arg(long, value_name = "EFFORT", value_enum, default_value_t = Effort::Off)]
     mutation: Effort,
-    /// Chooses the changes: the same number, the same changes
+    /// Random seed that chooses the mutants
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 }
