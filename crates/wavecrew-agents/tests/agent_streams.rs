@@ -1,4 +1,5 @@
 //! Every recorded stream, read and judged. Recordings are in `streams/AGENT/NAME.jsonl`.
+#![allow(clippy::disallowed_methods, reason = "tests read recordings from disk")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
 use std::collections::BTreeSet;
@@ -166,7 +167,7 @@ fn no_recording_is_left_out() {
         .iter()
         .map(|(cli, name, ..)| format!("{}/{name}", cli.name()))
         .collect();
-    for cli in cli::ALL.iter().copied() {
+    for cli in cli::ALL {
         for entry in std::fs::read_dir(folder().join(cli.name())).unwrap() {
             let name = format!(
                 "{}/{}",

@@ -1,5 +1,6 @@
 //! Recorded conversations with agents over the Agent Client Protocol, held again: our side is played by the client,
 //! theirs by `interactive/NAME.txt` (`-->` is what was said to the agent, `<--` what it said).
+#![allow(clippy::disallowed_methods, reason = "tests read recordings from disk")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
 use std::collections::HashMap;

@@ -1,4 +1,5 @@
 //! Recorded streams as people read them. Recordings are in `streams/AGENT/NAME.jsonl`.
+#![allow(clippy::disallowed_methods, reason = "tests read recordings from disk")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
 use std::collections::BTreeMap;

@@ -368,6 +368,7 @@ impl SessionPaths {
     }
 
     /// What one round of the loop was measured on. Its files lie as in the session folder.
+    #[must_use]
     pub fn round(&self, task: &str, attempt: u32) -> Self {
         Self::at(self.join(format!("rounds/{task}.{attempt}")))
     }

@@ -145,10 +145,7 @@ fn bad_agent(error: &AgentError) -> Failure {
             "a cassette is what `wavecrew run ... --record FILE` writes; its path is seen from the project"
                 .to_owned()
         }
-        AgentError::Name(wavecrew_agents::AgentError::Unknown(_))
-        | AgentError::Name(wavecrew_agents::AgentError::EmptyCommand)
-        | AgentError::Name(wavecrew_agents::AgentError::EmptyAcp)
-        | AgentError::Name(wavecrew_agents::AgentError::BadQuotes(_)) => format!(
+        AgentError::Name(_) => format!(
             "agents by name: {names}; any that speaks ACP: `--agent 'acp:PROGRAM ARGS'`; any \
              other program: `--agent 'command:PROGRAM ARGS'`; a recorded run: \
              `--agent replay:FILE`"

@@ -254,7 +254,7 @@ impl Engine {
             Input::PoolUpdated { pool, state, others } => self.pool_seen(&pool, state, others),
             Input::TableEdited { patch, plan } => self.edited(patch, *plan),
             Input::TableEditRefused { problems } => {
-                self.record(Event::TableEditRefused { at: now, problems })
+                self.record(Event::TableEditRefused { at: now, problems });
             }
             Input::Answered { question, answer } => self.answered(question, answer),
             Input::Drain => self.drain(),

@@ -41,7 +41,7 @@ mod tests {
     fn a_client_is_served_by_its_own_kind() {
         let here: [&'static dyn AgentCli; 2] = [&Codex, &Claude];
         let preferred =
-            |client, here: &[&'static dyn AgentCli]| preferred(client, here).map(|cli| cli.name());
+            |client, here: &[&'static dyn AgentCli]| preferred(client, here).map(<dyn AgentCli>::name);
         assert_eq!(preferred(Some("claude-code"), &here), Some("claude"));
         assert_eq!(preferred(Some("codex-mcp-client"), &here), Some("codex"));
         assert_eq!(preferred(Some("gemini-cli-mcp-client"), &here), Some("codex"));

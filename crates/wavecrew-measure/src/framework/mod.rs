@@ -69,6 +69,7 @@ impl Language {
 
 /// What is known about a framework without running it.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "a row of a table of yes and no")]
 pub struct FrameworkFacts {
     pub name: &'static str,
     /// `None`: any.

@@ -40,7 +40,7 @@ impl Driver<'_> {
                 outputs,
             } => self.check_claim(worker, task, &outputs)?,
             Action::CheckBeforeStart { worker, task, .. } => {
-                self.start_role_check(worker, task, Stage::Before)?
+                self.start_role_check(worker, task, Stage::Before)?;
             }
             Action::Restore { task, attempt } => self.restore_measured_files(task, attempt)?,
             Action::Expand { task } => self.expand_plan(task),

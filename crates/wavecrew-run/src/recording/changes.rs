@@ -101,15 +101,15 @@ impl Changes {
                 || worktree_of(named)
                     .is_some_and(|name| named.1.ends_with(name) && worktree_of(file) == Some(name))
         };
-        let names = |worker: &WorkerId, file: &FileId| {
+        let worker_names = |worker: &WorkerId, file: &FileId| {
             let files = named.get(worker);
             files.is_some_and(|files| files.iter().any(|named| covers(named, file)))
         };
         let mut own = Vec::new();
         self.unattributed.retain(|file, candidates| {
-            let is_named = names(&worker, file);
+            let is_named = worker_names(&worker, file);
             let was_running = candidates.open.remove(&worker);
-            if is_named || (was_running && !candidates.open.iter().any(|other| names(other, file))) {
+            if is_named || (was_running && !candidates.open.iter().any(|other| worker_names(other, file))) {
                 let guessed = !is_named && (candidates.attributed || !candidates.open.is_empty());
                 own.push((file.clone(), guessed));
                 candidates.attributed = true;

@@ -154,8 +154,11 @@ fn wisdom_is_written_to_the_four_files_only() {
         .root
         .path()
         .join(".workflow/.csv-wave/tst-x-20260308/wisdom/learnings.md");
-    let text = fs::read_to_string::<&Path>(&path).unwrap();
-    assert!(text.contains("- [worker] tests live beside the code"), "{text}");
+    let learnings = fs::read_to_string::<&Path>(&path).unwrap();
+    assert!(
+        learnings.contains("- [worker] tests live beside the code"),
+        "{learnings}"
+    );
     let error = worker.wisdom("learning", "x").unwrap_err();
     assert_eq!(error.help(), "did you mean `learnings`?");
     assert!(worker.wisdom("../../x", "x").is_err());

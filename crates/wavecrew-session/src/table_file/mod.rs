@@ -276,7 +276,7 @@ impl TableFile {
                     }
                 }
                 Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-                    self.replace_method = ReplaceMethod::Replace
+                    self.replace_method = ReplaceMethod::Replace;
                 }
                 Err(errno) => return Err(errno).context("exchange", &self.path),
             }

@@ -101,7 +101,7 @@ fn what_falls_back_to_the_whole_project_says_why() {
     assert_eq!(files, ["shop/a.py", "shop/b.py"]);
     assert_eq!(
         how,
-        "the whole project: this is no git repository, so that no change is known"
+        "the whole project: not a git repository, so changes are unknown"
     );
 
     lab.git(&["init", "-q"]).git(&["add", "shop/a.py"]);

@@ -106,7 +106,7 @@ fn links_between_documents_lead_somewhere() {
     for document in documents() {
         let text = read(&document);
         let folder = Path::new(&document).parent().unwrap().to_owned();
-        let prose: String = prose(&text).map(|line| format!("{line}\n")).collect();
+        let prose = prose(&text).collect::<Vec<_>>().join("\n");
         for link in prose
             .split("](")
             .skip(1)

@@ -16,7 +16,7 @@ pub(super) fn check(folder: &Path, team: &Team, outputs: &[(String, String)], fi
         match commit_contains(folder, commit, &files) {
             Ok(CommitContent::All) => findings.count_check(),
             Ok(CommitContent::NoSuchCommit) => {
-                findings.add_fixable(format!("the commit {what} does not exist"))
+                findings.add_fixable(format!("the commit {what} does not exist"));
             }
             Ok(CommitContent::OtherBranch) => findings.add_fixable(format!(
                 "the commit {what} is not on the branch that is checked out here"

@@ -388,10 +388,11 @@ fn gemini_has_our_tools_in_a_project_below_the_temporary_folder() {
     let row = Row::one_shot(format!("@@final {REPORT}"));
     let mut command = lab.command("open", &base, &row, &[]);
     command.env_remove("XDG_CACHE_HOME");
-    let ran = lab.finish("open", command);
-    ran.ends("ok");
+    let output = command.output().unwrap();
+    lab.ran("open", output.status.code()).ends("ok");
+    let printed = String::from_utf8_lossy(&output.stdout);
     let warning = "gemini ignores the settings of this run: Security Warning";
-    assert!(ran.said.contains(warning), "{}", ran.said);
+    assert!(printed.contains(warning), "{printed}");
 }
 
 /// The service refuses longer than the agent tries: it is waited for, and the task is done with one attempt that counts.

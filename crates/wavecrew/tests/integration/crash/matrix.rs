@@ -6,9 +6,12 @@ use crate::run::sandbox::Sandbox;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use wavecrew_test_support::depth;
 
 /// How far from its place in the recording a call is looked for: threads do not always take turns in the same order.
 const NEAR: usize = 8;
+/// How many of the recorded calls a fault strikes at default depth.
+const SAMPLED_CALLS: usize = 30;
 /// How often calls that were not met are looked for in another recording.
 const AGAIN: usize = 4;
 
@@ -33,6 +36,7 @@ impl<P: Fn() -> Sandbox + Sync> Matrix<'_, P> {
     /// Strikes everywhere, and makes sure that every kind of call was met.
     pub fn strike(&self, fault: Fault, density: Density) {
         let recorded = record(&(self.prepare)(), self.words, self.calls);
+        let recorded = depth::sample("calls that a fault strikes", recorded, SAMPLED_CALLS);
         let mut found = Found::default();
         found.take_in(self.strike_at(points(&recorded, density), fault));
         for distance in 1..=NEAR {

@@ -67,7 +67,7 @@ fn suspected_defects_outlive_the_rounds() {
     }
     assert!(
         report.contains(
-            "src/eager.ts: the module does not load in a test: it takes more than 1024 MB of memory"
+            "src/eager.ts: the module does not load in a test: it uses more than 1024 MB of memory"
         ),
         "{report}"
     );

@@ -21,7 +21,7 @@ fn a_round_with_feedback_takes_coverage_over_the_target() {
     let before = fs::read_to_string(lab.project.join("shop/price.py")).unwrap();
     lab.run(&["--mutation", "off", "--apply", "test the prices"])
         .exits(0)
-        .says("Scope   the whole project: this is no git repository")
+        .says("Scope   the whole project: not a git repository")
         .says("Before  0 tests")
         .says("Apply   tests/test_price.py written")
         .says("3 of 3 tests pass (1.00), 88.88 %");
