@@ -29,8 +29,8 @@ if ! cargo nextest --version >/dev/null 2>&1; then
     step "install nextest" cargo install --locked --quiet --debug --root target/tools cargo-nextest@0.9.143
 fi
 
-# One seed for the whole run, printed here, so that a failed sample can be repeated.
-: "${WAVECREW_TEST_SEED:=$(date +%s)}"
+# One seed for the whole run, printed here, so that a failed sample can be repeated. It changes once a day.
+: "${WAVECREW_TEST_SEED:=$(($(date +%s) / 86400))}"
 export WAVECREW_TEST_SEED
 echo "Test depth ${WAVECREW_TEST_DEPTH:-default}, seed $WAVECREW_TEST_SEED"
 
