@@ -97,7 +97,7 @@ fn prepare(request: &Request, launch: &mut Launch) {
     ]);
 }
 
-// Its output: `opencode run --format json`: steps, each with its parts and usage. A tool call is told when it is over.
+// Its output: `opencode run --format json`: steps, each with its parts and usage. A tool call appears when it ends.
 
 const TOOLS: ToolArguments = ToolArguments {
     summary: &[

@@ -1,4 +1,4 @@
-//! Shares rate limits with the other runs on this machine. If that fails, this run goes on with what it knows itself.
+//! Shares rate limits with the other runs on this machine. If that fails, the run uses its own limits.
 
 use crate::event_loop::Driver;
 use std::collections::BTreeMap;
