@@ -1,4 +1,4 @@
-//! The project's own tests before anything was written: red or green, what counts later is what is newly red.
+//! The outcome of the project's own tests before any worker changed anything, and which tests fail since then.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use wavecrew_measure::run::{MeasureError, Wanted};
-use wavecrew_measure::{FileCoverage, Measurement, Outcome, TestId};
+use wavecrew_measure::{Coverage, FileCoverage, Measurement, Outcome, TestId};
 
 use crate::environment::{EnvironmentError, TestEnvironment};
-use crate::rounds::whole;
+use crate::rounds::write_atomically;
 use crate::scope::FrameworkInScope;
 use wavecrew_session::SessionPaths;
 
@@ -32,7 +32,7 @@ pub struct FrameworkBaseline {
 #[serde(rename_all = "snake_case")]
 pub enum SuiteResult {
     Measurement(Measurement),
-    /// DropReason it could not be run, and what helps.
+    /// Why it could not run, and what helps.
     Error {
         message: String,
         help: String,
@@ -40,11 +40,11 @@ pub enum SuiteResult {
 }
 
 impl Baseline {
-    /// Runs what is there. A suite that cannot be run is a fact about the project, not a failure of ours.
+    /// Runs the project's tests. A suite that cannot run is recorded, and is not an error.
     pub fn measure(environment: &TestEnvironment) -> Result<Self, EnvironmentError> {
         let mut suites = Vec::new();
         for framework in &environment.scope.frameworks {
-            let result = match environment.own_suite(framework, Wanted::TestsAndCoverage) {
+            let result = match environment.run_own_tests(framework, Wanted::TestsAndCoverage) {
                 Ok(found) => SuiteResult::Measurement(found),
                 Err(
                     error @ (EnvironmentError::Measure(MeasureError::Stopped) | EnvironmentError::Disk(_)),
@@ -75,7 +75,7 @@ impl Baseline {
 
     pub fn write(&self, session: &Path) -> io::Result<()> {
         let text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
-        whole(&Self::file(session), &text)
+        write_atomically(&Self::file(session), &text)
     }
 
     fn measurements(&self) -> impl Iterator<Item = (&FrameworkBaseline, &Measurement)> {
@@ -90,6 +90,15 @@ impl Baseline {
         self.measurements()
             .flat_map(|(_, found)| found.coverage.files().to_vec())
             .collect()
+    }
+
+    /// Whether every suite was measured with its coverage.
+    pub fn is_known(&self) -> bool {
+        let known = |suite: &FrameworkBaseline| match &suite.result {
+            SuiteResult::Measurement(found) => found.coverage != Coverage::Unknown,
+            SuiteResult::Error { .. } => false,
+        };
+        !self.suites.is_empty() && self.suites.iter().all(known)
     }
 
     pub fn red(&self) -> usize {

@@ -1,4 +1,4 @@
-//! Runs that tell tests apart: what each of them covers, and which mutants each of them kills. Selects none.
+//! Runs that measure single tests: what each covers, and which mutants each kills. Selects none.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::scope::FrameworkInScope;
 #[derive(Debug, Default)]
 pub struct Trials {
     pub tried: Vec<Trial>,
-    /// There was no time for these.
+    /// Mutants that there was no time for.
     pub untried: usize,
     pub notes: Vec<Note>,
 }
@@ -27,18 +27,18 @@ pub struct Trial {
     pub file: String,
     pub line: u32,
     pub what: String,
-    pub noticed: Noticed,
+    pub fate: MutantFate,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Noticed {
-    No,
-    By(Vec<TestId>),
-    /// The run did not come to its end, or the tool does not tell.
-    BySomebody,
+pub enum MutantFate {
+    Survived,
+    KilledBy(Vec<TestId>),
+    /// Killed, but by which test is unknown: the run did not end, or the tool does not say.
+    Killed,
 }
 
-/// How much is tried.
+/// How many mutants are tried, and until when.
 #[derive(Debug, Clone, Copy)]
 pub struct Effort {
     pub per_file: usize,
@@ -55,8 +55,8 @@ struct FrameworkTests<'a> {
 }
 
 impl TestEnvironment {
-    /// What each passing test of a run reaches, one by one where that costs at most `most` runs. Tests of frameworks that
-    /// do not tell are left out.
+    /// What each passing test covers, one by one where that costs at most `most` runs. Omits tests of frameworks that do
+    /// not report it.
     pub fn reach(
         &self,
         layer: &str,
@@ -65,7 +65,7 @@ impl TestEnvironment {
         most: usize,
     ) -> Result<Vec<Reach>, EnvironmentError> {
         let placed = layer::place(&self.scope, layer, folder)?;
-        let _laid = layer::lay(self.tree(), folder, &placed, &self.snapshot.manifest)?;
+        let _overlay = layer::overlay(self.tree(), folder, &placed, &self.snapshot.manifest)?;
         let mut reaches = Vec::new();
         for named in self.by_framework(&placed, run) {
             let project = named.framework.in_tree(self.tree());
@@ -80,7 +80,7 @@ impl TestEnvironment {
             let found = match runner.reach(&request, &named.ids, most) {
                 Ok(found) => found.unwrap_or_default(),
                 Err(MeasureError::Stopped) => return Err(EnvironmentError::Measure(MeasureError::Stopped)),
-                // The suite has just run: what cannot be told apart now is left as it is.
+                // The suite has just run, so this is not worth an error.
                 Err(_) => Vec::new(),
             };
             for reach in found {
@@ -102,7 +102,7 @@ impl TestEnvironment {
     }
 
     /// Tries mutants on these lines of files of the project, one framework after the other.
-    pub fn try_changes(
+    pub fn run_mutants(
         &self,
         layer: &str,
         folder: &Path,
@@ -111,7 +111,7 @@ impl TestEnvironment {
         effort: Effort,
     ) -> Result<Trials, EnvironmentError> {
         let placed = layer::place(&self.scope, layer, folder)?;
-        let _laid = layer::lay(self.tree(), folder, &placed, &self.snapshot.manifest)?;
+        let _overlay = layer::overlay(self.tree(), folder, &placed, &self.snapshot.manifest)?;
         let mut trials = Trials::default();
         for named in self.by_framework(&placed, run) {
             let mine = self.scope.files_of(named.framework);
@@ -143,15 +143,15 @@ impl TestEnvironment {
             trials.untried += report.untried;
             trials.notes.extend(report.notes);
             for tried in report.tried {
-                let noticed = match tried.fate {
-                    Fate::Survived => Noticed::No,
-                    Fate::TimedOut => Noticed::BySomebody,
+                let fate = match tried.fate {
+                    Fate::Survived => MutantFate::Survived,
+                    Fate::TimedOut => MutantFate::Killed,
                     Fate::Killed { by } => {
                         let by: Vec<TestId> = by.iter().filter_map(|name| named.own_of(name)).collect();
                         if by.is_empty() {
-                            Noticed::BySomebody
+                            MutantFate::Killed
                         } else {
-                            Noticed::By(by)
+                            MutantFate::KilledBy(by)
                         }
                     }
                 };
@@ -159,7 +159,7 @@ impl TestEnvironment {
                     file: project_path(&named.framework.root, &tried.file),
                     line: tried.line,
                     what: tried.what,
-                    noticed,
+                    fate,
                 });
             }
         }

@@ -1,4 +1,4 @@
-//! What a new session of team Testing is about: files in scope, frameworks, targets. Reads, and changes nothing.
+//! Prepares a new session of team Testing: files in scope, frameworks, targets. Reads, and changes nothing.
 
 use std::path::Path;
 
@@ -74,7 +74,7 @@ pub fn prepare(project: &Path, team: &Team, options: &Options<'_>) -> Result<Pre
         folder: target.folder.clone().into(),
     };
     let scope = Scope {
-        base: found.base.word().map(str::to_owned),
+        base: found.base.revision().map(str::to_owned),
         commit: found.commit.clone(),
         how: found.how.clone(),
         files,

@@ -1,5 +1,5 @@
-//! What a session of team Testing has before its first worker starts: a copy of the project, what is known about it on the
-//! board, and a run of its own tests. A session that was interrupted on the way gets the rest.
+//! What a session of team Testing gets before its first worker starts: a copy of the project, entries about it on the
+//! board, and the baseline. A session that was interrupted meanwhile gets the rest.
 
 use std::collections::HashSet;
 use std::fs;

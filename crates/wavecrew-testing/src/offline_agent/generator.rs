@@ -1,4 +1,4 @@
-//! Tests from what the code does: one call of the generator per framework in scope, aimed at what the last round left.
+//! The generator without a model: one call of `wavecrew-testgen` per framework in scope, aimed at what the last round left.
 
 use super::{RoleResult, RoleTask};
 use crate::layer::folder_of;
@@ -16,7 +16,7 @@ use wavecrew_testgen::{
 
 /// Seconds per module, unless the person says otherwise.
 const BUDGET: u64 = 10;
-/// Named in findings, of what was left out.
+/// Untested items that findings name.
 const MOST_LEFT_OUT: usize = 8;
 
 pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
@@ -26,10 +26,10 @@ pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
         .ok_or_else(|| format!("the scope has no layer `{}`", task.layer))?;
     let folder = task.session.join(folder);
     let mut modules = Vec::new();
-    let mut passed_over = Vec::new();
+    let mut unsupported = Vec::new();
     for framework in &task.scope.frameworks {
         if !is_supported(&framework.framework) {
-            passed_over.push(framework.framework.name());
+            unsupported.push(framework.framework.name());
             continue;
         }
         modules.extend(write(task, framework, &folder)?.modules);
@@ -39,22 +39,22 @@ pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
         .flat_map(|m| &m.written)
         .map(|w| w.path.clone())
         .collect();
-    // Also where nothing else came of it: a defect is worth knowing.
-    tell(task, &modules);
+    // Also without tests: a defect is worth knowing.
+    share_discoveries(task, &modules);
     let left_out = left_out(task, &modules);
     let list = list(task, &left_out)?;
     if written.is_empty() {
-        return Err(nothing(left_out, &passed_over));
+        return Err(no_tests_error(left_out, &unsupported));
     }
-    let files: Vec<String> = written.iter().map(|path| inside(task, path)).collect();
+    let files: Vec<String> = written.iter().map(|path| in_session(task, path)).collect();
     Ok(RoleResult {
-        findings: summary(&modules, &left_out, &list, &passed_over),
+        findings: summary(&modules, &left_out, &list, &unsupported),
         columns: json!({ "test_files": files.join(";") }),
     })
 }
 
-/// A path as the session tells it.
-fn inside(task: &RoleTask, path: &Path) -> String {
+/// A path relative to the session.
+fn in_session(task: &RoleTask, path: &Path) -> String {
     let path = path.strip_prefix(&task.session).unwrap_or(path);
     path.to_string_lossy().into_owned()
 }
@@ -123,23 +123,23 @@ fn feedback(task: &RoleTask) -> Option<Feedback> {
     Some(feedback)
 }
 
-fn tell(task: &RoleTask, modules: &[Module]) {
+fn share_discoveries(task: &RoleTask, modules: &[Module]) {
     for module in modules {
         let source = module.file.strip_prefix(&task.copy).unwrap_or(&module.file);
         let source = source.to_string_lossy();
         for written in &module.written {
             let fields = [
-                ("file", json!(inside(task, &written.path))),
+                ("file", json!(in_session(task, &written.path))),
                 ("source_file", json!(source)),
                 ("test_count", json!(written.tests.len())),
             ];
             task.discover("test_generated", fields);
         }
-        tell_defects(task, &source, &module.defects);
+        share_defects(task, &source, &module.defects);
     }
 }
 
-fn tell_defects(task: &RoleTask, source: &str, defects: &[SuspectedDefect]) {
+fn share_defects(task: &RoleTask, source: &str, defects: &[SuspectedDefect]) {
     for (line, pattern, description) in by_place(defects, &task.session) {
         let fields = [
             ("file", json!(source)),
@@ -178,7 +178,7 @@ fn by_place(defects: &[SuspectedDefect], session: &Path) -> Vec<(u32, String, St
     places.into_iter().map(entry).collect()
 }
 
-/// Writes down everything that was left out where findings have no room for it; answers the file, then.
+/// Writes the list of untested code where findings have no room for it. Returns its path, or nothing.
 fn list(task: &RoleTask, left_out: &[String]) -> Result<String, String> {
     if left_out.len() <= MOST_LEFT_OUT {
         return Ok(String::new());
@@ -192,7 +192,7 @@ fn list(task: &RoleTask, left_out: &[String]) -> Result<String, String> {
     Ok(file.to_string_lossy().into_owned())
 }
 
-/// What could not be tried, with its reason; modules as a whole come first.
+/// Untested code with the reason; whole modules come first.
 fn left_out(task: &RoleTask, modules: &[Module]) -> Vec<String> {
     let of = |module: &Module| {
         let file = module
@@ -216,7 +216,7 @@ fn left_out(task: &RoleTask, modules: &[Module]) -> Vec<String> {
     lines.into_iter().map(|(_, line)| line).collect()
 }
 
-fn summary(modules: &[Module], left_out: &[String], list: &str, passed_over: &[&str]) -> String {
+fn summary(modules: &[Module], left_out: &[String], list: &str, unsupported: &[&str]) -> String {
     let tests: usize = modules
         .iter()
         .flat_map(|m| &m.written)
@@ -248,19 +248,19 @@ fn summary(modules: &[Module], left_out: &[String], list: &str, passed_over: &[&
             let _ = write!(text, " and {} more in {list}", left_out.len() - shown.len());
         }
     }
-    if !passed_over.is_empty() {
+    if !unsupported.is_empty() {
         let _ = write!(
             text,
             "; not for {}: the offline agent cannot write its tests",
-            passed_over.join(", ")
+            unsupported.join(", ")
         );
     }
     text.push('.');
     text
 }
 
-fn nothing(mut reasons: Vec<String>, passed_over: &[&str]) -> String {
-    let foreign = passed_over
+fn no_tests_error(mut reasons: Vec<String>, unsupported: &[&str]) -> String {
+    let foreign = unsupported
         .iter()
         .map(|name| format!("the offline agent cannot write tests for {name}"));
     reasons.extend(foreign);
@@ -307,11 +307,11 @@ mod tests {
             defect("does not end", "g(0)", 4),
             defect("example disagrees", "f(2)", 9),
         ];
-        let told = by_place(&found, Path::new("/session"));
+        let entries = by_place(&found, Path::new("/session"));
         let both = "f(1): odd; f(2): odd; tests show them in tests/quarantine_a.py";
         let one = "g(0): odd; a test shows it in tests/quarantine_a.py";
         assert_eq!(
-            told,
+            entries,
             [
                 (4, "does not end".to_owned(), one.to_owned()),
                 (9, "round trip, example disagrees".to_owned(), both.to_owned()),

@@ -1,4 +1,4 @@
-//! What the offline agent knows about its task: the scope, the row, and what is measured so far.
+//! What the offline agent knows about its task: the scope, the row, and the measurements so far.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -48,12 +48,12 @@ impl RoleTask {
         })
     }
 
-    /// What is measured of this layer last.
+    /// The last measurement of this layer.
     pub fn result(&self) -> Option<RunResult> {
         RunResult::read(&self.session, &self.layer).ok()
     }
 
-    /// What is measured of each layer.
+    /// The last measurement of each layer.
     pub fn results(&self) -> Vec<RunResult> {
         let layers = self.scope.layers.iter();
         layers

@@ -1,4 +1,4 @@
-//! `scope.json`: what the session is about, for everything that comes after its start, the offline agent included.
+//! `scope.json`: the scope of a session, read by everything after its start, the offline agent included.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use wavecrew_measure::detect::{Certainty, Conventions, Framework, Project};
 use wavecrew_measure::framework::TestFolder;
 
-use crate::rounds::whole;
+use crate::rounds::write_atomically;
 use wavecrew_session::SessionPaths;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,9 +26,9 @@ pub struct Scope {
     pub mutation: MutationEffort,
     /// How long one run of the tests may take.
     pub run_seconds: u64,
-    /// For everything that is drawn by lot: orders of tests, choices of mutants.
+    /// Random seed for test orders and the choice of mutants.
     pub seed: u64,
-    /// What the built-in agent may take per module.
+    /// Search time of the offline agent per module.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offline_seconds: Option<u64>,
 }
@@ -51,7 +51,7 @@ pub struct FrameworkInScope {
     pub certainty: Certainty,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The folder below the root that tests of the session are laid into, for the framework to find them.
+    /// The folder below the root in which tests of the session run.
     pub place: PathBuf,
     pub conventions: Conventions,
 }
@@ -63,7 +63,7 @@ pub struct LayerInScope {
     pub folder: PathBuf,
 }
 
-/// How much is spent on checking that tests notice changes of the code.
+/// How many mutants are tried.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MutationEffort {
@@ -82,7 +82,7 @@ impl Scope {
     pub fn write(&self, session: &Path) -> io::Result<()> {
         let mut text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
         text.push(b'\n');
-        whole(&SessionPaths::at(session).scope_json(), &text)
+        write_atomically(&SessionPaths::at(session).scope_json(), &text)
     }
 
     pub fn target(&self, layer: &str) -> Option<f64> {
@@ -149,7 +149,7 @@ impl FrameworkInScope {
         }
     }
 
-    /// What the names of tests look like.
+    /// The file name pattern of tests.
     pub fn test_pattern(&self) -> String {
         if let Some(usual) = self.conventions.naming.first() {
             return usual.clone();
@@ -158,7 +158,7 @@ impl FrameworkInScope {
     }
 }
 
-/// Beside the tests that are there already, so that settings which name test folders hold for new ones.
+/// Beside the existing tests, so that settings that name test folders apply to new ones.
 fn place(owner: &Project, conventions: &Conventions) -> PathBuf {
     match owner.framework.facts().test_folder {
         TestFolder::Flat(folder) => PathBuf::from(folder),

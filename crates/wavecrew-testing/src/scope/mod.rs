@@ -1,5 +1,5 @@
-//! What is to be tested: the source files in scope, the frameworks that test them, the targets. FilesInScope once, when a session
-//! begins, and kept in its `scope.json`; everything later goes by that file.
+//! What to test: the source files in scope, the frameworks that test them, the targets. Determined once, when a session
+//! starts, and kept in its `scope.json`, which everything later reads.
 
 mod changes;
 mod file;
@@ -28,7 +28,7 @@ pub struct ScopeRequest<'a> {
     pub words: &'a [String],
 }
 
-/// Files in scope, and how they came to be there.
+/// Files in scope, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilesInScope {
     pub base: Base,
@@ -42,7 +42,7 @@ pub struct FilesInScope {
 }
 
 impl FilesInScope {
-    /// Whether the whole project was taken only because there was nothing better: worth a question.
+    /// Whether the whole project is in scope only because nothing else was found: worth a question.
     pub fn is_fallback(&self) -> bool {
         matches!(self.base, Base::Whole)
     }
@@ -54,13 +54,13 @@ impl FilesInScope {
 }
 
 /// Looks for what changed in `project`, which is absolute; without changes, for all of it.
-pub fn find(project: &Path, wish: &ScopeRequest<'_>) -> Result<FilesInScope, GitError> {
+pub fn find(project: &Path, request: &ScopeRequest<'_>) -> Result<FilesInScope, GitError> {
     let Named {
         paths: named,
         missing,
-    } = Named::of(project, wish.words);
+    } = Named::of(project, request.words);
     let below = |file: &Path| named.is_empty() || named.iter().any(|path| file.starts_with(path));
-    let changes = changes::changes(project, wish.since)?;
+    let changes = changes::changes(project, request.since)?;
     let commit = changes.as_ref().and_then(|changes| changes.commit.clone());
     let whole = |why: &str| {
         let mut files: Vec<PathBuf> = if named.is_empty() {
@@ -102,7 +102,7 @@ pub fn find(project: &Path, wish: &ScopeRequest<'_>) -> Result<FilesInScope, Git
         .cloned()
         .collect();
     if !files.is_empty() {
-        let mut how = format!("{} {}", counted(files.len(), "source file"), changes.base.told());
+        let mut how = format!("{} {}", counted(files.len(), "source file"), changes.base.describe());
         // Whoever names a path wants it tested, changed or not.
         let unchanged = named
             .iter()
@@ -130,17 +130,17 @@ pub fn find(project: &Path, wish: &ScopeRequest<'_>) -> Result<FilesInScope, Git
         .filter(|file| project.join(file).exists())
         .count();
     Ok(whole(&match (changes.files.len(), there) {
-        (0, _) => format!("nothing {}", changes.base.told()),
+        (0, _) => format!("nothing {}", changes.base.describe()),
         (gone, 0) => format!(
             "all of {} {} are deleted",
             counted(gone, "file"),
-            changes.base.told()
+            changes.base.describe()
         ),
-        _ if !named.is_empty() => format!("none of its source files {}", changes.base.told()),
+        _ if !named.is_empty() => format!("none of its source files {}", changes.base.describe()),
         (n, _) => format!(
             "no source file is among {} {}",
             counted(n, "file"),
-            changes.base.told()
+            changes.base.describe()
         ),
     }))
 }

@@ -9,7 +9,7 @@ use wavecrew_testing::scope::MutationEffort;
 
 const HONEST: &str = "from shop.price import is_cheap, total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n\n\ndef test_cheap():\n    assert is_cheap(9) is True\n    assert is_cheap(10) is False\n";
 
-fn examined() -> Option<TestSession> {
+fn checked_session() -> Option<TestSession> {
     let session = TestSession::python()?;
     session.write("tests/test_old.py", "def test_old():\n    assert 1 + 1 == 2\n");
     session.begin(MutationEffort::Off);
@@ -20,7 +20,7 @@ fn examined() -> Option<TestSession> {
 
 #[test]
 fn editing_source_is_seen_and_undone() {
-    let Some(session) = examined() else { return };
+    let Some(session) = checked_session() else { return };
     let copy = session.folder.join("tree/shop/price.py");
     fs::write(&copy, "def total(items, discount=0):\n    return 0\n").unwrap();
     assert_eq!(
@@ -38,7 +38,7 @@ fn editing_source_is_seen_and_undone() {
 
 #[test]
 fn weakening_tests_is_seen_and_undone() {
-    let Some(session) = examined() else { return };
+    let Some(session) = checked_session() else { return };
     assert_eq!(figures(&session.run(1)), "holds 1.00 88.88");
     let cases = [
         (
@@ -129,8 +129,8 @@ fn tests_that_prove_nothing_are_sent_back() {
 }
 
 #[test]
-fn a_claim_of_everything_is_answered_with_the_figures() {
-    let Some(session) = examined() else { return };
+fn wrong_figures_in_a_claim_are_reported() {
+    let Some(session) = checked_session() else { return };
     let verdict = session.run_claiming(1, &[("pass_rate", "1.0"), ("coverage_achieved", "100%")]);
     let said = format!("{verdict:?}");
     assert!(
@@ -141,8 +141,8 @@ fn a_claim_of_everything_is_answered_with_the_figures() {
 }
 
 #[test]
-fn changes_of_the_project_itself_are_told() {
-    let Some(session) = examined() else { return };
+fn changes_of_the_project_itself_are_reported() {
+    let Some(session) = checked_session() else { return };
     let source = at(&session.project.join("shop/price.py"));
     session.write("shop/price.py", "def total(items, discount=0):\n    return 0\n");
     session.write("shop/new.py", "x = 1\n");
@@ -153,7 +153,7 @@ fn changes_of_the_project_itself_are_told() {
     assert_eq!(figures(&session.run(1)), "holds 1.00 88.88");
     session.began.set(UNIX_EPOCH);
     let verdict = session.run(1);
-    // It may have been a person, so that it is told and held against nobody.
+    // It may have been a person, so it is only a remark.
     assert_eq!(figures(&verdict), "holds 1.00 88.88");
     let CheckReport::Confirmed(CheckDetails { findings, .. }) = &verdict else {
         panic!("{verdict:?}")
@@ -161,6 +161,6 @@ fn changes_of_the_project_itself_are_told() {
     let expected = "the project itself was changed while the worker was at work: shop/price.py was edited, \
                     tests/test_old.py was removed, shop/new.py was added (if it was not you,";
     assert!(findings.contains(expected), "{findings}");
-    // It is a person's: nothing is put back.
+    // Nothing is undone.
     assert_ne!(at(&session.project.join("shop/price.py")), source);
 }

@@ -44,7 +44,7 @@ fn a_suite_below_its_target_is_fed_back_and_a_better_one_holds() {
 }
 
 #[test]
-fn tests_are_taken_one_by_one_and_those_that_fail_are_set_aside() {
+fn tests_are_selected_one_by_one_and_failing_ones_are_quarantined() {
     let Some(session) = TestSession::python() else {
         return;
     };
@@ -90,7 +90,7 @@ fn tests_are_taken_one_by_one_and_those_that_fail_are_set_aside() {
 }
 
 #[test]
-fn changes_that_no_test_notices_are_fed_back() {
+fn surviving_mutants_are_in_the_feedback() {
     let Some(session) = TestSession::python() else {
         return;
     };
@@ -118,7 +118,7 @@ fn changes_that_no_test_notices_are_fed_back() {
 }
 
 #[test]
-fn a_test_that_hangs_or_kills_itself_costs_its_file_alone() {
+fn a_test_that_hangs_or_kills_itself_affects_only_its_file() {
     let Some(session) = TestSession::python() else {
         return;
     };

@@ -38,7 +38,7 @@ fn findings(verdict: &CheckReport) -> &str {
 }
 
 #[test]
-fn tests_that_run_and_notice_nothing_new_are_left_out() {
+fn tests_that_cover_and_kill_nothing_new_are_dropped() {
     let Some(session) = TestSession::python() else {
         return;
     };
@@ -58,7 +58,7 @@ fn tests_that_run_and_notice_nothing_new_are_left_out() {
     for (name, there) in [
         ("test_total()", true),
         ("test_total_again", false),
-        // Runs the same lines, and alone notices what the discount comes to.
+        // Runs the same lines, and alone kills mutants of the discount.
         ("test_discount", true),
         ("test_sum", false),
         ("test_cheap", true),
@@ -74,7 +74,7 @@ fn tests_that_run_and_notice_nothing_new_are_left_out() {
     );
     assert!(!text.contains("## Repair these tests first"), "{text}");
 
-    // The same suite is not tried again, and the worker may take away what it was told about.
+    // The same suite is not tried again, and the worker may remove redundant tests.
     assert_eq!(findings(&session.run(1)), findings(&verdict));
     std::fs::remove_file(session.folder.join("tests/L1-unit/test_zero.py")).unwrap();
     let fewer = SUITE.replace("def test_sum():\n    assert sum([1, 2]) == 3\n\n\n", "");
@@ -83,7 +83,7 @@ fn tests_that_run_and_notice_nothing_new_are_left_out() {
 }
 
 #[test]
-fn without_deliberate_changes_nothing_is_said_against_a_passing_test() {
+fn without_mutants_every_passing_test_is_kept() {
     let Some(session) = TestSession::python() else {
         return;
     };
@@ -94,7 +94,7 @@ fn without_deliberate_changes_nothing_is_said_against_a_passing_test() {
 }
 
 #[test]
-fn scripts_are_told_apart_as_well() {
+fn redundant_javascript_tests_are_dropped() {
     let Some(session) = TestSession::new(&[
         (
             "package.json",
