@@ -5,7 +5,7 @@ use std::io::Read;
 use rustix::process::{Signal, getpid, kill_process};
 
 /// When the other end of stdin is gone, so is whoever wanted the result: stop as if told to.
-pub fn end_with_stdin() {
+pub fn terminate_when_stdin_closes() {
     std::thread::spawn(|| {
         let _ = std::io::stdin().lock().read_to_end(&mut Vec::new());
         signal_self(Signal::TERM);

@@ -6,24 +6,27 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open, pidfd_send_signal};
 
-use super::apart;
-use crate::table::{self, Entry};
+use super::detached;
+use crate::process_table::{self, Entry};
 
 /// What processes get to tidy up after themselves when the whole run ends at once.
 const GRACE: Duration = Duration::from_millis(300);
 /// Between two rounds of killing: long enough for the kernel to take a process down, short against the two seconds.
-pub const KILL_PAUSE: Duration = Duration::from_millis(5);
+pub const KILL_INTERVAL: Duration = Duration::from_millis(5);
 /// Give up on what does not die: other users' processes, and those stuck in the kernel.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Ends every descendant of this process, also those that it adopted, but for those that are apart. Blocks for at most a few seconds; returns
 /// the number of processes that it ended. Does not wait for children: their owners do.
 pub fn end_all_descendants() -> usize {
-    end(apart::descendants, std::thread::sleep).0
+    end_processes(detached::descendants, std::thread::sleep).0
 }
 
 /// Ends what `members` finds, until it finds nothing alive. Returns how many there were and who is left.
-pub fn end(mut members: impl FnMut() -> Vec<Entry>, mut pause: impl FnMut(Duration)) -> (usize, Vec<Entry>) {
+pub fn end_processes(
+    mut members: impl FnMut() -> Vec<Entry>,
+    mut pause: impl FnMut(Duration),
+) -> (usize, Vec<Entry>) {
     let mut seen = HashSet::new();
     let start = Instant::now();
     let mut asked = HashSet::new();
@@ -48,7 +51,7 @@ pub fn end(mut members: impl FnMut() -> Vec<Entry>, mut pause: impl FnMut(Durati
         } else {
             return (seen.len(), alive);
         }
-        pause(KILL_PAUSE);
+        pause(KILL_INTERVAL);
     }
 }
 
@@ -80,7 +83,7 @@ pub fn freeze_and_kill(mut members: impl FnMut() -> Vec<Entry>, mut found: impl 
 
 /// Signals exactly this process, never a later one with its pid.
 pub fn signal(to: &Entry, signal: Signal) {
-    let same = || table::entry(to.pid).is_some_and(|now| now.start_time == to.start_time);
+    let same = || process_table::entry(to.pid).is_some_and(|now| now.start_time == to.start_time);
     match pidfd_open(to.pid, PidfdFlags::empty()) {
         Ok(fd) if same() => {
             let _ = pidfd_send_signal(&fd, signal);
@@ -95,13 +98,13 @@ pub fn signal(to: &Entry, signal: Signal) {
 }
 
 /// This process and all above it.
-pub fn own_line() -> HashSet<Pid> {
+pub fn self_and_ancestors() -> HashSet<Pid> {
     let mut line = HashSet::new();
     let mut next = Some(getpid());
     while let Some(pid) = next
         && line.insert(pid)
     {
-        next = table::entry(pid).and_then(|e| Pid::from_raw(e.parent));
+        next = process_table::entry(pid).and_then(|e| Pid::from_raw(e.parent));
     }
     line
 }

@@ -9,8 +9,8 @@ use std::sync::OnceLock;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::table::{self, Entry};
-use crate::{KILL_PAUSE, end, own_line, signal};
+use crate::process_table::{self, Entry};
+use crate::{KILL_INTERVAL, end_processes, self_and_ancestors, signal};
 use rustix::process::{Pid, Signal};
 use wavecrew_core::event::ProcessId;
 
@@ -19,7 +19,7 @@ use super::WORKER_VARIABLE;
 /// Names this very process.
 pub fn current() -> ProcessId {
     let pid = rustix::process::getpid();
-    let start_time = table::entry(pid).map_or(0, |e| e.start_time);
+    let start_time = process_table::entry(pid).map_or(0, |e| e.start_time);
     process_id(pid, start_time)
 }
 
@@ -36,7 +36,8 @@ fn entry_of(process: &ProcessId) -> Option<Entry> {
     if process.boot_id != boot_id() || process.pid <= 0 {
         return None;
     }
-    table::entry(Pid::from_raw(process.pid)?).filter(|e| e.is_alive() && e.start_time == process.start_time)
+    process_table::entry(Pid::from_raw(process.pid)?)
+        .filter(|e| e.is_alive() && e.start_time == process.start_time)
 }
 
 /// Whether this very process, not a later one with its pid, still runs.
@@ -62,17 +63,17 @@ pub fn end_leftovers(guardian: Option<&ProcessId>, workers: &[ProcessId], sessio
         if since.elapsed() > GUARDIAN_NEEDS {
             signal(&e, Signal::KILL);
         }
-        sleep(KILL_PAUSE);
+        sleep(KILL_INTERVAL);
         if since.elapsed() > GUARDIAN_NEEDS * 2 {
             break;
         }
     }
-    let spared = own_line();
-    let (ended, alive) = end(
+    let spared = self_and_ancestors();
+    let (ended, alive) = end_processes(
         || {
             let mut found = HashMap::new();
             for e in roots(workers, session_dir) {
-                for e in table::descendants(e.pid).into_iter().chain([e]) {
+                for e in process_table::descendants(e.pid).into_iter().chain([e]) {
                     found.insert(e.pid, e);
                 }
             }
@@ -88,7 +89,7 @@ pub fn end_leftovers(guardian: Option<&ProcessId>, workers: &[ProcessId], sessio
 
 fn roots(workers: &[ProcessId], session_dir: &Path) -> Vec<Entry> {
     let alive: Vec<Entry> = workers.iter().filter_map(entry_of).collect();
-    table::all()
+    process_table::all()
         .into_iter()
         .filter(|e| {
             let of_a_worker =
@@ -100,8 +101,9 @@ fn roots(workers: &[ProcessId], session_dir: &Path) -> Vec<Entry> {
 
 /// Both variables: a person who exported the session's folder in a shell is no worker.
 fn belongs_to(pid: Pid, session_dir: &Path) -> bool {
-    table::variable(pid, "WAVECREW_SESSION_DIR").is_some_and(|dir| dir == session_dir.as_os_str().as_bytes())
-        && table::variable(pid, WORKER_VARIABLE).is_some()
+    process_table::environment_variable(pid, "WAVECREW_SESSION_DIR")
+        .is_some_and(|dir| dir == session_dir.as_os_str().as_bytes())
+        && process_table::environment_variable(pid, WORKER_VARIABLE).is_some()
 }
 
 pub(crate) fn boot_id() -> &'static str {

@@ -1,15 +1,15 @@
 //! Starts, watches and ends processes: the [guardian], which is the parent of every worker, the kernel's process table, and
 //! ways to end whole sets of processes. Knows no tasks, waves or test runs.
 
-mod apart;
 mod attached;
+mod detached;
 mod ending;
 mod environment;
 pub mod guardian;
 mod identity;
 mod limits;
 mod pipes;
-pub mod table;
+pub mod process_table;
 
 use std::ffi::OsString;
 use std::io;
@@ -18,14 +18,16 @@ use std::path::PathBuf;
 
 use rustix::io::Errno;
 
-pub use apart::{Apart, start_apart};
-pub use attached::{end_with_stdin, signal_self};
-pub use ending::{KILL_PAUSE, end, end_all_descendants, freeze_and_kill, own_line, signal};
+pub use attached::{signal_self, terminate_when_stdin_closes};
+pub use detached::{DetachedChild, start_detached};
+pub use ending::{
+    KILL_INTERVAL, end_all_descendants, end_processes, freeze_and_kill, self_and_ancestors, signal,
+};
 pub use environment::{WORKER_VARIABLE, outer_agent_markers};
 pub(crate) use identity::process_id;
 pub use identity::{Leftovers, current, end_leftovers, is_alive};
 pub use limits::{check_open_files_limit, raise_open_files_limit};
-pub use pipes::{input_pipe, no_input, output_pipe, pump, take_rest};
+pub use pipes::{drain_pipe, input_pipe, no_input, output_pipe, pump};
 pub use wavecrew_core::event::ProcessId;
 
 /// One program to start. The environment is the coordinator's own, without the markers of an outer agent.
@@ -45,12 +47,12 @@ pub struct Spawn {
 
 /// How a worker's main process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
+pub enum ProcessExit {
     Code(i32),
     Signal(i32),
 }
 
-impl Exit {
+impl ProcessExit {
     pub fn is_success(self) -> bool {
         self == Self::Code(0)
     }
@@ -71,7 +73,7 @@ pub enum GuardianEvent {
     /// The main process ended and nothing that it started is left.
     Exited {
         key: u64,
-        status: Exit,
+        status: ProcessExit,
         /// Processes that outlived the main process and were ended.
         killed_leftovers: u32,
     },

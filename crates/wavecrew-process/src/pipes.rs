@@ -54,7 +54,7 @@ pub async fn pump(
             biased;
             ready = from.readable() => ready?,
             () = &mut stop => {
-                return Ok(total + take_rest(&from, on_chunk)?);
+                return Ok(total + drain_pipe(&from, on_chunk)?);
             }
         }
         match read_share(|buffer| from.try_read(buffer), &mut total, &mut on_chunk)? {
@@ -67,7 +67,7 @@ pub async fn pump(
 
 /// Hands over what is in a pipe now. Asks the pipe itself: the reactor may not know yet. One share is more than a pipe holds;
 /// whoever writes more after that is not our worker any more.
-pub fn take_rest(from: impl AsFd, mut on_chunk: impl FnMut(&[u8])) -> io::Result<u64> {
+pub fn drain_pipe(from: impl AsFd, mut on_chunk: impl FnMut(&[u8])) -> io::Result<u64> {
     let mut total = 0;
     let read = |buffer: &mut [u8]| Ok(rustix::io::read(from.as_fd(), buffer)?);
     read_share(read, &mut total, &mut on_chunk)?;

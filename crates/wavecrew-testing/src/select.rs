@@ -7,8 +7,8 @@ use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use wavecrew_measure::{Outcome, TestCase, TestId};
-use wavecrew_syntax::{Grammar, TestShape, errors, tests};
+use wavecrew_measure::{TestCase, TestId, TestOutcome};
+use wavecrew_syntax::{Grammar, TestDefinition, errors, tests};
 
 use crate::environment::LayerRun;
 use crate::layer;
@@ -76,19 +76,19 @@ pub fn dropped_tests(run: &LayerRun, again: &LayerRun) -> Vec<Dropped> {
     for test in &run.tests {
         let other = second.get(&test.id).map(|other| &other.outcome);
         let stable =
-            other.is_none_or(|other| (*other == Outcome::Passed) == (test.outcome == Outcome::Passed));
+            other.is_none_or(|other| (*other == TestOutcome::Passed) == (test.outcome == TestOutcome::Passed));
         let why = match &test.outcome {
             _ if !stable => DropReason::Flaky,
-            Outcome::Passed => continue,
-            Outcome::Failed { .. } => DropReason::Fails,
-            Outcome::Error { .. } => DropReason::Broken,
-            Outcome::Unloaded { .. } if run.ended_runs.contains(&test.id.file) => DropReason::EndsRun,
-            Outcome::Unloaded { .. } => DropReason::Unloaded,
-            Outcome::ExpectedFailure { .. } => DropReason::ExpectedToFail,
-            Outcome::Skipped { .. } => DropReason::Skipped,
+            TestOutcome::Passed => continue,
+            TestOutcome::Failed { .. } => DropReason::Fails,
+            TestOutcome::Error { .. } => DropReason::Broken,
+            TestOutcome::Unloaded { .. } if run.ended_runs.contains(&test.id.file) => DropReason::EndsRun,
+            TestOutcome::Unloaded { .. } => DropReason::Unloaded,
+            TestOutcome::ExpectedFailure { .. } => DropReason::ExpectedToFail,
+            TestOutcome::Skipped { .. } => DropReason::Skipped,
         };
         let text = match (&test.outcome, other) {
-            (Outcome::Passed, Some(other)) => other.text(),
+            (TestOutcome::Passed, Some(other)) => other.text(),
             (outcome, _) => outcome.text(),
         };
         dropped.push(Dropped {
@@ -140,7 +140,7 @@ pub fn write_kept(from: &Path, to: &Path, dropped: &[Dropped], all: &[TestId]) -
 pub fn remove_tests(file: &Path, source: &str, names: &BTreeSet<&str>) -> Option<String> {
     let language = Grammar::of(file)?;
     let shapes = tests(language, source);
-    let mut removed: Vec<&TestShape> = Vec::new();
+    let mut removed: Vec<&TestDefinition> = Vec::new();
     for name in names {
         removed.push(find(&shapes, name)?);
     }
@@ -162,12 +162,12 @@ pub fn remove_tests(file: &Path, source: &str, names: &BTreeSet<&str>) -> Option
     (errors(language, &text).is_empty()).then_some(text)
 }
 
-fn overlaps(a: &TestShape, b: &TestShape) -> bool {
+fn overlaps(a: &TestDefinition, b: &TestDefinition) -> bool {
     a.lines.first <= b.lines.last && b.lines.first <= a.lines.last
 }
 
 /// The shape that a reported name belongs to: itself, or a case of it.
-pub fn find<'s>(shapes: &'s [TestShape], name: &str) -> Option<&'s TestShape> {
+pub fn find<'s>(shapes: &'s [TestDefinition], name: &str) -> Option<&'s TestDefinition> {
     let plain = name.split_once('[').map_or(name, |(before, _)| before);
     shapes
         .iter()

@@ -19,7 +19,7 @@ use rustix::io::Errno;
 use rustix::process::Pid;
 
 use super::wire::Order;
-use crate::{WORKER_VARIABLE, table};
+use crate::{WORKER_VARIABLE, process_table};
 
 /// More than one, because loading a program is mostly waiting for the processor; beyond a few they only take turns.
 const LANES: usize = 4;
@@ -178,15 +178,15 @@ fn start(job: Job) -> Result<(Pid, u64), Errno> {
         .stdout(stdout)
         .stderr(stderr)
         .process_group(0);
-    let before = table::ticks_since_boot();
+    let before = process_table::ticks_since_boot();
     let child = command
         .spawn()
         .map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::INVAL))?;
     let pid = Pid::from_child(&child);
     // Most starts begin and end within one tick, so that there is no need to look which one it was.
-    if before == table::ticks_since_boot() {
+    if before == process_table::ticks_since_boot() {
         return Ok((pid, before));
     }
     // One that ended and was waited for already has no entry; it needs no name that would be found again.
-    Ok((pid, table::entry(pid).map_or(0, |e| e.start_time)))
+    Ok((pid, process_table::entry(pid).map_or(0, |e| e.start_time)))
 }

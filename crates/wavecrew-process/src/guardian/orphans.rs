@@ -7,7 +7,7 @@ use rustix::process::{Pid, WaitOptions, wait};
 
 use super::worker::Worker;
 use crate::WORKER_VARIABLE;
-use crate::table::{self, Entry};
+use crate::process_table::{self, Entry};
 
 /// `__WNOTHREAD` of wait(2): only children of the calling thread.
 const OF_THIS_THREAD: u32 = 0x2000_0000;
@@ -56,7 +56,7 @@ impl Orphans {
                 return;
             };
             let adopted = adopted.into_iter().filter(|pid| !running.contains_key(pid));
-            let entries: Vec<Entry> = adopted.filter_map(table::entry).collect();
+            let entries: Vec<Entry> = adopted.filter_map(process_table::entry).collect();
             let mut died = |e: &Entry| !e.is_alive() && dead.insert(e.pid);
             if entries.iter().filter(|e| died(e)).count() == 0 {
                 let alive = entries.iter().filter(|e| e.is_alive());
@@ -70,11 +70,11 @@ impl Orphans {
 
     /// All children that no lane started, ended ones too; `None` when they cannot be told apart at the moment.
     fn adopted(&self, starting: usize) -> Option<Vec<Pid>> {
-        table::children_of_main_thread(self.me)
+        process_table::children_of_main_thread(self.me)
             // Whoever is just being started could be taken for an orphan; there will be a quieter moment.
             .or_else(|| {
                 if starting == 0 {
-                    Some(table::children(self.me))
+                    Some(process_table::children(self.me))
                 } else {
                     None
                 }
@@ -97,8 +97,8 @@ impl Orphans {
     pub fn trees(&self, of: Owner) -> Vec<Entry> {
         let mut found = Vec::new();
         for (&pid, _) in self.known.iter().filter(|(_, (_, owner))| *owner == of) {
-            found.extend(table::entry(pid));
-            found.extend(table::descendants(pid));
+            found.extend(process_table::entry(pid));
+            found.extend(process_table::descendants(pid));
         }
         found
     }
@@ -156,7 +156,7 @@ pub fn worker_mark(guardian: Pid, key: u64) -> String {
 }
 
 fn marked(me: Pid, pid: Pid) -> Option<u64> {
-    let mark = String::from_utf8(table::variable(pid, WORKER_VARIABLE)?).ok()?;
+    let mark = String::from_utf8(process_table::environment_variable(pid, WORKER_VARIABLE)?).ok()?;
     let (guardian, key) = mark.split_once('-')?;
     if guardian.parse() == Ok(me.as_raw_pid()) {
         key.parse().ok()

@@ -7,8 +7,8 @@ use super::orphans::Owner;
 use super::server::Server;
 use super::wire::Answer;
 use super::worker::{LEFTOVER_GRACE, Progress, Sweep};
-use crate::Exit;
-use crate::table::{self, Entry};
+use crate::ProcessExit;
+use crate::process_table::{self, Entry};
 
 impl Server {
     /// Moves every ending one step on.
@@ -61,8 +61,8 @@ impl Server {
             orphans.refresh(running, starting.len(), workers);
             let mut found = orphans.trees(Owner::Worker(key));
             if let Some(main) = main {
-                found.extend(table::entry(main));
-                found.extend(table::descendants(main));
+                found.extend(process_table::entry(main));
+                found.extend(process_table::descendants(main));
             }
             orphans.remember(key, &found);
             if exit.is_some() {
@@ -90,7 +90,7 @@ impl Server {
         !self.orphans.has(Owner::Worker(key))
     }
 
-    fn finish(&mut self, key: u64, status: Exit) {
+    fn finish(&mut self, key: u64, status: ProcessExit) {
         let Some(worker) = self.workers.remove(&key) else {
             return;
         };

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 
-use crate::table::Entry;
-use crate::{Exit, KILL_PAUSE, freeze_and_kill, signal};
+use crate::process_table::Entry;
+use crate::{KILL_INTERVAL, ProcessExit, freeze_and_kill, signal};
 
 /// What a worker's leftovers get to tidy up after it ended by itself.
 pub const LEFTOVER_GRACE: Duration = Duration::from_millis(200);
@@ -19,7 +19,7 @@ pub struct Worker {
     pub pid: Pid,
     pub start_time: u64,
     /// Set once the main process ended.
-    pub exit: Option<Exit>,
+    pub exit: Option<ProcessExit>,
     /// Who outlived the main process.
     pub leftovers: HashSet<(Pid, u64)>,
 }
@@ -102,7 +102,7 @@ impl Sweep {
     fn kill(&mut self, now: Instant, give_up_at: Instant, members: impl FnMut() -> Vec<Entry>) {
         freeze_and_kill(members, |_| {});
         self.phase = Phase::Killing {
-            next: now + KILL_PAUSE,
+            next: now + KILL_INTERVAL,
             give_up_at,
         };
     }

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use wavecrew_measure::{Outcome, TestId};
+use wavecrew_measure::{TestId, TestOutcome};
 use wavecrew_measure::detect::Framework;
-use wavecrew_measure::run::{Order, Wanted};
-use wavecrew_syntax::{Grammar, Standing, errors, tests};
+use wavecrew_measure::run::{Collect, TestOrder};
+use wavecrew_syntax::{Grammar, TestMode, errors, tests};
 
 use super::integrity::{changed_by_tests, read, weakened_tests, with_integrity};
 use super::{Case, facts, listed, text_scan};
@@ -50,8 +50,8 @@ fn check_tests(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Che
     let run = environment.layer(
         case.layer,
         staged,
-        Wanted::TestsOnly,
-        Order::Usual,
+        Collect::TestsOnly,
+        TestOrder::Default,
         &BTreeSet::new(),
     )?;
     if let Some(reason) = changed_by_tests(environment)? {
@@ -79,7 +79,7 @@ fn check_tests(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Che
     let passing = run
         .tests
         .iter()
-        .filter(|test| test.outcome == Outcome::Passed)
+        .filter(|test| test.outcome == TestOutcome::Passed)
         .count();
     Ok(CheckReport::Confirmed(CheckDetails {
         verdict: Verdict::Verified,
@@ -183,11 +183,11 @@ fn unusable_tests(folder: &Path, placed: &[Placed]) -> UnusableTests {
             continue;
         }
         for shape in shapes {
-            let why = match shape.standing {
-                Standing::Skipped | Standing::Todo | Standing::SkippedIf => Some(DropReason::Skipped),
-                Standing::ExpectedToFail => Some(DropReason::ExpectedToFail),
-                Standing::Only => Some(DropReason::Focused),
-                Standing::Runs => shape.assertions.is_empty().then_some(DropReason::AssertsNothing),
+            let why = match shape.mode {
+                TestMode::Skipped | TestMode::Todo | TestMode::SkippedIf => Some(DropReason::Skipped),
+                TestMode::ExpectedToFail => Some(DropReason::ExpectedToFail),
+                TestMode::Only => Some(DropReason::Focused),
+                TestMode::Runs => shape.assertions.is_empty().then_some(DropReason::AssertsNothing),
             };
             let id = id(&shape.name);
             found.dropped.extend(why.map(|why| Dropped {
@@ -251,7 +251,7 @@ fn nothing_runs(run: &LayerRun, placed: &[Placed]) -> Option<String> {
         .tests
         .iter()
         .filter_map(|test| match &test.outcome {
-            Outcome::Unloaded { message } => Some(format!("{}: {}", test.id.file, end_of(message))),
+            TestOutcome::Unloaded { message } => Some(format!("{}: {}", test.id.file, end_of(message))),
             _ => None,
         })
         .collect();

@@ -5,31 +5,31 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Pid, getpid};
 
-use crate::table::{self, Entry};
+use crate::process_table::{self, Entry};
 
 static APART: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
 /// A child that is left alone as long as this lives.
 #[derive(Debug)]
-pub struct Apart(u32);
+pub struct DetachedChild(u32);
 
 /// Starts a child that [`end_all_descendants`](super::end_all_descendants) leaves alone, with all that it starts.
 /// `pid` tells its number.
-pub fn start_apart<T, E>(
+pub fn start_detached<T, E>(
     start: impl FnOnce() -> Result<T, E>,
     pid: impl FnOnce(&T) -> Option<u32>,
-) -> Result<(T, Option<Apart>), E> {
+) -> Result<(T, Option<DetachedChild>), E> {
     // Nobody looks at the table between the start of the child and the note about it.
     let mut apart = locked();
     let child = start()?;
     let noted = pid(&child).map(|pid| {
         apart.insert(pid);
-        Apart(pid)
+        DetachedChild(pid)
     });
     Ok((child, noted))
 }
 
-impl Drop for Apart {
+impl Drop for DetachedChild {
     fn drop(&mut self) {
         locked().remove(&self.0);
     }
@@ -39,7 +39,7 @@ impl Drop for Apart {
 pub(super) fn descendants() -> Vec<Entry> {
     let apart = locked();
     let is_apart = |pid: Pid| apart.contains(&pid.as_raw_pid().cast_unsigned());
-    table::descendants_without(getpid(), is_apart)
+    process_table::descendants_except(getpid(), is_apart)
 }
 
 fn locked() -> MutexGuard<'static, BTreeSet<u32>> {

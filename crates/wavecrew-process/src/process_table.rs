@@ -160,11 +160,11 @@ pub fn children_of_main_thread(of: Pid) -> Option<Vec<Pid>> {
 /// Everything below a process, parents before their children, without the process itself. A process that forks meanwhile can
 /// be missed: ask again until nothing new appears.
 pub fn descendants(root: Pid) -> Vec<Entry> {
-    descendants_without(root, |_| false)
+    descendants_except(root, |_| false)
 }
 
 /// The same without some of them, and without all that is below those.
-pub fn descendants_without(root: Pid, is_left_out: impl Fn(Pid) -> bool) -> Vec<Entry> {
+pub fn descendants_except(root: Pid, is_left_out: impl Fn(Pid) -> bool) -> Vec<Entry> {
     let mut found = Vec::new();
     if kernel_lists_children() {
         let mut queue = Vec::new();
@@ -193,7 +193,7 @@ pub fn descendants_without(root: Pid, is_left_out: impl Fn(Pid) -> bool) -> Vec<
 }
 
 /// The value of a variable in the environment with which a process was started.
-pub fn variable(pid: Pid, name: &str) -> Option<Vec<u8>> {
+pub fn environment_variable(pid: Pid, name: &str) -> Option<Vec<u8>> {
     let environment = fs::read(path(pid, "environ")).ok()?;
     environment.split(|&b| b == 0).find_map(|pair| {
         let rest = pair.strip_prefix(name.as_bytes())?;
