@@ -344,6 +344,11 @@ impl SessionPaths {
         self.join("results/summary.json")
     }
 
+    /// The modules that the offline generator has finished, one per line.
+    pub fn generated_modules(&self, layer: &str) -> PathBuf {
+        self.join(format!("results/modules-{layer}.ndjson"))
+    }
+
     /// Locked while tests are measured.
     pub fn measuring_lock(&self) -> PathBuf {
         self.join("results/.measuring")

@@ -92,7 +92,11 @@ fn dropped_before(text: &mut String, case: &Case<'_>) {
     ));
     for test in dropped {
         let message = cut(&test.message, MESSAGE / 5);
-        let message = if message.is_empty() { message } else { format!(": {message}") };
+        let message = if message.is_empty() {
+            message
+        } else {
+            format!(": {message}")
+        };
         text.push_str(&format!("- `{}` {}{message}\n", test.id, test.why.description()));
     }
 }

@@ -7,6 +7,7 @@ use crate::result::RunResult;
 use crate::rounds;
 use crate::scope::Scope;
 use crate::snapshot::Snapshot;
+use crate::summary::Summary;
 
 /// Quarantined tests stay in `results/quarantine`, delivered ones in `rounds`.
 pub fn finish(session: &Path) -> io::Result<()> {
@@ -19,5 +20,6 @@ pub fn finish(session: &Path) -> io::Result<()> {
         rounds::mirror(&kept, &session.join(&layer.folder))?;
         rounds::mirror(&kept, &rounds::checked_tests(session, &layer.name))?;
     }
+    Summary::write(session, &scope)?;
     Snapshot::remove(session)
 }

@@ -31,6 +31,9 @@ pub enum Kind {
     Helper,
 }
 
+/// Stands in a layer's folder in place of tests, when the project's own tests show all that new ones would.
+pub const NOTHING_NEW: &str = "nothing-new.md";
+
 /// Whether a file holds tests that show suspected defects. Frameworks do not collect it, and it stays in the session.
 pub fn is_quarantined(file: &Path) -> bool {
     let name = file.file_name().unwrap_or_default().to_string_lossy();

@@ -16,6 +16,7 @@ mod mutant_runs;
 mod mutation;
 pub mod offline_agent;
 pub mod prepare;
+pub mod progress;
 pub mod quality;
 pub mod result;
 pub mod rounds;

@@ -363,7 +363,10 @@ mod unit_tests {
             unit("other value", &[3]),
             unit("elsewhere", &[]),
         ]);
-        let names: Vec<&str> = candidates.iter().map(|unit| unit.tests[0].name.as_str()).collect();
+        let names: Vec<&str> = candidates
+            .iter()
+            .map(|unit| unit.tests[0].name.as_str())
+            .collect();
         assert_eq!(names, ["same", "other value", "elsewhere"]);
         let left = |noticed: &[&[&str]]| -> Vec<String> {
             let left = killing_nothing_new(&candidates, &trials(noticed));

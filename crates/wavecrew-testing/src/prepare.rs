@@ -64,21 +64,17 @@ pub fn prepare(project: &Path, team: &Team, options: &Options<'_>) -> Result<Pre
     let targets = targets(team, options.targets)?;
     let found = scope::find(project, &options.request)?;
     let (frameworks, files) = scope::frameworks(project, &found.files);
-    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    let size = (!files.is_empty()).then(|| ChangeSize {
-        files: count(files.len()),
-        modules: count(found.modules(project).len()),
-    });
     let layer = |target: &wavecrew_core::team::CoverageTarget| LayerInScope {
         name: target.name.clone(),
         folder: target.folder.clone().into(),
     };
-    let scope = Scope {
+    let mut scope = Scope {
         base: found.base.revision().map(str::to_owned),
         commit: found.commit.clone(),
         how: found.how.clone(),
         files,
         frameworks,
+        skipped: Vec::new(),
         targets: targets.into_iter().collect(),
         layers: team.targets.iter().map(layer).collect(),
         mutation: options.mutation.unwrap_or_default(),
@@ -86,6 +82,12 @@ pub fn prepare(project: &Path, team: &Team, options: &Options<'_>) -> Result<Pre
         seed: options.seed,
         offline_seconds: options.offline_seconds,
     };
+    scope.skip_missing(project);
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let size = (!scope.files.is_empty()).then(|| ChangeSize {
+        files: count(scope.files.len()),
+        modules: count(found.modules(project).len()),
+    });
     Ok(Prepared { found, scope, size })
 }
 

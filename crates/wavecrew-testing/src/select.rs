@@ -75,8 +75,8 @@ pub fn dropped_tests(run: &LayerRun, again: &LayerRun) -> Vec<Dropped> {
     let mut dropped = Vec::new();
     for test in &run.tests {
         let other = second.get(&test.id).map(|other| &other.outcome);
-        let stable =
-            other.is_none_or(|other| (*other == TestOutcome::Passed) == (test.outcome == TestOutcome::Passed));
+        let stable = other
+            .is_none_or(|other| (*other == TestOutcome::Passed) == (test.outcome == TestOutcome::Passed));
         let why = match &test.outcome {
             _ if !stable => DropReason::Flaky,
             TestOutcome::Passed => continue,

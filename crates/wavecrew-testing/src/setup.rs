@@ -92,10 +92,16 @@ fn announce(dir: &SessionDir, scope: &Scope, now: &str) -> Result<(), SessionErr
 
 /// Runs the project's own tests in a child process, `program __baseline`, which ends them when this process is gone.
 /// When `stop` becomes readable, the child stops.
-pub fn measure_baseline(program: &Path, session: &Path, stop: &OwnedFd) -> io::Result<ExitStatus> {
+pub fn measure_baseline(
+    program: &Path,
+    session: &Path,
+    silent: bool,
+    stop: &OwnedFd,
+) -> io::Result<ExitStatus> {
     let mut child = Command::new(program)
         .args([BASELINE_COMMAND, "--session"])
         .arg(session)
+        .args(silent.then_some("--silent"))
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .spawn()?;

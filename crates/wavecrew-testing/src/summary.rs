@@ -28,6 +28,9 @@ pub struct Summary {
     pub mutants_killed: u64,
     pub mutants: u64,
     pub suspected_defects: usize,
+    /// How long the baseline took.
+    #[serde(default)]
+    pub baseline_seconds: f64,
     pub line: String,
 }
 
@@ -40,6 +43,7 @@ impl Summary {
         }
         let mut summary = Self {
             coverage_before: data.baseline_known.then(|| rounded(lines(&data.before))),
+            baseline_seconds: data.baseline_seconds,
             ..Self::default()
         };
         let mut failing = 0;
@@ -51,7 +55,7 @@ impl Summary {
             summary.kept_tests += layer.run.kept.tests;
             failing += layer.run.suspected_defects.len();
             coverage_known &= layer.run.coverage.is_some();
-            for mutation in &layer.run.mutation {
+            if let Some(mutation) = &layer.run.mutation {
                 summary.mutants_killed += mutation.killed;
                 summary.mutants += mutation.total;
             }
@@ -79,7 +83,10 @@ impl Summary {
             (_, None) => Some("coverage unknown".to_owned()),
         });
         if self.mutants > 0 {
-            parts.push(format!("{} of {} mutants killed", self.mutants_killed, self.mutants));
+            parts.push(format!(
+                "{} of {} mutants killed",
+                self.mutants_killed, self.mutants
+            ));
         }
         if self.suspected_defects > 0 {
             parts.push(count(self.suspected_defects, "suspected defect"));
@@ -122,6 +129,7 @@ mod tests {
             mutants_killed: 31,
             mutants: 34,
             suspected_defects: 1,
+            baseline_seconds: 0.0,
             line: String::new(),
         };
         assert_eq!(

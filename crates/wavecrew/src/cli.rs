@@ -11,6 +11,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 /// Run teams of coding agents, and check what they claim
 #[derive(Parser, Debug)]
@@ -227,10 +228,18 @@ pub fn parse() -> Result<Cli, ExitCode> {
     })
 }
 
+/// The folder that `-C` named, for commands that are shown to be pasted.
+pub fn given_folder() -> Option<String> {
+    GIVEN_FOLDER.get().cloned()
+}
+
+static GIVEN_FOLDER: OnceLock<String> = OnceLock::new();
+
 impl Cli {
     pub fn run(&self) -> Result<Exit, Failure> {
         self.global.color.apply();
         if let Some(dir) = &self.global.dir {
+            let _ = GIVEN_FOLDER.set(dir.to_string_lossy().into_owned());
             std::env::set_current_dir(dir)
                 .map_err(|e| Failure::input(format!("cannot change to the folder {}: {e}", dir.display())))?;
         }

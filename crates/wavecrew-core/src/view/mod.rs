@@ -31,24 +31,52 @@ pub struct SessionMeta<'a> {
     pub started_at: &'a str,
     /// The cassette, when no agent did the work but a recording of one.
     pub replay: Option<&'a str>,
+    /// What the session came to, in one line, where it is measured.
+    pub result: Option<String>,
+    /// Time that was spent before the first worker started.
+    pub preparation: Duration,
+    /// The folder that commands need with `-C` to work where the person is.
+    pub project: Option<String>,
 }
 
 impl SessionMeta<'_> {
     /// The command that goes on where the session stopped.
     pub fn continue_command(&self) -> String {
-        format!("wavecrew resume {}", self.id)
+        format!("{} resume {}", self.program(), self.id)
+    }
+
+    /// The command that copies kept tests into the project.
+    pub fn apply_command(&self) -> String {
+        format!("{} testing --continue {} --apply", self.program(), self.id)
+    }
+
+    fn program(&self) -> String {
+        match &self.project {
+            Some(folder) => format!("wavecrew -C {}", shell_word(folder)),
+            None => "wavecrew".to_owned(),
+        }
     }
 
     /// The command that goes on with more room than the limits left.
     fn raise_command(&self, flags: &str) -> String {
-        format!("wavecrew run --continue {} {flags}", self.id)
+        format!("{} run --continue {} {flags}", self.program(), self.id)
             .trim_end()
             .to_owned()
     }
 
     /// The command that runs failed and skipped tasks again.
     pub fn retry_command(&self) -> String {
-        format!("wavecrew retry {}", self.id)
+        format!("{} retry {}", self.program(), self.id)
+    }
+}
+
+/// A word as a shell reads it back.
+fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
     }
 }
 

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use super::node::{self, globs, installed, skipped};
 use super::{
-    CoverageByTest, Framework, FrameworkFacts, Language, MutantRuns, TestFolder, TestFramework, TestNames,
+    CoverageByTest, Framework, FrameworkFacts, Language, MissingTool, MutantRuns, TestFolder, TestFramework,
+    TestNames,
 };
 use crate::detect::Project;
 use crate::detect::settings::{ConfiguredTests, lists, of_globs};
@@ -46,6 +47,10 @@ impl TestFramework for Jest {
         invocation(run)
     }
 
+    fn missing(&self, root: &Path) -> Option<MissingTool> {
+        installed(root, ".bin/jest").is_none().then(missing)
+    }
+
     fn install_hint(&self, _root: &Path, package: &str) -> String {
         node::install_hint(package)
     }
@@ -59,11 +64,15 @@ impl TestFramework for Jest {
     }
 }
 
-fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
-    let program = installed(run.root(), ".bin/jest").ok_or_else(|| MeasureError::NotInstalled {
+fn missing() -> MissingTool {
+    MissingTool {
         what: "jest",
         fix: "npm install --save-dev jest".to_owned(),
-    })?;
+    }
+}
+
+fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
+    let program = installed(run.root(), ".bin/jest").ok_or_else(missing)?;
     // Silent: jest would keep console output in memory. Only its own reporter: others write files into the project.
     let mut args = words([
         "--ci",

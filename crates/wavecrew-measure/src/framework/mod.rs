@@ -7,6 +7,7 @@ mod go;
 mod jest;
 mod node;
 pub(crate) mod pytest;
+pub mod python_environment;
 mod vitest;
 
 use std::path::{Path, PathBuf};
@@ -64,6 +65,20 @@ impl Language {
             "go" => Some(Self::Go),
             _ => None,
         }
+    }
+}
+
+/// A program that a framework needs and the project does not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingTool {
+    pub what: &'static str,
+    /// The command that installs it.
+    pub fix: String,
+}
+
+impl From<MissingTool> for MeasureError {
+    fn from(MissingTool { what, fix }: MissingTool) -> Self {
+        Self::NotInstalled { what, fix }
     }
 }
 
@@ -147,6 +162,11 @@ pub(crate) trait TestFramework: Sync {
         run.perform(self.invocation(run)?)
     }
 
+    /// What has to be installed before it can run, as far as files show.
+    fn missing(&self, _root: &Path) -> Option<MissingTool> {
+        None
+    }
+
     /// How a missing package is installed.
     fn install_hint(&self, root: &Path, package: &str) -> String;
 
@@ -198,6 +218,11 @@ impl Framework {
     /// Whether the framework collects a file of this name as tests.
     pub fn is_test_file(&self, file: &Path) -> bool {
         self.adapter().is_test_file(file)
+    }
+
+    /// What has to be installed before it can run in this folder, as far as files show.
+    pub fn missing(&self, root: &Path) -> Option<MissingTool> {
+        self.adapter().missing(root)
     }
 
     /// The installed version, from what is on disk.

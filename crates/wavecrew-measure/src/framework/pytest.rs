@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+pub use super::python_environment::interpreter;
 use super::{
     CoverageByTest, Framework, FrameworkFacts, Language, MutantRuns, TestFolder, TestFramework, TestNames,
 };
@@ -17,7 +18,7 @@ use crate::run::MeasureError;
 use crate::run::process::Ran;
 use crate::run::process::Step;
 use crate::run::scope::WhenMissing;
-use crate::run::{Invocation, TestOrder, TestRun, option, words};
+use crate::run::{Invocation, PROGRESS_FILE, TestOrder, TestRun, option, words};
 
 const FACTS: FrameworkFacts = FrameworkFacts {
     name: "pytest",
@@ -186,6 +187,12 @@ const WITHOUT: &str = "import json, os\n\n\ndef pytest_collection_modifyitems(it
     with open(os.environ['WAVECREW_WITHOUT'], encoding='utf-8') as file:\n        \
     left_out = set(json.load(file))\n    items[:] = [item for item in items if item.nodeid not in left_out]\n";
 
+/// A plugin that writes down how far the run is: the number of tests, then a line for each that has ended.
+const PROGRESS: &str = "import os\n\n\ndef _append(text):\n    \
+    with open(os.environ['WAVECREW_PROGRESS'], 'a') as file:\n        file.write(text)\n\n\n\
+    def pytest_collection_finish(session):\n    _append('%d\\n' % len(session.items))\n\n\n\
+    def pytest_runtest_logfinish(nodeid, location):\n    _append('.\\n')\n";
+
 fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
     let python = interpreter(run.root());
     let shown = python.display();
@@ -278,6 +285,10 @@ pub fn pytest_args(run: &TestRun<'_>, installed: &Installed) -> Result<Vec<OsStr
         fs::write(run.file("plugin").join("wavecrew_shuffle.py"), SHUFFLE)?;
         args.extend(words(["-p", "wavecrew_shuffle"]));
     }
+    if run.runner.progress.is_some() {
+        fs::write(run.file("plugin").join("wavecrew_progress.py"), PROGRESS)?;
+        args.extend(words(["-p", "wavecrew_progress"]));
+    }
     if !run.focus.without.is_empty() {
         fs::write(run.file("plugin").join("wavecrew_without.py"), WITHOUT)?;
         let names = serde_json::to_vec(&run.skipped_ids()).map_err(std::io::Error::other)?;
@@ -298,8 +309,10 @@ pub fn python_step(run: &TestRun<'_>, python: &Path, args: Vec<OsString>) -> Ste
         ("COVERAGE_FILE", run.file("coverage.data").into()),
         ("HYPOTHESIS_STORAGE_DIRECTORY", run.file("hypothesis").into()),
     ]);
-    step.env
-        .push(("WAVECREW_WITHOUT", run.file("without.json").into()));
+    step.env.extend([
+        ("WAVECREW_WITHOUT", run.file("without.json").into()),
+        ("WAVECREW_PROGRESS", run.file(PROGRESS_FILE).into()),
+    ]);
     let mut path = run.runner.python_path.clone();
     if has_plugin(run) {
         path.push(run.file("plugin"));
@@ -314,7 +327,7 @@ pub fn python_step(run: &TestRun<'_>, python: &Path, args: Vec<OsString>) -> Ste
 }
 
 fn has_plugin(run: &TestRun<'_>) -> bool {
-    run.request.order != TestOrder::Default || !run.focus.without.is_empty()
+    run.request.order != TestOrder::Default || !run.focus.without.is_empty() || run.runner.progress.is_some()
 }
 
 /// The folders of the files in scope: coverage.py lists what no test imports only directly in a source folder and in
@@ -347,15 +360,4 @@ fn unparsable(run: &TestRun<'_>, files: &[PathBuf]) -> Result<Vec<PathBuf>, Meas
     args.extend(files.iter().map(OsString::from));
     let ran = run.run(&run.step(interpreter(run.root()), args))?;
     Ok(ran.output.split_terminator('\0').map(PathBuf::from).collect())
-}
-
-/// The project's virtual environment, the active one, else the one on `PATH`.
-pub fn interpreter(root: &Path) -> PathBuf {
-    let own = root
-        .ancestors()
-        .flat_map(|folder| [folder.join(".venv"), folder.join("venv")]);
-    own.chain(env::var_os("VIRTUAL_ENV").map(PathBuf::from))
-        .map(|venv| venv.join("bin/python"))
-        .find(|python| python.exists())
-        .unwrap_or_else(|| PathBuf::from("python3"))
 }

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use super::node::{self, globs, installed, skipped};
 use super::{
-    CoverageByTest, Framework, FrameworkFacts, Language, MutantRuns, TestFolder, TestFramework, TestNames,
+    CoverageByTest, Framework, FrameworkFacts, Language, MissingTool, MutantRuns, TestFolder, TestFramework,
+    TestNames,
 };
 use crate::detect::Project;
 use crate::detect::settings::{ConfiguredTests, lists, of_globs};
@@ -47,6 +48,10 @@ impl TestFramework for Vitest {
         invocation(run)
     }
 
+    fn missing(&self, root: &Path) -> Option<MissingTool> {
+        installed(root, ".bin/vitest").is_none().then(missing)
+    }
+
     fn install_hint(&self, _root: &Path, package: &str) -> String {
         node::install_hint(package)
     }
@@ -64,11 +69,15 @@ impl TestFramework for Vitest {
     }
 }
 
-fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
-    let program = installed(run.root(), ".bin/vitest").ok_or_else(|| MeasureError::NotInstalled {
+fn missing() -> MissingTool {
+    MissingTool {
         what: "vitest",
         fix: "npm install --save-dev vitest @vitest/coverage-v8".to_owned(),
-    })?;
+    }
+}
+
+fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
+    let program = installed(run.root(), ".bin/vitest").ok_or_else(missing)?;
     let report = run.file("tests.json");
     // Console output goes straight through: vitest would keep it for its report.
     let related = run.focus.related.filter(|_| run.request.tests.is_empty());

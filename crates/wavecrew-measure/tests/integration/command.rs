@@ -100,6 +100,7 @@ fn a_run_that_is_stopped_is_ended_with_its_whole_tree() {
     let lab = Lab::empty();
     let (mut ours, theirs) = UnixStream::pair().unwrap();
     let runner = Runner {
+        progress: None,
         python_path: Vec::new(),
         stop: Some(theirs.into()),
         ..lab.runner()

@@ -77,6 +77,7 @@ impl Lab {
 
     pub fn runner(&self) -> Runner {
         Runner {
+            progress: None,
             cache: self.beside("cache"),
             timeout: self.timeout,
             python_path: Vec::new(),

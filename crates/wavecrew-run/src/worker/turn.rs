@@ -7,7 +7,7 @@ use crate::event_loop::DriveError;
 use crate::event_loop::Driver;
 use crate::session::resolve_program;
 use std::ffi::OsString;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use wavecrew_agents::ResumeBy;
 use wavecrew_agents::launch::{McpServer, Request, Stdin};
 use wavecrew_core::engine::{Input, OutputMode, SpawnError, WorkerId};
@@ -95,6 +95,13 @@ impl Driver<'_> {
             variable("WAVECREW_TURN", turn.to_string()),
             variable("WAVECREW_TOKEN", state.token.as_str()),
         ];
+        let left = self
+            .engine
+            .time_limit(state.assignment.task)
+            .saturating_sub(state.started.elapsed());
+        let deadline = SystemTime::now().checked_add(left);
+        let deadline = deadline.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+        env.extend(deadline.map(|at| variable("WAVECREW_DEADLINE", at.as_secs().to_string())));
         if state.output.mode() == OutputMode::Silent {
             env.push(variable("WAVECREW_USAGE_FILE", &state.files.usage));
         }

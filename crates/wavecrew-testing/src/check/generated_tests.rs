@@ -5,16 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use wavecrew_measure::{TestId, TestOutcome};
 use wavecrew_measure::detect::Framework;
 use wavecrew_measure::run::{Collect, TestOrder};
+use wavecrew_measure::{TestId, TestOutcome};
 use wavecrew_syntax::{Grammar, TestMode, errors, tests};
 
 use super::integrity::{changed_by_tests, read, weakened_tests, with_integrity};
 use super::{Case, facts, listed, text_scan};
 use crate::apply;
+use crate::baseline::Baseline;
+use crate::coverage_figures::lines;
 use crate::environment::{EnvironmentError, LayerRun, TestEnvironment};
-use crate::layer::{self, Kind, Placed};
+use crate::layer::{self, Kind, NOTHING_NEW, Placed};
 use crate::result::RunResult;
 use crate::rounds;
 use crate::scope::FrameworkInScope;
@@ -35,6 +37,14 @@ fn check_tests(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Che
     }
     let placed = layer::place(&environment.scope, case.layer, &folder)?;
     if !placed.iter().any(|file| file.kind == Kind::Test) {
+        if folder.join(NOTHING_NEW).is_file() && is_covered_already(case) {
+            return Ok(CheckReport::Confirmed(CheckDetails {
+                verdict: Verdict::Verified,
+                measured: BTreeMap::from([("test_files".to_owned(), String::new())]),
+                facts: facts([("files", 0), ("tests", 0)]),
+                ..CheckDetails::default()
+            }));
+        }
         return Ok(CheckReport::send_back(no_test_file(environment, &folder)?));
     }
     // The delivery changes only once something of it counts: a worker that has to repair all of it finds it unchanged.
@@ -47,6 +57,9 @@ fn check_tests(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Che
     if !placed.iter().any(|file| file.kind == Kind::Test) {
         return Ok(CheckReport::send_back(described(&unusable.dropped)));
     }
+    environment
+        .progress
+        .begin(&format!("first run of {}", case.layer));
     let run = environment.layer(
         case.layer,
         staged,
@@ -102,6 +115,12 @@ fn check_tests(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Che
         },
         ..CheckDetails::default()
     }))
+}
+
+/// Whether the project's own tests cover code in scope.
+pub fn is_covered_already(case: &Case<'_>) -> bool {
+    let baseline = Baseline::read(case.session).unwrap_or_default();
+    baseline.is_known() && lines(&baseline.coverage()).covered > 0
 }
 
 /// `test_a.py::test_x (asserts nothing that could fail), ...`
@@ -209,7 +228,8 @@ fn rename_conflicting(
 ) -> Result<(), EnvironmentError> {
     let is_taken = |file: &Placed| {
         let framework = &environment.scope.frameworks[file.framework].framework;
-        environment.snapshot.manifest.contains(&file.target) || namesake(environment, file, framework).is_some()
+        environment.snapshot.manifest.contains(&file.target)
+            || namesake(environment, file, framework).is_some()
     };
     for file in layer::place(&environment.scope, case.layer, folder)? {
         if !is_taken(&file) {

@@ -54,7 +54,9 @@ impl RedundantTests<'_> {
             &BTreeSet::new(),
         )?;
         let covered = |run: &LayerRun| run.coverage.as_deref().map(|files| lines(files).covered);
-        if dropped_tests(&smaller, &LayerRun::default()).is_empty() && covered(&smaller) >= covered(&self.kept) {
+        if dropped_tests(&smaller, &LayerRun::default()).is_empty()
+            && covered(&smaller) >= covered(&self.kept)
+        {
             dropped.append(&mut self.redundant);
             return Ok(smaller);
         }

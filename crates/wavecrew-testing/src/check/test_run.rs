@@ -8,6 +8,7 @@ use std::path::Path;
 use wavecrew_measure::run::{Collect, TestOrder};
 use wavecrew_measure::{Note, Ratio, TestCase, TestOutcome};
 
+use super::generated_tests::is_covered_already;
 use super::integrity::{changed_by_tests, weakened_tests, with_integrity};
 use super::redundant::RedundantTests;
 use super::{Case, facts, listed};
@@ -15,12 +16,12 @@ use crate::baseline::Baseline;
 use crate::coverage_figures::{lines, percent, rate};
 use crate::environment::{EnvironmentError, LayerRun, TestEnvironment};
 use crate::feedback;
-use crate::layer::{self, Kind};
+use crate::layer::{self, Kind, NOTHING_NEW};
 use crate::mutation;
 use crate::result::{LayerCoverage, RunResult, SuiteFigures};
 use crate::rounds;
-use crate::summary::Summary;
 use crate::select::{self, DropReason, Dropped, dropped_tests};
+use crate::summary::Summary;
 use wavecrew_core::event::Verdict;
 
 use wavecrew_core::check_report::{CheckDetails, CheckReport};
@@ -40,6 +41,13 @@ fn check_run(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Check
     }
     let placed = layer::place(&environment.scope, case.layer, &folder)?;
     if !placed.iter().any(|file| file.kind == Kind::Test) {
+        if folder.join(NOTHING_NEW).is_file() && is_covered_already(case) {
+            let result = without_new_tests(case);
+            result.write(case.session)?;
+            Summary::write(case.session, &environment.scope)?;
+            let text = feedback::write(environment, case, &folder, &result)?;
+            return verdict(environment, case, &result, text);
+        }
         return Ok(CheckReport::contradicted(format!(
             "there is no test of {} to run",
             case.layer
@@ -64,6 +72,35 @@ fn check_run(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Check
     verdict(environment, case, &result, text)
 }
 
+/// The result of a layer for which the project's own tests are enough: their coverage counts.
+fn without_new_tests(case: &Case<'_>) -> RunResult {
+    let files = Baseline::read(case.session).unwrap_or_default().coverage();
+    let none = || SuiteFigures {
+        tests: 0,
+        passed: 0,
+        pass_rate: "1.00".to_owned(),
+    };
+    RunResult {
+        layer: case.layer.to_owned(),
+        task: case.task.to_owned(),
+        attempt: case.attempt,
+        pass_rate: "1.00".to_owned(),
+        coverage_achieved: Some(percent(lines(&files))),
+        target: case.target,
+        delivered: none(),
+        kept: none(),
+        coverage: Some(LayerCoverage {
+            lines: lines(&files),
+            files,
+        }),
+        dropped: Vec::new(),
+        suspected_defects: Vec::new(),
+        mutation: None,
+        notes: Vec::new(),
+        tests: Vec::new(),
+    }
+}
+
 /// Measures the suite and selects its tests.
 fn measure(
     environment: &TestEnvironment,
@@ -71,6 +108,7 @@ fn measure(
     folder: &Path,
     before: Option<&RunResult>,
 ) -> Result<RunResult, EnvironmentError> {
+    environment.progress.begin(&format!("run of {}", case.layer));
     let run = environment.layer(
         case.layer,
         folder,
@@ -87,6 +125,7 @@ fn measure(
         .filter(unloaded)
         .map(|test| test.id.file.clone())
         .collect();
+    environment.progress.begin("run in another order");
     let again = environment.layer(
         case.layer,
         folder,
@@ -96,7 +135,9 @@ fn measure(
     )?;
     let mut dropped = dropped_tests(&run, &again);
     let mut notes = run.notes.clone();
+    environment.progress.begin("run of the kept tests");
     let kept = kept_run(environment, case, folder, &run, &mut dropped, &mut notes)?;
+    environment.progress.begin("mutants");
     let found = mutation::check(environment, case, &kept, before)?;
     notes.extend(found.notes);
     let redundant = RedundantTests {
@@ -105,6 +146,7 @@ fn measure(
         kept,
         redundant: found.redundant,
     };
+    environment.progress.begin("run without redundant tests");
     let kept = redundant.run(environment, case, &mut dropped, &mut notes)?;
     let delivered = suite(&run, &dropped);
     let covered = kept.coverage.map(|files| LayerCoverage {
@@ -302,14 +344,11 @@ fn newly_red(environment: &TestEnvironment, case: &Case<'_>) -> Result<Option<St
     }
     let kept = rounds::kept_tests(case.session, case.layer);
     let placed = layer::place(&environment.scope, case.layer, &kept)?;
-    let _overlay = layer::overlay(
-        environment.tree(),
-        &kept,
-        &placed,
-        &environment.snapshot.manifest,
-    )?;
+    let _overlay = layer::overlay(environment.tree(), &kept, &placed, &environment.snapshot.manifest)?;
+    environment.progress.begin("the project's own tests");
     for framework in &environment.scope.frameworks {
-        let Ok(now) = environment.run_own_tests(framework, Collect::TestsOnly) else {
+        let Ok(now) = environment.run_own_tests(framework, baseline.files(framework), Collect::TestsOnly)
+        else {
             continue;
         };
         let red: Vec<String> = baseline

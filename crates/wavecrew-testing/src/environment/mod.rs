@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use wavecrew_measure::run::{Collect, MeasureError, Request, Runner, TestOrder};
+use wavecrew_measure::verify;
 use wavecrew_measure::{
     Coverage, CoverageStatus, FileCoverage, LineRange, Measurement, Note, Ratio, TestCase, TestId,
     TestOutcome,
@@ -17,6 +18,7 @@ use wavecrew_measure::{
 
 use crate::coverage_figures::together;
 use crate::layer::{self, Kind, Placed};
+use crate::progress::{ProgressOutput, StepProgress};
 use crate::scope::{FrameworkInScope, Scope};
 use crate::snapshot::Snapshot;
 use wavecrew_session::SessionPaths;
@@ -30,6 +32,7 @@ pub struct TestEnvironment {
     cache: PathBuf,
     timeout: Duration,
     stop: Option<OwnedFd>,
+    pub progress: StepProgress,
     /// One check at a time: checks put tests into the same copy, and mutate its source.
     _lock: File,
 }
@@ -93,6 +96,7 @@ impl TestEnvironment {
             snapshot,
             cache,
             stop,
+            progress: StepProgress::new(ProgressOutput::Lines),
         })
     }
 
@@ -120,6 +124,7 @@ impl TestEnvironment {
         };
         python_path.push(root);
         Ok(Runner {
+            progress: self.progress.listener(),
             cache: self.cache.clone(),
             timeout,
             python_path,
@@ -156,10 +161,12 @@ impl TestEnvironment {
             .map_err(EnvironmentError::Measure)
     }
 
-    /// The project's own suite of one framework, as it is in the copy now.
+    /// Runs the project's own tests of one framework, as they are in the copy now: these files, relative to the project, or
+    /// all without any.
     pub fn run_own_tests(
         &self,
         framework: &FrameworkInScope,
+        files: &[PathBuf],
         coverage: Collect,
     ) -> Result<Measurement, EnvironmentError> {
         let conventions = &framework.conventions;
@@ -174,11 +181,19 @@ impl TestEnvironment {
                 ..Measurement::default()
             });
         }
-        let mut found = self.measure(framework, &[], coverage, TestOrder::Default, self.timeout)?;
+        let files: Vec<PathBuf> = files.iter().map(|file| self.tree.join(file)).collect();
+        let mut found = self.measure(framework, &files, coverage, TestOrder::Default, self.timeout)?;
         for file in covered_files(&mut found) {
             file.path = project_path(&framework.root, &file.path);
         }
         Ok(found)
+    }
+
+    /// The project's own test files that name a file in scope, relative to the project.
+    pub fn affected_tests(&self, framework: &FrameworkInScope) -> Vec<PathBuf> {
+        let affected = verify::affected_tests(&framework.in_tree(&self.tree), &self.sources(framework));
+        let relative = |file: &PathBuf| Some(file.strip_prefix(&self.tree).ok()?.to_owned());
+        affected.iter().filter_map(relative).collect()
     }
 
     /// Runs the tests of `folder`, except some files, in the place of the layer's tests.

@@ -2,6 +2,7 @@
 //! session's files, and its claims are checked like those of any agent.
 
 mod analyst;
+mod finished_modules;
 mod generator;
 mod strategist;
 mod task;

@@ -28,6 +28,7 @@ pub struct Data {
     pub layers: Vec<LayerData>,
     /// Whether the project's own tests could be measured.
     pub baseline_known: bool,
+    pub baseline_seconds: f64,
     pub before: Vec<FileCoverage>,
     pub after: Vec<FileCoverage>,
     pub defects: Vec<Defect>,
@@ -84,6 +85,7 @@ impl Data {
         Ok(Self {
             layers,
             baseline_known: baseline.is_known(),
+            baseline_seconds: baseline.seconds,
             before,
             after,
             defects: defects(session)?,

@@ -187,6 +187,7 @@ mod tests {
         let data = Data {
             layers: Vec::new(),
             baseline_known: true,
+            baseline_seconds: 0.0,
             before: Vec::new(),
             after: Vec::new(),
             defects: Vec::new(),

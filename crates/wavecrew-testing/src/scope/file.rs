@@ -10,6 +10,7 @@ use wavecrew_measure::detect::{Certainty, Conventions, Framework, Project};
 use wavecrew_measure::framework::TestFolder;
 
 use crate::rounds::write_atomically;
+use wavecrew_core::view::count;
 use wavecrew_session::SessionPaths;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,6 +21,9 @@ pub struct Scope {
     pub how: String,
     pub files: Vec<ScopedFile>,
     pub frameworks: Vec<FrameworkInScope>,
+    /// Frameworks that cannot run here, while others can; their files are not in scope.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<SkippedFramework>,
     /// Percent of the lines in scope, by layer.
     pub targets: BTreeMap<String, f64>,
     pub layers: Vec<LayerInScope>,
@@ -56,6 +60,29 @@ pub struct FrameworkInScope {
     pub conventions: Conventions,
 }
 
+/// A framework that cannot run, with the reason and the command that would fix it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkippedFramework {
+    pub framework: Framework,
+    pub root: PathBuf,
+    pub files: usize,
+    pub reason: String,
+    pub fix: String,
+}
+
+impl std::fmt::Display for SkippedFramework {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} in {} is skipped with {}: {}",
+            self.framework.name(),
+            self.root.display(),
+            count(self.files, "file"),
+            self.reason
+        )
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayerInScope {
     pub name: String,
@@ -83,6 +110,39 @@ impl Scope {
         let mut text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
         text.push(b'\n');
         write_atomically(&SessionPaths::at(session).scope_json(), &text)
+    }
+
+    /// Takes a framework and its files out of the scope, unless no other one is left.
+    pub fn skip(&mut self, root: &Path, framework: &Framework, reason: String, fix: String) {
+        let is_skipped = |own: &Framework, at: &Path| own == framework && at == root;
+        if self
+            .frameworks
+            .iter()
+            .all(|known| is_skipped(&known.framework, &known.root))
+        {
+            return;
+        }
+        self.frameworks
+            .retain(|known| !is_skipped(&known.framework, &known.root));
+        let before = self.files.len();
+        self.files.retain(|file| !is_skipped(&file.framework, &file.root));
+        self.skipped.push(SkippedFramework {
+            framework: framework.clone(),
+            root: root.to_owned(),
+            files: before - self.files.len(),
+            reason,
+            fix,
+        });
+    }
+
+    /// Takes out frameworks that are not installed, as far as files show.
+    pub(crate) fn skip_missing(&mut self, project: &Path) {
+        for framework in self.frameworks.clone() {
+            if let Some(missing) = framework.framework.missing(&framework.in_tree(project).root) {
+                let reason = format!("{} is not installed for this project", missing.what);
+                self.skip(&framework.root, &framework.framework, reason, missing.fix);
+            }
+        }
     }
 
     pub fn target(&self, layer: &str) -> Option<f64> {

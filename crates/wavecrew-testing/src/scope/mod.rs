@@ -11,13 +11,13 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use wavecrew_measure::detect::{Project, by_project, conventions, is_test, project_of};
+use wavecrew_measure::detect::{Project, by_project, conventions, project_of};
 
 use named_paths::Named;
 use wavecrew_session::WORKFLOW_FOLDER;
 
 pub use changes::{Base, GitError};
-pub use file::{FrameworkInScope, LayerInScope, MutationEffort, Scope, ScopedFile};
+pub use file::{FrameworkInScope, LayerInScope, MutationEffort, Scope, ScopedFile, SkippedFramework};
 
 /// What a person asked for.
 #[derive(Debug, Clone, Default)]
@@ -59,18 +59,19 @@ pub fn find(project: &Path, request: &ScopeRequest<'_>) -> Result<FilesInScope, 
         paths: named,
         missing,
     } = Named::of(project, request.words);
-    let below = |file: &Path| named.is_empty() || named.iter().any(|path| file.starts_with(path));
+    let all_sources = |named: &[PathBuf]| -> Vec<PathBuf> {
+        if named.is_empty() {
+            return sources(project, project);
+        }
+        let below = named
+            .iter()
+            .flat_map(|path| sources(&project.join(path), project));
+        below.collect()
+    };
     let changes = changes::changes(project, request.since)?;
     let commit = changes.as_ref().and_then(|changes| changes.commit.clone());
     let whole = |why: &str| {
-        let mut files: Vec<PathBuf> = if named.is_empty() {
-            sources(project, project)
-        } else {
-            named
-                .iter()
-                .flat_map(|path| sources(&project.join(path), project))
-                .collect()
-        };
+        let mut files = all_sources(&named);
         files.sort();
         files.dedup();
         let what = if named.is_empty() {
@@ -95,14 +96,19 @@ pub fn find(project: &Path, request: &ScopeRequest<'_>) -> Result<FilesInScope, 
     let Some(changes) = changes else {
         return Ok(whole("not a git repository, so changes are unknown"));
     };
-    let files: Vec<PathBuf> = changes
-        .files
-        .iter()
-        .filter(|file| below(file) && is_source(file, project))
-        .cloned()
-        .collect();
+    let files: Vec<PathBuf> = if changes.files.is_empty() {
+        Vec::new()
+    } else {
+        // One walk for all of them: a large change stays cheap.
+        let all: BTreeSet<PathBuf> = all_sources(&named).into_iter().collect();
+        changes.files.intersection(&all).cloned().collect()
+    };
     if !files.is_empty() {
-        let mut how = format!("{} {}", counted(files.len(), "source file"), changes.base.describe());
+        let mut how = format!(
+            "{} {}",
+            counted(files.len(), "source file"),
+            changes.base.describe()
+        );
         // Whoever names a path wants it tested, changed or not.
         let unchanged = named
             .iter()
@@ -156,21 +162,6 @@ fn sources(path: &Path, project: &Path) -> Vec<PathBuf> {
         .filter(|file| !file.starts_with(project.join(WORKFLOW_FOLDER)))
         .filter_map(|file| Some(file.strip_prefix(project).ok()?.to_owned()))
         .collect()
-}
-
-/// An existing file in a known language that is no test.
-fn is_source(file: &Path, project: &Path) -> bool {
-    let full = project.join(file);
-    let Some(owner) = full.is_file().then(|| project_of(&full, project)).flatten() else {
-        return false;
-    };
-    // A folder's listing leaves out settings and tests; a file by itself is always listed.
-    let folder = full.parent().unwrap_or(project);
-    !is_test(&full, &owner.root)
-        && by_project(folder, project)
-            .values()
-            .flatten()
-            .any(|found| *found == full)
 }
 
 /// `src/auth/x.ts` is of module `auth`.

@@ -6,20 +6,20 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use wavecrew_measure::framework::python_environment::is_environment;
+
 use crate::scope::git;
 
 /// Made by installers, read by frameworks, too large to copy.
-const ENVIRONMENTS: &[&str] = &["node_modules", ".venv", "venv"];
+const ENVIRONMENTS: &[&str] = &["node_modules", ".venv", "venv", ".tox", ".nox"];
 /// Made by builds and tests; stale in a copy, and never source.
 const BUILD_FOLDERS: &[&str] = &[
     ".git",
     ".hypothesis",
     ".mypy_cache",
     ".next",
-    ".nox",
     ".pytest_cache",
     ".ruff_cache",
-    ".tox",
     ".turbo",
     wavecrew_session::WORKFLOW_FOLDER,
     "__pycache__",
@@ -109,7 +109,7 @@ pub fn walk(top: &Path, enter: impl Fn(&Path) -> bool) -> io::Result<Vec<PathBuf
             }
             let (kind, path) = (entry.file_type()?, entry.path());
             if kind.is_dir() {
-                if enter(&path) {
+                if enter(&path) && !is_environment(&path) {
                     open.push(path);
                 }
             } else if kind.is_file() || kind.is_symlink() {
@@ -129,7 +129,7 @@ pub fn link_environments(project: &Path, into: &Path) -> io::Result<()> {
             let name = entry.file_name();
             let shown = name.to_string_lossy();
             let below = folder.join(&name);
-            if ENVIRONMENTS.contains(&&*shown) {
+            if ENVIRONMENTS.contains(&&*shown) || is_environment(&entry.path()) {
                 let target = into.join(&below);
                 if target.symlink_metadata().is_ok() || !entry.path().is_dir() {
                     continue;
@@ -142,7 +142,10 @@ pub fn link_environments(project: &Path, into: &Path) -> io::Result<()> {
                 } else {
                     symlink(entry.path().canonicalize()?, target)?;
                 }
-            } else if entry.file_type()?.is_dir() && !BUILD_FOLDERS.contains(&&*shown) && !shown.starts_with('.') {
+            } else if entry.file_type()?.is_dir()
+                && !BUILD_FOLDERS.contains(&&*shown)
+                && !shown.starts_with('.')
+            {
                 open.push(below);
             }
         }
@@ -165,7 +168,10 @@ fn link_packages(from: &Path, to: &Path) -> io::Result<()> {
         let kind = entry.file_type()?;
         if kind.is_dir() && shown.starts_with('@') {
             link_packages(&path, &target)?;
-        } else if kind.is_symlink() && fs::read_link(&path)?.is_relative() && is_workspace_package(&path, from) {
+        } else if kind.is_symlink()
+            && fs::read_link(&path)?.is_relative()
+            && is_workspace_package(&path, from)
+        {
             symlink(fs::read_link(&path)?, target)?;
         } else {
             symlink(path.canonicalize()?, target)?;

@@ -88,19 +88,22 @@ fn tests_that_prove_nothing_are_sent_back() {
     session.begin(MutationEffort::Off);
     for (part, text) in [
         (
-            "these tests assert nothing that could fail: `test_a`",
+            "test_a.py::test_a (asserts nothing that could fail)",
             "from shop.price import total\n\n\ndef test_a():\n    total([1])\n",
         ),
         (
-            "these tests assert nothing that could fail: `test_a`",
+            "test_a.py::test_a (asserts nothing that could fail)",
             "def test_a():\n    assert True\n",
         ),
         (
-            "these tests are skipped",
+            "test_a.py::test_a (is skipped)",
             "import pytest\n\n\n@pytest.mark.skip\ndef test_a():\n    assert f() == 1\n",
         ),
-        ("does not parse: line 1", "def test_a(:\n    assert f() == 1\n"),
-        ("holds no test", "x = 1\n"),
+        (
+            "test_a.py (does not parse: line 1",
+            "def test_a(:\n    assert f() == 1\n",
+        ),
+        ("test_a.py (holds no test)", "x = 1\n"),
         (
             "no test file loads: test_a.py:",
             "from shop.nowhere import f\n\n\ndef test_a():\n    assert f() == 1\n",
@@ -124,8 +127,57 @@ fn tests_that_prove_nothing_are_sent_back() {
     .unwrap();
     assert_eq!(
         figures(&session.generated(1)),
-        "mend none of the files would be taken for a test (a.py): names have to look like test_*.py"
+        "mend none of the files counts as a test (a.py): names have to look like test_*.py"
     );
+}
+
+#[test]
+fn one_bad_test_does_not_cost_the_others() {
+    let Some(session) = TestSession::python() else {
+        return;
+    };
+    session.write("tests/test_old.py", "def test_old():\n    assert 1 + 1 == 2\n");
+    session.begin(MutationEffort::Off);
+    let mixed = format!("{HONEST}\n\ndef test_nothing():\n    total([1])\n");
+    session.test("test_price.py", &mixed);
+    session.test("test_typo.py", "def test_a(:\n    assert f() == 1\n");
+    session.test(
+        "test_dies.py",
+        "import os\n\n\ndef test_dies():\n    os.kill(os.getpid(), 9)\n    assert os.getpid() == 0\n",
+    );
+    // The project has a file of this name.
+    session.test(
+        "test_old.py",
+        "from shop.price import total\n\n\ndef test_none():\n    assert total([]) == 0\n",
+    );
+    let CheckReport::Confirmed(details) = session.generated(1) else {
+        panic!("the rest of the delivery counts");
+    };
+    assert_eq!(
+        details.measured["test_files"],
+        "tests/L1-unit/test_old_l1.py;tests/L1-unit/test_price.py"
+    );
+    for part in [
+        "test_price.py::test_nothing (asserts nothing that could fail)",
+        "test_typo.py (does not parse: line 1",
+        "test_dies.py (its file hangs, or kills the process that runs it",
+    ] {
+        assert!(
+            details.findings.contains(part),
+            "no `{part}` in {}",
+            details.findings
+        );
+    }
+    assert_eq!(session.read("tests/L1-unit/test_price.py"), HONEST);
+    assert_eq!(session.read("results/dropped/L1/test_price.py"), mixed);
+    assert_eq!(figures(&session.run(1)), "holds 1.00 88.88");
+    let feedback = session.read("results/feedback-L1.md");
+    assert!(
+        feedback.contains("- `test_price.py::test_nothing` asserts nothing that could fail\n"),
+        "{feedback}"
+    );
+    let summary: serde_json::Value = serde_json::from_str(&session.read("results/summary.json")).unwrap();
+    assert_eq!(summary["line"], "3 tests in 2 files kept · coverage 88.8 %");
 }
 
 #[test]

@@ -82,6 +82,7 @@ impl TestSession {
             how: found.how,
             files,
             frameworks,
+            skipped: Vec::new(),
             targets: BTreeMap::from([("L1".to_owned(), 80.0), ("L2".to_owned(), 60.0)]),
             layers: layers
                 .map(|(name, folder)| LayerInScope {

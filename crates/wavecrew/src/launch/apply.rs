@@ -37,17 +37,6 @@ pub fn finish_session(dir: &SessionDir, exit: Exit) {
     }
 }
 
-/// Prints how to copy the tests into the project.
-pub fn print_apply_hint(dir: &SessionDir, global: &Global) {
-    if is_testing_session(dir.path()) {
-        let command = format!("wavecrew testing --continue {} --apply", dir.id());
-        print(
-            global,
-            &format!("Tests    copy them into the project with `{command}`"),
-        );
-    }
-}
-
 /// Copies kept tests into the project, after showing them.
 pub fn apply(project: &Path, dir: &SessionDir, yes: bool, global: &Global) -> Result<(), Failure> {
     let disk = |error: io::Error| testing::disk(&error);
@@ -104,6 +93,7 @@ fn confirmed(plan: &ApplyPlan, global: &Global) -> Result<bool, Failure> {
 /// In the project itself, which a person may have changed since.
 fn measure_again(project: &Path, plan: &ApplyPlan, scope: &Scope, global: &Global) -> Result<(), Failure> {
     let runner = |cache: PathBuf| Runner {
+        progress: None,
         cache,
         timeout: Duration::from_secs(scope.run_seconds),
         python_path: Vec::new(),

@@ -73,7 +73,7 @@ fn find_continued(project: &Path, target: &TargetArgs, name: Option<&str>) -> Re
     }
 }
 
-/// With --apply, copies the kept tests of a completed session into the project; else says how to.
+/// With --apply, copies the kept tests of a completed session into the project.
 fn apply_tests(
     project: &Path,
     dir: &SessionDir,
@@ -84,9 +84,6 @@ fn apply_tests(
 ) -> Result<Exit, Failure> {
     if exit == Exit::Done && target.testing.apply {
         apply::apply(project, dir, flags.yes, global)?;
-    } else if exit == Exit::Done && flags.yes {
-        // Without -y the person was asked already.
-        apply::print_apply_hint(dir, global);
     }
     Ok(exit)
 }

@@ -1,6 +1,7 @@
 //! Starts a new session for a target: checks everything that can be checked then creates the folder and runs it.
 
 use super::drive::drive;
+use super::testing_setup::Setup;
 use super::{
     ResumeOptions, RunFlags, absolute, apply_tests, base_commit, confirm, holder, isolation, issues,
     print_introduction, record, resume, testing, testing_setup,
@@ -71,7 +72,12 @@ pub fn start(
         record::begin(file, &mut session)?;
     }
     print_introduction(&ledger, &session, &agent, why, global);
-    testing_setup::set_up(&mut session, &ledger, global.quiet || global.json)?;
+    if let Setup::TargetMet { covered, target } =
+        testing_setup::set_up(&mut session, &ledger, global.quiet || global.json)?
+        && !args.testing.always
+    {
+        return testing_setup::end_without_work(session, &covered, target, global);
+    }
     let dir = session.dir.clone();
     let exit = drive(session, Engine::new(ledger, options), flags, global, config)?;
     apply_tests(project, &dir, exit, args, flags, global)

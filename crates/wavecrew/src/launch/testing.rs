@@ -34,6 +34,9 @@ pub struct TestingFlags {
     /// Search time of the offline agent per module, in seconds [default: 10]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=LONGEST_SECONDS))]
     pub offline_budget: Option<u64>,
+    /// Generate tests also when the project's own tests meet the target
+    #[arg(long)]
+    pub always: bool,
     /// Copy the kept tests into the project at the end, after showing them
     #[arg(long)]
     pub apply: bool,
@@ -66,6 +69,7 @@ impl TestingFlags {
             (!self.targets.is_empty(), "--target"),
             (self.mutation.is_some(), "--mutation"),
             (self.test_timeout.is_some(), "--test-timeout"),
+            (self.always, "--always"),
             (self.apply, "--apply"),
         ]
         .into_iter()
@@ -111,6 +115,9 @@ pub fn check_scope(prepared: &Prepared, quiet: bool) -> Result<(), Failure> {
         show::warning(&show::safe(&what), None);
     }
     anstream::eprintln!("Scope   {}", show::safe(&prepared.found.how));
+    for skipped in &prepared.scope.skipped {
+        show::warning(&show::safe(&skipped.to_string()), Some(&skipped.fix));
+    }
     for framework in &prepared.scope.frameworks {
         if framework.certainty == Certainty::Assumed {
             let what = format!(

@@ -63,7 +63,9 @@ pub fn for_run(global: &Global, dir: &SessionDir, info: &SessionInfo) -> Box<dyn
 /// The report at the end.
 fn last_words(out: &mut dyn Write, ledger: &Ledger, dir: &SessionDir, info: &SessionInfo) {
     let folder = shown_folder(dir);
-    let text = report_terminal(ledger, &dir.meta(&folder, Some(info)));
+    let mut meta = dir.meta(&folder, Some(info));
+    meta.project = crate::cli::given_folder();
+    let text = report_terminal(ledger, &meta);
     let _ = write!(out, "\n{text}");
     let _ = out.flush();
 }

@@ -187,6 +187,7 @@ impl Stage<'_> {
             .map(|until| until.saturating_duration_since(Instant::now()));
         let stop = self.runner.stop.as_ref();
         Ok(Runner {
+            progress: None,
             cache: self.runner.cache.clone(),
             python_path: self.runner.python_path.clone(),
             timeout: left.map_or(limit, |left| left.min(limit)),
@@ -250,13 +251,13 @@ impl Stage<'_> {
                     line: mutant.line,
                     what: mutant.description.clone(),
                     mutant: Some(mutant),
-                    fate,
+                    outcome: fate,
                 }),
                 None => report.untested += 1,
             }
         }
         report
-            .tried
+            .tested
             .sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
         report
     }

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::framework::pytest::{interpreter, probe, pytest_args, python_step};
 use crate::measurement::Note;
-use crate::run::{Collect, Focus, MeasureError, Request, Runner, TestOrder, report_folder};
+use crate::run::{Collect, Focus, MeasureError, Request, Runner, TestOrder, progress, report_folder};
 
 const WARM: &str = include_str!("warm.py");
 
@@ -105,10 +105,14 @@ pub fn mutate(stage: &Stage<'_>) -> Result<MutationReport, MeasureError> {
     while workers.len() < count {
         workers.push(Worker::new(stage)?);
     }
-    let shares = side_by_side(workers, count, |worker, share| {
-        let mine = planned.iter().enumerate().skip(share).step_by(count);
-        let jobs = mine.map(|(number, planned)| seen.job(number, planned, &worker.copy));
-        worker.run(stage, jobs.collect(), &baseline.unloaded).map(Some)
+    let verdicts: Vec<PathBuf> = workers.iter().map(Worker::verdicts).collect();
+    let current = || progress::of_mutants(&verdicts, planned.len());
+    let shares = progress::watch(stage.runner.progress.as_ref(), current, || {
+        side_by_side(workers, count, |worker, share| {
+            let mine = planned.iter().enumerate().skip(share).step_by(count);
+            let jobs = mine.map(|(number, planned)| seen.job(number, planned, &worker.copy));
+            worker.run(stage, jobs.collect(), &baseline.unloaded).map(Some)
+        })
     })?;
     let mut fates: Vec<Option<MutantOutcome>> = planned.iter().map(|_| None).collect();
     for (number, fate) in shares.into_iter().flatten().flatten() {
@@ -225,6 +229,11 @@ impl Worker {
         }
     }
 
+    /// The file with a line for each mutant that was tried.
+    fn verdicts(&self) -> PathBuf {
+        self.folder.path().join("verdicts.jsonl")
+    }
+
     /// The fates that were found out before the time was up.
     fn run(
         &self,
@@ -232,7 +241,7 @@ impl Worker {
         jobs: Vec<Job<'_>>,
         unloaded: &[String],
     ) -> Result<Vec<(usize, MutantOutcome)>, MeasureError> {
-        let out = self.folder.path().join("verdicts.jsonl");
+        let out = self.verdicts();
         // Each job keeps its own limit; this is for what goes wrong around them.
         let spare = stage.runner.timeout;
         let longest: f64 = jobs.iter().map(|job| job.limit * 2.0).sum();
@@ -252,7 +261,7 @@ impl Worker {
         let verdicts = text
             .lines()
             .filter_map(|line| serde_json::from_str::<Verdict>(line).ok());
-        let fate = |verdict: Verdict| match verdict.outcome {
+        let fate = |verdict: Verdict| match verdict.fate {
             Told::Killed => MutantOutcome::Killed { by: verdict.by },
             Told::Survived => MutantOutcome::Survived,
             Told::TimedOut => MutantOutcome::TimedOut,

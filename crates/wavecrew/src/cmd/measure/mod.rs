@@ -66,6 +66,7 @@ impl Args {
         let here = env::current_dir()?;
         let top = repository(&here);
         let runner = Runner {
+            progress: None,
             cache: cache_folder(),
             timeout: Duration::from_secs(self.timeout),
             python_path: Vec::new(),
