@@ -155,12 +155,12 @@ fn read(report: &[u8], targets: &[MutationTarget]) -> MutationReport {
                 line,
                 what,
                 mutant: None,
-                fate,
+                outcome: fate,
             });
         }
     }
     found
-        .tried
+        .tested
         .sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     found
 }

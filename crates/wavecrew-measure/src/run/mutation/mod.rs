@@ -250,13 +250,13 @@ impl Stage<'_> {
                     line: mutant.line,
                     what: mutant.description.clone(),
                     mutant: Some(mutant),
-                    fate,
+                    outcome: fate,
                 }),
                 None => report.untested += 1,
             }
         }
         report
-            .tried
+            .tested
             .sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
         report
     }

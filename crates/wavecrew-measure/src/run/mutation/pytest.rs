@@ -252,7 +252,7 @@ impl Worker {
         let verdicts = text
             .lines()
             .filter_map(|line| serde_json::from_str::<Verdict>(line).ok());
-        let fate = |verdict: Verdict| match verdict.outcome {
+        let fate = |verdict: Verdict| match verdict.fate {
             Told::Killed => MutantOutcome::Killed { by: verdict.by },
             Told::Survived => MutantOutcome::Survived,
             Told::TimedOut => MutantOutcome::TimedOut,
