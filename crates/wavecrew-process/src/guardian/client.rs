@@ -133,7 +133,7 @@ impl Guardian {
             env_set,
             env_remove,
         });
-        let packet = Packet::new(encode(key, &request), vec![stdin, stdout, stderr])
+        let packet = Packet::new(&encode(key, &request), vec![stdin, stdout, stderr])
             .map_err(ProcessError::system("pass a long command to the guardian"))?;
         self.post(Outgoing {
             packet,
@@ -145,7 +145,7 @@ impl Guardian {
     /// For a worker that is gone already it does nothing.
     pub fn close(&self, key: u64, grace: Duration) {
         // A guardian that is gone has ended the worker, or its loss is about to be noticed.
-        if let Ok(packet) = Packet::new(encode(key, &Request::Close { grace }), Vec::new()) {
+        if let Ok(packet) = Packet::new(&encode(key, &Request::Close { grace }), Vec::new()) {
             let _ = self.post(Outgoing { packet, spawn: None });
         }
     }

@@ -17,7 +17,7 @@ use rustix::net::{
 use super::wire::KEY_LENGTH;
 
 /// Longer messages go through a memory file: the kernel's limit for a packet is the send buffer, about 200 kB.
-const INLINE_LIMIT: usize = 16 << 10;
+const INLINE_LIMIT: usize = (16 << 10) - 1;
 /// The first byte of a packet: the message follows, or is in the first descriptor.
 const INLINE: u8 = b'I';
 const IN_FILE: u8 = b'F';
@@ -45,14 +45,14 @@ pub enum Received {
 }
 
 impl Packet {
-    pub fn new(bytes: Vec<u8>, fds: Vec<OwnedFd>) -> Result<Self, Errno> {
+    pub fn new(bytes: &[u8], fds: Vec<OwnedFd>) -> Result<Self, Errno> {
         if bytes.len() <= INLINE_LIMIT {
-            let bytes = [&[INLINE], &bytes[..]].concat();
+            let bytes = [&[INLINE], bytes].concat();
             return Ok(Self { bytes, fds });
         }
         let file = File::from(memfd_create("request", MemfdFlags::CLOEXEC)?);
         (&file)
-            .write_all(&bytes)
+            .write_all(bytes)
             .map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO))?;
         let fds = [OwnedFd::from(file)].into_iter().chain(fds).collect();
         // The key is known even when the file does not arrive.

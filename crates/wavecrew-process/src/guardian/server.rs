@@ -309,7 +309,7 @@ impl Server {
 
     pub(super) fn answer(&mut self, key: u64, answer: &Answer) {
         // An answer is short and has no descriptors, so this cannot fail.
-        if let Ok(packet) = Packet::new(encode(key, answer), Vec::new()) {
+        if let Ok(packet) = Packet::new(&encode(key, answer), Vec::new()) {
             self.outgoing.push_back(packet);
         }
     }
