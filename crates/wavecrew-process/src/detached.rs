@@ -1,4 +1,5 @@
-//! Children of this process that are not ended with the others: each looks after itself.
+//! Detached children: [`end_all_descendants`](crate::end_all_descendants) leaves them running, because each ends its own
+//! processes.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,26 +8,25 @@ use rustix::process::{Pid, getpid};
 
 use crate::process_table::{self, Entry};
 
-static APART: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+static DETACHED: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
-/// A child that is left alone as long as this lives.
+/// Keeps a child detached until it is dropped.
 #[derive(Debug)]
 pub struct DetachedChild(u32);
 
-/// Starts a child that [`end_all_descendants`](super::end_all_descendants) leaves alone, with all that it starts.
-/// `pid` tells its number.
+/// Starts a child that [`end_all_descendants`](crate::end_all_descendants) leaves running, with all its descendants.
 pub fn start_detached<T, E>(
     start: impl FnOnce() -> Result<T, E>,
     pid: impl FnOnce(&T) -> Option<u32>,
 ) -> Result<(T, Option<DetachedChild>), E> {
-    // Nobody looks at the table between the start of the child and the note about it.
-    let mut apart = locked();
+    // Nobody reads the process table between the start of the child and its registration.
+    let mut detached = locked();
     let child = start()?;
-    let noted = pid(&child).map(|pid| {
-        apart.insert(pid);
+    let registration = pid(&child).map(|pid| {
+        detached.insert(pid);
         DetachedChild(pid)
     });
-    Ok((child, noted))
+    Ok((child, registration))
 }
 
 impl Drop for DetachedChild {
@@ -35,14 +35,14 @@ impl Drop for DetachedChild {
     }
 }
 
-/// Everything below this process but what is apart.
-pub(super) fn descendants() -> Vec<Entry> {
-    let apart = locked();
-    let is_apart = |pid: Pid| apart.contains(&pid.as_raw_pid().cast_unsigned());
-    process_table::descendants_except(getpid(), is_apart)
+/// The descendants of this process without detached children and their descendants.
+pub(super) fn attached_descendants() -> Vec<Entry> {
+    let detached = locked();
+    let is_detached = |pid: Pid| detached.contains(&pid.as_raw_pid().cast_unsigned());
+    process_table::descendants_except(getpid(), is_detached)
 }
 
 fn locked() -> MutexGuard<'static, BTreeSet<u32>> {
-    // A set of numbers is whole, whatever happened to whoever held it.
-    APART.lock().unwrap_or_else(PoisonError::into_inner)
+    // A set of numbers is never half-changed.
+    DETACHED.lock().unwrap_or_else(PoisonError::into_inner)
 }

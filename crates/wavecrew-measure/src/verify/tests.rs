@@ -121,20 +121,20 @@ fn failing() -> TestResult {
 #[test]
 fn what_a_change_did_is_told_test_by_test() {
     let before = measured(&[
-        ("broken", red()),
+        ("broken", failing()),
         ("deleted", TestResult::Passed),
         ("good", TestResult::Passed),
-        ("mended", red()),
+        ("mended", failing()),
         ("skipped", TestResult::Passed),
         ("spoilt", TestResult::Passed),
     ]);
     let after = measured(&[
-        ("broken", red()),
+        ("broken", failing()),
         ("good", TestResult::Passed),
         ("mended", TestResult::Passed),
-        ("new", red()),
+        ("new", failing()),
         ("skipped", TestResult::NotCounted),
-        ("spoilt", red()),
+        ("spoilt", failing()),
     ]);
     let found = compare(&before, &after);
     let names = |failing: &[compare::Failing]| failing.iter().map(|f| f.name.clone()).collect::<Vec<_>>();
