@@ -93,6 +93,10 @@ def weight(case, outcome):
         heavy += 300
     if is_private(case):
         heavy += 200
+    if outcome.odd:
+        heavy += 120
+    if outcome.idle:
+        heavy += 60  # a change of state shows more
     if any(fact[1] == "type" or fact[0] == "@cwd" for fact in outcome.facts):
         heavy += 20
     return heavy
@@ -172,7 +176,7 @@ class Selection:
                 outcome = self.runner.run(smaller)
                 same_way = outcome.how == pool[case].how and is_unintended_error(outcome) == is_unintended_error(pool[case])
                 if same_way and enough(smaller, outcome) and self.runner.run(smaller, traced=False).same(outcome):
-                    pool.setdefault(smaller, outcome)
+                    pool.setdefault(smaller, self.search.rate(smaller, outcome))
                     case, changed = smaller, True
                     break
         return case
@@ -300,10 +304,10 @@ class Selection:
                         differing.append((case, outcome, found))
         finally:
             self.replacer.restore()
-        differing.sort(key=lambda item: weight(item[0], item[1]))
+        differing.sort(key=lambda item: weight(item[0], self.search.rate(item[0], item[1])))
         for case, outcome, found in differing[:3]:
             if self.runner.run(case, traced=False).same(outcome):
-                self.search.pool[case] = outcome
+                self.search.pool[case] = self.search.rate(case, outcome)
                 self.search.by_target.setdefault(case.target, []).append(case)
                 self._index(case, found)
                 self._keep_killer(mutant, case)
