@@ -302,17 +302,16 @@ class Runner:
         kind = type(error)
         name = self.names.exception_name(kind)
         explicit, line = self._is_explicit_raise(error)
+        try:
+            text = str(error)
+        except Exception:  # a __str__ of the project
+            text = ""
         message = ""
-        if explicit:
-            try:
-                text = str(error)
-                if not any(part in text for part in (" at 0x", self.guard.folder[:-1])):
-                    message = text[:MAX_LENGTH]
-            except Exception:
-                pass
+        if explicit and not any(part in text for part in (" at 0x", self.guard.folder[:-1])):
+            message = text[:MAX_LENGTH]
         outcome = Outcome("raises", (("raises", name, message),), wrap)
         outcome.explicit = explicit
-        outcome.error = [kind.__name__, str(error)[:200], line]
+        outcome.error = [kind.__name__, text[:200], line]
         outcome.kind = kind
         return outcome
 

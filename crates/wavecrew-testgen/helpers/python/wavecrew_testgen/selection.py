@@ -12,6 +12,7 @@ ROUNDS = 40
 MAX_TRIES = 75
 MAX_SIMPLIFIED = 30
 SIMPLE_WEIGHT = 25
+MISUSE = ("TypeError", "AttributeError", "NameError", "UnboundLocalError", "RecursionError")
 
 
 def covering_cases(pool, lines=None):
@@ -56,6 +57,11 @@ def is_private(case):
 def is_unintended_error(outcome):
     """An error that no `raise` of the project explains."""
     return outcome.how == "raises" and not outcome.explicit
+
+
+def is_misuse(outcome):
+    """An error that only says that the arguments are of the wrong type: nobody relies on it."""
+    return is_unintended_error(outcome) and outcome.error is not None and outcome.error[0] in MISUSE
 
 
 def _cover_greedily(pool, left, missing, kept):
@@ -121,6 +127,9 @@ class Selection:
         """The cases worth keeping. `more` is a pair of `ModuleCopies` and module mutants."""
         search = self.search
         pool = search.pool
+        for case in [case for case in pool if is_misuse(pool[case])]:
+            del pool[case]
+            search.by_target[case.target].remove(case)
         self.kept = covering_cases(pool, self.lines)
         self._simplify_kept()
         lines = {case: _lines(outcome, self.path) for case, outcome in pool.items()}

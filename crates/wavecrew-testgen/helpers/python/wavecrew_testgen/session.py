@@ -243,7 +243,8 @@ class Session:
 
     def _finish(self, search, selection, kept, executable, finder, started):
         found = finder.found
-        reached = tracing.lines_of(search.features, self.path)
+        features = set(self.import_features).union(*(outcome.features for outcome in search.pool.values()))
+        reached = tracing.lines_of(features, self.path)
         used = {case.target for case in kept} | {defect["case"][0] for defect in found}
         text = self.source.decode("utf-8", "replace")
         self.report.send(
