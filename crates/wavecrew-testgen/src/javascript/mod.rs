@@ -21,6 +21,7 @@ use wavecrew_syntax::{Grammar, outline};
 
 use crate::helper_files::{SourceFiles, source_files, unpack};
 use crate::module_pool;
+use crate::time_plan::Share;
 use crate::{Dropped, GenerateError, Module, Mutants, Progress, Request, SuspectedDefect, WrittenFile};
 use exclusions::Exclusions;
 use existing_tests::ExistingTest;
@@ -113,12 +114,13 @@ pub fn generate(request: &Request, progress: &mut dyn FnMut(Progress)) -> Result
     let helper = unpack(HELPER, PACKAGE)?;
     let project = Project::read(&request.root);
     let _run_folder = TemporaryFiles::in_folder(&request.root.join(&request.run_folder))?;
-    module_pool::for_each_module(request, progress, |file, _| {
+    module_pool::for_each_module(request, progress, |file, share, _| {
         let started = Instant::now();
         let mut module = match SourceModule::read(request, &project, file) {
             Ok(source) => {
                 let search = Search {
                     request,
+                    share,
                     runner: &runner,
                     helper: helper.path(),
                     existing_tests: existing_tests::find(request, &project, &source, helper.path()),
@@ -141,6 +143,7 @@ fn helper_folder(helper: &Path) -> PathBuf {
 /// The search of one module.
 struct Search<'a> {
     request: &'a Request,
+    share: Share,
     runner: &'a Runner,
     helper: &'a Path,
     source: SourceModule,
@@ -304,7 +307,7 @@ impl Search<'_> {
             "file": source.file, "identifier": source.identifier, "importPath": source.import_path,
             "shownPath": source.shown_path, "style": source.style(), "typescript": source.is_typescript(),
             "framework": self.runner.name(), "seed": seed,
-            "budget": u64::try_from(request.budget_per_module.as_millis()).unwrap_or(u64::MAX),
+            "budget": u64::try_from(self.share.budget.as_millis()).unwrap_or(u64::MAX),
             "commit": request.commit, "exclusions": exclusions, "out": out, "traceFile": trace,
             "texts": source.texts, "suspected": source.suspected_before(&request.layer_folder),
             "feedback": request.feedback.as_ref().map(|feedback| serde_json::json!({
@@ -326,12 +329,12 @@ impl Search<'_> {
             .to_string_lossy()
             .into_owned();
         let mut kept = found.tests.clone();
-        // A test that failed in an earlier round would fail again.
+        // A test that failed or was refused in an earlier round would be again.
         let failing: Vec<String> = self
             .request
             .feedback
             .iter()
-            .flat_map(|feedback| &feedback.failing_tests)
+            .flat_map(|feedback| feedback.failing_tests.iter().chain(&feedback.refused_tests))
             .map(|name| name.replace(" > ", " "))
             .collect();
         kept.retain(|test| !failing.contains(&format!("{} {}", test.group, test.title)));
@@ -356,7 +359,7 @@ impl Search<'_> {
 
     fn limits<'a>(&self, trace: Option<&'a Path>) -> Limits<'a> {
         Limits {
-            wall_time: self.request.budget_per_module * BUSY_FACTOR + STARTUP,
+            wall_time: self.share.wall_time(self.share.budget * BUSY_FACTOR + STARTUP),
             trace,
         }
     }

@@ -12,6 +12,7 @@ pub const HELPER: SourceFiles = source_files![
     "__init__.py",
     "__main__.py",
     "argument_checks.py",
+    "assertions.py",
     "cases.py",
     "child_process.py",
     "classes.py",
@@ -20,6 +21,7 @@ pub const HELPER: SourceFiles = source_files![
     "code_replacement.py",
     "comparisons.py",
     "defects.py",
+    "doctests.py",
     "driver.py",
     "examples.py",
     "expected_errors.py",
@@ -34,6 +36,7 @@ pub const HELPER: SourceFiles = source_files![
     "naming.py",
     "observe.py",
     "patterns.py",
+    "plausibility.py",
     "probes.py",
     "process_state.py",
     "pytest_run.py",
@@ -47,7 +50,9 @@ pub const HELPER: SourceFiles = source_files![
     "simplify.py",
     "snapshot.py",
     "stability.py",
+    "stubs.py",
     "targets.py",
+    "test_files.py",
     "tracing.py",
     "type_hints.py",
     "uncovered.py",
@@ -65,10 +70,11 @@ pub fn generate(request: &Request, progress: &mut dyn FnMut(Progress)) -> Result
         .clone()
         .unwrap_or_else(|| interpreter(&request.root));
     let helper = unpack(HELPER, helper_process::PACKAGE)?;
-    module_pool::for_each_module(request, progress, |file, on_step| {
+    module_pool::for_each_module(request, progress, |file, share, on_step| {
         let job = helper_process::Job {
             request,
             file,
+            share,
             python: &python,
             helper: helper.path(),
         };

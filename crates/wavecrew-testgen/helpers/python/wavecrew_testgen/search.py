@@ -3,6 +3,7 @@
 from . import comparisons
 from .cases import Case
 from .classes import FIXTURE_SHARE
+from .plausibility import plausible, plausible_setup
 from .simplify import shorter_cases
 
 PER_PATH = 5
@@ -127,7 +128,13 @@ class Search:
         self._keep(case, outcome)
         return True
 
+    def rate(self, case, outcome):
+        """Notes how sensible a case is, for the selection."""
+        outcome.odd = not (plausible(case, self.targets[case.target]) and plausible_setup(case, self.targets))
+        return outcome
+
     def _keep(self, case, outcome):
+        self.rate(case, outcome)
         self.paths.setdefault((case.target, outcome.features), []).append(outcome.facts)
         self.pool[case] = outcome
         self.by_target.setdefault(case.target, []).append(case)
@@ -152,7 +159,7 @@ class Search:
             probe = self.probes.watch(run)
         except Exception:
             return
-        values = [self._value(source) for _, source in case.args]
+        values = [self.value_of(source) for _, source in case.args]
         fixed = [(known, kind) for value, kind in probe.checks for known in values if _same(known, value)]
         probe.checks = fixed[:20]
         given = {name for name, _ in case.args}
@@ -166,7 +173,8 @@ class Search:
             self.type_checked.update(one.key() for one in typed)
             self.queue.extend(typed)
 
-    def _value(self, source):
+    def value_of(self, source):
+        """The value of an expression, or None when it has none."""
         try:
             return self.runner.evaluate(source)
         except Exception:

@@ -157,13 +157,13 @@ class Session:
         self.report.send("phase", name="search", seconds=time.process_time() - started, calls=self.runner.calls)
         self.report.set_limit(MUTANT_SHARE)
         finder = defects.DefectFinder(search, examples, self.names, self.analysis)
-        found = finder.run()
+        finder.run()
         selection = Selection(search, replacer, functions, self.path, wanted)
         reached = tracing.lines_of(self.import_features, self.path)
         loading = module_mutants.find_module_mutants(self.analysis.tree, functions, reached)
         kept = selection.run((module_mutants.ModuleCopies(self.module, self.runner, request["packages"]), loading))
         kept = [case for case in kept if not finder.shows_defect(case, search.pool[case])]
-        self._finish(search, selection, kept, executable, found, started)
+        self._finish(search, selection, kept, executable, finder, started)
 
     def _usable_fixtures(self):
         """The fixtures with the same value as in another process, by name. Tells parameters which of them fit."""
@@ -241,8 +241,10 @@ class Session:
                     inside.difference_update(range(first.lineno, first.end_lineno + 1))
         return lines & inside
 
-    def _finish(self, search, selection, kept, executable, found, started):
-        reached = tracing.lines_of(search.features, self.path)
+    def _finish(self, search, selection, kept, executable, finder, started):
+        found = finder.found
+        features = set(self.import_features).union(*(outcome.features for outcome in search.pool.values()))
+        reached = tracing.lines_of(features, self.path)
         used = {case.target for case in kept} | {defect["case"][0] for defect in found}
         text = self.source.decode("utf-8", "replace")
         self.report.send(
@@ -257,9 +259,9 @@ class Session:
             refused={key: sorted(whys) for key, whys in search.refused.items()},
             unreached=sorted(executable - reached),
             clock=clock.reads_clock(text) or self._package_reads_clock(),
-            seeded=self.runner.seeded,
             wanted_fixtures=self.wanted_fixtures,
             defects=found,
+            notes=finder.notes[:defects.MAX_NOTES],
             begins={target.key: target.lines[0] for target in self.analysis.targets},
             calls=self.runner.calls,
             seconds=time.process_time() - started,

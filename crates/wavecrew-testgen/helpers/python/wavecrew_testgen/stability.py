@@ -26,7 +26,7 @@ def uses_hashing(tree):
 def stable_entries(module, result):
     """The stable ones of the kept cases, and replacements for the others."""
     kept = _stable_in_all(module, _entries_of(result), result)
-    if len(kept) == len(result["kept"]) or result["clock"]:
+    if len(kept) == len(result["kept"]) or result["clock"] or module.is_late():
         return kept
     return kept + _replacements(module, kept, result)
 
