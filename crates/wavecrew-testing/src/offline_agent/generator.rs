@@ -4,18 +4,20 @@ use super::finished_modules::FinishedModules;
 use super::{RoleResult, RoleTask};
 use crate::coverage_figures::lines;
 use crate::layer::{NOTHING_NEW, folder_of};
+use crate::rounds;
 use crate::scope::FrameworkInScope;
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wavecrew_core::view::count;
+use wavecrew_measure::FileCoverage;
 use wavecrew_measure::framework::python_environment::interpreter;
 use wavecrew_session::SessionPaths;
 use wavecrew_testgen::{
-    Dropped, Feedback, Framework, Imports, Module, Outcome, Priorities, Progress, Request, SuspectedDefect,
-    generate,
+    Dropped, Feedback, Framework, Imports, Module, NOT_REACHED, Outcome, Priorities, Progress, Request,
+    SuspectedDefect, generate,
 };
 
 /// Seconds per module, unless the person says otherwise.
@@ -136,8 +138,8 @@ fn write(task: &RoleTask, framework: &FrameworkInScope, folder: &Path) -> Result
         commit: task.scope.commit.clone(),
         seed: task.scope.seed,
         budget_per_module: Duration::from_secs(task.scope.offline_seconds.unwrap_or(BUDGET)),
-        deadline: None,
-        priorities: Priorities::default(),
+        deadline: task.deadline,
+        priorities: priorities(task),
         jobs: std::thread::available_parallelism().map_or(1, usize::from),
     };
     let mut show = |progress: Progress| match progress {
@@ -147,7 +149,9 @@ fn write(task: &RoleTask, framework: &FrameworkInScope, folder: &Path) -> Result
             count.done += 1;
             eprintln!("{}", count.line(&module.file, &line(&module)));
             // Without the entry a continued worker searches the module again, which costs time only.
-            let _ = finished.add(&module);
+            if !module.dropped.iter().any(|left| left.why == NOT_REACHED) {
+                let _ = finished.add(&module);
+            }
         }
     };
     let mut outcome = generate(&request, &mut show).map_err(|error| error.to_string())?;
@@ -155,6 +159,28 @@ fn write(task: &RoleTask, framework: &FrameworkInScope, folder: &Path) -> Result
         .modules
         .extend(known.iter().filter_map(|file| finished.get(file).cloned()));
     Ok(outcome)
+}
+
+/// What decides the order of modules: changed files come first, then those that existing tests leave uncovered.
+fn priorities(task: &RoleTask) -> Priorities {
+    let files = task.scope.files.iter().map(|file| task.copy.join(&file.path));
+    let uncovered = |file: FileCoverage| {
+        let lines = usize::try_from(file.lines.total - file.lines.covered).ok()?;
+        Some((task.copy.join(file.path), lines))
+    };
+    Priorities {
+        changed: if task.scope.base.is_some() {
+            files.collect()
+        } else {
+            BTreeSet::new()
+        },
+        uncovered_lines: task
+            .baseline()
+            .coverage()
+            .into_iter()
+            .filter_map(uncovered)
+            .collect(),
+    }
 }
 
 /// How many modules are finished, for the lines that show progress.
@@ -196,6 +222,8 @@ fn feedback(task: &RoleTask) -> Option<Feedback> {
         lines.or_default().push(survivor.line);
     }
     feedback.failing_tests = result.faulty().map(|test| test.id.name.clone()).collect();
+    let dropped = rounds::dropped(&task.session, &task.layer);
+    feedback.refused_tests = dropped.into_iter().map(|test| test.id.name).collect();
     Some(feedback)
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use serde_json::{Map, Value};
 use wavecrew_core::sheet::{Origin, Sheet};
@@ -24,6 +25,8 @@ pub struct RoleTask {
     /// Empty for roles without one.
     pub layer: String,
     pub scope: Scope,
+    /// When the time limit of the task ends this worker.
+    pub deadline: Option<Instant>,
     discover: Discover,
 }
 
@@ -33,6 +36,7 @@ impl RoleTask {
         copy: PathBuf,
         task: &str,
         role: String,
+        deadline: Option<Instant>,
         discover: Discover,
     ) -> Result<Self, String> {
         let scope = Scope::read(&session).map_err(|error| {
@@ -44,6 +48,7 @@ impl RoleTask {
             session,
             copy,
             scope,
+            deadline,
             discover,
         })
     }
