@@ -264,3 +264,23 @@ fn arguments_that_are_paths_are_taken_as_they_are() {
         "api/gone.py"
     );
 }
+
+#[test]
+fn a_framework_that_cannot_run_is_skipped_while_others_can() {
+    let lab = Lab::new(&["pyproject.toml", "shop/a.py", "static/menu.js"]);
+    let team = wavecrew_core::team::Team::builtin("testing").unwrap();
+    let prepare =
+        || crate::prepare::prepare(&lab.path(), &team, &crate::prepare::Options::default()).unwrap();
+    let scope = prepare().scope;
+    let files: Vec<&Path> = scope.files.iter().map(|file| file.path.as_path()).collect();
+    assert_eq!(files, [Path::new("shop/a.py")]);
+    assert_eq!(
+        scope.skipped[0].to_string(),
+        "jest in . is skipped with 1 file: jest is not installed for this project"
+    );
+    assert_eq!(scope.skipped[0].fix, "npm install --save-dev jest");
+    // Alone it stays, and its absence is an error later.
+    fs::remove_file(lab.path().join("shop/a.py")).unwrap();
+    let scope = prepare().scope;
+    assert_eq!((scope.files.len(), scope.skipped.len()), (1, 0));
+}

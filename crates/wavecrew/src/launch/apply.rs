@@ -3,6 +3,7 @@
 use super::testing::{self, TestingFlags};
 use crate::cli::Global;
 use crate::exit::{Exit, Failure};
+use crate::report::colour;
 use crate::show;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -54,7 +55,7 @@ pub fn apply(project: &Path, dir: &SessionDir, yes: bool, global: &Global) -> Re
     }
     if !global.quiet && !global.json {
         for line in plan.diff().lines() {
-            anstream::eprintln!("{}", show::safe(line));
+            anstream::eprintln!("{}", colour::diff(&show::safe(line)));
         }
     }
     if !yes && !confirmed(&plan, global)? {

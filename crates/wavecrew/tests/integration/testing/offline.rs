@@ -56,6 +56,48 @@ fn a_typescript_project_reaches_its_target() {
 }
 
 #[test]
+fn a_met_target_ends_the_run_before_anything_is_generated() {
+    let Some(lab) = Lab::shop() else { return };
+    let tests = "import pytest\nfrom shop.price import is_cheap, total\n\n\ndef test_all():\n    assert total([10], 50) == 5\n    assert is_cheap(9) and not is_cheap(10)\n    with pytest.raises(ValueError):\n        total([], 101)\n";
+    lab.write("tests/test_price.py", tests);
+    let offline = ["testing", "-y", "--agent", "offline", "--offline-budget", "2"];
+    lab.wavecrew(&offline)
+        .exits(0)
+        .says("the project's own tests cover 100.00 % of the lines in scope, and the target is 80 %")
+        .says("add --always or a higher --target");
+    lab.wavecrew(&["status"]).exits(2);
+    // Whoever asks for more gets it; that there is nothing more to show is no failure.
+    lab.wavecrew(&[&offline[..], &["--always", "--mutation", "off"]].concat())
+        .exits(0)
+        .says("coverage 100 → 100 %");
+}
+
+#[test]
+fn a_second_run_after_apply_keeps_clear_of_the_names_of_the_first() {
+    let Some(lab) = Lab::shop() else { return };
+    let offline = [
+        "testing",
+        "-y",
+        "--agent",
+        "offline",
+        "--offline-budget",
+        "2",
+        "--seed",
+        "1",
+        "--apply",
+    ];
+    lab.wavecrew(&offline)
+        .exits(0)
+        .says(" kept · coverage 0 → ")
+        .says(" · apply with `wavecrew testing --continue ");
+    lab.write(
+        "shop/tax.py",
+        "def tax(net):\n    if net < 0:\n        raise ValueError('net')\n    return net * 2\n",
+    );
+    lab.wavecrew(&[&offline[..], &["--always"]].concat()).exits(0);
+}
+
+#[test]
 fn other_teams_are_not_its_work() {
     let Some(lab) = Lab::shop() else { return };
     lab.write("tasks.csv", "id,description\na,do it\n");
