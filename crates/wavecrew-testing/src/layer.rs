@@ -55,7 +55,7 @@ pub fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
             let name = entry.file_name();
             let name = name.to_string_lossy();
             let kind = entry.file_type()?;
-            if name.starts_with('.') || ["__pycache__", "node_modules"].contains(&&*name) {
+            if name.starts_with('.') || ["__pycache__", "node_modules", NOTHING_NEW].contains(&&*name) {
                 continue;
             }
             if kind.is_dir() {

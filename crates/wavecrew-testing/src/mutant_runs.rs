@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use wavecrew_measure::mutation::{
     KillingTests, MutantOutcome, MutationBudget, MutationRequest, MutationTarget,
@@ -57,14 +57,15 @@ struct FrameworkTests<'a> {
 }
 
 impl TestEnvironment {
-    /// What each passing test covers, one by one where that costs at most `most` runs. Omits tests of frameworks that do
-    /// not report it.
+    /// What each passing test covers, one by one where that costs at most `most` runs, each of them within `limit`. Omits
+    /// tests of frameworks that do not report it.
     pub fn coverage_by_test(
         &self,
         layer: &str,
         folder: &Path,
         run: &LayerRun,
         most: usize,
+        limit: Duration,
     ) -> Result<Vec<TestCoverage>, EnvironmentError> {
         let placed = layer::place(&self.scope, layer, folder)?;
         let _overlay = layer::overlay(self.tree(), folder, &placed, &self.snapshot.manifest)?;
@@ -78,7 +79,7 @@ impl TestEnvironment {
                 coverage: Collect::TestsAndCoverage,
                 order: TestOrder::Default,
             };
-            let runner = self.runner(named.framework, self.timeout())?;
+            let runner = self.runner(named.framework, self.timeout().min(limit))?;
             let found = match runner.coverage_by_test(&request, &named.ids, most) {
                 Ok(found) => found.unwrap_or_default(),
                 Err(MeasureError::Stopped) => return Err(EnvironmentError::Measure(MeasureError::Stopped)),

@@ -78,9 +78,8 @@ pub fn check(
     if let Some(known) = before.and_then(|before| known(before, &suite)) {
         return Ok(known);
     }
-    let until = Instant::now() + budget.time;
     let reaches = match kept.coverage {
-        Some(_) => environment.coverage_by_test(case.layer, &folder, kept, budget.mutants)?,
+        Some(_) => environment.coverage_by_test(case.layer, &folder, kept, budget.mutants, budget.time)?,
         None => Vec::new(),
     };
     let units = ordered(units(&folder, reaches), before);
@@ -88,7 +87,8 @@ pub fn check(
     let targets = targets(environment, kept, &candidates, &budget);
     let effort = Effort {
         per_file: (budget.mutants / targets.len().max(1)).max(1),
-        until,
+        // From here on: what it takes to know the coverage of single tests must not cost the mutants.
+        until: Instant::now() + budget.time,
     };
     let trials = environment.run_mutants(case.layer, &folder, kept, &targets, effort)?;
     let adding_nothing = killing_nothing_new(&candidates, &trials);

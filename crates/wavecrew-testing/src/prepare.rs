@@ -1,5 +1,6 @@
 //! Prepares a new session of team Testing: files in scope, frameworks, targets. Reads, and changes nothing.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use wavecrew_core::team::{ChangeSize, CheckKind, Pipeline, Team};
@@ -62,7 +63,7 @@ pub fn is_testing(team: &Team) -> bool {
 /// Finds what is in scope.
 pub fn prepare(project: &Path, team: &Team, options: &Options<'_>) -> Result<Prepared, PrepareError> {
     let targets = targets(team, options.targets)?;
-    let found = scope::find(project, &options.request)?;
+    let mut found = scope::find(project, &options.request)?;
     let (frameworks, files) = scope::frameworks(project, &found.files);
     let layer = |target: &wavecrew_core::team::CoverageTarget| LayerInScope {
         name: target.name.clone(),
@@ -83,6 +84,8 @@ pub fn prepare(project: &Path, team: &Team, options: &Options<'_>) -> Result<Pre
         offline_seconds: options.offline_seconds,
     };
     scope.skip_missing(project);
+    let in_scope: BTreeSet<&Path> = scope.files.iter().map(|file| file.path.as_path()).collect();
+    found.files.retain(|file| in_scope.contains(file.as_path()));
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     let size = (!scope.files.is_empty()).then(|| ChangeSize {
         files: count(scope.files.len()),

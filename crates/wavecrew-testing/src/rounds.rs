@@ -119,7 +119,10 @@ pub fn save_dropped(session: &Path, layer: &str, delivered: &Path, dropped: &[Dr
         if let Some(parent) = target.parent() {
             fs::create_dir_all(parent)?;
         }
-        fs::copy(delivered.join(file), target)?;
+        // The check has renamed files whose names were taken.
+        if delivered.join(file).is_file() {
+            fs::copy(delivered.join(file), target)?;
+        }
     }
     let text = serde_json::to_vec_pretty(dropped).map_err(io::Error::other)?;
     write_atomically(&paths.dropped_list(layer), &text)

@@ -125,9 +125,9 @@ pub fn is_covered_already(case: &Case<'_>) -> bool {
 
 /// `test_a.py::test_x (asserts nothing that could fail), ...`
 fn described(dropped: &[Dropped]) -> String {
-    let describe = |test: &Dropped| match test.message.as_str() {
-        "" => format!("{} ({})", test.id, test.why.description()),
-        message => format!("{} ({}: {})", test.id, test.why.description(), end_of(message)),
+    let describe = |test: &Dropped| match test.message.lines().next() {
+        None => format!("{} ({})", test.id, test.why.description()),
+        Some(message) => format!("{} ({}: {message})", test.id, test.why.description()),
     };
     listed(&dropped.iter().map(describe).collect::<Vec<_>>())
 }

@@ -156,10 +156,7 @@ fn a_revision_that_git_does_not_know_is_refused() {
         },
     )
     .unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "`--since HEAD` needs a git repository, and this is none"
-    );
+    assert_eq!(error.to_string(), "`--since HEAD` requires a git repository");
 }
 
 #[test]

@@ -12,7 +12,7 @@ fn what_cannot_be_run_is_refused_before_anything_is_written() {
     lab.write("a.py", "x = 1\n");
     lab.run(&["--since", "HEAD"])
         .exits(2)
-        .says("`--since HEAD` needs a git repository");
+        .says("`--since HEAD` requires a git repository");
     lab.run(&["--target", "L9=10"])
         .exits(2)
         .says("`--target L9=10` is not a layer with a percentage");
