@@ -1,4 +1,4 @@
-//! One writer per session. The lock file says who holds it, so that the second one can be told.
+//! One writer per session. The lock file names its holder, for the message to a second one.
 //!
 //! The lock is the kernel's and dies with its process; the text in the file is only for people.
 
@@ -21,7 +21,7 @@ pub struct Holder {
 }
 
 impl Holder {
-    /// This process; the caller says what time it is and which command runs.
+    /// This process, with the time and the command that runs.
     pub fn this_process(since: &str, command: &str) -> Self {
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
         Self {
@@ -83,12 +83,10 @@ impl Drop for SessionLock {
     }
 }
 
-/// Who runs this session right now, without standing in anyone's way.
+/// The process that runs this session now. Blocks nobody.
 pub fn holder(path: &Path) -> Result<Option<Holder>, SessionError> {
-    let mut file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error).context("open the lock", path),
+    let Some(mut file) = File::open(path).if_found("open the lock", path)? else {
+        return Ok(None);
     };
     match file.try_lock_shared() {
         Ok(()) => Ok(None),
@@ -97,7 +95,7 @@ pub fn holder(path: &Path) -> Result<Option<Holder>, SessionError> {
     }
 }
 
-/// Tries for a moment, because somebody who only looks holds the lock for microseconds.
+/// Tries for a while, because readers hold the lock for microseconds.
 pub(crate) fn try_lock_for(file: &File, path: &Path, patience: Duration) -> Result<bool, SessionError> {
     let pause = Duration::from_millis(2);
     let mut waited = Duration::ZERO;

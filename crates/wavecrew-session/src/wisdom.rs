@@ -1,5 +1,4 @@
-//! The four wisdom files: what a team learns across tasks, as Markdown bullets with the name of who wrote
-//! them.
+//! The four wisdom files: what a team learns across tasks, as Markdown bullets with the names of their authors.
 
 use crate::error::{IoContext, SessionError};
 use crate::lines;
@@ -32,7 +31,7 @@ impl WisdomFile {
         Self::ALL.into_iter().find(|file| file.name() == stem)
     }
 
-    /// What a new file starts with.
+    /// The content of a new file.
     pub fn heading(self) -> &'static str {
         match self {
             Self::Learnings => "# Learnings\n",

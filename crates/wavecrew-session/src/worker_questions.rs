@@ -1,23 +1,22 @@
-//! Questions of workers on their way to the coordinator, and the answers on their way back: two small files for each in
-//! `.run/asks`, `{task}.{attempt}.{random}.ask` and the same with `.answer`. None of them outlives its worker. Who may ask is
-//! for [`Attempts`](crate::Attempts) to say.
+//! Questions of workers to the coordinator, and its answers: two small files for each in `.run/asks`,
+//! `{task}.{attempt}.{random}.ask` and the same with `.answer`. They are removed with the worker.
+//! [`Attempts`](crate::Attempts) decides who may ask.
 
 use crate::atomic;
 use crate::attempts::random_name;
 use crate::error::{IoContext, SessionError};
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::io::ErrorKind;
 use std::path::PathBuf;
 
 const ASKED: &str = ".ask";
 const ANSWERED: &str = ".answer";
 
-/// What a worker wants to know.
+/// A question of a worker.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
 pub struct WorkerQuestion {
     pub question: String,
-    /// Answers that it can think of.
+    /// Suggested answers.
     #[serde(default)]
     pub options: Vec<String>,
 }
@@ -32,7 +31,7 @@ impl WorkerQuestions {
         Self { folder }
     }
 
-    /// The worker's side: asks, and returns the name under which the answer is found.
+    /// The worker's side: asks, and returns the name of the question.
     pub fn put(&self, task: &str, attempt: u32, ask: &WorkerQuestion) -> Result<String, SessionError> {
         fs::create_dir_all(&self.folder).context("create", &self.folder)?;
         let name = format!("{}{}", prefix(task, attempt), random_name()?);
@@ -41,17 +40,13 @@ impl WorkerQuestions {
         Ok(name)
     }
 
-    /// The worker's side: the answer, once it is there.
+    /// The worker's side: the answer, if there is one.
     pub fn answer_to(&self, name: &str) -> Result<Option<String>, SessionError> {
         let path = self.path(name, ANSWERED);
-        match fs::read_to_string(&path) {
-            Ok(answer) => Ok(Some(answer)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error).context("read", &path),
-        }
+        fs::read_to_string(&path).if_found("read", &path)
     }
 
-    /// The names of all questions without an answer. One that is just being asked comes the next time.
+    /// The names of all questions without an answer.
     pub fn open(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -62,25 +57,25 @@ impl WorkerQuestions {
         names
     }
 
-    /// The question of this name; nothing for what is none.
+    /// The question of this name, if it is valid.
     pub fn read(&self, name: &str) -> Option<WorkerQuestion> {
         serde_json::from_slice(&fs::read(self.path(name, ASKED)).ok()?).ok()
     }
 
-    /// The coordinator's side: answers, and takes the question away.
+    /// The coordinator's side: answers, and removes the question.
     pub fn answer(&self, name: &str, words: &str) -> Result<(), SessionError> {
         atomic::write_volatile(&self.path(name, ANSWERED), words.as_bytes())?;
         self.withdraw(name);
         Ok(())
     }
 
-    /// Takes the question away.
-    pub fn withdraw(&self, name: &str) {
-        // Nobody reads it any more either way.
+    /// Removes the question.
+    fn withdraw(&self, name: &str) {
+        // It does not matter if this fails.
         let _ = fs::remove_file(self.path(name, ASKED));
     }
 
-    /// Takes away everything of a worker that is gone.
+    /// Removes all questions of a worker that has ended.
     pub fn forget(&self, name: &str) {
         self.withdraw(name);
         let _ = fs::remove_file(self.path(name, ANSWERED));
@@ -91,7 +86,7 @@ impl WorkerQuestions {
     }
 }
 
-/// How the names of an attempt's questions begin.
+/// The prefix of the names of an attempt's questions.
 fn prefix(task: &str, attempt: u32) -> String {
     format!("{task}.{attempt}.")
 }

@@ -292,8 +292,6 @@ impl Host {
             status: watch::Sender::new(Status::Running),
             closing: None,
         };
-        // A conversation has a file from the start: it is looked into while it goes on.
-        agent.output.create_log_file();
         self.agents.insert(id.clone(), agent);
         Ok(id)
     }

@@ -21,7 +21,6 @@ use crate::session::OpenSession;
 use crate::table::publisher::TablePublisher;
 use crate::worker::Worker;
 use crate::worker::first_message::SharedNotes;
-use crate::worker::packed_files::PackedFiles;
 use crate::worker::streams::{ProcessState, WorkerEvent};
 use crate::worktree::tasks::any_merged;
 use clock::Clock;
@@ -91,7 +90,6 @@ pub struct Driver<'a> {
     pub(crate) check_exits: UnboundedSender<(u64, wavecrew_process::ProcessExit)>,
     pub(crate) inputs: VecDeque<Input>,
     pub(crate) shared_notes: SharedNotes,
-    pub(crate) packed_files: PackedFiles,
     pub(crate) agent_files: AgentFiles,
     /// Agents that ignore their settings, as the person knows.
     pub(crate) settings_warnings: BTreeSet<String>,
@@ -155,7 +153,6 @@ impl<'a> Driver<'a> {
             table: TablePublisher::start(table, syncer.clone(), table_events.clone()),
             journal_sync: JournalSync::start(syncer, table_events),
             any_merged: any_merged(engine.ledger()),
-            packed_files: PackedFiles::of(&session.dir),
             agent_files,
             settings_warnings: BTreeSet::new(),
             attempts: session.dir.attempts(),

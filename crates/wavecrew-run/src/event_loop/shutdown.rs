@@ -23,7 +23,6 @@ impl Driver<'_> {
         outcome: Result<RunOutcome, DriveError>,
     ) -> Result<(RunOutcome, Ledger), DriveError> {
         let table = self.table.stop();
-        self.packed_files.flush();
         self.guardian.shutdown().await;
         end_all_descendants();
         self.pools.sign_off(self.clock.now());

@@ -1,4 +1,4 @@
-//! Files of a worker: its prompt, its private files, its result file.
+//! Files of a worker: its prompt, its private files, its result and usage files.
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -8,14 +8,36 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use wavecrew_core::engine::MAX_REPORT_BYTES;
-use wavecrew_session::SessionError;
+use wavecrew_session::{SessionDir, SessionError};
+
+/// The files that a worker may write to, named after its attempt.
+pub(crate) struct WorkerFiles {
+    /// Its report.
+    pub result: PathBuf,
+    /// Its token usage.
+    pub usage: PathBuf,
+}
+
+impl WorkerFiles {
+    pub fn of(session: &SessionDir, task: &str, attempt: u32) -> Self {
+        Self {
+            result: session.result_file(task, attempt),
+            usage: session.usage_file(task, attempt),
+        }
+    }
+}
 
 /// Writes files that only the user can read: some contain the worker's token.
 pub fn write_files(scratch: &Path, files: &[(PathBuf, String)]) -> Result<(), SessionError> {
     if files.is_empty() {
         return Ok(());
     }
-    create_private_folder(scratch)?;
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(scratch);
+    made.map_err(|source| SessionError::Io {
+        operation: "create",
+        path: scratch.to_owned(),
+        source,
+    })?;
     for (path, content) in files {
         let file = File::options()
             .write(true)
@@ -31,16 +53,6 @@ pub fn write_files(scratch: &Path, files: &[(PathBuf, String)]) -> Result<(), Se
             })?;
     }
     Ok(())
-}
-
-/// Creates a folder that only the user can read.
-pub(super) fn create_private_folder(folder: &Path) -> Result<(), SessionError> {
-    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    made.map_err(|source| SessionError::Io {
-        operation: "create",
-        path: folder.to_owned(),
-        source,
-    })
 }
 
 /// Writes the prompt to a file that is also the worker's stdin: no task has to feed it, and a worker may leave it

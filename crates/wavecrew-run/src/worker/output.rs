@@ -72,14 +72,12 @@ impl Tail {
 impl Output {
     pub fn new(log: PathBuf, limit: u64, reader: Option<OutputReader>, redactor: Rc<Redactor>) -> Self {
         // The end of the output is searched for a report only if no reader parses it.
-        let (log, tail) = if reader.is_some() {
-            (BoundedLog::create(log, limit), SHORT_TAIL)
-        } else {
-            let log = BoundedLog::begin_in_memory(log, limit);
-            (log, MAX_REPORT_BYTES + (64 << 10))
+        let tail = match reader {
+            Some(_) => SHORT_TAIL,
+            None => MAX_REPORT_BYTES + (64 << 10),
         };
         Self {
-            log: RefCell::new(Some(log)),
+            log: RefCell::new(Some(BoundedLog::create(log, limit))),
             stdout: Tail::new(tail),
             stderr: Tail::new(SHORT_TAIL),
             reader: reader.map(RefCell::new),
@@ -383,22 +381,11 @@ impl Output {
         last_line(&self.redactor.bytes(bytes))
     }
 
-    /// Writes the log to its file from now on, so that people can follow it.
-    pub fn create_log_file(&self) {
-        let mut log = self.log.borrow_mut();
-        if log.as_mut().is_some_and(|log| log.surface().is_err()) {
-            *log = None;
-        }
-    }
-
-    /// Ends the log; returns its text if it has no file yet.
-    pub fn finish(&self) -> Option<Vec<u8>> {
+    /// Ends the log.
+    pub fn finish(&self) {
         self.end_turn();
-        let mut log = self.log.borrow_mut().take()?;
-        let young = log.take_in_memory();
         // As above: a log that cannot be written does not fail the run.
-        let _ = log.finish();
-        young
+        let _ = self.log.borrow_mut().take().map(BoundedLog::finish);
     }
 }
 
@@ -452,8 +439,7 @@ mod tests {
                 output.add(Stream::Stderr, chunk);
             }
             assert_eq!(output.error_line(), "[redacted]");
-            output.create_log_file();
-            assert_eq!(output.finish(), None);
+            output.finish();
             let log = std::fs::read_to_string(path).unwrap();
             assert_eq!(log, "before KEY=[redacted] after\n[redacted]", "{size}");
         }

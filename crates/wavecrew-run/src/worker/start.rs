@@ -2,8 +2,8 @@
 
 use super::Worker;
 use super::conversation::{WorkerConversation, conversation_id};
+use super::files::WorkerFiles;
 use super::output::Output;
-use super::packed_files::WorkerFiles;
 use crate::agent_name::{AgentError, by_name};
 use crate::event_loop::{DriveError, Driver};
 use crate::recording::OutputLines;
@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::time::Instant;
 use wavecrew_agents::stream::{Usage, UsageScope};
 use wavecrew_agents::{Agent, AttemptKey, ResumeBy};
-use wavecrew_core::engine::{Assignment, Input, Notice, OutputMode, Resume, SpawnError, WorkerId};
+use wavecrew_core::engine::{Assignment, Input, Notice, Resume, SpawnError, WorkerId};
 use wavecrew_core::prompt::resumed_message;
 
 impl Driver<'_> {
@@ -71,11 +71,7 @@ impl Driver<'_> {
             Rc::clone(&self.redactor),
         )
         .recorded(self.session.recorder.as_ref().map(|_| OutputLines::default()));
-        let files = WorkerFiles::own(&self.session.dir, id, attempt);
-        let files = match output.mode() {
-            OutputMode::Silent => self.packed_files.assign(files),
-            OutputMode::Streaming => files,
-        };
+        let files = WorkerFiles::of(&self.session.dir, id, attempt);
         let state = Worker {
             output: Rc::new(output),
             conversation: WorkerConversation::new(new_id, resume.map(|resume| resume.conversation)),

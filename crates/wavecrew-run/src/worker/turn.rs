@@ -79,14 +79,7 @@ impl Driver<'_> {
         }
         let session_dir = self.session.dir.path();
         let mut env = vec![
-            variable(
-                "WAVECREW_PROMPT_FILE",
-                if turn == 1 {
-                    &state.files.prompt
-                } else {
-                    &prompt_file
-                },
-            ),
+            variable("WAVECREW_PROMPT_FILE", &prompt_file),
             variable("WAVECREW_SESSION_DIR", session_dir),
             variable("WAVECREW_RESULT_FILE", &state.files.result),
             variable("WAVECREW_TASK", id),
@@ -123,12 +116,6 @@ impl Driver<'_> {
         });
         write_files(&scratch, &launch.files)?;
         let (prompt, dialogue) = match launch.stdin {
-            Stdin::Text(text) if turn == 1 => {
-                let stdin = self
-                    .packed_files
-                    .write_prompt(&mut state.files, &prompt_file, &text)?;
-                (stdin, None)
-            }
             Stdin::Text(text) => (write_prompt(&prompt_file, &text)?, None),
             Stdin::Interactive(dialogue) => (write_prompt(&prompt_file, message)?, Some(dialogue)),
         };

@@ -1,22 +1,16 @@
-//! The secret of one attempt. Never printed, compared without telling where it differs.
+//! The secret of one attempt. Never printed; compared in constant time.
 
 use crate::error::{IoContext, SessionError};
 use std::fmt;
 use std::path::Path;
 
-/// What a worker must show to report for its attempt.
+/// The secret that a worker needs to report for its attempt.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
 impl Token {
-    /// Random behind the number of the file that holds it.
-    pub(super) fn random(slot: u32) -> Result<Self, SessionError> {
-        Ok(Self(format!("{slot:x}-{}", random_name()?)))
-    }
-
-    /// The number of its file, as far as anybody's word goes.
-    pub(super) fn slot(&self) -> Option<u32> {
-        u32::from_str_radix(self.0.split_once('-')?.0, 16).ok()
+    pub(super) fn random() -> Result<Self, SessionError> {
+        random_name().map(Self)
     }
 
     pub fn from_text(text: &str) -> Self {
@@ -27,7 +21,7 @@ impl Token {
         &self.0
     }
 
-    /// Takes the same time wherever the difference is.
+    /// Compares in constant time.
     pub(super) fn matches(&self, stored: &[u8]) -> bool {
         let shown = self.0.as_bytes();
         !stored.is_empty()
@@ -40,7 +34,7 @@ impl Token {
     }
 }
 
-/// 128 random bits as hex digits: a name that nobody else has or guesses.
+/// 128 random bits as hex digits: a unique name that cannot be guessed.
 pub fn random_name() -> Result<String, SessionError> {
     let mut bytes = [0; 16];
     let mut filled = 0;

@@ -1,6 +1,6 @@
-//! The discovery board: what workers found out, for the workers after them.
+//! The discovery board: facts that workers share with later workers.
 //!
-//! Anyone may append, with this code or with `echo >>`. Reading forgives: bad lines are counted, not fatal.
+//! Anyone may append, with this code or with `echo >>`. Malformed lines are counted and skipped.
 
 use crate::error::SessionError;
 use crate::lines;
@@ -26,7 +26,6 @@ pub struct Discovery {
     pub extra: Map<String, Value>,
 }
 
-/// What the board held when it was read.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Discoveries {
     pub entries: Vec<Discovery>,
@@ -88,7 +87,7 @@ fn key_of(entry: &Discovery, paths: &[String]) -> Option<String> {
     if !parts.is_empty() && parts.iter().all(Value::is_null) {
         return None;
     }
-    // As JSON, so that no two different keys look the same.
+    // As JSON, so that different keys stay different.
     Some(serde_json::json!([entry.kind, parts]).to_string())
 }
 

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The version of the folder that this code writes, and the newest that it reads.
@@ -21,7 +20,7 @@ pub struct SessionInfo {
     pub team: String,
     pub pipeline: Option<String>,
     pub request: String,
-    /// Agents of roles that were given one by name.
+    /// Agents chosen for roles by name.
     #[serde(default)]
     pub agents: BTreeMap<String, String>,
     /// The agent of every other role.
@@ -31,7 +30,7 @@ pub struct SessionInfo {
     /// RFC 3339 in UTC.
     pub started_at: String,
     pub state: SessionState,
-    /// The table that the session was started from, when it was.
+    /// The table that the session was started from, if any.
     #[serde(default)]
     pub source_file: Option<PathBuf>,
     #[serde(default)]
@@ -43,7 +42,7 @@ pub struct SessionInfo {
 }
 
 impl SessionInfo {
-    /// The cassette that is played, if an agent of the session is a recording.
+    /// The cassette, if an agent of the session is a replay.
     pub fn replay(&self) -> Option<&str> {
         let mut names = self.agents.values().chain([&self.default_agent]);
         names.find_map(|name| name.strip_prefix("replay:"))
@@ -54,7 +53,7 @@ impl SessionInfo {
 #[serde(rename_all = "snake_case")]
 pub enum SessionState {
     Running,
-    /// Stopped by a person, a gate, a budget or a crash; goes on with `--continue`.
+    /// Stopped by a person, a gate, a budget or a crash; `--continue` continues it.
     Stopped,
     Stalled,
     Completed,
@@ -82,7 +81,7 @@ impl SessionDir {
         }
         let path = self.session_json();
         let bytes = fs::read(&path).context("read", &path)?;
-        // The format first: a newer one may mean the other fields differently.
+        // The format first: in a newer one, other fields may have another meaning.
         let Format { format } = parse(&path, &bytes)?;
         if format > SESSION_FORMAT {
             return Err(SessionError::NewerFormat {
@@ -112,7 +111,7 @@ fn parse<T: serde::de::DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T,
 #[derive(Debug)]
 pub enum SessionEntry {
     Session(SessionDir, Box<SessionInfo>),
-    /// Half-written, from a newer version, or not ours: said, and in nobody's way.
+    /// Incomplete, from a newer version, or not a session.
     Broken {
         path: PathBuf,
         error: SessionError,
@@ -122,10 +121,8 @@ pub enum SessionEntry {
 /// All sessions of a project, newest first, broken ones at the end.
 pub fn list_sessions(root: &Path) -> Result<Vec<SessionEntry>, SessionError> {
     let folder = ProjectPaths::at(root).sessions_folder();
-    let entries = match fs::read_dir(&folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error).context("list", &folder),
+    let Some(entries) = fs::read_dir(&folder).if_found("list", &folder)? else {
+        return Ok(Vec::new());
     };
     let mut listed = Vec::new();
     for entry in entries {

@@ -1,5 +1,4 @@
-//! The session folder: where every file of a run lies, how the folder comes to be, and which folders are
-//! refused.
+//! The session folder: how it is created and opened, and which folders are refused.
 
 mod id;
 mod info;
@@ -78,7 +77,7 @@ impl SessionDir {
         })
     }
 
-    /// Opens the folder that a worker was given in its environment; its id is the folder's name.
+    /// Opens the folder from a worker's environment; the session's id is the folder's name.
     pub fn at(path: &Path) -> Result<Self, SessionError> {
         let path = absolute(path)?;
         match path.file_name().and_then(|name| name.to_str()) {
@@ -90,7 +89,7 @@ impl SessionDir {
         }
     }
 
-    /// Becomes the session's only writer, after making sure that it can be written at all.
+    /// Locks the session for writing, after a test that it can be written.
     pub fn lock(&self, holder: &Holder) -> Result<SessionLock, SessionError> {
         drop(atomic::temp_with(&self.path().join("probe"), b"", 0o600)?);
         SessionLock::acquire(&self.lock_file(), holder)
@@ -101,12 +100,11 @@ impl SessionDir {
         let mut swept = 0;
         for folder in [""].iter().chain(&COMMON_FOLDERS) {
             let folder = self.path().join(folder);
-            let entries = match fs::read_dir(&folder) {
-                Ok(entries) => entries,
-                Err(error) if error.kind() == ErrorKind::NotFound => continue,
-                Err(error) => return Err(error).context("list", &folder),
-            };
-            for entry in entries {
+            for entry in fs::read_dir(&folder)
+                .if_found("list", &folder)?
+                .into_iter()
+                .flatten()
+            {
                 let entry = entry.context("list", &folder)?;
                 if is_unfinished(&entry.file_name().to_string_lossy()) {
                     fs::remove_file(entry.path()).context("remove", &entry.path())?;
@@ -151,8 +149,7 @@ impl SessionDir {
     }
 }
 
-/// The parent appears together with its `.gitignore`, so that one who finds the folder without it knows that
-/// a person removed it.
+/// The parent folder appears together with its `.gitignore`: if the file is missing, a person removed it.
 fn make_parent(parent: &Path) -> Result<(), SessionError> {
     if parent.is_dir() {
         return Ok(());
@@ -161,7 +158,7 @@ fn make_parent(parent: &Path) -> Result<(), SessionError> {
     fs::create_dir_all(above).context("create the folder", above)?;
     match put_parent(above, parent) {
         Ok(()) => sync_folder(above),
-        // Somebody else was faster, and may have taken our draft for a forgotten one.
+        // Another process was faster, and may have removed the draft.
         Err(_) if parent.is_dir() => Ok(()),
         Err(error) => Err(error),
     }
@@ -175,11 +172,11 @@ fn put_parent(above: &Path, parent: &Path) -> Result<(), SessionError> {
         .context("create a folder in", above)?;
     write_new(&draft.path().join(".gitignore"), "*\n")?;
     fs::rename(draft.path(), parent).context("create the folder", parent)?;
-    // Drafts of runs that were killed before they got here. From now on nobody makes another.
+    // Drafts of runs that were killed before this point.
     for entry in fs::read_dir(above).context("list", above)? {
         let entry = entry.context("list", above)?;
         if entry.file_name().to_string_lossy().starts_with(TEMP_PREFIX) {
-            // A nuisance at most: no reason to fail a run.
+            // Not a reason to fail a run.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
@@ -238,7 +235,7 @@ fn check_name(id: &str) -> Result<(), SessionError> {
     })
 }
 
-/// Names of files that live only as long as something is under way: a write, or a wave.
+/// Names of temporary files: of a write, or of a wave.
 fn is_unfinished(name: &str) -> bool {
     let wave = name
         .strip_prefix("wave-")
