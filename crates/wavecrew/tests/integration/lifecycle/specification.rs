@@ -24,7 +24,7 @@ fn a_request_becomes_a_specification() {
         "{report}"
     );
     assert!(report.contains("| FR-001 | Must | EPIC-001 | – |"), "{report}");
-    assert!(report.contains("Nothing gets lost on the way."), "{report}");
+    assert!(report.contains("No gaps."), "{report}");
     let result = lab.read("interactive/CHECKPOINT-001-result.json");
     assert!(result.contains("0.95"), "{result}");
 }
