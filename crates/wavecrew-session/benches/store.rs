@@ -90,7 +90,7 @@ fn group_commit(bencher: Bencher, batch: u32) {
 fn open_and_close_attempt(bencher: Bencher) {
     let dir = tempfile::tempdir().expect("a folder");
     let session = SessionDir::create(dir.path(), "s", &[]).expect("a session");
-    let attempts = session.attempts();
+    let mut attempts = session.attempts();
     bencher.bench_local(|| {
         attempts.open_attempt("TASK-1", 1).expect("an attempt");
         attempts.close_attempt("TASK-1", 1).expect("an attempt")

@@ -1,7 +1,9 @@
-//! A worker's log with a size limit: its start and its end are kept, and one line says how much is missing.
+//! A worker's output in a file of bounded size: its beginning and its end are kept, and one line says what is
+//! missing.
 //!
-//! The start is written directly; the end goes into a ring buffer in a second file beside it, which `finish` appends.
-//! That file holds its own position, so that a [`LogReader`](crate::LogReader) can follow it, also after a crash.
+//! The beginning is written through; the end goes round and round in a second file beside it, which `finish` appends.
+//! That file says how far it has got, so that a [`LogReader`](crate::LogReader) can follow it, and after a crash it is
+//! still there to be read. Only a log that begins in memory is kept back, as long as it is short and nobody calls for it.
 
 use crate::error::{IoContext, SessionError};
 use std::fs::{self, File};
@@ -13,14 +15,19 @@ use std::time::SystemTime;
 #[derive(Debug)]
 pub struct BoundedLog {
     path: PathBuf,
-    /// Bytes kept of the start, and as many of the end.
+    /// Bytes kept of the beginning, and as many of the end.
     half: u64,
     written: u64,
     head: Option<File>,
     ring: Option<File>,
+    /// What has no file yet.
+    in_memory: Option<Vec<u8>>,
 }
 
-/// The ring starts with the length of a half and the bytes written so far, as two numbers of eight bytes.
+/// What is kept in memory at most.
+const MAX_IN_MEMORY: usize = 8 << 10;
+
+/// The ring begins with how long each half is and how much went into it, as two numbers of eight bytes.
 const RING_HEAD: u64 = 16;
 
 /// The ring as a reader sees it.
@@ -41,7 +48,7 @@ impl LogTail {
         self.half
     }
 
-    /// Bytes written to it so far.
+    /// Bytes that went into it so far.
     pub fn written(&self) -> io::Result<u64> {
         number(&self.file, 8)
     }
@@ -50,7 +57,7 @@ impl LogTail {
         self.file.metadata()?.modified()
     }
 
-    /// Bytes from `at` to the end of the contiguous piece, at most `most`.
+    /// Bytes from `at` on, as far as they lie in one piece.
     pub fn read(&self, at: u64, most: u64) -> io::Result<Vec<u8>> {
         let start = at % self.half;
         let length = most.min(self.half - start);
@@ -66,7 +73,7 @@ fn number(file: &File, at: u64) -> io::Result<u64> {
     Ok(u64::from_le_bytes(bytes))
 }
 
-/// The number of missing bytes in the line between start and end, and the line's length.
+/// The number of bytes that the line at the seam says are missing, and the line's length.
 pub(crate) fn left_out(seam: &[u8]) -> Option<(u64, u64)> {
     let text = seam.strip_prefix(b"\n[")?;
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -75,6 +82,13 @@ pub(crate) fn left_out(seam: &[u8]) -> Option<(u64, u64)> {
     text[digits..]
         .starts_with(rest)
         .then_some((missing, (2 + digits + rest.len()) as u64))
+}
+
+/// What became of a worker's output.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LogSummary {
+    pub written: u64,
+    pub left_out: u64,
 }
 
 impl BoundedLog {
@@ -86,10 +100,53 @@ impl BoundedLog {
             written: 0,
             head: None,
             ring: None,
+            in_memory: None,
         }
     }
 
+    /// The same, but without a file until there is more to say than a little, or until [`surface`](Self::surface).
+    pub fn begin_in_memory(path: impl Into<PathBuf>, limit: u64) -> Self {
+        Self {
+            in_memory: Some(Vec::new()),
+            ..Self::create(path, limit)
+        }
+    }
+
+    /// Writes what was kept in memory, and from now on everything at once.
+    pub fn surface(&mut self) -> Result<(), SessionError> {
+        match self.in_memory.take() {
+            Some(text) => self.write_through(&text),
+            None => Ok(()),
+        }
+    }
+
+    /// The whole log, if it is still in memory alone. It is the caller's to keep from here on.
+    pub fn take_in_memory(&mut self) -> Option<Vec<u8>> {
+        self.in_memory.take()
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes that are in files so far.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), SessionError> {
+        if let Some(in_memory) = &mut self.in_memory {
+            in_memory.extend_from_slice(bytes);
+            return if in_memory.len() > MAX_IN_MEMORY {
+                self.surface()
+            } else {
+                Ok(())
+            };
+        }
+        self.write_through(bytes)
+    }
+
+    fn write_through(&mut self, bytes: &[u8]) -> Result<(), SessionError> {
         let room = self.half.saturating_sub(self.written);
         let (head, tail) = bytes.split_at(usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len()));
         if !head.is_empty() {
@@ -105,8 +162,9 @@ impl BoundedLog {
         Ok(())
     }
 
-    /// Appends the end to the start.
-    pub fn finish(mut self) -> Result<(), SessionError> {
+    /// Puts beginning and end together.
+    pub fn finish(mut self) -> Result<LogSummary, SessionError> {
+        self.surface()?;
         let tail_len = self.written.saturating_sub(self.half);
         let left_out = tail_len.saturating_sub(self.half);
         if let (Some(head), Some(ring)) = (&mut self.head, &mut self.ring) {
@@ -119,7 +177,10 @@ impl BoundedLog {
             copy(ring, 0, oldest, head).context("write", &self.path)?;
             fs::remove_file(&tail_path).context("remove", &tail_path)?;
         }
-        Ok(())
+        Ok(LogSummary {
+            written: self.written,
+            left_out,
+        })
     }
 
     fn write_tail(&mut self, bytes: &[u8]) -> Result<(), SessionError> {
@@ -131,7 +192,7 @@ impl BoundedLog {
             head.extend([0; 8]);
             ring.write_all_at(&head, 0).context("write", &path)?;
         }
-        // Only the end of a chunk that is longer than the ring is kept.
+        // Of a chunk longer than the ring only the end can stay.
         let skipped = bytes
             .len()
             .saturating_sub(usize::try_from(self.half).unwrap_or(usize::MAX));
@@ -145,7 +206,7 @@ impl BoundedLog {
         ring.write_all_at(&kept[to_the_end..], RING_HEAD)
             .context("write", &path)?;
         self.written += bytes.len() as u64;
-        // Last, so that a reader of the number finds the bytes.
+        // Last, so that whoever reads the number finds the bytes.
         let total = (self.written - self.half).to_le_bytes();
         ring.write_all_at(&total, 8).context("write", &path)
     }
@@ -183,27 +244,68 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
 
-    fn run(limit: u64, chunks: &[Vec<u8>]) -> Option<Vec<u8>> {
+    fn run(limit: u64, chunks: &[Vec<u8>]) -> (Option<Vec<u8>>, LogSummary) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.log");
         let mut log = BoundedLog::create(&path, limit);
         for chunk in chunks {
             log.write(chunk).unwrap();
         }
-        log.finish().unwrap();
+        let summary = log.finish().unwrap();
         assert!(!tail_path(&path).exists());
-        fs::read(&path).ok()
+        (fs::read(&path).ok(), summary)
     }
 
     #[test]
     fn a_silent_worker_has_no_log() {
-        assert_eq!(run(10, &[]), None);
+        assert_eq!(
+            run(10, &[]),
+            (
+                None,
+                LogSummary {
+                    written: 0,
+                    left_out: 0
+                }
+            )
+        );
     }
 
     #[test]
     fn long_output_keeps_both_ends_and_says_so() {
-        let log = run(8, &[b"abcdefgh".to_vec(), b"ijklmnop".to_vec(), b"q".to_vec()]);
+        let (log, summary) = run(8, &[b"abcdefgh".to_vec(), b"ijklmnop".to_vec(), b"q".to_vec()]);
         assert_eq!(log.unwrap(), b"abcd\n[9 bytes left out here]\nnopq");
+        assert_eq!(
+            summary,
+            LogSummary {
+                written: 17,
+                left_out: 9
+            }
+        );
+    }
+
+    #[test]
+    fn a_young_log_has_a_file_when_it_is_long_or_called_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.log");
+        let mut log = BoundedLog::begin_in_memory(&path, 1 << 20);
+        log.write(b"one ").unwrap();
+        assert!(!path.exists());
+        log.surface().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"one ");
+        log.write(b"two").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"one two");
+        assert_eq!(log.take_in_memory(), None);
+
+        let mut lengthy = BoundedLog::begin_in_memory(&path, 1 << 20);
+        lengthy.write(&[b'x'; MAX_IN_MEMORY]).unwrap();
+        lengthy.write(b"y").unwrap();
+        assert_eq!(fs::read(&path).unwrap().len(), MAX_IN_MEMORY + 1);
+
+        let mut short = BoundedLog::begin_in_memory(dir.path().join("b.log"), 1 << 20);
+        short.write(b"short").unwrap();
+        assert_eq!(short.take_in_memory().as_deref(), Some(b"short".as_slice()));
+        assert_eq!(short.finish().unwrap().written, 0);
+        assert!(!dir.path().join("b.log").exists());
     }
 
     proptest! {
@@ -212,7 +314,7 @@ mod tests {
         #[test]
         fn any_chunks_give_head_and_tail(half in 1_usize..20, chunks in vec(vec(any::<u8>(), 0..30), 0..8)) {
             let all = chunks.concat();
-            let log = run(half as u64 * 2, &chunks);
+            let (log, summary) = run(half as u64 * 2, &chunks);
             let expected = if all.len() <= half * 2 {
                 all.clone()
             } else {
@@ -221,6 +323,7 @@ mod tests {
                 [&all[..half], note.as_bytes(), &all[all.len() - half..]].concat()
             };
             prop_assert_eq!(log.unwrap_or_default(), expected);
+            prop_assert_eq!(summary.written, all.len() as u64);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The message bus: messages between the coordinator and its workers, as lines in
+//! The message bus: everything the coordinator and its workers say to each other, as lines in
 //! `.msg/messages.jsonl`.
 //!
 //! Refuses messages between workers: they talk to the coordinator only.
@@ -16,13 +16,13 @@ pub const COORDINATOR: &str = "coordinator";
 pub struct Message {
     #[serde(default)]
     pub ts: String,
-    /// The role of the sender.
+    /// The role that speaks.
     pub from: String,
     #[serde(default = "coordinator")]
     pub to: String,
     #[serde(rename = "type")]
     pub kind: String,
-    /// Starts with the sender's tag, `[role]`, which is added when missing.
+    /// Starts with the speaker's tag, `[role]`, which is added when it is missing.
     #[serde(default)]
     pub summary: String,
     #[serde(default)]
@@ -82,7 +82,7 @@ impl MessageBus {
         lines::append_json(&self.path, &message)
     }
 
-    /// All messages in order, and the number of malformed lines.
+    /// All messages in order, and how many lines were none.
     pub fn read(&self) -> Result<(Vec<Message>, usize), SessionError> {
         let lines::Lines { entries, malformed } = lines::read(&self.path)?;
         Ok((entries, malformed))

@@ -208,16 +208,9 @@ fn io_help(error: &io::Error) -> &'static str {
 }
 
 /// Adds the operation and the file to a system error.
-pub(crate) trait IoContext<T>: Sized {
+/// Adds the operation and the path to an I/O error.
+pub trait IoContext<T> {
     fn context(self, operation: &'static str, path: &Path) -> Result<T, SessionError>;
-
-    /// The same, but `None` when there is no such file.
-    fn if_found(self, operation: &'static str, path: &Path) -> Result<Option<T>, SessionError> {
-        match self.context(operation, path) {
-            Err(SessionError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
-            result => result.map(Some),
-        }
-    }
 }
 
 impl<T, E: Into<io::Error>> IoContext<T> for Result<T, E> {

@@ -1,5 +1,5 @@
 //! `.workflow/issues/issues.jsonl`: the issues of a project, one JSON object per line. People and other tools write it
-//! too, so a line that is not an issue is reported with its number and kept as it is.
+//! too, so a line that is not understood is reported with its number and kept as it is.
 //!
 //! Writers take a lock and replace the whole file: readers see it before or after a change, never during one.
 
@@ -9,11 +9,12 @@ use crate::lock::try_lock_for;
 use crate::paths::ProjectPaths;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wavecrew_core::issue::{Issue, IssueStatus, next_ids};
 
-/// How long to wait for another writer.
+/// How long another writer is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The issues of a project.
@@ -29,14 +30,14 @@ pub struct IssueFile {
     pub problems: Vec<BadLine>,
 }
 
-/// A line that is not an issue.
+/// A line that is no issue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadLine {
     pub line: usize,
     pub reason: String,
 }
 
-/// The time of a change: the store has no clock.
+/// When something happens: the store has no clock.
 #[derive(Debug, Clone)]
 pub struct CurrentTime {
     /// RFC 3339 in UTC.
@@ -52,10 +53,14 @@ impl IssueFile {
         self.issues.iter().find(|issue| issue.id == id)
     }
 
-    /// Reads a file of issues; a missing file has none.
+    /// Reads a file of issues; one that is not there holds none.
     pub fn read(path: &Path) -> Result<Self, SessionError> {
-        let bytes = fs::read(path).if_found("read", path)?.unwrap_or_default();
-        Ok(Self::parse(&String::from_utf8_lossy(&bytes)))
+        let text = match fs::read(path) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(error).context("read", path),
+        };
+        Ok(Self::parse(&text))
     }
 
     fn parse(text: &str) -> Self {
@@ -101,12 +106,12 @@ impl IssueStore {
         IssueFile::read(&self.path())
     }
 
-    /// Ids that new issues would get now. Nothing is reserved.
+    /// Ids for new issues, as they would be now. Nothing is written, so somebody else may get them.
     pub fn ids_for(&self, count: usize, now: &CurrentTime) -> Result<Vec<String>, SessionError> {
         Ok(free_ids(&self.read()?, count, now))
     }
 
-    /// Files new issues. They name each other by position, because they have no ids yet.
+    /// Files new issues. They depend on each other by their places in the list, before they have ids.
     pub fn add(&self, new: Vec<(Issue, Vec<usize>)>, now: &CurrentTime) -> Result<Vec<Issue>, SessionError> {
         let _lock = self.lock()?;
         let ids = free_ids(&self.read()?, new.len(), now);
@@ -125,8 +130,8 @@ impl IssueStore {
         Ok(issues)
     }
 
-    /// Files issues under the given ids, or under others where an id was taken in the meantime. Returns them in the same
-    /// order.
+    /// Files issues under the ids that they were promised, or under others where somebody else got those in the
+    /// meantime. What is filed, in the same order.
     pub fn add_with_ids(&self, promised: Vec<Issue>, now: &CurrentTime) -> Result<Vec<Issue>, SessionError> {
         let _lock = self.lock()?;
         let known = self.read()?;
@@ -157,7 +162,7 @@ impl IssueStore {
         Ok(issues)
     }
 
-    /// Adds issues that are not in the store yet, with their ids.
+    /// Puts issues that have their ids into the store, where they are not there yet.
     pub fn import(&self, issues: &[Issue]) -> Result<(), SessionError> {
         let _lock = self.lock()?;
         let known = self.read()?;
@@ -169,7 +174,7 @@ impl IssueStore {
         self.append(&new)
     }
 
-    /// Closes an issue; `None` when there is no such id.
+    /// Closes an issue; `None` when there is none of this id.
     pub fn close(
         &self,
         id: &str,
@@ -178,7 +183,11 @@ impl IssueStore {
     ) -> Result<Option<Issue>, SessionError> {
         let _lock = self.lock()?;
         let path = self.path();
-        let bytes = fs::read(&path).if_found("read", &path)?.unwrap_or_default();
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error).context("read", &path),
+        };
         let mut closed = None;
         let mut after = Vec::with_capacity(bytes.len());
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -207,7 +216,11 @@ impl IssueStore {
             return Ok(());
         }
         let path = self.path();
-        let mut text = fs::read(&path).if_found("read", &path)?.unwrap_or_default();
+        let mut text = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(error).context("read", &path),
+        };
         if text.last().is_some_and(|last| *last != b'\n') {
             text.push(b'\n');
         }

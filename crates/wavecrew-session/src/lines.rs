@@ -1,4 +1,5 @@
-//! Files with one JSON object per line that many processes append to at once.
+//! Files of one JSON object per line that many processes append to at once. Knows nothing of what the lines
+//! mean.
 //!
 //! One write(2) with `O_APPEND` per line: writers never tear each other's lines. An outsider may leave a line
 //! without its end, so a writer that finds one starts with a newline.
@@ -8,7 +9,7 @@ use crate::lock::try_lock_for;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Duration;
@@ -16,10 +17,11 @@ use std::time::Duration;
 /// Longer lines are refused: readers hold the whole board in memory, and prompts quote it.
 pub(crate) const MAX_LINE: usize = 1024 * 1024;
 
+/// What a file of lines holds.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Lines<T> {
     pub entries: Vec<T>,
-    /// The number of malformed lines.
+    /// Lines that are not what they should be.
     pub malformed: usize,
 }
 
@@ -49,8 +51,8 @@ pub(crate) fn append(path: &Path, mut line: Vec<u8>) -> Result<(), SessionError>
         .create(true)
         .open(path)
         .context("open", path)?;
-    // A stopped writer that holds the lock must not stop the others: without the lock, the newline is always written, and
-    // readers ignore empty lines.
+    // A writer that was stopped with the lock in its hands must not stop the others: without it the newline
+    // is written in any case, and an empty line is nothing to a reader.
     let locked = try_lock_for(&file, path, Duration::from_millis(50))?;
     let from = usize::from(locked && ends_with_newline(&file, path)?);
     (&file).write_all(&line[from..]).context("append to", path)
@@ -68,7 +70,11 @@ fn ends_with_newline(file: &File, path: &Path) -> Result<bool, SessionError> {
 /// Reads all lines. The last one counts when it is whole, even without its newline; when it is not, somebody
 /// may still be writing it, so it is left out without being called malformed. A missing file is empty.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Lines<T>, SessionError> {
-    let bytes = std::fs::read(path).if_found("read", path)?.unwrap_or_default();
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(error).context("read", path),
+    };
     let mut lines = Lines {
         entries: Vec::new(),
         malformed: 0,

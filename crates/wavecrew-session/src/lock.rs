@@ -1,4 +1,4 @@
-//! One writer per session. The lock file names its holder, for the message to a second one.
+//! One writer per session. The lock file says who holds it, so that the second one can be told.
 //!
 //! The lock is the kernel's and dies with its process; the text in the file is only for people.
 
@@ -21,7 +21,7 @@ pub struct Holder {
 }
 
 impl Holder {
-    /// This process, with the time and the command that runs.
+    /// This process; the caller says what time it is and which command runs.
     pub fn this_process(since: &str, command: &str) -> Self {
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
         Self {
@@ -83,10 +83,12 @@ impl Drop for SessionLock {
     }
 }
 
-/// The process that runs this session now. Blocks nobody.
+/// Who runs this session right now, without standing in anyone's way.
 pub fn holder(path: &Path) -> Result<Option<Holder>, SessionError> {
-    let Some(mut file) = File::open(path).if_found("open the lock", path)? else {
-        return Ok(None);
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).context("open the lock", path),
     };
     match file.try_lock_shared() {
         Ok(()) => Ok(None),
@@ -95,7 +97,7 @@ pub fn holder(path: &Path) -> Result<Option<Holder>, SessionError> {
     }
 }
 
-/// Tries for a while, because readers hold the lock for microseconds.
+/// Tries for a moment, because somebody who only looks holds the lock for microseconds.
 pub(crate) fn try_lock_for(file: &File, path: &Path, patience: Duration) -> Result<bool, SessionError> {
     let pause = Duration::from_millis(2);
     let mut waited = Duration::ZERO;

@@ -1,9 +1,10 @@
-//! Reads a worker's log while it grows, or only its end. Knows both parts of a [`BoundedLog`](crate::BoundedLog): the file,
-//! and the ring beside it that holds the end while the worker runs. Also reads packs of earlier versions.
+//! Reads a worker's log from its beginning to wherever it has got, again and again while it grows, or its end alone. Knows
+//! both halves of a [`BoundedLog`](crate::BoundedLog): the file, and the ring beside it that holds the end while the worker
+//! runs; and the packs where short logs end.
 
 use crate::atomic::folder_of;
 use crate::bounded_log::{LogTail, left_out, tail_path};
-use crate::pack::read_packs;
+use crate::pack::PackReader;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -16,25 +17,25 @@ const NOTE: u64 = 64;
 #[derive(Debug)]
 pub struct LogReader {
     path: PathBuf,
-    /// Bytes of the worker's output that were read or are lost.
+    /// How much of what the worker wrote was handed out or is lost.
     at: u64,
-    /// Bytes before the ring, once there is one.
+    /// Bytes before the ring, once it was seen.
     half: Option<u64>,
-    /// Whether the log was looked for in packs.
-    packs_read: bool,
+    /// Until anything was found of the log.
+    packs: Option<PackReader>,
 }
 
 impl LogReader {
     pub fn new(path: PathBuf) -> Self {
         Self {
+            packs: Some(PackReader::new(folder_of(&path).to_owned())),
             path,
             at: 0,
             half: None,
-            packs_read: false,
         }
     }
 
-    /// Passes on what was added since the last call. A missing log is empty.
+    /// Hands out what was added since the last time. A log that is not there yet is empty.
     pub fn catch_up(&mut self, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
         match LogTail::open(&tail_path(&self.path)) {
             Ok(ring) => {
@@ -45,32 +46,33 @@ impl LogReader {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let from = self.place_in_whole(take)?;
                 self.read_file(from, u64::MAX, take)?;
-                if self.at == 0 && !self.packs_read {
-                    self.packs_read = true;
+                if self.at == 0 {
                     self.read_packed(take)?;
                 }
                 Ok(())
             }
-            // The ring was just created and has no header yet.
+            // It has just been made, and says nothing of itself yet.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    /// Reads the log of an earlier version from a pack, where it is complete.
+    /// The log as an entry of a pack, which is whole when it is there.
     fn read_packed(&mut self, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
-        let packed = read_packs(folder_of(&self.path))?;
-        let is_this = |(name, _): &&(String, _)| self.path.file_name() == Some(name.as_ref());
-        match packed.iter().find(is_this) {
-            Some((_, text)) => {
-                self.at = text.len() as u64;
-                take(text)
+        let (Some(packs), Some(name)) = (&mut self.packs, self.path.file_name()) else {
+            return Ok(());
+        };
+        while let Some(entry) = packs.next_entry()? {
+            if name == entry.name.as_str() {
+                self.at = entry.text.len() as u64;
+                self.packs = None;
+                return take(&entry.text);
             }
-            None => Ok(()),
         }
+        Ok(())
     }
 
-    /// Where to continue in a finished log.
+    /// Where to go on in a log that has been put together.
     fn place_in_whole(&mut self, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<u64> {
         let Some(half) = self.half.take_if(|half| self.at > *half) else {
             return Ok(self.at);
@@ -129,7 +131,7 @@ impl LogReader {
                 self.at = kept;
             }
             let chunk = ring.read(self.at - half, CHUNK.min(end - self.at))?;
-            // The bytes were overwritten while they were read.
+            // What went round in the meantime was overwritten while it was read.
             if ring.written()? > self.at {
                 continue;
             }
@@ -139,12 +141,12 @@ impl LogReader {
     }
 }
 
-/// The end of a log, at most `most` bytes, and when it was last written to.
+/// The end of a log, at most so many bytes of it, and when it was written to last.
 pub fn end_of_log(path: &Path, most: u64) -> io::Result<(Vec<u8>, SystemTime)> {
     let mut file = File::open(path)?;
     let (length, mut written_at) = (file.metadata()?.len(), file.metadata()?.modified()?);
     let (mut ringed, mut room) = (Vec::new(), most);
-    // Without a ring, the file has everything.
+    // Before there is one, and after the worker has ended, the file has everything.
     if let Ok(ring) = LogTail::open(&tail_path(path)) {
         let end = ring.written()?;
         let mut at = end - end.min(ring.half()).min(most);
@@ -212,9 +214,13 @@ mod tests {
     #[test]
     fn a_log_that_ended_in_a_pack_is_read_once() {
         let dir = tempfile::tempdir().unwrap();
-        let pack = "== a.1.log 7\nanother\n== b.1.log 8\nthis one\n";
-        std::fs::write(dir.path().join("short.1.pack"), pack).unwrap();
         let mut reader = LogReader::new(dir.path().join("b.1.log"));
+        let mut pack = crate::Pack::in_folder(dir.path().to_owned());
+        pack.add("a.1.log", b"another").unwrap();
+        pack.flush().unwrap();
+        assert_eq!(more(&mut reader), b"");
+        pack.add("b.1.log", b"this one").unwrap();
+        pack.flush().unwrap();
         assert_eq!(more(&mut reader), b"this one");
         assert_eq!(more(&mut reader), b"");
     }

@@ -27,6 +27,10 @@ impl ProjectPaths {
         self.root.join(".workflow/.csv-wave")
     }
 
+    pub fn session_folder(&self, id: &str) -> PathBuf {
+        self.sessions_folder().join(id)
+    }
+
     /// Folders of agents that an MCP client started.
     pub fn agents_folder(&self) -> PathBuf {
         self.root.join(".workflow/.agents")
@@ -137,7 +141,11 @@ impl SessionPaths {
         self.join("logs")
     }
 
-    /// Sessions of earlier versions may have it in a pack instead: [`read_packs`](crate::read_packs).
+    pub fn prompts_folder(&self) -> PathBuf {
+        self.join("prompts")
+    }
+
+    /// Logs of short workers may be in a [`Pack`](crate::Pack) of the folder instead.
     pub fn log_file(&self, task: &str, attempt: u32) -> PathBuf {
         self.join(format!("logs/{task}.{attempt}.log"))
     }
@@ -236,9 +244,9 @@ impl SessionPaths {
         self.in_run(format!("{task}.{attempt}.rejected-{number}"))
     }
 
-    /// The token of an open attempt.
-    pub(crate) fn token_file(&self, task: &str, attempt: u32) -> PathBuf {
-        self.in_run(format!("{task}.{attempt}.token"))
+    /// The file of an open attempt's token.
+    pub(crate) fn token_file(&self, number: u32) -> PathBuf {
+        self.in_run(format!("token-{number:x}"))
     }
 
     /// What a check of a task gets from the report when it is too long for a variable.

@@ -8,6 +8,7 @@ use crate::lock::try_lock_for;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -25,8 +26,10 @@ impl SharedState {
     }
 
     pub fn read(&self) -> Result<Map<String, Value>, SessionError> {
-        let Some(bytes) = std::fs::read(&self.path).if_found("read", &self.path)? else {
-            return Ok(Map::new());
+        let bytes = match std::fs::read(&self.path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Map::new()),
+            Err(error) => return Err(error).context("read", &self.path),
         };
         serde_json::from_slice(&bytes).map_err(|error| SessionError::malformed(&self.path, &error))
     }

@@ -1,4 +1,5 @@
-//! The four wisdom files: what a team learns across tasks, as Markdown bullets with the names of their authors.
+//! The four wisdom files: what a team learns across tasks, as Markdown bullets with the name of who wrote
+//! them.
 
 use crate::error::{IoContext, SessionError};
 use crate::lines;
@@ -31,7 +32,7 @@ impl WisdomFile {
         Self::ALL.into_iter().find(|file| file.name() == stem)
     }
 
-    /// The content of a new file.
+    /// What a new file starts with.
     pub fn heading(self) -> &'static str {
         match self {
             Self::Learnings => "# Learnings\n",

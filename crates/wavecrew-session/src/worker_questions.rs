@@ -1,22 +1,23 @@
-//! Questions of workers to the coordinator, and its answers: two small files for each in `.run/asks`,
-//! `{task}.{attempt}.{random}.ask` and the same with `.answer`. They are removed with the worker.
-//! [`Attempts`](crate::Attempts) decides who may ask.
+//! Questions of workers on their way to the coordinator, and the answers on their way back: two small files for each in
+//! `.run/asks`, `{task}.{attempt}.{random}.ask` and the same with `.answer`. None of them outlives its worker. Who may ask is
+//! for [`Attempts`](crate::Attempts) to say.
 
 use crate::atomic;
 use crate::attempts::random_name;
 use crate::error::{IoContext, SessionError};
 use serde::{Deserialize, Serialize};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 const ASKED: &str = ".ask";
 const ANSWERED: &str = ".answer";
 
-/// A question of a worker.
+/// What a worker wants to know.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
 pub struct WorkerQuestion {
     pub question: String,
-    /// Suggested answers.
+    /// Answers that it can think of.
     #[serde(default)]
     pub options: Vec<String>,
 }
@@ -31,7 +32,7 @@ impl WorkerQuestions {
         Self { folder }
     }
 
-    /// The worker's side: asks, and returns the name of the question.
+    /// The worker's side: asks, and returns the name under which the answer is found.
     pub fn put(&self, task: &str, attempt: u32, ask: &WorkerQuestion) -> Result<String, SessionError> {
         fs::create_dir_all(&self.folder).context("create", &self.folder)?;
         let name = format!("{}{}", prefix(task, attempt), random_name()?);
@@ -40,13 +41,17 @@ impl WorkerQuestions {
         Ok(name)
     }
 
-    /// The worker's side: the answer, if there is one.
+    /// The worker's side: the answer, once it is there.
     pub fn answer_to(&self, name: &str) -> Result<Option<String>, SessionError> {
         let path = self.path(name, ANSWERED);
-        fs::read_to_string(&path).if_found("read", &path)
+        match fs::read_to_string(&path) {
+            Ok(answer) => Ok(Some(answer)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).context("read", &path),
+        }
     }
 
-    /// The names of all questions without an answer.
+    /// The names of all questions without an answer. One that is just being asked comes the next time.
     pub fn open(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -57,25 +62,25 @@ impl WorkerQuestions {
         names
     }
 
-    /// The question of this name, if it is valid.
+    /// The question of this name; nothing for what is none.
     pub fn read(&self, name: &str) -> Option<WorkerQuestion> {
         serde_json::from_slice(&fs::read(self.path(name, ASKED)).ok()?).ok()
     }
 
-    /// The coordinator's side: answers, and removes the question.
+    /// The coordinator's side: answers, and takes the question away.
     pub fn answer(&self, name: &str, words: &str) -> Result<(), SessionError> {
         atomic::write_volatile(&self.path(name, ANSWERED), words.as_bytes())?;
         self.withdraw(name);
         Ok(())
     }
 
-    /// Removes the question.
-    fn withdraw(&self, name: &str) {
-        // It does not matter if this fails.
+    /// Takes the question away.
+    pub fn withdraw(&self, name: &str) {
+        // Nobody reads it any more either way.
         let _ = fs::remove_file(self.path(name, ASKED));
     }
 
-    /// Removes all questions of a worker that has ended.
+    /// Takes away everything of a worker that is gone.
     pub fn forget(&self, name: &str) {
         self.withdraw(name);
         let _ = fs::remove_file(self.path(name, ANSWERED));
@@ -86,7 +91,7 @@ impl WorkerQuestions {
     }
 }
 
-/// The prefix of the names of an attempt's questions.
+/// How the names of an attempt's questions begin.
 fn prefix(task: &str, attempt: u32) -> String {
     format!("{task}.{attempt}.")
 }

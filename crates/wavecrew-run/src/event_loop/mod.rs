@@ -21,6 +21,7 @@ use crate::session::OpenSession;
 use crate::table::publisher::TablePublisher;
 use crate::worker::Worker;
 use crate::worker::first_message::SharedNotes;
+use crate::worker::packed_files::PackedFiles;
 use crate::worker::streams::{ProcessState, WorkerEvent};
 use crate::worktree::tasks::any_merged;
 use clock::Clock;
@@ -78,7 +79,7 @@ pub struct Driver<'a> {
     pub(crate) redactor: Rc<Redactor>,
     pub(crate) guardian: Guardian,
     pub(crate) workers: BTreeMap<WorkerId, Worker>,
-    /// The worker of each process, and what tells its output readers about its state.
+    /// The worker of each process, and the sender that informs its output readers.
     pub(crate) processes: HashMap<u64, (WorkerId, watch::Sender<ProcessState>)>,
     /// Processes whose pipes are not watched yet, and since when, oldest first.
     pub(crate) unwatched: VecDeque<(Instant, u64)>,
@@ -90,8 +91,9 @@ pub struct Driver<'a> {
     pub(crate) check_exits: UnboundedSender<(u64, wavecrew_process::ProcessExit)>,
     pub(crate) inputs: VecDeque<Input>,
     pub(crate) shared_notes: SharedNotes,
+    pub(crate) packed_files: PackedFiles,
     pub(crate) agent_files: AgentFiles,
-    /// Agents that ignore their settings, as the person knows.
+    /// Agents that ignore their settings: the person has been warned.
     pub(crate) settings_warnings: BTreeSet<String>,
     pub(crate) attempts: Attempts,
     pub(crate) pools: SharedPools,
@@ -99,7 +101,7 @@ pub struct Driver<'a> {
     pub(crate) journal_sync: JournalSync,
     /// The work of at least one task is merged.
     pub(crate) any_merged: bool,
-    /// SubmitOutcome reports that can be removed once their results are durable.
+    /// Submitted reports that can be removed once their results are durable.
     pub(crate) processed_reports: Vec<(String, u32, wavecrew_session::ClosedAttempt)>,
     pub(crate) worker_events: UnboundedSender<WorkerEvent>,
     pub(crate) answers: UnboundedSender<(u32, Answer)>,
@@ -146,13 +148,14 @@ impl<'a> Driver<'a> {
         let syncer = session.journal.syncer();
         let clock = Clock::start();
         let agent_files = AgentFiles::of_session(&session.dir);
-        // Those of workers of an earlier run.
+        // An earlier run may have left some.
         agent_files.remove();
         let mut driver = Self {
             pools: SharedPools::new(&context.pools, clock.now()),
             table: TablePublisher::start(table, syncer.clone(), table_events.clone()),
             journal_sync: JournalSync::start(syncer, table_events),
             any_merged: any_merged(engine.ledger()),
+            packed_files: PackedFiles::of(&session.dir),
             agent_files,
             settings_warnings: BTreeSet::new(),
             attempts: session.dir.attempts(),

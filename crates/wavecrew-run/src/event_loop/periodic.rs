@@ -18,6 +18,7 @@ impl Driver<'_> {
         self.end_overdue_checks();
         self.read_control_file();
         self.sync_pools();
+        self.packed_files.flush();
         self.inputs.push_back(Input::Tick);
         let ledger = self.engine.ledger();
         self.table.refresh(|| render(ledger));

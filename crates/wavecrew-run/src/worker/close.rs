@@ -55,7 +55,10 @@ impl Driver<'_> {
             self.session.dir.worker_questions().forget(name);
         }
         let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
-        state.output.finish();
+        if let Some(text) = state.output.finish() {
+            self.packed_files
+                .keep_log(&self.session.dir.log_file(id, attempt), &text);
+        }
         if state.agent.resume_by() != ResumeBy::Never {
             self.agent_files.remove_worker(id, attempt);
         }
@@ -63,6 +66,7 @@ impl Driver<'_> {
         if closed.report.is_some() {
             self.warn_of_edits_after_report(&state);
         }
+        self.packed_files.release(state.files, state.started.elapsed());
         if closed.report.is_some() {
             self.processed_reports
                 .push((state.assignment.id, state.assignment.attempt, closed));

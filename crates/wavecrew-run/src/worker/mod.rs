@@ -6,6 +6,7 @@ mod edits_after_report;
 pub mod files;
 pub(crate) mod first_message;
 pub mod output;
+pub(crate) mod packed_files;
 mod reports;
 mod requests;
 mod start;
@@ -15,8 +16,8 @@ pub mod turn_end;
 mod usage_file;
 
 use conversation::WorkerConversation;
-use files::WorkerFiles;
 use output::Output;
+use packed_files::WorkerFiles;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};

@@ -1,13 +1,10 @@
 //! Reports of workers: submitted by command, left in the result file, or at the end of the output.
 
-use super::files::read_result_file;
 use super::output::Activity;
+use super::packed_files::SHORT;
 use crate::event_loop::{DriveError, Driver};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use wavecrew_core::engine::{Input, WorkerId};
-
-/// A worker younger than this has hardly submitted a report yet.
-const YOUNG: Duration = Duration::from_millis(200);
 
 impl Driver<'_> {
     /// Collects reports that running workers submitted, and notes which workers are active.
@@ -24,7 +21,11 @@ impl Driver<'_> {
                     self.inputs.push_back(Input::Activity { worker: *worker });
                 }
             }
-            if state.report_received || state.closing.is_some() || state.started.elapsed() < YOUNG {
+            if state.started.elapsed() >= SHORT {
+                state.output.create_log_file();
+            }
+            // A worker this young has hardly submitted a report yet.
+            if state.report_received || state.closing.is_some() || state.started.elapsed() < SHORT {
                 continue;
             }
             if let Some(report) = attempts.take_report(&state.assignment.id, state.assignment.attempt)? {
@@ -68,7 +69,7 @@ impl Driver<'_> {
             reports.push(body);
         }
         let files = &self.workers[&worker].files;
-        if let Some(report) = read_result_file(&files.result)? {
+        if let Some(report) = self.packed_files.read(files, &files.result)? {
             let body = self.redactor.text(&report);
             self.record_result_file(worker, &body);
             reports.push(body);

@@ -1,21 +1,24 @@
-//! How a worker's report reaches the coordinator: as a file that exactly one process can create.
+//! How a worker's report reaches the coordinator: as a file that exactly one process can put in place.
 //!
-//! An open attempt is a file `.run/{task}.{attempt}.token` that holds its token. A report becomes visible as
-//! `.run/{task}.{attempt}.report` through link(2), which fails when the name exists: the first report wins.
-//! Closing removes the token's file while no reporter is between its last check and the link. If one is, an empty file
-//! takes the report's name first. Either the report came first, or every later one is refused; the coordinator never
-//! waits for a worker that was stopped half-way. Refuses reports for attempts that are closed or were never opened, and
-//! reports with another token.
+//! An open attempt is a file that holds its token ([`slots`]). A report becomes visible as `.run/{task}.{attempt}.report`
+//! through link(2), which fails when the name is taken: the first one wins.
+//! Closing takes the token out of its file while no reporter is on its way; if one is, an empty file takes the
+//! report's name first. Either the report was first, or every later one is refused, and the coordinator never waits for a
+//! worker that was stopped half-way. Refuses reports for attempts that are closed, were never opened, or carry
+//! another token.
 
+mod slots;
 mod token;
 
 use crate::atomic::{self, sync_folder};
 use crate::error::{IoContext, SessionError};
 use crate::paths::SessionPaths;
 use crate::session::SessionDir;
+use slots::Slots;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Seek};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -38,7 +41,7 @@ pub enum SubmitOutcome {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReportRefusal {
-    /// The attempt has ended, or was never opened.
+    /// The attempt is over, or never was.
     NotOpen,
     WrongToken,
     AlreadyReported,
@@ -60,17 +63,17 @@ impl fmt::Display for ReportRefusal {
     }
 }
 
-/// The outcome of closing an attempt.
+/// What closing an attempt found.
 #[derive(PartialEq, Eq, Debug)]
 #[must_use]
 pub struct ClosedAttempt {
-    /// The report that was submitted before.
+    /// The report that got in before.
     pub report: Option<Vec<u8>>,
     late_reporter: LateReporter,
 }
 
-/// Whether a report was being submitted while the attempt was closed. If so, the name of the report's file stays
-/// taken.
+/// Whether a reporter was seen on its way while the attempt was closed. If so, the name it is about to take
+/// stays taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum LateReporter {
     None,
@@ -81,9 +84,12 @@ enum LateReporter {
 #[derive(Debug)]
 pub struct Attempts {
     paths: SessionPaths,
+    /// Known once an attempt was opened.
+    unclaimed_reports: Option<BTreeSet<String>>,
+    slots: Slots,
 }
 
-/// The worker's side: submits `json` for one attempt.
+/// The worker's side: hands in `json` for one attempt.
 pub fn submit(
     session: &SessionDir,
     task: &str,
@@ -99,7 +105,7 @@ pub fn submit(
         return refused(ReportRefusal::TooLarge { size: json.len() });
     }
     let attempts = session.attempts();
-    let (open, path) = match attempts.open_token_file(task, attempt, token)? {
+    let (mut open, path) = match attempts.open_token_file(task, attempt, token)? {
         Ok(open) => open,
         Err(refusal) => return refused(refusal),
     };
@@ -109,11 +115,15 @@ pub fn submit(
     }
     let draft = atomic::temp_with(&report, json, 0o600)?;
     draft.as_file().sync_all().context("sync", draft.path())?;
-    // Tells `close_attempt` that a report is coming; from here it takes microseconds.
+    // Says to `close_attempt` that a reporter is on its way; from here it takes microseconds.
     open.lock_shared().context("lock", &path)?;
-    if open.metadata().context("look at", &path)?.nlink() == 0 {
+    open.rewind().context("read", &path)?;
+    let holder = slots::read_record(&mut open, &path)?;
+    let is_its_own = holder.is_some_and(|holder| holder.is(&name(task, attempt), token));
+    if open.metadata().context("look at", &path)?.nlink() == 0 || !is_its_own {
         return refused(ReportRefusal::NotOpen);
     }
+    slots::mark_reporter(&open, &path)?;
     match fs::hard_link(draft.path(), &report) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -127,10 +137,14 @@ pub fn submit(
 
 impl Attempts {
     pub(crate) fn at(paths: SessionPaths) -> Self {
-        Self { paths }
+        Self {
+            paths,
+            unclaimed_reports: None,
+            slots: Slots::default(),
+        }
     }
 
-    /// Why the holder of `token` may not report for this attempt, if so.
+    /// Whether the holder of `token` may speak for this attempt, or why not.
     pub fn check(
         &self,
         task: &str,
@@ -151,45 +165,79 @@ impl Attempts {
         if check_task_id(task).is_err() {
             return Ok(Err(ReportRefusal::NotOpen));
         }
-        let path = self.paths.token_file(task, attempt);
-        let Some(mut file) = File::open(&path).if_found("open", &path)? else {
-            return Ok(Err(ReportRefusal::NotOpen));
-        };
-        let stored = read_all(&mut file, &path)?;
-        Ok(match stored.strip_suffix(b"\n") {
-            Some(stored) if token.matches(stored) => Ok((file, path)),
-            Some(_) => Err(ReportRefusal::WrongToken),
-            // A power cut left the file half-written.
-            None => Err(ReportRefusal::NotOpen),
-        })
+        let name = name(task, attempt);
+        if let Some((mut file, path)) = slots::open_for(&self.paths, token)?
+            && slots::read_record(&mut file, &path)?.is_some_and(|holder| holder.is(&name, token))
+        {
+            return Ok(Ok((file, path)));
+        }
+        Ok(Err(match self.find(&name)? {
+            Some(_) => ReportRefusal::WrongToken,
+            None => ReportRefusal::NotOpen,
+        }))
     }
 
-    /// Lets the holder of the token report. Not synced: a power cut ends the attempt anyway.
-    pub fn open_attempt(&self, task: &str, attempt: u32) -> Result<Token, SessionError> {
-        if self.paths.report_file(task, attempt).exists() {
+    /// The file of an open attempt, whoever opened it.
+    fn find(&self, attempt: &str) -> Result<Option<(File, PathBuf)>, SessionError> {
+        for number in self.names()?.iter().filter_map(|name| slots::parse_name(name)) {
+            let path = self.paths.token_file(number);
+            let opened = File::options().read(true).write(true).open(&path);
+            let Some(mut file) = if_there(opened, &path)? else {
+                continue;
+            };
+            if slots::read_record(&mut file, &path)?.is_some_and(|holder| holder.attempt == attempt) {
+                return Ok(Some((file, path)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Lets the holder of the token report. One small write, not synced: a power cut ends the attempt anyway.
+    pub fn open_attempt(&mut self, task: &str, attempt: u32) -> Result<Token, SessionError> {
+        let name = name(task, attempt);
+        if self.unclaimed_reports()?.contains(&name) {
             return Err(SessionError::UnclaimedReport {
                 task: task.to_owned(),
                 attempt,
             });
         }
-        let path = self.paths.token_file(task, attempt);
-        // A new file, also in place of one that a crash left: reporters that have the old one open are refused.
-        remove_if_found(&path)?;
-        let token = Token::random()?;
-        let mut file = create_private(&path).context("create", &path)?;
-        writeln!(file, "{}", token.as_str()).context("write", &path)?;
-        Ok(token)
+        self.slots.take(&self.paths, name)
+    }
+
+    /// Attempts of another coordinator whose reports nobody has claimed. From now on nobody but this one opens attempts.
+    fn unclaimed_reports(&mut self) -> Result<&BTreeSet<String>, SessionError> {
+        if self.unclaimed_reports.is_none() {
+            let mut reports = BTreeSet::new();
+            for name in self.names()? {
+                if slots::parse_name(&name).is_some() {
+                    remove_if_there(&self.paths.run_folder().join(name))?;
+                } else if let Some(attempt) = name.strip_suffix(".report") {
+                    reports.insert(attempt.to_owned());
+                }
+            }
+            self.unclaimed_reports = Some(reports);
+        }
+        Ok(self
+            .unclaimed_reports
+            .as_ref()
+            .expect("it has just been looked at"))
     }
 
     /// The report, if there is one. It stays on disk until [`forget`](Self::forget), so that a crash does not
     /// lose it.
     pub fn take_report(&self, task: &str, attempt: u32) -> Result<Option<Vec<u8>>, SessionError> {
         let path = self.paths.report_file(task, attempt);
-        let report = fs::read(&path).if_found("read", &path)?;
-        Ok(report.filter(|report| !report.is_empty()))
+        if self.slots.has_no_reporter(&name(task, attempt)) {
+            return Ok(None);
+        }
+        let Some(mut file) = open_if_there(&path)? else {
+            return Ok(None);
+        };
+        let report = read_all(&mut file, &path)?;
+        Ok(if report.is_empty() { None } else { Some(report) })
     }
 
-    /// When the report was submitted.
+    /// When the report was handed in.
     pub fn reported_at(&self, task: &str, attempt: u32) -> Option<SystemTime> {
         let found = fs::metadata(self.paths.report_file(task, attempt)).ok()?;
         found.modified().ok()
@@ -213,20 +261,34 @@ impl Attempts {
         Ok((report, fs::read_to_string(&reason).context("read", &reason)?))
     }
 
-    /// Ends an attempt: a report submitted before is returned, a later one is refused.
-    pub fn close_attempt(&self, task: &str, attempt: u32) -> Result<ClosedAttempt, SessionError> {
-        let path = self.paths.token_file(task, attempt);
-        let Some(open) = File::open(&path).if_found("open", &path)? else {
-            return Ok(ClosedAttempt {
-                report: self.take_report(task, attempt)?,
-                late_reporter: LateReporter::Possible,
-            });
+    /// Ends an attempt: a report either got in before and is returned, or is refused from now on.
+    pub fn close_attempt(&mut self, task: &str, attempt: u32) -> Result<ClosedAttempt, SessionError> {
+        let name = name(task, attempt);
+        let (slot, open, path) = match self.slots.release(&self.paths, &name)? {
+            Some((slot, file, path)) => (Some(slot), file, path),
+            None => match self.find(&name)? {
+                Some((file, path)) => (None, file, path),
+                None => {
+                    return Ok(ClosedAttempt {
+                        report: self.take_report(task, attempt)?,
+                        late_reporter: LateReporter::Possible,
+                    });
+                }
+            },
         };
-        // A reporter holds the lock, shared, from its last check of the token's file until its report is in place.
-        // With the exclusive lock no reporter is in between, and a later one finds that the file is gone.
+        // A reporter holds the lock, shared, from its last look at the token's file until its report is in place.
+        // With the lock in hand nobody is in between, and whoever comes later sees that the token is gone.
         if open.try_lock().is_ok() {
-            let report = self.take_report(task, attempt)?;
-            fs::remove_file(&path).context("remove", &path)?;
+            let report = if slots::has_no_reporter(&open) {
+                None
+            } else {
+                self.take_report(task, attempt)?
+            };
+            slots::invalidate(&open, &path)?;
+            open.unlock().context("close", &path)?;
+            if let Some(slot) = slot {
+                self.slots.reuse(slot, open);
+            }
             return Ok(ClosedAttempt {
                 report,
                 late_reporter: LateReporter::None,
@@ -240,10 +302,15 @@ impl Attempts {
         })
     }
 
-    /// Takes the report's name before the reporter does, or returns the report that has it.
+    /// Takes the report's name before the reporter that is on its way, or returns the report that has it.
     fn block_name(&self, task: &str, attempt: u32) -> Result<Option<Vec<u8>>, SessionError> {
         let name = self.paths.report_file(task, attempt);
-        match create_private(&name) {
+        match File::options()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&name)
+        {
             Ok(_) => Ok(None),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => self.take_report(task, attempt),
             Err(error) => Err(error).context("close", &name),
@@ -254,13 +321,13 @@ impl Attempts {
     pub fn forget(&self, task: &str, attempt: u32, closed: &ClosedAttempt) -> Result<(), SessionError> {
         for number in 1..=self.rejections(task, attempt) {
             let path = self.paths.rejected_report(task, attempt, number);
-            remove_if_found(&reason_path(&path))?;
-            remove_if_found(&path)?;
+            remove_if_there(&reason_path(&path))?;
+            remove_if_there(&path)?;
         }
         let name = self.paths.report_file(task, attempt);
         match (&closed.report, closed.late_reporter) {
-            (Some(_), LateReporter::None) => remove_if_found(&name),
-            // An empty file keeps late reporters out; the next `sweep` removes it.
+            (Some(_), LateReporter::None) => remove_if_there(&name),
+            // Empty, it is the mark that keeps late reporters out; the next `sweep` takes it away.
             (Some(_), LateReporter::Possible) => {
                 File::create(&name).context("empty", &name)?;
                 Ok(())
@@ -269,10 +336,17 @@ impl Attempts {
         }
     }
 
-    /// After a crash: closes every open attempt and returns all reports that were not forgotten.
-    pub fn recover(&self) -> Result<Vec<RecoveredReport>, SessionError> {
-        for name in self.names()? {
-            if let Some((task, attempt)) = name.strip_suffix(".token").and_then(parse_numbered) {
+    /// After a crash: closes every attempt that is still open and returns all reports that nobody has
+    /// forgotten.
+    pub fn recover(&mut self) -> Result<Vec<RecoveredReport>, SessionError> {
+        for number in self.names()?.iter().filter_map(|name| slots::parse_name(name)) {
+            let path = self.paths.token_file(number);
+            let Some(mut file) = open_if_there(&path)? else {
+                continue;
+            };
+            let holder = slots::read_record(&mut file, &path)?;
+            if let Some((task, attempt)) = holder.as_ref().and_then(|holder| parse_numbered(&holder.attempt))
+            {
                 let _ = self.close_attempt(task, attempt)?;
             }
         }
@@ -297,8 +371,8 @@ impl Attempts {
     /// is in the journal.
     pub fn sweep(&self) -> Result<(), SessionError> {
         for name in self.names()?.iter().filter(|name| is_of_an_attempt(name)) {
-            match remove_if_found(&self.paths.run_folder().join(name)) {
-                // A worker may create a folder under a name that it was given.
+            match remove_if_there(&self.paths.run_folder().join(name)) {
+                // What a worker made of a name that it was given.
                 Err(SessionError::Io { source, .. }) if source.kind() == ErrorKind::IsADirectory => {}
                 removed => removed?,
             }
@@ -322,17 +396,23 @@ impl Attempts {
     }
 }
 
+/// What all files of an attempt are named after.
+fn name(task: &str, attempt: u32) -> String {
+    format!("{task}.{attempt}")
+}
+
 fn reason_path(rejected: &Path) -> PathBuf {
     rejected.with_added_extension("reason")
 }
 
-/// Why the report's name is taken: by another report, or because the attempt was closed.
+/// Who has the report's name: another report, or the closing of the attempt.
 fn taken(report: &Path) -> Result<Option<ReportRefusal>, SessionError> {
-    let found = fs::metadata(report).if_found("look at", report)?;
-    Ok(found.map(|found| match found.len() {
-        0 => ReportRefusal::NotOpen,
-        _ => ReportRefusal::AlreadyReported,
-    }))
+    match fs::metadata(report) {
+        Ok(found) if found.len() == 0 => Ok(Some(ReportRefusal::NotOpen)),
+        Ok(_) => Ok(Some(ReportRefusal::AlreadyReported)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).context("look at", report),
+    }
 }
 
 /// `{task}.{attempt}`.
@@ -342,19 +422,30 @@ fn parse_numbered(name: &str) -> Option<(&str, u32)> {
     Some((task, attempt.parse().ok()?))
 }
 
-/// Whether a file belongs to an attempt: token, report, rejected report, result or usage.
+/// Tokens, reports, rejected reports, and what a worker may leave beside them; records of other kinds are not.
 fn is_of_an_attempt(name: &str) -> bool {
     let name = name.strip_suffix(".reason").unwrap_or(name);
     let numbered = match name.rsplit_once('.') {
         Some((rest, last))
-            if matches!(last, "token" | "report" | "result" | "usage") || last.starts_with("rejected-") =>
+            if matches!(last, "report" | "result" | "usage") || last.starts_with("rejected-") =>
         {
             rest
         }
         _ => name,
     };
-    // Earlier versions named tokens' files `token-1`, `token-2`, ...
-    parse_numbered(numbered).is_some() || name.starts_with("token-")
+    parse_numbered(numbered).is_some() || slots::parse_name(name).is_some()
+}
+
+fn open_if_there(path: &Path) -> Result<Option<File>, SessionError> {
+    if_there(File::open(path), path)
+}
+
+fn if_there(opened: io::Result<File>, path: &Path) -> Result<Option<File>, SessionError> {
+    match opened {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).context("open", path),
+    }
 }
 
 fn read_all(file: &mut File, path: &Path) -> Result<Vec<u8>, SessionError> {
@@ -363,12 +454,11 @@ fn read_all(file: &mut File, path: &Path) -> Result<Vec<u8>, SessionError> {
     Ok(bytes)
 }
 
-fn create_private(path: &Path) -> io::Result<File> {
-    (File::options().write(true).create_new(true).mode(0o600)).open(path)
-}
-
-fn remove_if_found(path: &Path) -> Result<(), SessionError> {
-    fs::remove_file(path).if_found("remove", path).map(drop)
+fn remove_if_there(path: &Path) -> Result<(), SessionError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error).context("remove", path),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ struct Fixture {
     token: Token,
 }
 
-/// The file of the token.
-const TOKEN: &str = "A-1.1.token";
+/// The file of the first token.
+const FIRST: &str = "token-1";
 
 impl Fixture {
     fn opened() -> Self {
@@ -19,7 +19,7 @@ impl Fixture {
     fn with_attempts() -> (Self, Attempts) {
         let root = tempfile::tempdir().unwrap();
         let session = SessionDir::create(root.path(), "s", &[]).unwrap();
-        let attempts = session.attempts();
+        let mut attempts = session.attempts();
         let token = attempts.open_attempt("A-1", 1).unwrap();
         let fixture = Self {
             _root: root,
@@ -75,7 +75,7 @@ fn the_first_report_wins_and_survives_until_it_is_forgotten() {
         fixture.submit("{\"n\":4}"),
         SubmitOutcome::Refused(ReportRefusal::NotOpen)
     );
-    assert_eq!(fixture.files(), [""; 0]);
+    assert_eq!(fixture.files(), [FIRST], "void");
 }
 
 #[test]
@@ -84,7 +84,8 @@ fn strangers_are_refused() {
     let try_as =
         |task: &str, attempt, token: &Token| submit(&fixture.session, task, attempt, token, b"{}").unwrap();
     for wrong in [
-        Token::random().unwrap(),
+        Token::random(1).unwrap(),
+        Token::random(7).unwrap(),
         Token::from_text(""),
         Token::from_text("1"),
         Token::from_text("1-"),
@@ -114,9 +115,9 @@ fn strangers_are_refused() {
 #[test]
 fn a_token_file_cut_short_by_a_power_cut_admits_nobody() {
     let fixture = Fixture::opened();
-    let whole = fs::read(fixture.file(TOKEN)).unwrap();
+    let whole = fs::read(fixture.file(FIRST)).unwrap();
     for left in [b"".as_slice(), &whole[..whole.len() - 1], &[0; 50]] {
-        fs::write(fixture.file(TOKEN), left).unwrap();
+        fs::write(fixture.file(FIRST), left).unwrap();
         assert_eq!(
             fixture.submit("{}"),
             SubmitOutcome::Refused(ReportRefusal::NotOpen)
@@ -140,7 +141,7 @@ fn empty_and_huge_reports_are_refused() {
 
 #[test]
 fn a_rejected_report_makes_room_for_the_next() {
-    let (fixture, attempts) = Fixture::with_attempts();
+    let (fixture, mut attempts) = Fixture::with_attempts();
     assert_eq!(fixture.submit("bad"), SubmitOutcome::Accepted);
     assert_eq!(attempts.reject_report("A-1", 1, "not an object").unwrap(), 1);
     assert_eq!(attempts.take_report("A-1", 1).unwrap(), None);
@@ -153,12 +154,37 @@ fn a_rejected_report_makes_room_for_the_next() {
     assert_eq!(fixture.submit("{}"), SubmitOutcome::Accepted);
     let closed = attempts.close_attempt("A-1", 1).unwrap();
     attempts.forget("A-1", 1, &closed).unwrap();
-    assert_eq!(fixture.files(), [""; 0]);
+    assert_eq!(fixture.files(), [FIRST], "void");
+}
+
+#[test]
+fn a_file_that_the_next_attempt_took_over_is_of_no_use_to_the_last_one() {
+    let (fixture, mut attempts) = Fixture::with_attempts();
+    let inode = || fs::metadata(fixture.file(FIRST)).unwrap().ino();
+    let file = inode();
+    assert_eq!(attempts.close_attempt("A-1", 1).unwrap().report, None);
+    // Names that are shorter, longer, and as long.
+    for task in ["B", "C-long-name", "C", "D-1"] {
+        let token = attempts.open_attempt(task, 1).unwrap();
+        assert_eq!(inode(), file);
+        assert_eq!(
+            fixture.submit("{}"),
+            SubmitOutcome::Refused(ReportRefusal::NotOpen)
+        );
+        let stolen = submit(&fixture.session, task, 1, &fixture.token, b"{}").unwrap();
+        assert_eq!(stolen, SubmitOutcome::Refused(ReportRefusal::WrongToken));
+        let for_another = submit(&fixture.session, "A-1", 1, &token, b"{}").unwrap();
+        assert_eq!(for_another, SubmitOutcome::Refused(ReportRefusal::NotOpen));
+        let own = submit(&fixture.session, task, 1, &token, b"{}").unwrap();
+        assert_eq!(own, SubmitOutcome::Accepted);
+        let closed = attempts.close_attempt(task, 1).unwrap();
+        assert_eq!(closed.report.as_deref(), Some(b"{}".as_slice()));
+    }
 }
 
 #[test]
 fn one_worker_cannot_report_for_another() {
-    let (fixture, attempts) = Fixture::with_attempts();
+    let (fixture, mut attempts) = Fixture::with_attempts();
     let other = attempts.open_attempt("B", 1).unwrap();
     for (task, token) in [("A-1", &other), ("B", &fixture.token)] {
         let stolen = submit(&fixture.session, task, 1, token, b"{}").unwrap();
@@ -168,19 +194,40 @@ fn one_worker_cannot_report_for_another() {
 }
 
 #[test]
+fn many_more_attempts_than_files_are_held_open() {
+    let (fixture, mut attempts) = Fixture::with_attempts();
+    for round in 1..3 {
+        let tokens: Vec<Token> = (0..100)
+            .map(|n| attempts.open_attempt(&format!("T{n}"), round).unwrap())
+            .collect();
+        for (n, token) in tokens.iter().enumerate() {
+            let task = format!("T{n}");
+            let own = submit(&fixture.session, &task, round, token, b"{}").unwrap();
+            assert_eq!(own, SubmitOutcome::Accepted, "{task} of round {round}");
+            let closed = attempts.close_attempt(&task, round).unwrap();
+            assert_eq!(closed.report.as_deref(), Some(b"{}".as_slice()));
+            attempts.forget(&task, round, &closed).unwrap();
+            let late = submit(&fixture.session, &task, round, token, b"{}").unwrap();
+            assert_eq!(late, SubmitOutcome::Refused(ReportRefusal::NotOpen));
+        }
+        assert_eq!(fixture.files().len(), 101, "taken in turns");
+    }
+}
+
+#[test]
 fn the_token_is_for_its_owner_only_and_never_printed() {
     let fixture = Fixture::opened();
-    let mode = fs::metadata(fixture.file(TOKEN)).unwrap().permissions().mode();
+    let mode = fs::metadata(fixture.file(FIRST)).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     assert_eq!(format!("{:?}", fixture.token), "Token(..)");
-    assert_eq!(fixture.token.as_str().len(), 32);
+    assert_eq!(fixture.token.as_str().len(), "1-".len() + 32);
 }
 
 #[test]
 fn an_attempt_opened_again_after_a_crash_has_a_new_token() {
     let fixture = Fixture::opened();
-    let mut old = File::open(fixture.file(TOKEN)).unwrap();
-    let before = fs::read(fixture.file(TOKEN)).unwrap();
+    let mut old = File::open(fixture.file(FIRST)).unwrap();
+    let before = fs::read(fixture.file(FIRST)).unwrap();
     let token = fixture.attempts().open_attempt("A-1", 1).unwrap();
     assert_eq!(
         fixture.submit("{}"),
@@ -202,7 +249,7 @@ fn an_attempt_opened_again_after_a_crash_has_a_new_token() {
 #[test]
 fn closing_does_not_wait_for_a_stopped_reporter_and_keeps_it_out() {
     let fixture = Fixture::opened();
-    let stopped = File::open(fixture.file(TOKEN)).unwrap();
+    let stopped = File::open(fixture.file(FIRST)).unwrap();
     stopped.lock_shared().unwrap();
     let closed = fixture.attempts().close_attempt("A-1", 1).unwrap();
     assert_eq!(closed.report, None);
@@ -219,7 +266,7 @@ fn closing_does_not_wait_for_a_stopped_reporter_and_keeps_it_out() {
 #[test]
 fn a_reported_name_stays_taken_while_a_second_reporter_is_stopped() {
     let fixture = Fixture::opened();
-    let stopped = File::open(fixture.file(TOKEN)).unwrap();
+    let stopped = File::open(fixture.file(FIRST)).unwrap();
     stopped.lock_shared().unwrap();
     assert_eq!(fixture.submit("{}"), SubmitOutcome::Accepted);
     let closed = fixture.attempts().close_attempt("A-1", 1).unwrap();
@@ -233,7 +280,7 @@ fn a_reported_name_stays_taken_while_a_second_reporter_is_stopped() {
 
 #[test]
 fn after_a_crash_reports_are_found_and_the_rest_is_refused() {
-    let (fixture, attempts) = Fixture::with_attempts();
+    let (fixture, mut attempts) = Fixture::with_attempts();
     let [b, c] = ["B.2", "C"].map(|task| attempts.open_attempt(task, 3).unwrap());
     assert_eq!(fixture.submit("one"), SubmitOutcome::Accepted);
     assert_eq!(
@@ -242,7 +289,7 @@ fn after_a_crash_reports_are_found_and_the_rest_is_refused() {
     );
     let _ = attempts.close_attempt("B.2", 3).unwrap();
     // From here on by another coordinator.
-    let attempts = fixture.attempts();
+    let mut attempts = fixture.attempts();
     let found = |task: &str, attempt, report: &str| RecoveredReport {
         task: task.into(),
         attempt,
@@ -263,7 +310,6 @@ fn a_sweep_leaves_other_files_alone() {
     for name in [
         "tasks.published",
         "A-1.1.result",
-        "token-1f",
         "B.2.rejected-1",
         "B.2.rejected-1.reason",
         "B.2.report",
@@ -304,7 +350,7 @@ fn of_many_reporters_one_is_accepted() {
 
 #[test]
 fn a_report_racing_with_the_close_is_returned_or_refused_never_both() {
-    let (fixture, attempts) = Fixture::with_attempts();
+    let (fixture, mut attempts) = Fixture::with_attempts();
     for attempt in 2..102 {
         let token = attempts.open_attempt("A-1", attempt).unwrap();
         let (answers, closed) = std::thread::scope(|scope| {

@@ -1,16 +1,22 @@
-//! The secret of one attempt. Never printed; compared in constant time.
+//! The secret of one attempt. Never printed, compared without telling where it differs.
 
 use crate::error::{IoContext, SessionError};
 use std::fmt;
 use std::path::Path;
 
-/// The secret that a worker needs to report for its attempt.
+/// What a worker must show to report for its attempt.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
 impl Token {
-    pub(super) fn random() -> Result<Self, SessionError> {
-        random_name().map(Self)
+    /// Random behind the number of the file that holds it.
+    pub(super) fn random(slot: u32) -> Result<Self, SessionError> {
+        Ok(Self(format!("{slot:x}-{}", random_name()?)))
+    }
+
+    /// The number of its file, as far as anybody's word goes.
+    pub(super) fn slot(&self) -> Option<u32> {
+        u32::from_str_radix(self.0.split_once('-')?.0, 16).ok()
     }
 
     pub fn from_text(text: &str) -> Self {
@@ -21,7 +27,7 @@ impl Token {
         &self.0
     }
 
-    /// Compares in constant time.
+    /// Takes the same time wherever the difference is.
     pub(super) fn matches(&self, stored: &[u8]) -> bool {
         let shown = self.0.as_bytes();
         !stored.is_empty()
@@ -34,7 +40,7 @@ impl Token {
     }
 }
 
-/// 128 random bits as hex digits: a unique name that cannot be guessed.
+/// 128 random bits as hex digits: a name that nobody else has or guesses.
 pub fn random_name() -> Result<String, SessionError> {
     let mut bytes = [0; 16];
     let mut filled = 0;

@@ -1,7 +1,7 @@
-//! The journal of a session, append-only: one checksummed line per event, a batch per write, a sync per group.
+//! The append-only memory of a session: one checksummed line per event, a batch per write, a sync per group.
 //!
 //! A line is `{crc32 of the JSON, 8 hex digits} {JSON}\n`; the first one is a header with the format's
-//! version. Refuses to append after a failed write, and to cut anything but the tail of a file.
+//! version. Refuses to go on after a failed write, and to cut anything but the tail of a file.
 
 mod recover;
 
@@ -36,10 +36,10 @@ pub struct Journal<E> {
     events: PhantomData<fn(&E)>,
 }
 
-/// The first failed write or sync. Every later write or sync returns it.
+/// The system's first refusal. Whoever writes or syncs after it is told of it, because it may reach the person first.
 type Poison = Arc<OnceLock<(&'static str, i32)>>;
 
-/// Syncs a journal from another thread while its owner appends.
+/// Syncs a journal from another thread while its owner goes on appending.
 #[derive(Clone, Debug)]
 pub struct Syncer {
     file: Arc<File>,
@@ -133,7 +133,7 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
         &self.path
     }
 
-    /// Whether the file is still where it was opened.
+    /// Whether what is written here can be found again: the file is still where it was opened.
     pub fn is_in_place(&self) -> bool {
         let name = |found: fs::Metadata| (found.dev(), found.ino());
         match (self.file.metadata(), fs::metadata(&self.path)) {
@@ -171,7 +171,8 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
     }
 
     fn write_buffer(&mut self) -> Result<(), SessionError> {
-        // `write_all` makes one write(2), and a second one only after a short write.
+        // `write_all` makes one write(2), and goes on only after a short one: to finish it, or to learn its
+        // reason.
         match (&*self.file).write_all(&self.buffer) {
             Ok(()) => {
                 self.len += self.buffer.len() as u64;
@@ -195,7 +196,7 @@ impl Syncer {
 }
 
 fn sync(file: &File, path: &Path, poisoned: &Poison) -> Result<(), SessionError> {
-    // A failed sync is never repeated: the kernel may have dropped the pages, and the second sync would succeed.
+    // A failed sync is never tried again: the kernel may have dropped the pages, and a second one would lie.
     check(poisoned, path)?;
     file.sync_data()
         .inspect_err(|error| poison(poisoned, "sync", error))
@@ -214,7 +215,7 @@ fn check(poisoned: &Poison, path: &Path) -> Result<(), SessionError> {
 }
 
 fn poison(poisoned: &Poison, operation: &'static str, error: &io::Error) {
-    // The first of two failures counts.
+    // Of two failures at the same time one is enough.
     let _ = poisoned.set((
         operation,
         error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()),

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The version of the folder that this code writes, and the newest that it reads.
@@ -20,7 +21,7 @@ pub struct SessionInfo {
     pub team: String,
     pub pipeline: Option<String>,
     pub request: String,
-    /// Agents chosen for roles by name.
+    /// Agents of roles that were given one by name.
     #[serde(default)]
     pub agents: BTreeMap<String, String>,
     /// The agent of every other role.
@@ -30,7 +31,7 @@ pub struct SessionInfo {
     /// RFC 3339 in UTC.
     pub started_at: String,
     pub state: SessionState,
-    /// The table that the session was started from, if any.
+    /// The table that the session was started from, when it was.
     #[serde(default)]
     pub source_file: Option<PathBuf>,
     #[serde(default)]
@@ -42,7 +43,7 @@ pub struct SessionInfo {
 }
 
 impl SessionInfo {
-    /// The cassette, if an agent of the session is a replay.
+    /// The cassette that is played, if an agent of the session is a recording.
     pub fn replay(&self) -> Option<&str> {
         let mut names = self.agents.values().chain([&self.default_agent]);
         names.find_map(|name| name.strip_prefix("replay:"))
@@ -53,7 +54,7 @@ impl SessionInfo {
 #[serde(rename_all = "snake_case")]
 pub enum SessionState {
     Running,
-    /// Stopped by a person, a gate, a budget or a crash; `--continue` continues it.
+    /// Stopped by a person, a gate, a budget or a crash; goes on with `--continue`.
     Stopped,
     Stalled,
     Completed,
@@ -81,7 +82,7 @@ impl SessionDir {
         }
         let path = self.session_json();
         let bytes = fs::read(&path).context("read", &path)?;
-        // The format first: in a newer one, other fields may have another meaning.
+        // The format first: a newer one may mean the other fields differently.
         let Format { format } = parse(&path, &bytes)?;
         if format > SESSION_FORMAT {
             return Err(SessionError::NewerFormat {
@@ -111,7 +112,7 @@ fn parse<T: serde::de::DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T,
 #[derive(Debug)]
 pub enum SessionEntry {
     Session(SessionDir, Box<SessionInfo>),
-    /// Incomplete, from a newer version, or not a session.
+    /// Half-written, from a newer version, or not ours: said, and in nobody's way.
     Broken {
         path: PathBuf,
         error: SessionError,
@@ -121,8 +122,10 @@ pub enum SessionEntry {
 /// All sessions of a project, newest first, broken ones at the end.
 pub fn list_sessions(root: &Path) -> Result<Vec<SessionEntry>, SessionError> {
     let folder = ProjectPaths::at(root).sessions_folder();
-    let Some(entries) = fs::read_dir(&folder).if_found("list", &folder)? else {
-        return Ok(Vec::new());
+    let entries = match fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error).context("list", &folder),
     };
     let mut listed = Vec::new();
     for entry in entries {

@@ -1,4 +1,5 @@
-//! The session folder: how it is created and opened, and which folders are refused.
+//! The session folder: where every file of a run lies, how the folder comes to be, and which folders are
+//! refused.
 
 mod id;
 mod info;
@@ -77,7 +78,7 @@ impl SessionDir {
         })
     }
 
-    /// Opens the folder from a worker's environment; the session's id is the folder's name.
+    /// Opens the folder that a worker was given in its environment; its id is the folder's name.
     pub fn at(path: &Path) -> Result<Self, SessionError> {
         let path = absolute(path)?;
         match path.file_name().and_then(|name| name.to_str()) {
@@ -89,7 +90,7 @@ impl SessionDir {
         }
     }
 
-    /// Locks the session for writing, after a test that it can be written.
+    /// Becomes the session's only writer, after making sure that it can be written at all.
     pub fn lock(&self, holder: &Holder) -> Result<SessionLock, SessionError> {
         drop(atomic::temp_with(&self.path().join("probe"), b"", 0o600)?);
         SessionLock::acquire(&self.lock_file(), holder)
@@ -100,11 +101,12 @@ impl SessionDir {
         let mut swept = 0;
         for folder in [""].iter().chain(&COMMON_FOLDERS) {
             let folder = self.path().join(folder);
-            for entry in fs::read_dir(&folder)
-                .if_found("list", &folder)?
-                .into_iter()
-                .flatten()
-            {
+            let entries = match fs::read_dir(&folder) {
+                Ok(entries) => entries,
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                Err(error) => return Err(error).context("list", &folder),
+            };
+            for entry in entries {
                 let entry = entry.context("list", &folder)?;
                 let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
                 // A folder of such a name is not ours.
@@ -151,7 +153,8 @@ impl SessionDir {
     }
 }
 
-/// The parent folder appears together with its `.gitignore`: if the file is missing, a person removed it.
+/// The parent appears together with its `.gitignore`, so that one who finds the folder without it knows that
+/// a person removed it.
 fn make_parent(parent: &Path) -> Result<(), SessionError> {
     if parent.is_dir() {
         return Ok(());
@@ -160,7 +163,7 @@ fn make_parent(parent: &Path) -> Result<(), SessionError> {
     fs::create_dir_all(above).context("create the folder", above)?;
     match put_parent(above, parent) {
         Ok(()) => sync_folder(above),
-        // Another process was faster, and may have removed the draft.
+        // Somebody else was faster, and may have taken our draft for a forgotten one.
         Err(_) if parent.is_dir() => Ok(()),
         Err(error) => Err(error),
     }
@@ -174,11 +177,11 @@ fn put_parent(above: &Path, parent: &Path) -> Result<(), SessionError> {
         .context("create a folder in", above)?;
     write_new(&draft.path().join(".gitignore"), "*\n")?;
     fs::rename(draft.path(), parent).context("create the folder", parent)?;
-    // Drafts of runs that were killed before this point.
+    // Drafts of runs that were killed before they got here. From now on nobody makes another.
     for entry in fs::read_dir(above).context("list", above)? {
         let entry = entry.context("list", above)?;
         if entry.file_name().to_string_lossy().starts_with(TEMP_PREFIX) {
-            // Not a reason to fail a run.
+            // A nuisance at most: no reason to fail a run.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
@@ -237,7 +240,7 @@ fn check_name(id: &str) -> Result<(), SessionError> {
     })
 }
 
-/// Names of temporary files: of a write, or of a wave.
+/// Names of files that live only as long as something is under way: a write, or a wave.
 fn is_unfinished(name: &str) -> bool {
     let wave = name
         .strip_prefix("wave-")

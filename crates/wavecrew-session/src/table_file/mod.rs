@@ -1,7 +1,8 @@
 //! `tasks.csv` as a file that two sides write: the engine publishes it, people edit it, and no edit is lost.
 //!
-//! A new version is exchanged with the old one atomically, and the old one is compared with what was published before: if it
-//! differs, a person has edited it. Knows nothing of the table's content; merging an edit is up to the caller.
+//! A new version is exchanged with the old one in a single step, and what came out is looked at afterwards:
+//! if it is not what was published before, a person was faster. Knows nothing of the table's content; merging
+//! an edit is the caller's work.
 //!
 //! Files beside the table: `.tasks.part` is being written and worth nothing; `.tasks.next` is about to be
 //! exchanged or was just exchanged; `.tasks.edit` is an edit that came out, kept until the caller has dealt
@@ -21,7 +22,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-/// Keeps a rejected edit as `tasks.rejected-N.csv`.
+/// Keeps an edit that cannot be used as `tasks.rejected-N.csv`, for its author to repair.
 pub fn save_rejected_edit(session: &SessionDir, bytes: &[u8]) -> Result<PathBuf, SessionError> {
     let table = session.tasks_csv();
     let mut temp = atomic::temp_with(&table, bytes, 0o666)?;
@@ -47,7 +48,7 @@ pub enum PublishOutcome {
     Published,
     /// A person's version was found. Merge it (or set it aside), record that, then publish again.
     TableEdit(Vec<u8>),
-    /// The file is being written now; try again later.
+    /// Somebody is writing the file right now; try again later.
     StillChanging,
 }
 
@@ -59,7 +60,7 @@ pub struct TableFile {
     handled: Option<Fingerprint>,
     /// The table's file as it was when its content was last known.
     known: Option<Stamp>,
-    /// A changed file that may still be growing, and since when it is known.
+    /// A changed file that may still be growing, and since when.
     changing: Option<(Stamp, Instant)>,
     saved_edit: SavedEdit,
     settle: Duration,
@@ -75,15 +76,15 @@ enum SavedEdit {
     Given,
 }
 
-/// How a version is published.
+/// How a version gets in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ReplaceMethod {
     Exchange,
-    /// For file systems that cannot exchange: check again, then replace.
+    /// For file systems that cannot exchange: look once more, then replace.
     Replace,
 }
 
-/// Metadata that changes with the file.
+/// What changes when a file does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Stamp {
     inode: u64,
@@ -121,7 +122,7 @@ enum TableState {
 }
 
 impl TableFile {
-    /// `settle` is how long a changed file must stay unchanged before it counts as a finished edit.
+    /// `settle` is how long a changed file must rest before it counts as a finished edit.
     pub fn open(session: &SessionDir, settle: Duration) -> Result<Self, SessionError> {
         let record = Record::load(session.published_table())?;
         let mut table = Self {
@@ -142,7 +143,7 @@ impl TableFile {
         &self.path
     }
 
-    /// A finished edit, returned once. Costs one stat when there is none.
+    /// A finished edit that was made outside, once. Costs one stat when there is none.
     ///
     /// Publish again only after the edit is recorded or set aside: that is when its file may be replaced.
     pub fn check(&mut self) -> Result<Option<Vec<u8>>, SessionError> {
@@ -194,14 +195,17 @@ impl TableFile {
     }
 
     fn read_state(&mut self, path: &Path) -> Result<TableState, SessionError> {
-        match fs::metadata(path).if_found("look at", path)? {
-            Some(found) if self.known == Some(Stamp::of(&found)) => return Ok(TableState::Known),
-            Some(_) => {}
-            None => return Ok(TableState::Absent),
+        match fs::metadata(path) {
+            Ok(found) if self.known == Some(Stamp::of(&found)) => return Ok(TableState::Known),
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(TableState::Absent),
+            Err(error) => return Err(error).context("look at", path),
         }
-        let Some(mut file) = File::open(path).if_found("open", path)? else {
-            // An editor removed it before writing it anew.
-            return Ok(TableState::StillChanging);
+        let mut file = match File::open(path) {
+            Ok(file) => file,
+            // An editor that removes before it replaces.
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(TableState::StillChanging),
+            Err(error) => return Err(error).context("open", path),
         };
         let stamp = stamp_of(&file, path)?;
         let mut bytes = Vec::new();
@@ -228,7 +232,7 @@ impl TableFile {
         self.handled == Some(fingerprint) || self.record.contains(fingerprint)
     }
 
-    /// By the file's modification time, or, when clocks differ, by how long it was unchanged.
+    /// By the file's own time, or, when clocks disagree, by how long it was seen unchanged.
     fn is_finished(&mut self, stamp: Stamp) -> bool {
         let since = match self.changing {
             Some((seen, since)) if seen == stamp => since,
@@ -242,7 +246,7 @@ impl TableFile {
         let mut file = File::create(&part).context("create", &part)?;
         file.write_all(bytes).context("write", &part)?;
         file.sync_all().context("sync", &part)?;
-        // Before the exchange, so that both versions are known after a crash.
+        // Before the exchange, so that after a crash both versions are known as ours.
         let version = Fingerprint::of(bytes);
         self.record.add(version)?;
         fs::rename(&part, &next).context("rename", &part)?;
@@ -287,7 +291,7 @@ impl TableFile {
         Ok(false)
     }
 
-    /// Checks the version that the exchange replaced.
+    /// Looks at the version that came out of the exchange.
     fn handle_replaced(&mut self, next: &Path) -> Result<PublishOutcome, SessionError> {
         let came_out = Fingerprint::of_file(next)?;
         if self.is_known(came_out) {

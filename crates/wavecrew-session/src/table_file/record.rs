@@ -8,7 +8,7 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Identifies a version.
+/// What a version is recognised by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Fingerprint {
     len: u64,
@@ -87,13 +87,17 @@ pub(super) struct Record {
     path: PathBuf,
     file: Option<File>,
     slots: [Option<Slot>; 2],
-    /// The version that is the table now, if known: its slot is not overwritten.
+    /// The version that is the table right now, as far as is known: its slot is not overwritten.
     in_place: Option<Fingerprint>,
 }
 
 impl Record {
     pub fn load(path: PathBuf) -> Result<Self, SessionError> {
-        let bytes = fs::read(&path).if_found("read", &path)?.unwrap_or_default();
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(error).context("read", &path),
+        };
         let slot = |at: usize| Slot::from_line(bytes.get(at * SLOT_LEN..(at + 1) * SLOT_LEN)?);
         Ok(Self {
             slots: [slot(0), slot(1)],
@@ -107,12 +111,12 @@ impl Record {
         self.slots.iter().flatten().any(|slot| slot.version == version)
     }
 
-    /// Sets which version is the table now.
+    /// Says which version was found or put in place.
     pub fn in_place(&mut self, version: Fingerprint) {
         self.in_place = Some(version);
     }
 
-    /// Records a version that is about to be published, durably, beside the one in place.
+    /// Remembers a version that is about to be published beside the one in place, durably.
     pub fn add(&mut self, version: Fingerprint) -> Result<(), SessionError> {
         let [first, second] = self.slots.map(|slot| slot.map_or(0, |slot| slot.number));
         let is_in_place = |slot: Option<Slot>| slot.is_some_and(|slot| Some(slot.version) == self.in_place);

@@ -19,7 +19,7 @@ use wavecrew_agents::transcript::{Folding, Transcript};
 use wavecrew_core::event::Event;
 use wavecrew_core::plan::did_you_mean;
 use wavecrew_run::recording::{Cassette, PREFIX};
-use wavecrew_session::{SessionDir, read_packs};
+use wavecrew_session::{PackReader, SessionDir};
 
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -134,14 +134,13 @@ impl Args {
     fn follow(&self, dir: &SessionDir, task: &str, mut attempt: u32) -> Result<(), Failure> {
         // Before the first byte nobody knows who will speak.
         let mut printer = None;
-        let packed = read_packs(&dir.logs_folder())?;
-        let packed: BTreeSet<_> = packed.iter().filter_map(|(name, _)| of_attempt(name)).collect();
-        let has_log = |attempt| packed.contains(&(task, attempt)) || dir.log_file(task, attempt).exists();
+        let mut logs = Attempts::new(dir, task);
         loop {
             // Looked at before the log: what was printed until the end is in it.
             let runs = dir.holder()?.is_some();
-            let next = self.attempt.is_none() && has_log(attempt + 1);
-            if printer.is_none() && has_log(attempt) {
+            logs.look()?;
+            let next = self.attempt.is_none() && logs.has(attempt + 1);
+            if printer.is_none() && logs.has(attempt) {
                 printer = Some(self.printer(dir, task, attempt)?);
             }
             if let Some(printer) = &mut printer {
@@ -159,6 +158,40 @@ impl Args {
             }
             std::thread::sleep(LOOK);
         }
+    }
+}
+
+/// Which attempts of one task have a log, while there are more and more.
+struct Attempts<'a> {
+    dir: &'a SessionDir,
+    task: &'a str,
+    packs: PackReader,
+    packed: BTreeSet<u32>,
+}
+
+impl<'a> Attempts<'a> {
+    fn new(dir: &'a SessionDir, task: &'a str) -> Self {
+        Self {
+            dir,
+            task,
+            packs: PackReader::new(dir.logs_folder()),
+            packed: BTreeSet::new(),
+        }
+    }
+
+    fn look(&mut self) -> io::Result<()> {
+        while let Some(entry) = self.packs.next_entry()? {
+            if let Some((task, attempt)) = of_attempt(&entry.name)
+                && task == self.task
+            {
+                self.packed.insert(attempt);
+            }
+        }
+        Ok(())
+    }
+
+    fn has(&self, attempt: u32) -> bool {
+        self.packed.contains(&attempt) || self.dir.log_file(self.task, attempt).exists()
     }
 }
 
@@ -231,12 +264,13 @@ fn logs(dir: &SessionDir) -> Result<Vec<Log>, Failure> {
         })
     };
     let mut logs: Vec<Log> = entries.flatten().filter_map(log).collect();
-    for (name, text) in read_packs(&folder)? {
-        if let Some((task, attempt)) = of_attempt(&name) {
+    let mut packs = PackReader::new(folder);
+    while let Some(entry) = packs.next_entry()? {
+        if let Some((task, attempt)) = of_attempt(&entry.name) {
             logs.push(Log {
                 task: task.to_owned(),
                 attempt,
-                bytes: text.len() as u64,
+                bytes: entry.text.len() as u64,
             });
         }
     }

@@ -3,12 +3,12 @@
 mod hostile_workers;
 mod interactive_agents;
 mod issues;
+mod packed_files;
 mod questions;
 mod rate_limits_and_budgets;
 mod reports;
 mod resume;
 mod sessions;
-mod short_workers;
 mod signals;
 mod table_edits;
 mod waves;

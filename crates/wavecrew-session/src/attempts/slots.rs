@@ -1,0 +1,184 @@
+//! The files of open attempts' tokens: `.run/token-{number}`, each taken by one attempt after the other, so that there are
+//! no more of them than attempts were open at once. One holds a byte for who is there, then `{token} {task}.{attempt}` and
+//! a line break; a token tells the number of its file.
+
+use super::Token;
+use super::{if_there, read_all, remove_if_there};
+use crate::error::{IoContext, SessionError};
+use crate::paths::SessionPaths;
+use std::collections::HashMap;
+use std::fs::File;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// More are opened again when they are closed: every one counts against the limit of open files.
+const MOST_HELD: usize = 64;
+
+/// The first byte of a file whose attempt is closed.
+const VOID: u8 = b'-';
+/// Of one whose attempt is open.
+const OPEN: u8 = b'o';
+/// Of one whose attempt is open, and where a reporter has been.
+const REPORTER_SEEN: u8 = b'k';
+
+/// The attempt that a file belongs to, and the token that it asks for.
+pub(super) struct TokenRecord {
+    token: Vec<u8>,
+    /// `{task}.{attempt}`.
+    pub attempt: String,
+}
+
+impl TokenRecord {
+    /// Nothing for a file that is void, or that a power cut left half-written.
+    fn parse(text: &[u8]) -> Option<Self> {
+        let line = text.split(|byte| *byte == b'\n').next()?;
+        let (&(OPEN | REPORTER_SEEN), line) = line.split_first().filter(|_| line.len() < text.len())? else {
+            return None;
+        };
+        let (token, attempt) = str::from_utf8(line).ok()?.split_once(' ')?;
+        Some(Self {
+            token: token.as_bytes().to_vec(),
+            attempt: attempt.to_owned(),
+        })
+    }
+
+    pub fn is(&self, attempt: &str, token: &Token) -> bool {
+        self.attempt == attempt && token.matches(&self.token)
+    }
+}
+
+/// Who has this file now.
+pub(super) fn read_record(file: &mut File, path: &Path) -> Result<Option<TokenRecord>, SessionError> {
+    Ok(TokenRecord::parse(&read_all(file, path)?))
+}
+
+/// The number of the file of this name.
+pub(super) fn parse_name(name: &str) -> Option<u32> {
+    u32::from_str_radix(name.strip_prefix("token-")?, 16).ok()
+}
+
+/// The coordinator's side.
+#[derive(Debug, Default)]
+pub(super) struct Slots {
+    made: u32,
+    /// Void files.
+    free: Vec<Slot>,
+    taken: HashMap<String, Slot>,
+    held: usize,
+}
+
+#[derive(Debug)]
+struct Slot {
+    number: u32,
+    /// Where it is held open.
+    file: Option<File>,
+}
+
+/// Of a file that is neither taken nor free.
+pub(super) struct Number(u32);
+
+impl Slots {
+    /// A token for this attempt, and a file that says so.
+    pub fn take(&mut self, paths: &SessionPaths, attempt: String) -> Result<Token, SessionError> {
+        let Slot { number, file } = self.free.pop().unwrap_or_else(|| {
+            self.made += 1;
+            Slot {
+                number: self.made,
+                file: None,
+            }
+        });
+        let path = paths.token_file(number);
+        let file = match file {
+            Some(file) => {
+                self.held -= 1;
+                file
+            }
+            None => make(&path)?,
+        };
+        let token = Token::random(number)?;
+        let line = format!("{}{} {attempt}\n", char::from(OPEN), token.as_str());
+        file.write_all_at(line.as_bytes(), 0).context("write", &path)?;
+        let slot = self.hold(number, file);
+        self.taken.insert(attempt, slot);
+        Ok(token)
+    }
+
+    /// The file of an attempt that is to be closed. Not for the next one before it is [put back](Self::reuse).
+    pub fn release(
+        &mut self,
+        paths: &SessionPaths,
+        attempt: &str,
+    ) -> Result<Option<(Number, File, PathBuf)>, SessionError> {
+        let Some(slot) = self.taken.remove(attempt) else {
+            return Ok(None);
+        };
+        let path = paths.token_file(slot.number);
+        let file = match slot.file {
+            Some(file) => {
+                self.held -= 1;
+                file
+            }
+            None => File::options()
+                .read(true)
+                .write(true)
+                .open(&path)
+                .context("open", &path)?,
+        };
+        Ok(Some((Number(slot.number), file, path)))
+    }
+
+    /// Whether it is certain that nobody has reported: cheaper than to look for a report.
+    pub fn has_no_reporter(&self, attempt: &str) -> bool {
+        let file = self.taken.get(attempt).and_then(|slot| slot.file.as_ref());
+        file.is_some_and(has_no_reporter)
+    }
+
+    /// A file that is void now.
+    pub fn reuse(&mut self, Number(number): Number, file: File) {
+        let slot = self.hold(number, file);
+        self.free.push(slot);
+    }
+
+    fn hold(&mut self, number: u32, file: File) -> Slot {
+        let file = (self.held < MOST_HELD).then_some(file);
+        self.held += usize::from(file.is_some());
+        Slot { number, file }
+    }
+}
+
+pub(super) fn invalidate(file: &File, path: &Path) -> Result<(), SessionError> {
+    file.write_all_at(&[VOID], 0).context("close", path)
+}
+
+/// Whether the attempt is open and no reporter has been here.
+pub(super) fn has_no_reporter(file: &File) -> bool {
+    let mut first = [0];
+    file.read_exact_at(&mut first, 0).is_ok() && first == [OPEN]
+}
+
+/// Says that there may be a report soon. Only by who holds the lock.
+pub(super) fn mark_reporter(file: &File, path: &Path) -> Result<(), SessionError> {
+    file.write_all_at(&[REPORTER_SEEN], 0).context("write", path)
+}
+
+/// The file that a token names, if it is there.
+pub(super) fn open_for(paths: &SessionPaths, token: &Token) -> Result<Option<(File, PathBuf)>, SessionError> {
+    let Some(number) = token.slot() else {
+        return Ok(None);
+    };
+    let path = paths.token_file(number);
+    let opened = File::options().read(true).write(true).open(&path);
+    Ok(if_there(opened, &path)?.map(|file| (file, path)))
+}
+
+/// Also in place of a file left by a crash: who still has that one open stays out.
+fn make(path: &Path) -> Result<File, SessionError> {
+    remove_if_there(path)?;
+    File::options()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+        .context("create", path)
+}
