@@ -1,5 +1,4 @@
-//! The caller's table: read as it is, each row with the id that its result will carry. Knows the exact words in which
-//! callers are used to be told what is wrong with a table.
+//! The caller's table, with an id for each row. Its error messages are a format: callers know them.
 
 use std::collections::{HashMap, HashSet};
 use wavecrew_core::id::check_task_id;
@@ -15,9 +14,9 @@ pub struct InputTable {
 #[derive(Debug, PartialEq)]
 #[expect(clippy::struct_field_names, reason = "the names that callers know")]
 pub struct Item {
-    /// What the caller knows it by.
+    /// Its id for the caller.
     pub item_id: String,
-    /// What the session knows it by: the same, where it can be part of a file's name.
+    /// Its id in the session: the same, if it can be part of a file name.
     pub task_id: String,
     /// The value of the id column.
     pub source_id: Option<String>,

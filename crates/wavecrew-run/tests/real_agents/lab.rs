@@ -9,10 +9,9 @@ use tempfile::TempDir;
 use wavecrew_agents::cli::AgentCli;
 use wavecrew_agents::launch::{Conversation, Launch, Request, Stdin};
 use wavecrew_agents::stream::{
-    AgentEvent, End, Expects, FailKind, Outcome, StreamParser, TurnSummary, Usage, UsageMeter, outcome,
+    AgentEvent, End, Expects, FailKind, Outcome, StreamParser, TurnSummary, UsageMeter, outcome,
 };
-use wavecrew_core::event::StopReason;
-use wavecrew_core::team::Access;
+use wavecrew_core::event::{StopReason, TokenUsage};
 use wavecrew_test_support::fake_model::FakeModel;
 use wavecrew_test_support::fake_model::client::{installed, point, private_folder};
 
@@ -127,7 +126,7 @@ impl Ran {
         self.summary.answer.as_ref().map_or("", |(text, _)| text)
     }
 
-    pub fn spent(&self, before: Usage) -> (u64, Usage) {
+    pub fn spent(&self, before: TokenUsage) -> (u64, TokenUsage) {
         let mut meter = UsageMeter::new(before);
         for event in &self.events {
             meter.on(event);
@@ -176,16 +175,7 @@ fn start(command: &mut Command, launch: &Launch, root: &Path) -> Output {
 /// A plain turn, to be changed by the test.
 pub fn request<'a>(prompt: &'a str, scratch: &'a Path) -> Request<'a> {
     Request {
-        prompt,
-        mode: wavecrew_core::id::ExecMode::CsvWave,
-        access: Access::Source,
-        model: None,
-        mcp: None,
-        schema: None,
         conversation: Conversation::New { id: UUID },
-        project: Path::new("."),
-        scratch,
-        folders: &[],
-        extra: &[],
+        ..Request::new(prompt, Path::new("."), scratch)
     }
 }

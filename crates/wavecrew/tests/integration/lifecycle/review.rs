@@ -43,7 +43,7 @@ fn findings_that_cannot_be_are_sent_back_in_the_same_conversation() {
         "{told}"
     );
     assert!(
-        told.contains("names `no/such.py`, which is not there in finding 2"),
+        told.contains("names `no/such.py`, which does not exist in finding 2"),
         "{told}"
     );
     let told = lab.prompt("REVIEW-001.1.3");
