@@ -9,7 +9,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{oneshot, watch};
 use wavecrew_agents::AgentSetting;
 use wavecrew_core::engine::{Permission, Reply, UNATTENDED, WorkerRequest};
-use wavecrew_process::Exit;
+use wavecrew_process::ProcessExit;
 use wavecrew_process::guardian::Guardian;
 use wavecrew_run::worker::conversation::WorkerConversation;
 use wavecrew_run::worker::files::write_prompt;
@@ -102,11 +102,11 @@ impl Agent {
 
     /// Its turn has ended, and its process waits for the next one.
     pub fn turn_ended(&mut self) {
-        let result = final_message(&*self.adapter, &self.output, Exit::Code(0));
+        let result = final_message(&*self.adapter, &self.output, ProcessExit::Code(0));
         self.publish_result(result);
     }
 
-    pub fn process_ended(&mut self, exit: Exit) {
+    pub fn process_ended(&mut self, exit: ProcessExit) {
         self.process_gone(|agent| final_message(&*agent.adapter, &agent.output, exit));
     }
 

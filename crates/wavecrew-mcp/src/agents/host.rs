@@ -16,7 +16,7 @@ use tokio::sync::{oneshot, watch};
 use wavecrew_agents::{AgentSettings, Redactor};
 use wavecrew_core::event::TokenUsage;
 use wavecrew_process::guardian::{Guardian, GuardianCommand};
-use wavecrew_process::{Exit, GuardianEvent};
+use wavecrew_process::{GuardianEvent, ProcessExit};
 use wavecrew_run::agent_name::by_name;
 use wavecrew_run::worker::conversation::{WorkerConversation, conversation_id};
 use wavecrew_run::worker::output::Output;
@@ -351,7 +351,7 @@ impl Host {
         self.start_next_turn(&id);
     }
 
-    fn process_ended(&mut self, key: u64, exit: Exit) {
+    fn process_ended(&mut self, key: u64, exit: ProcessExit) {
         let Some((id, _)) = self.processes.remove(&key) else {
             return;
         };

@@ -1,12 +1,12 @@
 //! The process of a job, from the server's side.
 
-use super::teams::apart;
+use super::teams::start_detached_process;
 use crate::job::{self, JobState, JobStatus};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::process::{ExitStatus, Stdio};
 use tokio::process::{Child, ChildStdin, Command};
-use wavecrew_process::Apart;
+use wavecrew_process::DetachedChild;
 use wavecrew_session::SessionDir;
 
 /// Bytes of a job's stderr that are read.
@@ -16,7 +16,7 @@ const STDERR_BYTES: usize = 16 << 10;
 pub(super) struct JobProcess {
     dir: SessionDir,
     child: Child,
-    _apart: Option<Apart>,
+    _detached: Option<DetachedChild>,
     /// Kept open, in case its folder disappears.
     stderr_log: File,
     /// The latest status.
@@ -34,11 +34,11 @@ impl JobProcess {
             .stdout(Stdio::null())
             .stderr(stderr_log.try_clone().map_err(failed)?);
         let last = JobStatus::read(dir)?;
-        let (child, apart) = apart(&mut command)?;
+        let (child, detached) = start_detached_process(&mut command)?;
         Ok(Self {
             dir: dir.clone(),
             child,
-            _apart: apart,
+            _detached: detached,
             stderr_log,
             last,
         })

@@ -17,7 +17,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
-use wavecrew_process::{Apart, start_apart};
+use wavecrew_process::{DetachedChild, start_detached};
 use wavecrew_run::questions;
 use wavecrew_session::SessionDir;
 
@@ -128,7 +128,7 @@ impl Teams {
 
     /// Runs a short command; returns the JSON document that it prints.
     async fn run_to_end(&self, args: &[String]) -> Result<Value, String> {
-        let (child, _apart) = apart(self.command(args).stdin(Stdio::null()))?;
+        let (child, _detached) = start_detached_process(self.command(args).stdin(Stdio::null()))?;
         let Output {
             status,
             stdout,
@@ -156,14 +156,14 @@ impl Teams {
         }
         let mut command = self.command(&args);
         command.stdin(if background { Stdio::null() } else { Stdio::piped() });
-        let (mut child, apart) = apart(&mut command)?;
+        let (mut child, detached) = start_detached_process(&mut command)?;
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let (Some(stdout), Some(mut stderr)) = (stdout, stderr) else {
             unreachable!("both are piped")
         };
         let mut run = Attached {
             child: Some(child),
-            _apart: apart,
+            _detached: detached,
         };
         let mut lines = BufReader::new(stdout).lines();
         // Its stderr is read all the time, so that it never blocks.
@@ -194,14 +194,14 @@ impl Teams {
 }
 
 /// Starts a process that does not end with the guardian of the conversations.
-pub(super) fn apart(command: &mut Command) -> Result<(Child, Option<Apart>), String> {
-    start_apart(|| command.spawn(), Child::id).map_err(|error| error.to_string())
+pub(super) fn start_detached_process(command: &mut Command) -> Result<(Child, Option<DetachedChild>), String> {
+    start_detached(|| command.spawn(), Child::id).map_err(|error| error.to_string())
 }
 
 /// A run that ends with the call that started it.
 struct Attached {
     child: Option<Child>,
-    _apart: Option<Apart>,
+    _detached: Option<DetachedChild>,
 }
 
 impl Attached {

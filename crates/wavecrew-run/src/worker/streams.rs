@@ -10,7 +10,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use wavecrew_agents::InteractiveProtocol;
-use wavecrew_process::{Exit, Spawn, input_pipe, output_pipe, pump, take_rest};
+use wavecrew_process::{ProcessExit, Spawn, drain_pipe, input_pipe, output_pipe, pump};
 
 /// Something happened to a worker's process, and everything it had printed by then is read.
 pub enum WorkerEvent {
@@ -20,7 +20,7 @@ pub enum WorkerEvent {
     },
     ProcessEnded {
         key: u64,
-        exit: Exit,
+        exit: ProcessExit,
     },
 }
 
@@ -31,7 +31,7 @@ pub enum ProcessState {
     Unwatched,
     /// Its output is read as it comes.
     Watched,
-    Exited(Exit),
+    Exited(ProcessExit),
 }
 
 /// The streams of a new process, and the sender that informs its output readers.
@@ -106,8 +106,8 @@ pub fn open_streams(
             )
         } else {
             (
-                take_rest(stdout_reader, on_stdout),
-                take_rest(stderr_reader, on_stderr),
+                drain_pipe(stdout_reader, on_stdout),
+                drain_pipe(stderr_reader, on_stderr),
             )
         };
         exited(states.clone()).await;
