@@ -194,7 +194,9 @@ impl Teams {
 }
 
 /// Starts a process that does not end with the guardian of the conversations.
-pub(super) fn start_detached_process(command: &mut Command) -> Result<(Child, Option<DetachedChild>), String> {
+pub(super) fn start_detached_process(
+    command: &mut Command,
+) -> Result<(Child, Option<DetachedChild>), String> {
     start_detached(|| command.spawn(), Child::id).map_err(|error| error.to_string())
 }
 
