@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_split_into_words_without_a_shell() {
+    fn a_command_is_split_into_arguments_without_a_shell() {
         let agent = by_name("command:./a.sh 'two words' $HOME").unwrap();
         let launch = agent.launch(&request("do it"));
         assert_eq!(launch.program, "./a.sh");

@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_may_go_on_is_not_settled() {
+    fn an_incomplete_word_is_not_settled() {
         assert_eq!(settled(b"a line\n"), 7);
         assert_eq!(settled(b"a lin"), 2);
         assert_eq!(settled(b""), 0);

@@ -224,7 +224,7 @@ impl OutputWriter {
         self.status.update(&self.input, ledger);
         if let Some(worktrees) = &mut self.worktrees {
             // No worker runs any more.
-            worktrees.settle(&[], ledger);
+            worktrees.clean_up(&[], ledger);
         }
         let bytes = render(
             self.dir.id(),
@@ -271,7 +271,7 @@ impl Reporter for OutputWriter {
 
     fn tick(&mut self, running: &[Running], ledger: &Ledger) {
         if let Some(worktrees) = self.worktrees.as_mut().filter(|_| self.table_timer.changed) {
-            worktrees.settle(running, ledger);
+            worktrees.clean_up(running, ledger);
         }
         // If the table cannot be written now, the next try may succeed; the end of the job reports a failure.
         let _ = self.publish(ledger);

@@ -178,14 +178,14 @@ mod tests {
     }
 
     #[test]
-    fn many_rows_of_the_same_name_are_told_apart() {
+    fn rows_of_the_same_name_get_different_ids() {
         let many = 50_000;
         let found = ids(&format!("path\n{}", "x\n".repeat(many)), Some("path"));
         assert_eq!(found[many - 1].0, format!("x-{many}"));
     }
 
     #[test]
-    fn what_is_wrong_is_said_in_the_words_callers_know() {
+    fn errors_have_the_messages_that_callers_know() {
         for (text, column, message) in [
             ("", None, "csv input must include a header row"),
             ("a,a\n1,2\n", None, "csv header a is duplicated"),
