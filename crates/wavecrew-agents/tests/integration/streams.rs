@@ -67,7 +67,7 @@ const RECORDINGS: &[(&dyn AgentCli, &str, End, Expects, &str)] = &[
     (&Claude, "resume", End::Exit(0), ANY, "ok"),
     (&Claude, "schema", End::Exit(0), REPORT, "ok"),
     (&Claude, "schema_inv", End::Exit(0), REPORT, "ok"),
-    (&Claude, "schema_bad", End::Exit(0), REPORT, "schema_invalid"),
+    (&Claude, "schema_bad", End::Exit(0), REPORT, "no_report"),
     (&Claude, "def", End::Exit(0), REPORT, "permission_blocked"),
     (&Claude, "dontask", End::Exit(0), REPORT, "permission_blocked"),
     (&Claude, "dontask", End::Exit(0), Expects::Report { received: true }, "ok"),

@@ -277,7 +277,7 @@ mod tests {
                 sent,
                 Err(
                     "conversations have ended: the guardian process was lost 6 times in a row, \
-                     last: the guardian process `false` did not get ready: it ended at once; help: start the server again"
+                     last: the guardian process `false` did not become ready: it exited at once; help: start the server again"
                         .to_owned()
                 )
             );
