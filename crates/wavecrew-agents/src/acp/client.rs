@@ -263,9 +263,9 @@ impl Client {
                 self.unanswered.push((id.clone(), params.clone()));
                 let tool = describe(call);
                 self.requests
-                    .push((id.to_string(), WorkerRequest::Permission(tool.clone())));
+                    .push((request_key(id), WorkerRequest::Permission(tool.clone())));
                 self.state.push(AgentEvent::Question {
-                    id: id.to_string(),
+                    id: request_key(id),
                     tool,
                     input: call["rawInput"].clone(),
                 });
@@ -341,7 +341,7 @@ impl InteractiveProtocol for Client {
             // It asks for nothing else.
             Reply::Text(_) => return String::new(),
         };
-        if let Some(at) = self.unanswered.iter().position(|(id, _)| id.to_string() == key) {
+        if let Some(at) = self.unanswered.iter().position(|(id, _)| request_key(id) == key) {
             let (id, params) = self.unanswered.swap_remove(at);
             self.permit(&id, &params, Some(permission));
         }
@@ -359,6 +359,11 @@ impl InteractiveProtocol for Client {
         }
         self.take_outgoing()
     }
+}
+
+/// Our key for a request of the agent.
+fn request_key(id: &Value) -> String {
+    id.to_string()
 }
 
 fn mcp_server(server: &McpServer) -> Value {
