@@ -37,6 +37,8 @@ impl Driver<'_> {
         };
         self.session.journal.sync()?;
         self.session.dir.attempts().sweep()?;
+        // A worker that was ended while it reported leaves an unfinished file.
+        self.session.dir.sweep()?;
         // Only what could not be removed with its worker is left.
         let _ = std::fs::remove_dir_all(self.session.dir.scratch_folder());
         self.agent_files.remove();
