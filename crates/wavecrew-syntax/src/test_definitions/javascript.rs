@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tree_sitter::Node;
 
 use super::javascript_assertions::{body_of, helpers};
-use super::{TestDefinition, TestMode, joined, times};
+use super::{TestDefinition, TestMode, joined, multiplied};
 use crate::lines::Lines;
 use crate::tree::{children, field, fingerprint, text};
 
@@ -26,7 +26,7 @@ pub fn tests(root: Node<'_>, source: &str) -> Vec<TestDefinition> {
         let inner = Suite {
             name: joined(&suite.name, " > ", &call.name),
             mode: suite.mode.max(call.mode),
-            cases: times(suite.cases, call.cases),
+            cases: multiplied(suite.cases, call.cases),
         };
         if call.is_suite {
             open.extend(call.body.map(|body| (body, inner)));
@@ -164,7 +164,7 @@ impl Callee {
                         "failing" | "fails" => TestMode::ExpectedToFail,
                         "skipIf" | "runIf" => conditional(property, given.take(), source),
                         "each" | "for" => {
-                            cases = times(cases, given.take().and_then(|table| rows(table, source)));
+                            cases = multiplied(cases, given.take().and_then(|table| rows(table, source)));
                             TestMode::Runs
                         }
                         "concurrent" | "sequential" | "shuffle" | "extend" => TestMode::Runs,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tree_sitter::Node;
 
 use super::python_assertions::body_of;
-use super::{Body, TestDefinition, TestMode, asserting, joined, times};
+use super::{Body, TestDefinition, TestMode, asserting_functions, joined, multiplied};
 use crate::lines::Lines;
 use crate::tree::{children, field, fingerprint, text, walk};
 
@@ -76,7 +76,7 @@ impl Finder<'_> {
         let name = text(name, self.source);
         let marks = decorators(whole, self.source);
         let mode = outer.mode.max(marks.mode);
-        let cases = times(outer.cases, marks.cases);
+        let cases = multiplied(outer.cases, marks.cases);
         if node.kind() == "class_definition" {
             if name.starts_with("Test") || is_test_case(node, self.source) {
                 let inner = Outer {
@@ -126,7 +126,7 @@ fn helpers<'s>(root: Node<'_>, source: &'s str) -> BTreeSet<&'s str> {
         true
     });
     functions.retain(|(name, _)| !name.starts_with("test"));
-    asserting(&functions, |body, known| body_of(body, source, known))
+    asserting_functions(&functions, |body, known| body_of(body, source, known))
 }
 
 fn decorators(whole: Node<'_>, source: &str) -> Marks {
@@ -141,7 +141,7 @@ fn decorators(whole: Node<'_>, source: &str) -> Marks {
         marks.mode = marks.mode.max(mark(expression, source));
         let (name, arguments) = call_parts(expression, source);
         if name.ends_with("parametrize") {
-            marks.cases = times(
+            marks.cases = multiplied(
                 marks.cases,
                 arguments.get(1).and_then(|list| cases_in(*list, source)),
             );

@@ -44,7 +44,7 @@ fn a_command_that_takes_too_long_has_failed() {
     lab.answer("EXEC-001", "echo x = 1 >> app/cli/count.py; report done");
     lab.plan_and_execute().exits(1);
     let error = lab.cell("EXEC-001", "error");
-    assert!(error.contains("no end after 1 s"), "{error}");
+    assert!(error.contains("timed out after 1 s"), "{error}");
 }
 
 #[test]

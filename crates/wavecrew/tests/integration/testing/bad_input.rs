@@ -74,7 +74,7 @@ fn a_red_baseline_a_broken_source_and_a_missing_package_are_told_apart() {
     assert!(
         run["notes"]
             .to_string()
-            .contains("cannot be parsed, counted with 0 %: shop/broken.py"),
+            .contains("cannot be parsed, counted as 0 %: shop/broken.py"),
         "{run}"
     );
 }

@@ -1,15 +1,14 @@
-//! Rust has cargo-mutants, which makes mutants of its own and tries them in a copy of its own. Where it is not installed there
-//! are none.
+//! Mutants of Rust code, made and tested by cargo-mutants in its own copy of the project.
 
 use std::ffi::OsString;
 use std::fs;
 
 use serde::Deserialize;
 
-use super::{MutantOutcome, MutationReport, MutationTarget, Stage, TestedMutant};
-use crate::framework::cargo::on_path;
+use super::{MutantOutcome, MutationReport, MutationRun, MutationTarget, TestedMutant};
+use crate::framework::on_path;
 use crate::measurement::{NO_MUTANTS, Note};
-use crate::run::{Collect, Focus, MeasureError, Request, TestOrder, option, report_folder, words};
+use crate::run::{Focus, MeasureError, Request, option, os_args, report_folder};
 
 #[derive(Deserialize)]
 struct Outcomes {
@@ -25,11 +24,11 @@ struct Outcome {
 #[derive(Deserialize)]
 enum Scenario {
     Baseline,
-    Mutant(Made),
+    Mutant(CargoMutant),
 }
 
 #[derive(Deserialize)]
-struct Made {
+struct CargoMutant {
     name: String,
     file: String,
     span: Span,
@@ -50,41 +49,31 @@ enum Summary {
     CaughtMutant,
     MissedMutant,
     Timeout,
-    /// It does not compile, so that it says nothing about the tests; or it is the run without a change.
+    /// The mutant does not compile, or this is the run without a mutant.
     #[serde(other)]
     Other,
 }
 
-pub fn mutate(stage: &Stage<'_>) -> Result<MutationReport, MeasureError> {
+pub fn mutate(mutation: &MutationRun<'_>) -> Result<MutationReport, MeasureError> {
     if !on_path("cargo-mutants") {
-        let fix = "cargo install --locked cargo-mutants".to_owned();
-        return Ok(MutationReport {
-            notes: vec![Note::missing_tool(
-                "cargo-mutants is not installed",
-                NO_MUTANTS,
-                fix,
-            )],
-            ..MutationReport::default()
-        });
+        return Ok(MutationReport::only_note(Note::missing_tool(
+            "cargo-mutants is not installed",
+            NO_MUTANTS,
+            "cargo install --locked cargo-mutants".to_owned(),
+        )));
     }
     let folder = report_folder()?;
-    let request = Request {
-        project: stage.request.project,
-        scope: &[],
-        tests: &[],
-        coverage: Collect::TestsOnly,
-        order: TestOrder::Default,
-    };
-    let runner = stage.runner(stage.runner.timeout)?;
+    let request = Request::tests_only(mutation.request.project, &[]);
+    let runner = mutation.runner(mutation.runner.timeout)?;
     let run = runner.test_run(&request, Focus::default(), folder.path())?;
-    let mut args = words(["mutants", "--colors=never", "--no-times", "--shuffle"]);
+    let mut args = os_args(["mutants", "--colors=never", "--no-times", "--shuffle"]);
     args.push(option("--output", &run.file("mutants")));
-    for MutationTarget { file, .. } in stage.request.targets {
-        let below = file.strip_prefix(&stage.request.project.root).unwrap_or(file);
+    for MutationTarget { file, .. } in mutation.request.targets {
+        let below = file.strip_prefix(&mutation.request.project.root).unwrap_or(file);
         args.extend([OsString::from("--file"), below.into()]);
     }
-    // Integration tests are chosen by their name, as for a plain run.
-    let names = stage.request.tests.iter().filter_map(|test| test.file_stem());
+    // Integration tests are selected by name, as in a plain run.
+    let names = mutation.request.tests.iter().filter_map(|test| test.file_stem());
     let tests: Vec<OsString> = names
         .flat_map(|name| ["--test".into(), name.to_owned()])
         .collect();
@@ -93,7 +82,7 @@ pub fn mutate(stage: &Stage<'_>) -> Result<MutationReport, MeasureError> {
         args.extend(tests);
     }
     fs::create_dir(run.file("mutants"))?;
-    // What was found out before the time was up is in the report already.
+    // The report also has the outcomes up to a timeout.
     match run.run(&run.step("cargo", args)) {
         Ok(_) | Err(MeasureError::TimedOut { .. }) => {}
         Err(error) => return Err(error),
@@ -105,21 +94,18 @@ pub fn mutate(stage: &Stage<'_>) -> Result<MutationReport, MeasureError> {
             "run `cargo mutants` in the project to see why",
         ));
     };
-    Ok(read(&report, stage.request.targets))
+    Ok(parse(&report, mutation.request.targets))
 }
 
 fn with_note(what: &str, fix: &str) -> MutationReport {
-    MutationReport {
-        notes: vec![Note {
-            what: what.to_owned(),
-            fix: Some(fix.to_owned()),
-        }],
-        ..MutationReport::default()
-    }
+    MutationReport::only_note(Note {
+        what: what.to_owned(),
+        fix: Some(fix.to_owned()),
+    })
 }
 
-/// Those on the lines of the targets.
-fn read(report: &[u8], targets: &[MutationTarget]) -> MutationReport {
+/// The mutants on the lines of the targets.
+fn parse(report: &[u8], targets: &[MutationTarget]) -> MutationReport {
     let Ok(Outcomes { outcomes }) = serde_json::from_slice(report) else {
         return with_note(
             "the report of cargo-mutants cannot be read",
@@ -128,22 +114,22 @@ fn read(report: &[u8], targets: &[MutationTarget]) -> MutationReport {
     };
     let mut found = MutationReport::default();
     for Outcome { scenario, summary } in outcomes {
-        let Scenario::Mutant(made) = scenario else {
+        let Scenario::Mutant(mutant) = scenario else {
             continue;
         };
-        let line = made.span.start.line;
+        let line = mutant.span.start.line;
         // Files are named from the root of the workspace.
-        let is_meant =
-            |target: &MutationTarget| target.file.ends_with(&made.file) && target.lines.contains(line);
-        let fate = match summary {
+        let is_target =
+            |target: &MutationTarget| target.file.ends_with(&mutant.file) && target.lines.contains(line);
+        let outcome = match summary {
             Summary::CaughtMutant => MutantOutcome::Killed { by: Vec::new() },
             Summary::MissedMutant => MutantOutcome::Survived,
             Summary::Timeout => MutantOutcome::TimedOut,
             Summary::Other => continue,
         };
-        if targets.iter().any(is_meant) {
-            // The name begins with the place, which is told beside it.
-            let what = made
+        if targets.iter().any(is_target) {
+            // The name begins with the file and the line.
+            let what = mutant
                 .name
                 .splitn(4, ':')
                 .last()
@@ -151,11 +137,11 @@ fn read(report: &[u8], targets: &[MutationTarget]) -> MutationReport {
                 .trim()
                 .to_owned();
             found.tested.push(TestedMutant {
-                file: made.file,
+                file: mutant.file,
                 line,
                 what,
                 mutant: None,
-                outcome: fate,
+                outcome,
             });
         }
     }
@@ -170,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_report_of_cargo_mutants_is_read() {
+    fn the_report_of_cargo_mutants_is_parsed() {
         let mutant = |file: &str, line: u32, what: &str, summary: &str| {
             serde_json::json!({
                 "scenario": { "Mutant": {
@@ -200,7 +186,7 @@ mod tests {
             lines: [3, 7].into_iter().collect(),
             extra: Vec::new(),
         }];
-        let found = read(report.to_string().as_bytes(), &targets);
+        let found = parse(report.to_string().as_bytes(), &targets);
         let seen: Vec<(u32, &str, &MutantOutcome)> = found
             .tested
             .iter()
@@ -214,6 +200,6 @@ mod tests {
                 (7, "replace f -> A::B with ()", &MutantOutcome::Survived),
             ]
         );
-        assert_eq!(read(b"{}", &targets).notes.len(), 1);
+        assert_eq!(parse(b"{}", &targets).notes.len(), 1);
     }
 }
