@@ -145,7 +145,7 @@ fn finished(candidate: Candidate, source: &str) -> Mutant {
 /// On one line, and short.
 fn excerpt(text: &str) -> String {
     const SHOWN: usize = 60;
-    let line = text.split_whitespace().collector::<Vec<_>>().join(" ");
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= SHOWN {
         return line;
     }
