@@ -110,17 +110,19 @@ pub fn run(commands: &Commands, folder: &Path, runner: &Runner) -> Result<Projec
         build: None,
         tests: SuiteResult::NotRun,
     };
-    for (line, outcome) in [
-        (&commands.setup, &mut state.setup),
-        (&commands.build, &mut state.build),
-    ] {
-        *outcome = line
-            .as_ref()
-            .map(|line| command(line, folder, runner))
-            .transpose()?;
-        if outcome.as_ref().is_some_and(|outcome| !outcome.is_good()) {
-            return Ok(state);
-        }
+    let outcome_of = |line: &Option<String>| {
+        let outcome = line.as_ref().map(|line| command(line, folder, runner));
+        outcome.transpose()
+    };
+    let failed =
+        |outcome: &Option<CommandOutcome>| outcome.as_ref().is_some_and(|outcome| !outcome.is_good());
+    state.setup = outcome_of(&commands.setup)?;
+    if failed(&state.setup) {
+        return Ok(state);
+    }
+    state.build = outcome_of(&commands.build)?;
+    if failed(&state.build) {
+        return Ok(state);
     }
     state.tests = match &commands.tests {
         TestMethod::None => SuiteResult::None,

@@ -34,7 +34,7 @@ struct Workspace {
     cache: TempDir,
 }
 
-pub fn test_mutants(
+pub(super) fn test_mutants(
     run: &MutationRun<'_>,
     planned: Vec<PlannedMutant>,
     mut notes: Vec<Note>,
@@ -120,7 +120,7 @@ fn test_mutant(
     fs::write(&file, apply(&before, &planned.mutant))?;
     let limit = time_limit(baseline.took);
     let stop_early = baseline.all_passed && run.request.killing_tests == KillingTests::First;
-    let measured = measure(run, workspace, &planned.file, time_limit, stop_early);
+    let measured = measure(run, workspace, &planned.file, limit, stop_early);
     fs::write(&file, before)?;
     match measured {
         Ok(measured) => Ok(Some(outcome(&measured, baseline))),
