@@ -217,7 +217,7 @@ fn a_command_without_an_end_is_ended_with_all_it_started() {
     };
     let state = run(&find_commands(folder.path(), &settings), folder.path(), &runner).expect("it runs");
     assert!(
-        matches!(&state.tests, SuiteResult::Command { outcome: CommandOutcome::Failed { how, .. }, .. } if how == "no end after 1 s")
+        matches!(&state.tests, SuiteResult::Command { outcome: CommandOutcome::Failed { how, .. }, .. } if how == "timed out after 1 s")
     );
     let child = fs::read_to_string(folder.path().join("child")).expect("it was started");
     let alive = fs::read_to_string(format!("/proc/{}/stat", child.trim()));

@@ -154,8 +154,17 @@ impl Context {
 /// A constant expression.
 fn is_literal(node: Node<'_>) -> bool {
     match node.kind() {
-        "true" | "false" | "none" | "null" | "undefined" | "ellipsis" => true,
-        "integer" | "float" | "number" | "regex" | "property_identifier" => true,
+        "true"
+        | "false"
+        | "none"
+        | "null"
+        | "undefined"
+        | "ellipsis"
+        | "integer"
+        | "float"
+        | "number"
+        | "regex"
+        | "property_identifier" => true,
         "string" | "concatenated_string" | "template_string" => {
             let mut constant = true;
             walk(node, |n| {
@@ -164,12 +173,16 @@ fn is_literal(node: Node<'_>) -> bool {
             });
             constant
         }
-        "list" | "tuple" | "set" | "dictionary" | "array" | "object" | "pair" => {
-            children(node).into_iter().all(is_literal)
-        }
-        "unary_operator" | "unary_expression" | "parenthesized_expression" => {
-            children(node).into_iter().all(is_literal)
-        }
+        "list"
+        | "tuple"
+        | "set"
+        | "dictionary"
+        | "array"
+        | "object"
+        | "pair"
+        | "unary_operator"
+        | "unary_expression"
+        | "parenthesized_expression" => children(node).into_iter().all(is_literal),
         _ => false,
     }
 }
