@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::detect::{Certainty, Framework, Project, by_project};
 use crate::measurement::Measurement;
 use crate::mutation::{KillingTests, MutationBudget, MutationReport, MutationRequest, MutationTarget};
-use crate::run::{Collect, MeasureError, Request, Runner, TestOrder};
+use crate::run::{MeasureError, Request, Runner};
 
 /// What to do besides running the tests once.
 #[derive(Debug, Clone, Copy, Default)]
@@ -115,13 +115,7 @@ impl Runner {
         top: &Path,
         options: MeasureOptions,
     ) -> MeasuredProject {
-        let request = Request {
-            project: &project,
-            scope,
-            tests: &[],
-            coverage: Collect::TestsAndCoverage,
-            order: TestOrder::Default,
-        };
+        let request = Request::new(&project, scope);
         let result = self.measure(&request).and_then(|mut measurement| {
             self.find_flaky(&request, options.reruns, &mut measurement)?;
             if options.passing_only {

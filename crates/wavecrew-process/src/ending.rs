@@ -22,6 +22,22 @@ pub fn end_all_descendants() -> usize {
     end_processes(attached_descendants, std::thread::sleep).0
 }
 
+/// Ends the processes that `roots` lists with all their descendants, but never this process and its ancestors. Returns how many
+/// there were, and those that are left.
+pub fn end_process_trees(mut roots: impl FnMut() -> Vec<Entry>) -> (usize, Vec<Entry>) {
+    let spared = self_and_ancestors();
+    let members = || {
+        let mut found = HashMap::new();
+        for root in roots() {
+            for e in process_table::descendants(root.pid).into_iter().chain([root]) {
+                found.insert(e.pid, e);
+            }
+        }
+        found.into_values().filter(|e| !spared.contains(&e.pid)).collect()
+    };
+    end_processes(members, std::thread::sleep)
+}
+
 /// Ends the processes that `members` lists until none is alive. Returns how many there were, and those that are left.
 pub fn end_processes(
     mut members: impl FnMut() -> Vec<Entry>,
@@ -170,7 +186,7 @@ pub fn send_signal(to: &Entry, signal: Signal) {
     }
 }
 
-pub fn self_and_ancestors() -> HashSet<Pid> {
+fn self_and_ancestors() -> HashSet<Pid> {
     let mut found = HashSet::new();
     let mut next = Some(getpid());
     while let Some(pid) = next

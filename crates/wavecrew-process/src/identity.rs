@@ -1,7 +1,6 @@
 //! Identifies a process so that it is recognised after the coordinator died, and ends what a dead run left behind. A pid alone
 //! is not enough: the kernel reuses it.
 
-use std::collections::HashMap;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -10,7 +9,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::process_table::{self, Entry};
-use crate::{KILL_INTERVAL, end_processes, self_and_ancestors, send_signal};
+use crate::{KILL_INTERVAL, end_process_trees, send_signal};
 use rustix::process::{Pid, Signal};
 use wavecrew_core::event::ProcessId;
 
@@ -67,19 +66,7 @@ pub fn end_leftovers(guardian: Option<&ProcessId>, workers: &[ProcessId], sessio
             break;
         }
     }
-    let spared = self_and_ancestors();
-    let (ended, alive) = end_processes(
-        || {
-            let mut found = HashMap::new();
-            for e in roots(workers, session_dir) {
-                for e in process_table::descendants(e.pid).into_iter().chain([e]) {
-                    found.insert(e.pid, e);
-                }
-            }
-            found.into_values().filter(|e| !spared.contains(&e.pid)).collect()
-        },
-        sleep,
-    );
+    let (ended, alive) = end_process_trees(|| roots(workers, session_dir));
     Leftovers {
         ended,
         survivors: alive.iter().map(|e| e.pid.as_raw_pid()).collect(),

@@ -20,8 +20,8 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 pub use detached::{DetachedChild, start_detached};
-pub use ending::{KILL_INTERVAL, end_all_descendants, end_processes, self_and_ancestors, send_signal};
-pub(crate) use ending::{Progress, Sweep};
+pub(crate) use ending::{KILL_INTERVAL, Progress, Sweep, end_processes, send_signal};
+pub use ending::{end_all_descendants, end_process_trees};
 pub use environment::{WORKER_VARIABLE, outer_agent_markers};
 pub(crate) use identity::process_id;
 pub use identity::{Leftovers, current_process, end_leftovers, is_alive};

@@ -115,15 +115,10 @@ impl Outline {
                     self.classes.insert(name, class(node, source));
                 }
             }
-            "interface_declaration" => {
-                if let (Some(name), Some(body)) = (name(), field(node, "body")) {
-                    let text = text(body, source).to_owned();
-                    self.types.insert(name, DeclaredType::Alias { text });
-                }
-            }
-            "type_alias_declaration" => {
-                if let (Some(name), Some(value)) = (name(), field(node, "value")) {
-                    let text = text(value, source).to_owned();
+            "interface_declaration" | "type_alias_declaration" => {
+                let definition = field(node, "body").or_else(|| field(node, "value"));
+                if let (Some(name), Some(definition)) = (name(), definition) {
+                    let text = text(definition, source).to_owned();
                     self.types.insert(name, DeclaredType::Alias { text });
                 }
             }
@@ -144,32 +139,25 @@ impl Outline {
 
 impl Constants {
     fn visit(&mut self, node: Node<'_>, source: &str) {
+        let found = || text(node, source).to_owned();
         match node.kind() {
             "number" => {
-                if let Ok(number) = text(node, source).replace('_', "").parse::<f64>()
-                    && self.numbers.len() < MAX_CONSTANTS
-                    && !self.numbers.contains(&number)
-                {
-                    self.numbers.push(number);
+                if let Ok(number) = found().replace('_', "").parse::<f64>() {
+                    push_new(&mut self.numbers, number);
                 }
             }
-            "string_fragment" => {
-                let found = text(node, source).to_owned();
-                if found.len() <= MAX_STRING_LENGTH
-                    && self.strings.len() < MAX_CONSTANTS
-                    && !self.strings.contains(&found)
-                {
-                    self.strings.push(found);
-                }
+            "string_fragment" if node.byte_range().len() <= MAX_STRING_LENGTH => {
+                push_new(&mut self.strings, found());
             }
-            "regex_pattern" => {
-                let found = text(node, source).to_owned();
-                if self.regexes.len() < MAX_CONSTANTS && !self.regexes.contains(&found) {
-                    self.regexes.push(found);
-                }
-            }
+            "regex_pattern" => push_new(&mut self.regexes, found()),
             _ => {}
         }
+    }
+}
+
+fn push_new<T: PartialEq>(list: &mut Vec<T>, value: T) {
+    if list.len() < MAX_CONSTANTS && !list.contains(&value) {
+        list.push(value);
     }
 }
 

@@ -87,24 +87,18 @@ fn at_line(test: &TestDefinition, kind: WeakeningKind, line: u32, what: &str) ->
 
 fn compare(old: &TestDefinition, new: &TestDefinition, found: &mut Vec<Weakening>) {
     if new.mode > old.mode {
-        match new.mode {
-            TestMode::Skipped => found.push(at(new, WeakeningKind::Skipped, "is now skipped")),
-            TestMode::Todo => found.push(at(new, WeakeningKind::Skipped, "is now only a name")),
-            TestMode::SkippedIf => {
-                found.push(at(
-                    new,
-                    WeakeningKind::Skipped,
-                    "is now skipped under a condition",
-                ));
-            }
-            TestMode::ExpectedToFail => found.push(at(
-                new,
+        let change = match new.mode {
+            TestMode::Skipped => Some((WeakeningKind::Skipped, "is now skipped")),
+            TestMode::Todo => Some((WeakeningKind::Skipped, "is now only a name")),
+            TestMode::SkippedIf => Some((WeakeningKind::Skipped, "is now skipped under a condition")),
+            TestMode::ExpectedToFail => Some((
                 WeakeningKind::ExpectedToFail,
                 "is now expected to fail, so that its failure no longer counts",
             )),
             // Reported for the whole file.
-            TestMode::Only | TestMode::Runs => {}
-        }
+            TestMode::Only | TestMode::Runs => None,
+        };
+        found.extend(change.map(|(kind, what)| at(new, kind, what)));
     }
     if let (Some(then), Some(now)) = (old.cases, new.cases)
         && now < then

@@ -56,14 +56,23 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Runs these tests in the default order, without coverage; none: the whole suite.
-    pub(crate) fn tests_only(project: &'a Project, tests: &'a [PathBuf]) -> Self {
+    /// Runs the whole suite in the default order, and measures the coverage of these files.
+    pub fn new(project: &'a Project, scope: &'a [PathBuf]) -> Self {
         Self {
             project,
-            scope: &[],
+            scope,
+            tests: &[],
+            coverage: Collect::TestsAndCoverage,
+            order: TestOrder::Default,
+        }
+    }
+
+    /// Runs these tests in the default order, without coverage; none: the whole suite.
+    pub fn tests_only(project: &'a Project, tests: &'a [PathBuf]) -> Self {
+        Self {
             tests,
             coverage: Collect::TestsOnly,
-            order: TestOrder::Default,
+            ..Self::new(project, &[])
         }
     }
 }

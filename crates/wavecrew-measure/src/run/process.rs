@@ -1,7 +1,7 @@
 //! Runs one program of a test run, and ends it with everything that it started. Keeps only the beginning and the end of its
 //! output.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, PipeReader, Read, Write};
@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use wavecrew_process::end_process_trees;
 use wavecrew_process::process_table::{self, Entry};
-use wavecrew_process::{end_processes, self_and_ancestors};
 
 use crate::framework::all_facts;
 
@@ -133,7 +133,7 @@ fn ended(status: ExitStatus) -> Ended {
 /// Ends the group, all processes with the mark, and their descendants.
 fn end_tree(child: &Child, mark: &str) {
     let group = Pid::from_child(child).as_raw_pid();
-    end_with_descendants(|| {
+    end_process_trees(|| {
         let all = process_table::all().into_iter();
         all.filter(|e| e.group == group || marked(e).is_some_and(|value| value == mark.as_bytes()))
             .collect()
@@ -144,7 +144,7 @@ fn end_tree(child: &Child, mark: &str) {
 pub fn end_runs_of(name: &str) {
     let prefix = format!("{name}.");
     let mut groups = HashSet::new();
-    end_with_descendants(|| {
+    end_process_trees(|| {
         let all = process_table::all();
         let is_marked = |e: &Entry| marked(e).is_some_and(|value| value.starts_with(prefix.as_bytes()));
         // A marked group leader belongs to the run; other groups may be older than the run.
@@ -161,20 +161,6 @@ pub fn end_runs_of(name: &str) {
 
 fn marked(e: &Entry) -> Option<Vec<u8>> {
     process_table::environment_variable(e.pid, MARK)
-}
-
-fn end_with_descendants(mut roots: impl FnMut() -> Vec<Entry>) {
-    let spared = self_and_ancestors();
-    let members = || -> Vec<Entry> {
-        let mut found = HashMap::new();
-        for e in roots() {
-            for e in process_table::descendants(e.pid).into_iter().chain([e]) {
-                found.insert(e.pid, e);
-            }
-        }
-        found.into_values().filter(|e| !spared.contains(&e.pid)).collect()
-    };
-    end_processes(members, thread::sleep);
 }
 
 /// This many bytes of the beginning and of the end of a program's output are kept.

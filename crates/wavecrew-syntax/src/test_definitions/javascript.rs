@@ -1,4 +1,4 @@
-//! Tests of vitest and jest: `test`, `it` and `describe` with their modifiers, nested as they are reported.
+//! Finds tests of vitest and jest: `test`, `it` and `describe` with their modifiers.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ pub fn tests(root: Node<'_>, source: &str) -> Vec<TestDefinition> {
     found
 }
 
-/// Tests of one name all run, and are told apart by their number.
+/// Tests with the same name all run, and are numbered.
 fn number_namesakes(tests: &mut [TestDefinition]) {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for test in tests {
@@ -191,7 +191,7 @@ fn conditional(property: &str, arguments: Option<Node<'_>>, source: &str) -> Tes
     }
 }
 
-/// Cases of a table: a written array, or a template with one row per line after its head.
+/// The number of rows in a table: an array, or a template with one row per line after its header.
 fn rows(table: Node<'_>, source: &str) -> Option<usize> {
     if table.kind() == "template_string" {
         let lines = text(table, source).trim_matches('`').lines();
@@ -213,30 +213,26 @@ fn rows(table: Node<'_>, source: &str) -> Option<usize> {
 
 fn from_options(options: &str) -> TestMode {
     let plain: String = options.split_whitespace().collect();
-    let says = |word: &str| plain.contains(&format!("{word}:true"));
-    if says("todo") {
-        TestMode::Todo
-    } else if says("skip") {
-        TestMode::Skipped
-    } else if says("fails") {
-        TestMode::ExpectedToFail
-    } else if says("only") {
-        TestMode::Only
-    } else {
-        TestMode::Runs
-    }
+    let modes = [
+        ("todo:true", TestMode::Todo),
+        ("skip:true", TestMode::Skipped),
+        ("fails:true", TestMode::ExpectedToFail),
+        ("only:true", TestMode::Only),
+    ];
+    let mode = modes.into_iter().find(|(option, _)| plain.contains(option));
+    mode.map_or(TestMode::Runs, |(_, mode)| mode)
 }
 
 fn title_text(title: Node<'_>, source: &str) -> String {
     let whole = text(title, source);
     match title.kind() {
         "string" | "template_string" if whole.len() >= 2 => unescaped(&whole[1..whole.len() - 1]),
-        // A function or class is named after itself.
+        // The name of a function or class.
         _ => whole.strip_suffix(".name").unwrap_or(whole).to_owned(),
     }
 }
 
-/// Quotes and backslashes that were written with a backslash; names hold no other escapes that matter.
+/// Removes the backslash before quotes and backslashes; titles have no other escapes that matter.
 fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();

@@ -1,4 +1,4 @@
-//! Tests of pytest and unittest: functions, methods, decorators, marks of modules and classes.
+//! Finds tests of pytest and unittest: functions, methods, decorators, marks of modules and classes.
 
 use std::collections::BTreeSet;
 
@@ -36,15 +36,14 @@ struct Finder<'s> {
     found: Vec<TestDefinition>,
 }
 
-/// What surrounds a definition.
+/// The module or class around a definition.
 struct Outer {
-    /// With the classes around it, dotted; empty in a module.
+    /// With the outer classes, dotted; empty in a module.
     class: String,
     mode: TestMode,
     cases: Option<usize>,
 }
 
-/// What decorators say.
 #[derive(Debug, Clone, Copy)]
 struct Marks {
     mode: TestMode,
@@ -61,7 +60,7 @@ impl Finder<'_> {
                         self.definition(inner, node, outer);
                     }
                 }
-                // Definitions may depend on the platform or on what can be imported.
+                // Definitions may depend on the platform or on installed packages.
                 "if_statement" | "else_clause" | "elif_clause" | "try_statement" | "except_clause"
                 | "with_statement" | "block" => self.block(node, outer),
                 _ => {}
@@ -113,8 +112,7 @@ fn is_test_case(class: Node<'_>, source: &str) -> bool {
     bases.iter().any(|base| text(*base, source).ends_with("TestCase"))
 }
 
-/// Functions of the file, tests apart, that assert something, themselves or by calling one another: a call of one asserts
-/// as well.
+/// Functions of the file, except tests, that assert something, themselves or by calling one another.
 fn helpers<'s>(root: Node<'_>, source: &'s str) -> BTreeSet<&'s str> {
     let mut functions = Vec::new();
     walk(root, |node| {
@@ -158,7 +156,7 @@ fn call_parts<'t, 's>(expression: Node<'t>, source: &'s str) -> (&'s str, Vec<No
     }
 }
 
-/// What one mark says about running.
+/// The mode that a mark sets.
 fn mark(expression: Node<'_>, source: &str) -> TestMode {
     let (name, arguments) = call_parts(expression, source);
     let condition = arguments.iter().find(|a| a.kind() != "keyword_argument");
@@ -173,7 +171,7 @@ fn mark(expression: Node<'_>, source: &str) -> TestMode {
     }
 }
 
-/// Entries of a written list, without those that carry a mark which keeps them from counting.
+/// The number of entries of a list, without skipped ones and expected failures.
 fn cases_in(list: Node<'_>, source: &str) -> Option<usize> {
     let counts = |entry: &&Node<'_>| {
         let text = text(**entry, source);

@@ -3,56 +3,12 @@
 use std::ffi::OsString;
 use std::fs;
 
-use serde::Deserialize;
+use serde_json::Value;
 
 use super::{MutantOutcome, MutationReport, MutationRun, MutationTarget, TestedMutant};
 use crate::framework::on_path;
 use crate::measurement::{NO_MUTANTS, Note};
 use crate::run::{Focus, MeasureError, Request, option, os_args, report_folder};
-
-#[derive(Deserialize)]
-struct Outcomes {
-    outcomes: Vec<Outcome>,
-}
-
-#[derive(Deserialize)]
-struct Outcome {
-    scenario: Scenario,
-    summary: Summary,
-}
-
-#[derive(Deserialize)]
-enum Scenario {
-    Baseline,
-    Mutant(CargoMutant),
-}
-
-#[derive(Deserialize)]
-struct CargoMutant {
-    name: String,
-    file: String,
-    span: Span,
-}
-
-#[derive(Deserialize)]
-struct Span {
-    start: Start,
-}
-
-#[derive(Deserialize)]
-struct Start {
-    line: u32,
-}
-
-#[derive(Deserialize)]
-enum Summary {
-    CaughtMutant,
-    MissedMutant,
-    Timeout,
-    /// The mutant does not compile, or this is the run without a mutant.
-    #[serde(other)]
-    Other,
-}
 
 pub fn mutate(mutation: &MutationRun<'_>) -> Result<MutationReport, MeasureError> {
     if !on_path("cargo-mutants") {
@@ -106,49 +62,47 @@ fn with_note(what: &str, fix: &str) -> MutationReport {
 
 /// The mutants on the lines of the targets.
 fn parse(report: &[u8], targets: &[MutationTarget]) -> MutationReport {
-    let Ok(Outcomes { outcomes }) = serde_json::from_slice(report) else {
+    let report: Value = serde_json::from_slice(report).unwrap_or_default();
+    let Some(outcomes) = report["outcomes"].as_array() else {
         return with_note(
             "the report of cargo-mutants cannot be read",
             "check the version of cargo-mutants",
         );
     };
     let mut found = MutationReport::default();
-    for Outcome { scenario, summary } in outcomes {
-        let Scenario::Mutant(mutant) = scenario else {
-            continue;
-        };
-        let line = mutant.span.start.line;
-        // Files are named from the root of the workspace.
-        let is_target =
-            |target: &MutationTarget| target.file.ends_with(&mutant.file) && target.lines.contains(line);
-        let outcome = match summary {
-            Summary::CaughtMutant => MutantOutcome::Killed { by: Vec::new() },
-            Summary::MissedMutant => MutantOutcome::Survived,
-            Summary::Timeout => MutantOutcome::TimedOut,
-            Summary::Other => continue,
-        };
-        if targets.iter().any(is_target) {
-            // The name begins with the file and the line.
-            let what = mutant
-                .name
-                .splitn(4, ':')
-                .last()
-                .unwrap_or_default()
-                .trim()
-                .to_owned();
-            found.tested.push(TestedMutant {
-                file: mutant.file,
-                line,
-                what,
-                mutant: None,
-                outcome,
-            });
-        }
-    }
+    found
+        .tested
+        .extend(outcomes.iter().filter_map(|outcome| tested(outcome, targets)));
     found
         .tested
         .sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     found
+}
+
+fn tested(outcome: &Value, targets: &[MutationTarget]) -> Option<TestedMutant> {
+    let mutant = &outcome["scenario"]["Mutant"];
+    let file = mutant["file"].as_str()?;
+    let line = u32::try_from(mutant["span"]["start"]["line"].as_u64()?).ok()?;
+    // Files are named from the root of the workspace.
+    let is_target = |target: &MutationTarget| target.file.ends_with(file) && target.lines.contains(line);
+    if !targets.iter().any(is_target) {
+        return None;
+    }
+    // The name begins with the file, the line and the column.
+    let what = mutant["name"].as_str()?.splitn(4, ':').last()?;
+    Some(TestedMutant {
+        file: file.to_owned(),
+        line,
+        what: what.trim().to_owned(),
+        mutant: None,
+        outcome: match outcome["summary"].as_str()? {
+            "CaughtMutant" => MutantOutcome::Killed { by: Vec::new() },
+            "MissedMutant" => MutantOutcome::Survived,
+            "Timeout" => MutantOutcome::TimedOut,
+            // The mutant does not compile, or this is the run without a mutant.
+            _ => return None,
+        },
+    })
 }
 
 #[cfg(test)]
