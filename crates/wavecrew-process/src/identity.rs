@@ -15,12 +15,6 @@ use wavecrew_core::event::ProcessId;
 
 use super::WORKER_VARIABLE;
 
-pub fn current_process() -> ProcessId {
-    let pid = rustix::process::getpid();
-    let start_time = process_table::entry(pid).map_or(0, |e| e.start_time);
-    process_id(pid, start_time)
-}
-
 pub(crate) fn process_id(pid: Pid, start_time: u64) -> ProcessId {
     ProcessId {
         pid: pid.as_raw_pid(),
@@ -106,7 +100,8 @@ mod tests {
 
     #[test]
     fn only_the_same_instance_is_alive() {
-        let me = current_process();
+        let pid = rustix::process::getpid();
+        let me = process_id(pid, process_table::entry(pid).unwrap().start_time);
         assert!(is_alive(&me));
         assert!(!is_alive(&ProcessId {
             start_time: me.start_time + 1,

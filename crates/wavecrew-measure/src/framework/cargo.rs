@@ -42,7 +42,7 @@ impl TestFramework for Cargo {
 
     fn evidence(&self, folder: &Path) -> Option<Evidence> {
         let found = is_package(&folder.join("Cargo.toml"));
-        Evidence::new(Strength::Settings, "Cargo.toml").filter(|_| found)
+        found.then(|| Evidence::new(Strength::Settings, "Cargo.toml"))
     }
 
     fn is_test_file(&self, file: &Path) -> bool {

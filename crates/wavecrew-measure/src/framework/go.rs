@@ -33,7 +33,7 @@ impl TestFramework for Go {
 
     fn evidence(&self, folder: &Path) -> Option<Evidence> {
         let found = folder.join("go.mod").is_file();
-        Evidence::new(Strength::Settings, "go.mod").filter(|_| found)
+        found.then(|| Evidence::new(Strength::Settings, "go.mod"))
     }
 
     fn is_test_file(&self, file: &Path) -> bool {

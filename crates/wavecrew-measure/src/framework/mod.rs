@@ -215,9 +215,9 @@ pub(crate) enum Strength {
 }
 
 impl Evidence {
-    fn new(strength: Strength, what: impl Into<String>) -> Option<Self> {
+    fn new(strength: Strength, what: impl Into<String>) -> Self {
         let what = what.into();
-        Some(Self { strength, what })
+        Self { strength, what }
     }
 }
 

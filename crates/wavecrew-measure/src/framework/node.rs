@@ -80,24 +80,28 @@ impl TestFramework for NodeFramework {
         let package: Value = serde_json::from_slice(&manifest).unwrap_or_default();
         let mut settings = self.settings.iter().flat_map(|name| settings_files(name));
         if let Some(file) = settings.find(|file| folder.join(file).is_file()) {
-            return Evidence::new(Strength::Settings, file);
+            return Some(Evidence::new(Strength::Settings, file));
         }
         if package.get(name).is_some() {
-            return Evidence::new(Strength::Settings, format!("`{name}` in package.json"));
+            return Some(Evidence::new(
+                Strength::Settings,
+                format!("`{name}` in package.json"),
+            ));
         }
         // While a project moves from one framework to another it depends on both: its test script shows which is in use.
         let script = package["scripts"]["test"].as_str().unwrap_or_default();
         if script.contains(name) {
             let what = format!("the test script in package.json: `{script}`");
-            return Evidence::new(Strength::TestScript, what);
+            return Some(Evidence::new(Strength::TestScript, what));
         }
         let lists = ["devDependencies", "dependencies", "peerDependencies"];
         if lists.iter().any(|list| package[list].get(name).is_some()) {
             let what = format!("`{name}` in the dependencies of package.json");
-            return Evidence::new(Strength::Dependency, what);
+            return Some(Evidence::new(Strength::Dependency, what));
         }
         let what = "package.json names neither vitest nor jest";
-        Evidence::new(Strength::Assumed, what).filter(|_| self.facts.is_language_default)
+        let is_assumed = self.facts.is_language_default;
+        is_assumed.then(|| Evidence::new(Strength::Assumed, what))
     }
 
     /// In a workspace, a package that names no framework uses that of a folder above it.

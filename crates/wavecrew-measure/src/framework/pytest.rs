@@ -131,24 +131,24 @@ pub fn pip_install(package: &str) -> String {
 fn evidence(folder: &Path) -> Option<Evidence> {
     let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
     let has = |name: &str| folder.join(name).is_file();
-    let mentions_pytest = |name: &str| match text(name).contains("pytest") {
-        true => Strength::Settings,
-        false => Strength::Assumed,
-    };
+    let settings = |name: &str| Some(Evidence::new(Strength::Settings, name));
     if has("pytest.ini") || has(".pytest.ini") || has("pytest.toml") {
-        return Evidence::new(Strength::Settings, "pytest.ini");
+        return settings("pytest.ini");
     }
-    if has("pyproject.toml") {
-        return Evidence::new(mentions_pytest("pyproject.toml"), "pyproject.toml");
-    }
-    for (name, section) in [("tox.ini", "[pytest]"), ("setup.cfg", "[tool:pytest]")] {
-        if text(name).contains(section) {
-            return Evidence::new(Strength::Settings, name);
+    if !has("pyproject.toml") {
+        for (name, section) in [("tox.ini", "[pytest]"), ("setup.cfg", "[tool:pytest]")] {
+            if text(name).contains(section) {
+                return settings(name);
+            }
         }
     }
-    let mut manifests = ["setup.py", "setup.cfg", "requirements.txt"].into_iter();
+    let mut manifests = ["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt"].into_iter();
     let name = manifests.find(|name| has(name))?;
-    Evidence::new(mentions_pytest(name), name)
+    if text(name).contains("pytest") {
+        settings(name)
+    } else {
+        Some(Evidence::new(Strength::Assumed, name))
+    }
 }
 
 /// The installed Python modules that matter here.

@@ -139,7 +139,7 @@ fn tests(
                 found.still_failing.push(Failing {
                     name,
                     message: message.clone(),
-                })
+                });
             }
             (Some(TestResult::Passed | TestResult::NotCounted) | None, TestResult::Failed { message }) => {
                 found.newly_failing.push(Failing {

@@ -191,12 +191,13 @@ fn command(line: &str, folder: &Path, runner: &Runner) -> Result<CommandOutcome,
         env: vec![("CI", "true".into()), ("NO_COLOR", "1".into())],
         copy_to: None,
     };
-    let stop = runner.stop.as_ref().map(AsFd::as_fd);
-    let ran =
-        process::run(&step, Instant::now() + runner.timeout, stop).map_err(|source| MeasureError::Start {
+    let end_now = runner.stop.as_ref().map(AsFd::as_fd);
+    let ran = process::run(&step, Instant::now() + runner.timeout, end_now).map_err(|source| {
+        MeasureError::Start {
             program: step.program.clone(),
             source,
-        })?;
+        }
+    })?;
     let how = match ran.ended {
         Ended::Code(0) => return Ok(CommandOutcome::Passed),
         Ended::Code(code) => format!("exit code {code}"),
