@@ -44,11 +44,10 @@ impl TestFramework for UserCommand {
     }
 
     fn measure(&self, run: &TestRun<'_>) -> Result<Measurement, MeasureError> {
-        let line = match &run.request.project.framework {
-            Framework::Command { line } => line,
-            other => other.name(),
-        };
-        measure(run, line)
+        match &run.request.project.framework {
+            Framework::Command { line } => measure(run, line),
+            other => other.adapter().measure(run),
+        }
     }
 
     fn install_hint(&self, _root: &Path, package: &str) -> String {
