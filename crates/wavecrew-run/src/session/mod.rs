@@ -18,7 +18,8 @@ use wavecrew_core::team::Team;
 use wavecrew_core::view::SessionMeta;
 use wavecrew_process::{ProcessId, end_leftovers};
 use wavecrew_session::{
-    Holder, Journal, PublishOutcome, SessionDir, SessionError, SessionInfo, SessionLock, TableFile, atomic,
+    Holder, IoContext, Journal, PublishOutcome, SessionDir, SessionError, SessionInfo, SessionLock,
+    TableFile, atomic,
 };
 
 /// How long an edited table must stay unchanged before the edit counts as finished.
@@ -99,25 +100,21 @@ impl OpenSession {
     ) -> Result<(Self, Ledger), SessionError> {
         let info = dir.read_info()?;
         let lock = dir.lock(holder)?;
-        dir.sweep()?;
         let (journal, events) = if dir.journal_file().exists() {
             let (journal, events, _) = Journal::<Event>::open(&dir.journal_file())?;
             (journal, events)
         } else {
             // Without its journal the session is what its table says.
             let table = dir.tasks_csv();
-            let unreadable = |source| SessionError::Io {
-                operation: "read",
-                path: table.clone(),
-                source,
-            };
-            atomic::write(&dir.plan_file(), &fs::read(&table).map_err(unreadable)?)?;
+            atomic::write(&dir.plan_file(), &fs::read(&table).context("read", &table)?)?;
             // Attempts are counted from 1 again, and must not find reports of the old ones.
             dir.attempts().sweep()?;
             (Journal::create(&dir.journal_file())?, Vec::new())
         };
         let guardian = read_guardian(&dir);
         let _ = end_leftovers(guardian.as_ref(), &processes_of_last_run(&events), dir.path());
+        // Only now: until they had ended, workers of the last run could leave unfinished files.
+        dir.sweep()?;
         // Private files of workers that have ended.
         let _ = fs::remove_dir_all(dir.scratch_folder());
         let recovered = dir.attempts().recover()?;
