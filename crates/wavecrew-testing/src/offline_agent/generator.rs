@@ -16,8 +16,8 @@ use wavecrew_measure::FileCoverage;
 use wavecrew_measure::framework::python_environment::interpreter;
 use wavecrew_session::SessionPaths;
 use wavecrew_testgen::{
-    Dropped, Feedback, Framework, Imports, Module, NOT_REACHED, Outcome, Priorities, Progress, Request,
-    SuspectedDefect, generate,
+    Dropped, Feedback, Imports, Module, NOT_REACHED, Outcome, Priorities, Progress, Request, SuspectedDefect,
+    generate,
 };
 
 /// Seconds per module, unless the person says otherwise.
@@ -35,7 +35,7 @@ pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
     let mut skipped = Vec::new();
     for framework in &task.scope.frameworks {
         let name = framework.framework.name();
-        if !is_supported(&framework.framework) {
+        if !framework.framework.facts().generates_tests {
             skipped.push(format!("{name}: the offline agent cannot write its tests"));
             continue;
         }
@@ -95,13 +95,6 @@ fn is_tested_already(task: &RoleTask, modules: &[Module]) -> bool {
 fn in_session(task: &RoleTask, path: &Path) -> String {
     let path = path.strip_prefix(&task.session).unwrap_or(path);
     path.to_string_lossy().into_owned()
-}
-
-fn is_supported(framework: &Framework) -> bool {
-    match framework {
-        Framework::Pytest | Framework::Vitest | Framework::Jest => true,
-        Framework::Cargo | Framework::Go | Framework::Command { .. } => false,
-    }
 }
 
 fn write(task: &RoleTask, framework: &FrameworkInScope, folder: &Path) -> Result<Outcome, String> {
