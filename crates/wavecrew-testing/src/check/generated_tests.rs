@@ -20,7 +20,7 @@ use crate::layer::{self, Kind, NOTHING_NEW, Placed};
 use crate::result::RunResult;
 use crate::rounds;
 use crate::scope::FrameworkInScope;
-use crate::select::{self, DropReason, Dropped, dropped_tests};
+use crate::select::{self, DropReason, Dropped};
 use wavecrew_core::event::Verdict;
 
 use wavecrew_core::check_report::{CheckDetails, CheckReport};
@@ -73,13 +73,8 @@ fn check_tests(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Che
     if let Some(reason) = nothing_runs(&run, &placed) {
         return Ok(CheckReport::send_back(reason));
     }
-    let mut dropped = unusable.dropped;
-    let ended = dropped_tests(&run, &LayerRun::default()).into_iter();
-    // Only a file that ends its run is dropped here: what fails is measured first, and may be repaired.
-    dropped.extend(ended.filter(|test| test.why == DropReason::EndsRun));
-    for test in dropped.iter().filter(|test| test.why == DropReason::EndsRun) {
-        fs::remove_file(staged.join(&test.id.file))?;
-    }
+    // What fails, hangs or does not load is measured first, and may be repaired.
+    let dropped = unusable.dropped;
     rounds::save_dropped(case.session, case.layer, &folder, &dropped)?;
     rounds::mirror(staged, &folder)?;
     rounds::mirror(staged, &rounds::checked_tests(case.session, case.layer))?;
