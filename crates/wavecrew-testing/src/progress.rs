@@ -117,7 +117,7 @@ pub fn line(step: &str, progress: Progress, elapsed: Duration) -> String {
     if let (Ok(left @ 1..), Ok(done @ 1..)) = left
         && elapsed >= Duration::from_secs(5)
     {
-        text.push_str(&format!(", about {} left", human(elapsed / done * left)));
+        text.push_str(&format!(", about {} left", human(elapsed * left / done)));
     }
     text
 }

@@ -47,12 +47,12 @@ impl Engine {
         let task = attempt.task;
         attempt.stage = AttemptStage::Checking {
             report: WorkerReport {
-                status: Status::Completed,
-                findings: format!("{error}; what it delivered until then counts"),
+                result: TaskResult {
+                    status: Status::Completed,
+                    findings: format!("{error}; what it delivered until then counts"),
+                    ..TaskResult::default()
+                },
                 whole_findings: None,
-                outputs: Vec::new(),
-                error: String::new(),
-                facts: Vec::new(),
             },
         };
         attempt.timed_out = Some(error);
