@@ -82,13 +82,13 @@ pub(crate) fn of_tests(file: &Path) -> Option<Progress> {
 }
 
 /// Counts the verdicts in the files of a mutation run.
-pub(crate) fn of_mutants(files: &[PathBuf], total: usize) -> Option<Progress> {
+pub(crate) fn of_mutants(files: &[PathBuf], total: usize) -> Progress {
     let lines = |file: &PathBuf| fs::read_to_string(file).map_or(0, |text| text.matches('\n').count());
-    Some(Progress {
+    Progress {
         unit: Unit::Mutant,
         done: files.iter().map(lines).sum(),
         total,
-    })
+    }
 }
 
 #[cfg(test)]

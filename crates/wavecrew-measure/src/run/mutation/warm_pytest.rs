@@ -114,7 +114,7 @@ pub fn mutate(mutation: &MutationRun<'_>) -> Result<MutationReport, MeasureError
         workers.push(Worker::new(mutation)?);
     }
     let verdicts: Vec<PathBuf> = workers.iter().map(Worker::verdicts).collect();
-    let current = || progress::of_mutants(&verdicts, planned.len());
+    let current = || Some(progress::of_mutants(&verdicts, planned.len()));
     let shares = progress::watch(mutation.runner.progress.as_ref(), current, || {
         run_in_parallel(workers, count, |worker, share| {
             let mine = planned.iter().enumerate().skip(share).step_by(count);
