@@ -9,8 +9,10 @@ import time
 
 from . import child_process, defects, expected_errors, fixtures, pytest_run, quarantine, stability
 from .formatting import format_file
+from .import_help import with_help
 from .import_paths import import_candidates
 from .render import Writer
+from .style import style_of
 from .test_files import ABOUT, TestFiles, is_named, publish
 
 RESTARTS = 8
@@ -143,7 +145,7 @@ class Module:
                 self.outcome["module"] = self.name
                 continue
             if refused:
-                self.drop(self.name, refused["why"])
+                self.drop(self.name, with_help(refused["why"], self.name, self.request["root"]))
                 return None
             if ended.last_event("result"):
                 return ended.last_event("result")
@@ -176,6 +178,7 @@ class Module:
         if done is None or done["failure"]:
             if not ended.last_event("dropped"):
                 why = done["failure"] if done else "the process %s" % (ended.why or "fails")
+                why = with_help(why, self.name, self.request["root"])
                 self.drop("fixtures of %s" % paths[-1], "cannot be used by the search: %s" % why)
             return
         self.conftests, self.fixtures, self.autouse = paths, done["fixtures"], done["autouse"]
@@ -223,9 +226,10 @@ class Module:
                 else "no call had a result that a test can assert")
             return
         note = self._file_docstring()
-        writer = Writer(self.name, result["targets"], result["origin"], note, self.parametrised)
         files = TestFiles(self.out, self.name, self.request["root"])
-        entries, text = self._passing(files, writer, self._new_entries(files, writer, entries))
+        style = style_of(self.request["root"], files.of_project + [self.path])
+        writer = Writer(self.name, result["targets"], result["origin"], note, self.parametrised, style.width)
+        entries, text = self._passing(files, writer, style, self._new_entries(files, writer, entries))
         if not entries:
             return
         path = publish(self.out, files.name, text)
@@ -320,13 +324,13 @@ class Module:
         sys_path = self.request.get("sys_path", []) + [self.import_root]
         return pytest_run.failing_tests(text, name, sys_path, self.conftest_paths, seconds)
 
-    def _passing(self, files, writer, entries):
+    def _passing(self, files, writer, style, entries):
         """The entries whose tests pass, and the text of their file."""
         name = files.name()
         for _ in range(4):
             if not entries:
                 break
-            text = format_file(writer.text(entries))
+            text = format_file(writer.text(entries), style)
             failing = self._failing_tests(text, name)
             if not failing:
                 return entries, text

@@ -193,7 +193,7 @@ class Examples:
                        and (name in known or name not in self.fixtures)]
             if not unknown:
                 segment = self._with_copies(segment, free)
-                return " ".join(segment.split("\n")) if len(segment) <= MAX_TEXT else None
+                return _in_one_line(segment) if len(segment) <= MAX_TEXT else None
             if any(name not in known for name in unknown):
                 return None
             segment = _substituted(segment, {name: known[name] for name in unknown})
@@ -257,6 +257,13 @@ class SourceText:
             return b"\n".join(lines).decode()
         except (AttributeError, IndexError, TypeError, UnicodeDecodeError):
             return None
+
+
+def _in_one_line(segment):
+    """An expression without line breaks. Those inside strings become escapes."""
+    if "\n" not in segment:
+        return segment
+    return ast.unparse(ast.parse(segment, mode="eval")) if hasattr(ast, "unparse") else None
 
 
 def _substituted(segment, texts):

@@ -241,7 +241,8 @@ class Runner:
         if self.like is not None:
             extra.extend(self._state_at(scope.get("subject"), self.like.places()))
         elif case.receiver is not None and not target.is_read_only:
-            returns_none = outcome.how == "returns" and outcome.kind is type(None)
+            # None from a function that returns values is an answer, not a sign of an effect.
+            returns_none = outcome.how == "returns" and outcome.kind is type(None) and not target.returns_value
             extra.extend(self._changed_state(scope["subject"], state, returns_none))
             outcome.idle = returns_none and state == self._snapshot(scope["subject"])
         if self.guard.written:
@@ -355,7 +356,8 @@ class Runner:
                 continue
             found = self.facts.of(item, "@subject." + name, 2)
             (still if same else facts).extend(fact for fact in found if fact[1] != "type" and not (same and len(fact[2]) > 40))
-        return facts[:6] + still[:3] + self._contents(subject)
+        held = self._contents(subject)
+        return (facts[:6] or ([] if held else still[:3])) + held
 
     def _state_at(self, subject, places):
         if not places:
