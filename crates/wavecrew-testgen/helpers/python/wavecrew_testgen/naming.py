@@ -53,6 +53,8 @@ def describe_value(value, depth=0):
         if len(value) <= 3:
             return "_".join(map(_character, value))
         return "blank" if not value.strip() else "symbols" if value.isascii() else "not_ascii"
+    if not isinstance(value, (list, tuple, dict, set, frozenset)):
+        return slug(repr(value)) or "value"
     if not value:
         return "empty_" + type(value).__name__
     leaves = _leaves(value)

@@ -20,6 +20,8 @@ MAX_TYPE_CHECKED = 150
 PROBE_OPEN_EVERY = 2
 PROBE_DONE_EVERY = 8
 SWEPT_CASES = 2
+FIRST_CALLS = 4
+PER_STEP = 120  # queued cases that run after a batch
 
 
 class Search:
@@ -292,6 +294,14 @@ class Search:
                 self.pool[case].example = True
             self._run_queue()
 
+    def call_each(self, targets):
+        """Calls each target a few times, before some of them take most of the time."""
+        for target in targets:
+            for _ in range(FIRST_CALLS):
+                case = None if self.report.is_late() else self.new_case(target)
+                if case is not None:
+                    self.attempt(case)
+
     def try_fixtures_first(self):
         """Tries cases with the project's fixtures first, so that others are kept only if they add something."""
         self.classes.fixture_share = 1.0
@@ -340,7 +350,7 @@ class Search:
         safe = case.key() not in self.excluded and target.key not in self.hangs
         if not found and safe and self.rng.randrange(often) == 0:
             self._follow_probes(case, 30)  # coverage does not distinguish conditions on one line
-        self._run_queue()
+        self._run_queue(PER_STEP)
 
     def sweep(self, target):
         """Tries all numbers near those of successful calls, for conditions that few numbers meet."""
