@@ -141,7 +141,7 @@ class DefectFinder:
         if target is None:
             return False
         return all(
-            parameter is not None and parameter.documented and source_fits(source, parameter.kinds[0][0])
+            parameter is not None and parameter.documented and parameter.style != "many" and source_fits(source, parameter.kinds[0][0])
             for parameter, source in with_parameters(args, target))
 
     def _examples(self):

@@ -150,17 +150,13 @@ class Search:
 
     def _follow_probes(self, case, most=160):
         """Runs a case with probes and queues the cases that they suggest."""
-        target = self.targets[case.target]
-        values = []
-
-        def run():
-            self.runner.run(case, traced=False)
-
         try:
-            values = [None for _ in case.args]
-            probe = self.probes.watch(run)
+            self._queue_suggestions(case, self.probes.watch(lambda: self.runner.run(case, traced=False)), most)
         except Exception:
-            return
+            pass  # probes compare objects of the project, whose methods may raise anything
+
+    def _queue_suggestions(self, case, probe, most):
+        target = self.targets[case.target]
         values = [self.value_of(source) for _, source in case.args]
         fixed = [(known, kind) for value, kind in probe.checks for known in values if _same(known, value)]
         probe.checks = fixed[:20]
@@ -295,10 +291,10 @@ class Search:
             self._run_queue()
 
     def call_each(self, targets):
-        """Calls each target a few times, before some of them take most of the time."""
+        """Calls each target a few times, also when little time is left, before some of them take most of it."""
         for target in targets:
             for _ in range(FIRST_CALLS):
-                case = None if self.report.is_late() else self.new_case(target)
+                case = self.new_case(target)
                 if case is not None:
                     self.attempt(case)
 
@@ -382,7 +378,7 @@ class Search:
                     break
             try:
                 self.step(target, missing)
-            except (ArithmeticError, TypeError, ValueError):
+            except Exception:
                 # An unexpected value must not lose what was found before.
                 self.stale[target.key] += 1
 
