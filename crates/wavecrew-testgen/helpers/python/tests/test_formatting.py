@@ -51,7 +51,8 @@ def test_the_program_stays_the_same():
 @pytest.mark.parametrize(
     ("settings", "source", "expected"),
     [
-        ("[tool.black]\nline-length = 100\n", "a = 'x'\nb = 'y'\nc = 'z'\n", (100, "'")),
+        ("[tool.black]\nline-length = 100\n", "a = 'x'\n" * 20, (100, "'")),
+        ("", "a = 'x'\n", (88, '"')),
         ("[tool.ruff]\nline-length = 79\n[tool.ruff.format]\nquote-style = \"single\"\n", 'a = "x"\n', (79, "'")),
         ("", 'a = "x"\nb = \'y\'\n', (88, '"')),
         ("", "", (88, '"')),

@@ -23,7 +23,8 @@ BUSY_SECONDS = 60
 MAX_HANGS = 3  # that are confirmed
 SHORT_CALL = 0.003  # seconds; a call with smaller numbers that takes longer shows that time grows with them
 CONFIRM_SECONDS = 3.0  # before a call counts as endless
-SEARCH_SHARE = 0.55  # of the time until the deadline
+SEARCH_SHARE = 0.4  # of the time until the deadline
+PYTEST_SHARE = 0.35  # of the whole time, kept for the run of the tests
 LEAST_SECONDS = 1.5  # below this, nothing more is started
 MISSING = "the import fails: ModuleNotFoundError"
 
@@ -63,6 +64,10 @@ class Module:
 
     def is_late(self):
         return self.seconds_left() < LEAST_SECONDS
+
+    def must_run_tests(self):
+        """Whether the rest of the time is needed to run the tests."""
+        return self.deadline is not None and self.seconds_left() < PYTEST_SHARE * (self.deadline - self.started)
 
     def report_progress(self, what):
         print(json.dumps({"progress": what, "module": self.name}), flush=True)
@@ -264,12 +269,12 @@ class Module:
         """Reports suspected defects, with a test for each in a separate file."""
         found = list(result["defects"])
         for data in self.hangs[:MAX_HANGS]:
-            if not self.is_late() and self._hangs_again(data) and not self._time_grows_with_numbers(data):
+            if not self.must_run_tests() and self._hangs_again(data) and not self._time_grows_with_numbers(data):
                 what = "no result within %g s of processor time" % CONFIRM_SECONDS
                 found.append({"kind": quarantine.ENDLESS, "case": data, "what": what, "line": result["begins"].get(data[0], 0)})
             else:
                 self.drop(quarantine.call_text(data), "takes too long")
-        found = self._confirmed(found, result)
+        found = [] if self.must_run_tests() else self._confirmed(found, result)
         if not found:
             return
         text, _ = self._quarantine(found, result)

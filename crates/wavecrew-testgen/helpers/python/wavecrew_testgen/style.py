@@ -8,6 +8,7 @@ DEFAULT_WIDTH = 88
 LEAST_WIDTH, MOST_WIDTH = 72, 120
 MAX_READ = 8  # files whose quotes are counted
 MAX_BYTES = 200000
+FEW = 10  # so many strings say nothing about a habit
 # Files with settings of formatters, and what they say about lines and quotes.
 SETTINGS = ("pyproject.toml", "ruff.toml", ".ruff.toml", "setup.cfg", "tox.ini", ".flake8")
 WIDTH = re.compile(r"^\s*(?:line[-_]length|max[-_]line[-_]length)\s*=\s*[\"']?(\d+)", re.MULTILINE)
@@ -43,7 +44,7 @@ def _most_used(files):
                 continue
             single += body.startswith("'")
             double += body.startswith('"')
-    return "'" if single > 2 * double else '"'
+    return "'" if single > max(2 * double, FEW) else '"'
 
 
 def _strings(text):
