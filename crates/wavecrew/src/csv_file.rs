@@ -46,8 +46,7 @@ impl CsvFile {
 
     /// Reads and checks the table.
     pub fn plan(&self, team: &Team) -> Sealed {
-        let bytes = self.file.metadata().map_or(0, |m| m.len());
-        plan::seal(Sheet::read_sized(&self.file, Origin::User, bytes)?, team)
+        plan::seal(Sheet::read(&self.file, Origin::User)?, team)
     }
 
     pub fn name(&self) -> String {
