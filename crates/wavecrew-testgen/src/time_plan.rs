@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(share.budget, Duration::from_secs(6));
         assert_eq!(share.until, Some(now + Duration::from_secs(48)));
         // The earlier ones were quick: the last two get the whole budget, and all the time that is left.
-        let share = plan.share_at(2, now + Duration::from_secs(60)).unwrap();
+        let share = plan.share_at(2, now + Duration::from_mins(1)).unwrap();
         assert_eq!(share.budget, Duration::from_secs(10));
         assert_eq!(share.until, plan.deadline);
     }

@@ -13,6 +13,8 @@ mod temporary_files;
 mod test_file;
 
 use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -198,7 +200,7 @@ impl Search<'_> {
             module.dropped.push(self.whole_module(why));
             return Ok(module);
         }
-        fs::write(&path, test_file::text(&found.header, &kept))?;
+        write_at_once(&path, &test_file::text(&found.header, &kept))?;
         module.written.push(WrittenFile {
             path,
             tests: kept
@@ -329,6 +331,9 @@ impl Search<'_> {
             .to_string_lossy()
             .into_owned();
         let mut kept = found.tests.clone();
+        if let Some(grammar) = Grammar::of(path) {
+            kept.retain(|test| test.asserts(grammar));
+        }
         // A test that failed or was refused in an earlier round would be again.
         let failing: Vec<String> = self
             .request
@@ -363,6 +368,20 @@ impl Search<'_> {
             trace,
         }
     }
+}
+
+/// Writes a file that is complete from the moment it appears.
+fn write_at_once(path: &Path, text: &str) -> Result<(), GenerateError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new()
+        .prefix(".")
+        .suffix(".partial")
+        .tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file()
+        .set_permissions(fs::Permissions::from_mode(0o644))?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
 }
 
 fn existing(tests: usize) -> String {

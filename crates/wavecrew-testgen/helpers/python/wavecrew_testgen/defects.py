@@ -141,7 +141,7 @@ class DefectFinder:
         if target is None:
             return False
         return all(
-            parameter is not None and parameter.documented and source_fits(source, parameter.kinds[0][0])
+            parameter is not None and parameter.documented and parameter.style != "many" and source_fits(source, parameter.kinds[0][0])
             for parameter, source in with_parameters(args, target))
 
     def _examples(self):
@@ -240,7 +240,8 @@ class DefectFinder:
             call = "%s(%s)" % (self._callable_text(other), there)
             how, shown = self._value(call)
             written, was = self._value(there), self._value(source)
-            if written[0] != "returns" or was[0] != "returns" or how == "returns" and _is_rounded(was[1], written[1], shown):
+            if written[0] != "returns" or was[0] != "returns" or how == "returns" and (
+                    _is_rounded(was[1], written[1], shown) or _is_reordered(was[1], shown)):
                 continue
             if how == "returns" and _equal(self.search.runner, source, call):
                 successes += 1
@@ -249,6 +250,7 @@ class DefectFinder:
         # When hardly anything comes back, the names are a coincidence.
         if failures and successes >= max(3, len(failures) // 10):
             case, call, shown = min(failures, key=lambda item: (item[2] == "an error", len(item[1])))
+            case = Case(case.target, case.args, case.receiver)  # the calls before it do not matter
             what = "%s returns %s" % (call, shown)
             if self._promises(target, other):
                 self._add_defect("round trip", case, what, test="    assert %s == %s" % (call, case.args[0][1]))
@@ -295,6 +297,12 @@ def _is_rounded(was, written, came):
     if was == came or not all(isinstance(number, (int, float)) for number in numbers):
         return False
     return len(re.sub(r"\D", "", written).strip("0")) < len(re.sub(r"\D", "", was).strip("0"))
+
+
+def _is_reordered(was, came):
+    """Whether the same items came back in another order, or each once: then the order is not part of the value."""
+    values = [literal(text)[1] for text in (was, came)]
+    return all(isinstance(value, (list, tuple)) for value in values) and set(map(repr, values[0])) == set(map(repr, values[1]))
 
 
 def _equal(runner, want, source):

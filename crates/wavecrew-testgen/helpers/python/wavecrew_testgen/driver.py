@@ -9,8 +9,10 @@ import time
 
 from . import child_process, defects, expected_errors, fixtures, pytest_run, quarantine, stability
 from .formatting import format_file
+from .import_help import with_help
 from .import_paths import import_candidates
 from .render import Writer
+from .style import style_of
 from .test_files import ABOUT, TestFiles, is_named, publish
 
 RESTARTS = 8
@@ -21,7 +23,8 @@ BUSY_SECONDS = 60
 MAX_HANGS = 3  # that are confirmed
 SHORT_CALL = 0.003  # seconds; a call with smaller numbers that takes longer shows that time grows with them
 CONFIRM_SECONDS = 3.0  # before a call counts as endless
-SEARCH_SHARE = 0.55  # of the time until the deadline
+SEARCH_SHARE = 0.4  # of the time until the deadline
+PYTEST_SHARE = 0.35  # of the whole time, kept for the run of the tests
 LEAST_SECONDS = 1.5  # below this, nothing more is started
 MISSING = "the import fails: ModuleNotFoundError"
 
@@ -61,6 +64,10 @@ class Module:
 
     def is_late(self):
         return self.seconds_left() < LEAST_SECONDS
+
+    def must_run_tests(self):
+        """Whether the rest of the time is needed to run the tests."""
+        return self.deadline is not None and self.seconds_left() < PYTEST_SHARE * (self.deadline - self.started)
 
     def report_progress(self, what):
         print(json.dumps({"progress": what, "module": self.name}), flush=True)
@@ -143,7 +150,7 @@ class Module:
                 self.outcome["module"] = self.name
                 continue
             if refused:
-                self.drop(self.name, refused["why"])
+                self.drop(self.name, with_help(refused["why"], self.name, self.request["root"]))
                 return None
             if ended.last_event("result"):
                 return ended.last_event("result")
@@ -176,6 +183,7 @@ class Module:
         if done is None or done["failure"]:
             if not ended.last_event("dropped"):
                 why = done["failure"] if done else "the process %s" % (ended.why or "fails")
+                why = with_help(why, self.name, self.request["root"])
                 self.drop("fixtures of %s" % paths[-1], "cannot be used by the search: %s" % why)
             return
         self.conftests, self.fixtures, self.autouse = paths, done["fixtures"], done["autouse"]
@@ -223,9 +231,10 @@ class Module:
                 else "no call had a result that a test can assert")
             return
         note = self._file_docstring()
-        writer = Writer(self.name, result["targets"], result["origin"], note, self.parametrised)
         files = TestFiles(self.out, self.name, self.request["root"])
-        entries, text = self._passing(files, writer, self._new_entries(files, writer, entries))
+        style = style_of(self.request["root"], files.of_project + [self.path])
+        writer = Writer(self.name, result["targets"], result["origin"], note, self.parametrised, style.width)
+        entries, text = self._passing(files, writer, style, self._new_entries(files, writer, entries))
         if not entries:
             return
         path = publish(self.out, files.name, text)
@@ -260,12 +269,12 @@ class Module:
         """Reports suspected defects, with a test for each in a separate file."""
         found = list(result["defects"])
         for data in self.hangs[:MAX_HANGS]:
-            if not self.is_late() and self._hangs_again(data) and not self._time_grows_with_numbers(data):
+            if not self.must_run_tests() and self._hangs_again(data) and not self._time_grows_with_numbers(data):
                 what = "no result within %g s of processor time" % CONFIRM_SECONDS
                 found.append({"kind": quarantine.ENDLESS, "case": data, "what": what, "line": result["begins"].get(data[0], 0)})
             else:
                 self.drop(quarantine.call_text(data), "takes too long")
-        found = self._confirmed(found, result)
+        found = [] if self.must_run_tests() else self._confirmed(found, result)
         if not found:
             return
         text, _ = self._quarantine(found, result)
@@ -320,13 +329,13 @@ class Module:
         sys_path = self.request.get("sys_path", []) + [self.import_root]
         return pytest_run.failing_tests(text, name, sys_path, self.conftest_paths, seconds)
 
-    def _passing(self, files, writer, entries):
+    def _passing(self, files, writer, style, entries):
         """The entries whose tests pass, and the text of their file."""
         name = files.name()
         for _ in range(4):
             if not entries:
                 break
-            text = format_file(writer.text(entries))
+            text = format_file(writer.text(entries), style)
             failing = self._failing_tests(text, name)
             if not failing:
                 return entries, text

@@ -16,6 +16,7 @@ MAX_BYTES = 400000
 MAX_CALLS = 60
 MAX_TEXT = 200
 CLOCK = re.compile(r"\b(now|utcnow|today|time|monotonic|perf_counter)\(")  # values that differ from day to day
+ARITHMETIC = (ast.Expression, ast.BinOp, ast.UnaryOp, ast.Constant, ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.USub)
 SKIPPED = {"node_modules", "venv", ".venv", "site-packages", "__pycache__", "build", "dist", ".git", ".tox"}
 
 
@@ -193,7 +194,7 @@ class Examples:
                        and (name in known or name not in self.fixtures)]
             if not unknown:
                 segment = self._with_copies(segment, free)
-                return " ".join(segment.split("\n")) if len(segment) <= MAX_TEXT else None
+                return _in_one_line(segment) if len(segment) <= MAX_TEXT else None
             if any(name not in known for name in unknown):
                 return None
             segment = _substituted(segment, {name: known[name] for name in unknown})
@@ -257,6 +258,27 @@ class SourceText:
             return b"\n".join(lines).decode()
         except (AttributeError, IndexError, TypeError, UnicodeDecodeError):
             return None
+
+
+def _in_one_line(segment):
+    """An expression without line breaks, those inside strings as escapes, and with its arithmetic done."""
+    plain, value = literal(segment)
+    if plain and isinstance(value, (list, tuple, dict)):
+        return repr(value)
+    if all(isinstance(node, ARITHMETIC) for node in ast.walk(ast.parse(segment, mode="eval"))):
+        return _computed(segment)
+    if "\n" not in segment:
+        return segment
+    return ast.unparse(ast.parse(segment, mode="eval")) if hasattr(ast, "unparse") else None
+
+
+def _computed(segment):
+    """The number that an arithmetic expression stands for."""
+    try:
+        value = eval(segment, {"__builtins__": {}})
+    except (ArithmeticError, TypeError, ValueError):
+        return segment
+    return repr(value) if isinstance(value, int) and abs(value) < 10 ** 12 else segment
 
 
 def _substituted(segment, texts):

@@ -53,13 +53,23 @@ def describe_value(value, depth=0):
         if len(value) <= 3:
             return "_".join(map(_character, value))
         return "blank" if not value.strip() else "symbols" if value.isascii() else "not_ascii"
+    if not isinstance(value, (list, tuple, dict, set, frozenset)):
+        return slug(repr(value)) or "value"
     if not value:
         return "empty_" + type(value).__name__
-    if isinstance(value, (list, tuple)) and len(value) <= 3 and depth == 0:
-        return slug("_".join(describe_value(item, 1) for item in value), 30)
-    if isinstance(value, dict) and len(value) <= 2 and depth == 0:
-        return slug("_".join(describe_value(key, 1) for key in value), 30)
+    leaves = _leaves(value)
+    if 0 < len(leaves) <= 4 and depth == 0:
+        return slug("_".join(describe_value(item, 1) for item in leaves), 30)
     return "%s_of_%d" % (type(value).__name__, len(value))
+
+
+def _leaves(value):
+    """The values in a container and the containers inside it, keys included."""
+    if isinstance(value, dict):
+        value = [part for pair in value.items() for part in pair]
+    if not isinstance(value, (list, tuple, set, frozenset)):
+        return [value]
+    return [leaf for item in (sorted(value, key=repr) if isinstance(value, (set, frozenset)) else value) for leaf in _leaves(item)]
 
 
 def detail(source):
@@ -68,9 +78,11 @@ def detail(source):
         value = ast.literal_eval(source)
     except (ValueError, SyntaxError, TypeError):
         return _spelled(source)
+    if isinstance(value, (list, tuple, dict, set)):
+        return "_".join([type(value).__name__] + [detail(repr(leaf)) for leaf in _leaves(value)])[:MAX_DETAIL].rstrip("_")
     if not isinstance(value, str) or not value:
         kind = type(value).__name__
-        return "%s_%s" % (kind, _spelled(source)) if isinstance(value, (float, bool, bytes, tuple, set)) else _spelled(source)
+        return "%s_%s" % (kind, _spelled(source)) if isinstance(value, (float, bool, bytes)) else _spelled(source)
     prefix = "text_" if value.strip().replace(".", "").isdigit() else "upper_" if value.isupper() else "capital_" if value[0].isupper() else ""
     return prefix + _spelled(value)
 

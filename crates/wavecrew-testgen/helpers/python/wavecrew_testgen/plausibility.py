@@ -21,6 +21,8 @@ def args_fit(args, target):
     for parameter, source in with_parameters(args, target):
         if parameter is None:
             return False
+        if source in parameter.fixtures:
+            continue
         likely = list(parameter.observed_kinds) or [kind for kind, _ in parameter.kinds[:2] if kind != ANY]
         if ("plain",) not in likely and not any(source_fits(source, kind) for kind in likely):
             return False

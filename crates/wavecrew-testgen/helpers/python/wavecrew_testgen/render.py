@@ -6,8 +6,8 @@ from . import naming
 from .assertions import asserts
 from .cases import arguments, method_call, method_statement, subject_name
 from .names import STANDARD, fixtures_used, used_names
+from .style import DEFAULT_WIDTH
 
-WIDTH = 88
 MAX_NAME = 100
 MEMBER = re.compile(r"[A-Z]\w*\.[A-Z][A-Z0-9_]*$")  # a member of an enumeration, which needs no construction
 RESERVED = {"request", "capsys", "tmp_path", "monkeypatch", "pytest", "expected", "message", "result"}
@@ -26,11 +26,12 @@ class Entry:
 
 
 class Writer:
-    def __init__(self, module, targets, origin, docstring, fixtures=()):
+    def __init__(self, module, targets, origin, docstring, fixtures=(), width=DEFAULT_WIDTH):
         self.module = module
         self.targets = targets
         self.origin = origin
         self.docstring = docstring
+        self.width = width
         self.parametrised = dict(fixtures)  # by fixture: its parametrised dependencies, with the value to use
         self.fixtures = frozenset(fixtures)
         self.taken = set()
@@ -227,8 +228,12 @@ class Writer:
         elif len(own) == 1:
             lines.append(self._assertion(own[0][0].format(_bracket(call)), own[0][1], own[0][2]))
         else:
-            lines.append("result = " + call)
-            lines.extend(self._assertion(place.format("result"), op, exp) for place, op, exp in own)
+            name = "result"
+            if entry.target["how"] == "class":
+                name = subject_name(entry.target["owner"])
+                own = [fact for fact in own if fact[1] != "type" or len(own) == 1]  # a constructor returns its class
+            lines.append("%s = %s" % (name, call))
+            lines.extend(self._assertion(place.format(name), op, exp) for place, op, exp in own)
         return rest
 
     def _assertion(self, place, operator, expected):
@@ -306,7 +311,7 @@ class Writer:
         imports = []
         for home in sorted(homes):
             line = "from %s import %s" % (home, ", ".join(homes[home]))
-            if len(line) > WIDTH:
+            if len(line) > self.width:
                 line = "from %s import (\n    %s,\n)" % (home, ",\n    ".join(homes[home]))
             imports.append(line)
         if imports:

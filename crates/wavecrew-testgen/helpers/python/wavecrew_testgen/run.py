@@ -241,9 +241,12 @@ class Runner:
         if self.like is not None:
             extra.extend(self._state_at(scope.get("subject"), self.like.places()))
         elif case.receiver is not None and not target.is_read_only:
-            returns_none = outcome.how == "returns" and outcome.kind is type(None)
-            extra.extend(self._changed_state(scope["subject"], state, returns_none))
-            outcome.idle = returns_none and state == self._snapshot(scope["subject"])
+            # None from a function that returns values is an answer, not a sign of an effect.
+            returns_none = outcome.how == "returns" and outcome.kind is type(None) and not target.returns_value
+            after = self._snapshot(scope["subject"])
+            outcome.idle = returns_none and after == state
+            if returns_none or after != state:
+                extra.extend(self._state_facts(scope["subject"], state, after))
         if self.guard.written:
             extra.extend(written_files.facts(self.guard.written, [(key, scope[key]) for _, key in arguments]))
         if out.closed:
@@ -343,11 +346,8 @@ class Runner:
                     values[name] = getattr(subject, name)
         return {name: self._try_source(value) for name, value in list(values.items())[:30] if isinstance(name, str)}
 
-    def _changed_state(self, subject, before, returns_none):
-        """Facts about a change: public attributes and properties, and some simple ones that stay the same."""
-        after = self._snapshot(subject)
-        if after == before and not returns_none:
-            return []
+    def _state_facts(self, subject, before, after):
+        """Facts about a change: public attributes and properties, what is held, or else some simple ones that stay the same."""
         facts, still = [], []
         for name, item in observe.public_attributes(subject)[:8]:
             same = name in after and after[name] == before.get(name)
@@ -355,7 +355,8 @@ class Runner:
                 continue
             found = self.facts.of(item, "@subject." + name, 2)
             (still if same else facts).extend(fact for fact in found if fact[1] != "type" and not (same and len(fact[2]) > 40))
-        return facts[:6] + still[:3] + self._contents(subject)
+        held = self._contents(subject)
+        return (facts[:6] or ([] if held else still[:3])) + held
 
     def _state_at(self, subject, places):
         if not places:

@@ -1,15 +1,22 @@
 """Annotations from the stub file (`.pyi`) beside a module."""
 import ast
+import builtins
 import collections.abc
 import typing
+
+
+class _Scope(dict):
+    def __missing__(self, name):
+        return typing.Any  # a type variable or class of the stub file
 
 
 class Stubs:
     """The annotations of functions, by qualified name and parameter."""
 
     def __init__(self, path, module):
-        self.scope = dict(vars(typing), **vars(collections.abc))
-        self.scope.update(vars(module))
+        self.scope = _Scope(vars(builtins))
+        for names in (vars(typing), vars(collections.abc), vars(module)):
+            self.scope.update(names)
         self.found = {}
         try:
             with open(path + "i", "rb") as file:
@@ -33,7 +40,8 @@ class Stubs:
         found = {}
         for parameter, annotation in self.found.get(name, {}).items():
             try:
-                found[parameter] = eval(compile(ast.fix_missing_locations(ast.Expression(annotation)), "<stub>", "eval"), self.scope)
+                code = compile(ast.fix_missing_locations(ast.Expression(annotation)), "<stub>", "eval")
+                found[parameter] = eval(code, {"__builtins__": {}}, self.scope)
             except Exception:
                 continue
         return found

@@ -5,6 +5,7 @@ import re
 import tempfile
 
 SKIPPED_FOLDERS = ("node_modules", "site-packages", "venv", "build", "dist", "__pycache__")
+MAX_FILES = 500
 ABOUT = "Records how %s behaves"
 
 
@@ -34,7 +35,9 @@ class TestFiles:
     def __init__(self, folder, module, root):
         self.folder = folder
         self.module = module
-        self.shape = "%s_behaviour%s_test.py" if _uses_test_suffix(root) else "test_%s_behaviour%s.py"
+        self.of_project = _test_files_of(root)
+        suffixed = sum(1 for path in self.of_project if path.endswith("_test.py"))
+        self.shape = "%s_behaviour%s_test.py" if suffixed > len(self.of_project) - suffixed else "test_%s_behaviour%s.py"
 
     def name(self, number=1):
         """The name of a file. A module whose short name is taken by another one gets a longer one."""
@@ -88,13 +91,14 @@ def is_named(test, names):
     return any(name in names for name in (test, base, re.sub(r"_\d+$", "", base)))
 
 
-def _uses_test_suffix(root):
-    """Whether the project names most of its test files `x_test.py`."""
-    front = back = 0
+def _test_files_of(root):
+    """The test files of the project, as far as they are needed to see its habits."""
+    found = []
     for folder, folders, files in os.walk(os.path.abspath(root)):
         folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in SKIPPED_FOLDERS)[:200]
-        front += sum(1 for name in files if name.startswith("test_") and name.endswith(".py"))
-        back += sum(1 for name in files if name.endswith("_test.py"))
-        if front + back > 500:
+        found += [
+            os.path.join(folder, name) for name in sorted(files)
+            if name.endswith("_test.py") or name.startswith("test_") and name.endswith(".py")]
+        if len(found) > MAX_FILES:
             break
-    return back > front
+    return found
