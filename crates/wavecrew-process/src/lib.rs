@@ -45,12 +45,12 @@ pub struct Spawn {
 
 /// How a worker's main process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
+pub enum ProcessExit {
     Code(i32),
     Signal(i32),
 }
 
-impl Exit {
+impl ProcessExit {
     pub fn is_success(self) -> bool {
         self == Self::Code(0)
     }
@@ -71,7 +71,7 @@ pub enum GuardianEvent {
     /// The main process ended and nothing that it started is left.
     Exited {
         key: u64,
-        status: Exit,
+        status: ProcessExit,
         /// Processes that outlived the main process and were ended.
         killed_leftovers: u32,
     },

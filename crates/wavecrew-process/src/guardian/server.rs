@@ -20,7 +20,7 @@ use super::orphans::{ADOPTED, Orphans, worker_mark};
 use super::packet::{Packet, Received, receive};
 use super::wire::{Answer, Malformed, Request, VERSION};
 use super::worker::{Sweep, Worker};
-use crate::{Exit, KILL_PAUSE, end, table};
+use crate::{KILL_PAUSE, ProcessExit, end, table};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
@@ -92,7 +92,7 @@ pub(super) struct Server {
     /// Keys in the lanes, with the grace of a close that came meanwhile.
     pub(super) starting: HashMap<u64, Option<Duration>>,
     /// Ends of processes that no lane had reported, with the number of jobs issued until then.
-    early: HashMap<Pid, (Exit, u64)>,
+    early: HashMap<Pid, (ProcessExit, u64)>,
     /// Whose main process ended since the last look.
     pub(super) exited: Vec<u64>,
     /// Workers that are being ended.
@@ -284,14 +284,14 @@ impl Server {
         while let Ok(Some(_)) = wait(ADOPTED) {}
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
             let exit = match status.exit_status() {
-                Some(code) => Exit::Code(code),
-                None => Exit::Signal(status.terminating_signal().unwrap_or_default()),
+                Some(code) => ProcessExit::Code(code),
+                None => ProcessExit::Signal(status.terminating_signal().unwrap_or_default()),
             };
             self.note_exit(pid, exit);
         }
     }
 
-    fn note_exit(&mut self, pid: Pid, exit: Exit) {
+    fn note_exit(&mut self, pid: Pid, exit: ProcessExit) {
         let Some(key) = self.running.remove(&pid) else {
             // Its lane has not told yet. The stamp keeps it from being taken for a later process with the same pid.
             self.early.insert(pid, (exit, self.issued));

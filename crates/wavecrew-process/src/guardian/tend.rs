@@ -7,7 +7,7 @@ use super::orphans::Owner;
 use super::server::Server;
 use super::wire::Answer;
 use super::worker::{LEFTOVER_GRACE, Progress, Sweep};
-use crate::Exit;
+use crate::ProcessExit;
 use crate::table::{self, Entry};
 
 impl Server {
@@ -90,7 +90,7 @@ impl Server {
         !self.orphans.has(Owner::Worker(key))
     }
 
-    fn finish(&mut self, key: u64, status: Exit) {
+    fn finish(&mut self, key: u64, status: ProcessExit) {
         let Some(worker) = self.workers.remove(&key) else {
             return;
         };

@@ -6,7 +6,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::Exit;
+use crate::ProcessExit;
 
 pub const VERSION: u32 = 1;
 
@@ -30,10 +30,24 @@ pub struct Order {
 /// What the guardian answers.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Answer {
-    Ready { version: u32, start_time: u64 },
-    Spawned { key: u64, pid: i32, start_time: u64 },
-    SpawnFailed { key: u64, errno: i32 },
-    Exited { key: u64, status: Exit, leftovers: u32 },
+    Ready {
+        version: u32,
+        start_time: u64,
+    },
+    Spawned {
+        key: u64,
+        pid: i32,
+        start_time: u64,
+    },
+    SpawnFailed {
+        key: u64,
+        errno: i32,
+    },
+    Exited {
+        key: u64,
+        status: ProcessExit,
+        leftovers: u32,
+    },
 }
 
 /// The bytes are not a message.
@@ -104,12 +118,12 @@ impl Answer {
             Self::SpawnFailed { key, errno } => out.tag(b'f').u64(key).i32(errno),
             Self::Exited {
                 key,
-                status: Exit::Code(code),
+                status: ProcessExit::Code(code),
                 leftovers,
             } => out.tag(b'e').u64(key).i32(code).u64(leftovers.into()),
             Self::Exited {
                 key,
-                status: Exit::Signal(signal),
+                status: ProcessExit::Signal(signal),
                 leftovers,
             } => out.tag(b'k').u64(key).i32(signal).u64(leftovers.into()),
         };
@@ -136,12 +150,12 @@ impl Answer {
             },
             b'e' => Self::Exited {
                 key,
-                status: Exit::Code(input.i32()?),
+                status: ProcessExit::Code(input.i32()?),
                 leftovers: input.count()?,
             },
             b'k' => Self::Exited {
                 key,
-                status: Exit::Signal(input.i32()?),
+                status: ProcessExit::Signal(input.i32()?),
                 leftovers: input.count()?,
             },
             _ => return Err(Malformed),
@@ -270,12 +284,12 @@ mod tests {
             Answer::SpawnFailed { key: 1, errno: 2 },
             Answer::Exited {
                 key: 1,
-                status: Exit::Code(3),
+                status: ProcessExit::Code(3),
                 leftovers: 0,
             },
             Answer::Exited {
                 key: 1,
-                status: Exit::Signal(9),
+                status: ProcessExit::Signal(9),
                 leftovers: 4,
             },
         ] {

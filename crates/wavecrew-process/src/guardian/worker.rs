@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal};
 
 use crate::table::Entry;
-use crate::{Exit, KILL_PAUSE, freeze_and_kill, signal};
+use crate::{KILL_PAUSE, ProcessExit, freeze_and_kill, signal};
 
 /// What a worker's leftovers get to tidy up after it ended by itself.
 pub const LEFTOVER_GRACE: Duration = Duration::from_millis(200);
@@ -19,7 +19,7 @@ pub struct Worker {
     pub pid: Pid,
     pub start_time: u64,
     /// Set once the main process ended.
-    pub exit: Option<Exit>,
+    pub exit: Option<ProcessExit>,
     /// Who outlived the main process.
     pub leftovers: HashSet<(Pid, u64)>,
 }

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use wavecrew_process::Exit;
+use wavecrew_process::ProcessExit;
 
 use crate::support::{Crew, appears, run};
 
 const SOON: Duration = Duration::from_millis(50);
 
 /// Starts the script, waits until it has written `{}/up`, closes it, and looks who is left.
-fn nobody_survives_closing(script: &str) -> Exit {
+fn nobody_survives_closing(script: &str) -> ProcessExit {
     run(async {
         let mut crew = Crew::start().await;
         crew.guardian
@@ -29,12 +29,12 @@ fn nobody_survives_closing(script: &str) -> Exit {
 
 #[test]
 fn an_obedient_worker_ends_by_the_request() {
-    assert_eq!(nobody_survives_closing(""), Exit::Signal(15));
+    assert_eq!(nobody_survives_closing(""), ProcessExit::Signal(15));
 }
 
 #[test]
 fn a_worker_that_ignores_the_request_is_killed() {
-    assert_eq!(nobody_survives_closing("ignore-term"), Exit::Signal(9));
+    assert_eq!(nobody_survives_closing("ignore-term"), ProcessExit::Signal(9));
 }
 
 #[test]
@@ -95,11 +95,11 @@ fn closing_a_worker_that_is_gone_does_nothing() {
         let mut crew = Crew::start().await;
         crew.guardian.spawn(1, crew.worker("exit=3")).unwrap();
         crew.spawned().await;
-        assert_eq!(crew.exited().await, (1, Exit::Code(3), 0));
+        assert_eq!(crew.exited().await, (1, ProcessExit::Code(3), 0));
         crew.guardian.close(1, SOON);
         crew.guardian.spawn(2, crew.worker("noop")).unwrap();
         assert_eq!(crew.spawned().await.0, 2);
-        assert_eq!(crew.exited().await, (2, Exit::Code(0), 0));
+        assert_eq!(crew.exited().await, (2, ProcessExit::Code(0), 0));
         crew.guardian.shutdown().await;
     });
 }

@@ -116,7 +116,7 @@ fn signals_of_the_terminal_do_not_reach_guardian_or_workers() {
         assert_eq!(session(worker), guardian);
         // What the guardian withstands, its workers do not inherit.
         kill_process(worker, Signal::HUP).unwrap();
-        assert_eq!(crew.exited().await.1, wavecrew_process::Exit::Signal(1));
+        assert_eq!(crew.exited().await.1, wavecrew_process::ProcessExit::Signal(1));
         crew.guardian.shutdown().await;
     });
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wavecrew_process::{Exit, ProcessId, end_leftovers, is_alive};
+use wavecrew_process::{ProcessExit, ProcessId, end_leftovers, is_alive};
 
 use crate::support::{Crew, appears, run};
 
@@ -12,7 +12,7 @@ fn left_behind(script: &str) -> u32 {
         crew.guardian.spawn(1, crew.worker(script)).unwrap();
         crew.spawned().await;
         let (_, status, leftovers) = crew.exited().await;
-        assert_eq!(status, Exit::Code(0));
+        assert_eq!(status, ProcessExit::Code(0));
         assert_eq!(crew.alive(), Vec::<String>::new());
         crew.guardian.shutdown().await;
         leftovers
@@ -48,10 +48,10 @@ fn a_daemon_without_a_trace_is_of_the_only_worker_that_is_older() {
         appears(&crew.path("one")).await;
         crew.guardian.spawn(2, crew.worker("hidden-daemon")).unwrap();
         crew.spawned().await;
-        assert_eq!(crew.exited().await, (2, Exit::Code(0), 0));
+        assert_eq!(crew.exited().await, (2, ProcessExit::Code(0), 0));
         assert_eq!(crew.alive().len(), 2);
         crew.guardian.close(1, Duration::ZERO);
-        assert_eq!(crew.exited().await.1, Exit::Signal(9));
+        assert_eq!(crew.exited().await.1, ProcessExit::Signal(9));
         assert_eq!(crew.alive(), Vec::<String>::new());
         crew.guardian.shutdown().await;
     });

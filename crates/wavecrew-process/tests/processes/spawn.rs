@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::future::pending;
 
 use wavecrew_process::guardian::{Guardian, GuardianCommand};
-use wavecrew_process::{Exit, GuardianEvent, ProcessError, SpawnFailure, output_pipe, pump};
+use wavecrew_process::{GuardianEvent, ProcessError, ProcessExit, SpawnFailure, output_pipe, pump};
 
 use crate::support::{Crew, alive, run, stand_in, tag_of};
 
@@ -37,7 +37,7 @@ fn arguments_environment_folder_and_output_arrive() {
             (expected.clone(), expected.len() as u64)
         );
         crew.spawned().await;
-        assert_eq!(crew.exited().await, (1, Exit::Code(0), 0));
+        assert_eq!(crew.exited().await, (1, ProcessExit::Code(0), 0));
         crew.guardian.shutdown().await;
     });
 }
@@ -59,7 +59,7 @@ fn long_commands_arrive_whole() {
         worker.env_set = ["A", "B"].map(|name| (name.into(), long.clone().into())).into();
         crew.guardian.spawn(1, worker).unwrap();
         crew.spawned().await;
-        assert_eq!(crew.exited().await.1, Exit::Code(0));
+        assert_eq!(crew.exited().await.1, ProcessExit::Code(0));
         crew.guardian.shutdown().await;
     });
 }
@@ -178,7 +178,7 @@ fn a_flood_of_output_is_pumped_in_chunks() {
         assert_eq!(n, FLOOD);
         assert!(largest <= 64 << 10);
         crew.spawned().await;
-        assert_eq!(crew.exited().await.1, Exit::Code(0));
+        assert_eq!(crew.exited().await.1, ProcessExit::Code(0));
         crew.guardian.shutdown().await;
     });
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::sync::mpsc::UnboundedReceiver;
 use wavecrew_process::guardian::{Guardian, GuardianCommand};
-use wavecrew_process::{Exit, GuardianEvent, ProcessId, Spawn};
+use wavecrew_process::{GuardianEvent, ProcessExit, ProcessId, Spawn};
 
 /// No test takes this long; a hanging one must not hang the whole suite.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -92,7 +92,7 @@ impl Crew {
         }
     }
 
-    pub async fn exited(&mut self) -> (u64, Exit, u32) {
+    pub async fn exited(&mut self) -> (u64, ProcessExit, u32) {
         match self.notices.recv().await {
             Some(GuardianEvent::Exited {
                 key,

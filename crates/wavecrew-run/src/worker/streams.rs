@@ -8,7 +8,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use wavecrew_agents::InteractiveProtocol;
-use wavecrew_process::{Exit, input_pipe, output_pipe, pump, take_rest};
+use wavecrew_process::{ProcessExit, input_pipe, output_pipe, pump, take_rest};
 
 /// Something happened to a worker's process, and everything it had printed by then is read.
 pub enum WorkerEvent {
@@ -18,7 +18,7 @@ pub enum WorkerEvent {
     },
     ProcessEnded {
         key: u64,
-        exit: Exit,
+        exit: ProcessExit,
     },
 }
 
@@ -29,7 +29,7 @@ pub enum ProcessState {
     Unwatched,
     /// Its output is read as it comes.
     Watched,
-    Exited(Exit),
+    Exited(ProcessExit),
 }
 
 /// The ends of a new process's streams, and what tells its readers about its state.
