@@ -1,6 +1,7 @@
 //! Problems on standard error: the message, where it stands, the offending text marked, and what to do.
 
 use crate::csv_file::CsvFile;
+use crate::exit::{Exit, Failure};
 use miette::{
     Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError, MietteSpanContents,
     Severity, SourceCode, SourceSpan, SpanContents,
@@ -15,20 +16,28 @@ mod mark;
 /// A person reads the first few and fixes the cause; the rest is counted.
 const SHOWN: usize = 50;
 
+/// Why a command failed, unless it has said so or nobody reads it.
+pub fn failure(failure: &Failure) {
+    match failure {
+        Failure::Refused | Failure::Declined => {}
+        failure if failure.exit() == Exit::Done => {}
+        failure => error(&failure.to_string(), failure.help()),
+    }
+}
+
 pub fn error(message: &str, help: Option<&str>) {
-    print(&Shown {
-        message: safe(message),
-        help: help.map(safe),
-        severity: Severity::Error,
-        excerpt: None,
-    });
+    plain(message, help, Severity::Error);
 }
 
 pub fn warning(message: &str, help: Option<&str>) {
+    plain(message, help, Severity::Warning);
+}
+
+fn plain(message: &str, help: Option<&str>, severity: Severity) {
     print(&Shown {
         message: safe(message),
         help: help.map(safe),
-        severity: Severity::Warning,
+        severity,
         excerpt: None,
     });
 }

@@ -255,7 +255,7 @@ fn a_replay_is_called_one_wherever_it_is_shown() {
     assert!(said.contains("Replay   of tape.jsonl: no agent ran"), "{said}");
     let context = fs::read_to_string(project.session().join("context.md")).unwrap();
     assert!(
-        context.contains("- Replay: no agent ran; `tape.jsonl` was played back"),
+        context.contains("- Replay: no agent ran; `tape.jsonl` was replayed"),
         "{context}"
     );
     let info = fs::read_to_string(project.session().join("session.json")).unwrap();

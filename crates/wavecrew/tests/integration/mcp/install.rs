@@ -58,10 +58,7 @@ fn installing_twice_is_installing_once() {
         );
         // Nothing is left to ask about.
         let again = wavecrew(home.path(), &["mcp", "install", client]);
-        assert_eq!(
-            text(&again.stdout),
-            format!("{} is as it should be\n", path.display())
-        );
+        assert_eq!(text(&again.stdout), format!("{} is up to date\n", path.display()));
         assert_eq!(fs::read_to_string(&path).unwrap(), once);
         assert!(
             wavecrew(home.path(), &["mcp", "uninstall", client, "-y"])

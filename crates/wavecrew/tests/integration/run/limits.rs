@@ -44,7 +44,7 @@ fn go_on(sandbox: &Sandbox, ended: &Ended) -> Ended {
     let line = ended
         .out
         .lines()
-        .find_map(|line| line.strip_prefix("Go on    wavecrew "));
+        .find_map(|line| line.strip_prefix("Continue wavecrew "));
     let line = line.unwrap_or_else(|| panic!("no way to go on in:\n{}", ended.out));
     let words: Vec<&str> = line.split(' ').collect();
     sandbox.spawn(&mut sandbox.command(&words)).wait()

@@ -67,11 +67,11 @@ fn what_changes_after_a_report_is_flagged() {
     sandbox
         .run()
         .expect_exit(0)
-        .expect_says("a went on after its report and changed late.txt")
+        .expect_says("a changed late.txt after its report")
         .expect_says("Changed after their report\n  a: late.txt");
     let report = sandbox.read("context.md");
     assert!(
-        report.contains("  - Warning: it went on after its report and changed late.txt\n"),
+        report.contains("  - Warning: after its report it changed late.txt\n"),
         "{report}"
     );
     let journal = sandbox.read("journal.ndjson");

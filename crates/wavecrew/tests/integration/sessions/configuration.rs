@@ -15,7 +15,7 @@ fn init_writes_once() {
     assert!(!project.path().join(".wavecrew").exists());
     project
         .run(&["init", "--teams"])
-        .refused(2, &["wavecrew.toml is already there"]);
+        .refused(2, &["wavecrew.toml exists already"]);
     fs::remove_file(project.path().join("wavecrew.toml")).unwrap();
     assert_eq!(
         project.run(&["init", "--teams"]).ok(),

@@ -220,7 +220,7 @@ fn logs_are_listed_and_shown_without_what_a_terminal_obeys() {
         .refused(2, &["attempt 7", "attempt 1, 2"]);
     project
         .run(&["logs", "run-x", "C"])
-        .refused(2, &["`C` has printed nothing yet"]);
+        .refused(2, &["`C` printed nothing"]);
     project
         .run(&["logs", "run-x", "ZZ"])
         .refused(2, &["there is no task `ZZ`"]);
