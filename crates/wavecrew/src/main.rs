@@ -29,7 +29,7 @@ mod user_file;
 
 use exit::Exit;
 use std::process::ExitCode;
-use wavecrew_measure::run::watch;
+use wavecrew_measure::run::watchdog;
 use wavecrew_run::recording;
 
 fn main() -> ExitCode {
@@ -42,7 +42,9 @@ fn main() -> ExitCode {
         "__guardian" => return wavecrew_process::guardian::guardian_main(),
         recording::REPLAY => return recording::replay_main(&words[1..]),
         cmd::offline_worker::NAME => return cmd::offline_worker::worker_main(),
-        watch::WATCH => return watch::watch_main(words.get(1).map_or("", String::as_str)),
+        watchdog::WATCHDOG_ARGUMENT => {
+            return watchdog::watchdog_main(words.get(1).map_or("", String::as_str));
+        }
         _ => {}
     }
     let cli = match cmd::parse() {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use wavecrew_measure::Outcome;
+use wavecrew_measure::TestOutcome;
 use wavecrew_measure::run::MeasureError;
 
 use crate::lab::{Lab, figures, fixes, rate};
@@ -58,8 +58,8 @@ fn a_missing_package_is_told_from_a_failing_test() {
     let Some(lab) = Lab::python(&files) else { return };
     let measured = lab.measure("test_a.py").unwrap();
     assert_eq!(rate(&measured), (1, 2));
-    let red: Vec<_> = measured.red().collect();
-    assert!(matches!(red[0].outcome, Outcome::Unloaded { .. }));
+    let red: Vec<_> = measured.failing().collect();
+    assert!(matches!(red[0].outcome, TestOutcome::Unloaded { .. }));
     assert_eq!(red[0].id.to_string(), "test_a.py");
     assert!(fixes(&measured).contains("pip install surely_not_there"));
 }

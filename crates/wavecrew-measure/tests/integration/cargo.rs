@@ -15,7 +15,7 @@ fn cargo() {
     let measured = lab.measure("src/lib.rs").unwrap();
     assert_eq!(lab.files(), before);
     assert_eq!(rate(&measured), (1, 2));
-    let red: Vec<String> = measured.red().map(|test| test.id.to_string()).collect();
+    let red: Vec<String> = measured.failing().map(|test| test.id.to_string()).collect();
     assert_eq!(red, ["fixture-shop::price::is_wrong"]);
     match measured.coverage {
         Coverage::Known { .. } => assert_eq!(figures(&measured), ["src/lib.rs 5/9"]),

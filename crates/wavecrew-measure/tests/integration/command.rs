@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use wavecrew_measure::Measurement;
 use wavecrew_measure::detect::{Certainty, Framework, Project};
-use wavecrew_measure::run::{MeasureError, Order, Request, Runner, Wanted};
+use wavecrew_measure::run::{Collect, MeasureError, Request, Runner, TestOrder};
 
 use crate::lab::{Lab, figures, fixes, rate};
 
@@ -27,8 +27,8 @@ fn run(runner: &Runner, lab: &Lab, line: &str) -> Result<Measurement, MeasureErr
         project: &project,
         scope: &scope,
         tests: &[],
-        coverage: Wanted::TestsAndCoverage,
-        order: Order::Usual,
+        coverage: Collect::TestsAndCoverage,
+        order: TestOrder::Default,
     })
 }
 

@@ -14,7 +14,7 @@ fn go() {
     assert_eq!(lab.files(), before);
     // The test around a failing one fails with it; what is skipped from the start does not count.
     assert_eq!(rate(&measured), (1, 3));
-    let red: Vec<String> = measured.red().map(|test| test.id.to_string()).collect();
+    let red: Vec<String> = measured.failing().map(|test| test.id.to_string()).collect();
     assert_eq!(
         red,
         ["example.com/shop::TestWrong/inner", "example.com/shop::TestWrong"]

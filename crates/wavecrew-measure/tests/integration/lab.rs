@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use wavecrew_measure::detect::{Project, project_of, source_files};
-use wavecrew_measure::run::{MeasureError, Order, Request, Runner, Wanted};
-use wavecrew_measure::{FileCoverage, Measurement, Standing};
+use wavecrew_measure::run::{Collect, MeasureError, Request, Runner, TestOrder};
+use wavecrew_measure::{CoverageStatus, FileCoverage, Measurement};
 
 use wavecrew_test_support::frameworks::installed;
 
@@ -92,8 +92,8 @@ impl Lab {
             project: &project,
             scope: &scope,
             tests: &[],
-            coverage: Wanted::TestsAndCoverage,
-            order: Order::Usual,
+            coverage: Collect::TestsAndCoverage,
+            order: TestOrder::Default,
         })
     }
 
@@ -146,20 +146,20 @@ pub fn file<'a>(measurement: &'a Measurement, path: &str) -> &'a FileCoverage {
         .unwrap_or_else(|| panic!("no {path} in {files:?}"))
 }
 
-/// `path standing covered/total` and the same for branches.
+/// `path status covered/total` and the same for branches.
 pub fn figures(measurement: &Measurement) -> Vec<String> {
     let line = |f: &FileCoverage| {
         let branches = f
             .branches
             .map_or(String::new(), |b| format!(" {}/{}", b.covered, b.total));
-        let standing = match f.standing {
-            Standing::Measured => "",
-            Standing::NotLoaded => " not loaded",
-            Standing::Excluded => " excluded",
-            Standing::Broken => " broken",
+        let status = match f.status {
+            CoverageStatus::Measured => "",
+            CoverageStatus::NotLoaded => " not loaded",
+            CoverageStatus::Excluded => " excluded",
+            CoverageStatus::Broken => " broken",
         };
         format!(
-            "{}{standing} {}/{}{branches}",
+            "{}{status} {}/{}{branches}",
             f.path, f.lines.covered, f.lines.total
         )
     };

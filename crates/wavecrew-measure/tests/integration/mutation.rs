@@ -3,26 +3,28 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use wavecrew_measure::mutation::{Budget, Fate, MutationReport, MutationRequest, Named, Target};
+use wavecrew_measure::mutation::{
+    KillingTests, MutantOutcome, MutationBudget, MutationReport, MutationRequest, MutationTarget,
+};
 use wavecrew_syntax::LineSet;
 
 use crate::lab::Lab;
 
 /// All mutants of one file on some of its lines.
-fn mutate(lab: &Lab, file: &str, lines: LineSet, budget: Budget) -> MutationReport {
+fn mutate(lab: &Lab, file: &str, lines: LineSet, budget: MutationBudget) -> MutationReport {
     let before = lab.files();
     let project = lab.project(file);
     let report = lab.runner().mutate(&MutationRequest {
         project: &project,
         top: &lab.root,
-        targets: &[Target {
+        targets: &[MutationTarget {
             file: lab.root.join(file),
             lines,
-            closer: Vec::new(),
+            extra: Vec::new(),
         }],
         tests: &[],
         budget,
-        named: Named::First,
+        killing_tests: KillingTests::First,
     });
     assert_eq!(lab.files(), before, "the project stays as it was");
     report.unwrap()
@@ -30,15 +32,15 @@ fn mutate(lab: &Lab, file: &str, lines: LineSet, budget: Budget) -> MutationRepo
 
 /// `line what: fate` of every mutant.
 fn fates(report: &MutationReport) -> Vec<String> {
-    let line = |tried: &wavecrew_measure::mutation::Tried| {
-        let fate = match &tried.fate {
-            Fate::Killed { by } => format!("killed by {}", by.first().map_or("?", String::as_str)),
-            Fate::Survived => "survived".to_owned(),
-            Fate::TimedOut => "timed out".to_owned(),
+    let line = |tried: &wavecrew_measure::mutation::TestedMutant| {
+        let fate = match &tried.outcome {
+            MutantOutcome::Killed { by } => format!("killed by {}", by.first().map_or("?", String::as_str)),
+            MutantOutcome::Survived => "survived".to_owned(),
+            MutantOutcome::TimedOut => "timed out".to_owned(),
         };
         format!("{} {}: {fate}", tried.line, tried.what)
     };
-    report.tried.iter().map(line).collect()
+    report.tested.iter().map(line).collect()
 }
 
 const STOCK: &str = "\
@@ -93,9 +95,9 @@ fn pytest_is_kept_warm() {
     let Some(lab) = Lab::python(&[("stock.py", STOCK), ("test_stock.py", STOCK_TESTS)]) else {
         return;
     };
-    let report = mutate(&lab, "stock.py", LineSet::All, Budget::full(1));
+    let report = mutate(&lab, "stock.py", LineSet::All, MutationBudget::full(1));
     assert_eq!(report.notes, []);
-    assert_eq!(report.untried, 0);
+    assert_eq!(report.untested, 0);
     assert_eq!(
         fates(&report),
         [
@@ -143,7 +145,7 @@ fn packages_that_are_installed_from_elsewhere_are_not_taken_for_the_copy() {
     let Some(lab) = Lab::python(&files) else { return };
     let installed = format!("import sys\nsys.path.append({:?})\n", lab.root.join("src"));
     lab.write("conftest.py", &installed);
-    let report = mutate(&lab, "src/shop/tax.py", LineSet::All, Budget::full(1));
+    let report = mutate(&lab, "src/shop/tax.py", LineSet::All, MutationBudget::full(1));
     assert_eq!(report.survivors().count(), 0, "{:?}", fates(&report));
     assert!(report.killed() >= 5, "{:?}", fates(&report));
 }
@@ -162,7 +164,7 @@ fn a_change_that_brings_the_process_down_is_noticed() {
         ),
     ];
     let Some(lab) = Lab::python(&files) else { return };
-    let report = mutate(&lab, "a.py", [5].into_iter().collect(), Budget::full(1));
+    let report = mutate(&lab, "a.py", [5].into_iter().collect(), MutationBudget::full(1));
     let exits = "5 `>` became `<=`: killed by ?".to_owned();
     assert!(fates(&report).contains(&exits), "{:?}", fates(&report));
 }
@@ -172,14 +174,14 @@ fn a_budget_bounds_the_number_and_the_time() {
     let Some(lab) = Lab::python(&[("stock.py", STOCK), ("test_stock.py", STOCK_TESTS)]) else {
         return;
     };
-    let few = mutate(&lab, "stock.py", LineSet::All, Budget::quick(1));
-    assert_eq!(few.tried.len() + few.untried, 8);
-    let none = Budget {
+    let few = mutate(&lab, "stock.py", LineSet::All, MutationBudget::quick(1));
+    assert_eq!(few.tested.len() + few.untested, 8);
+    let none = MutationBudget {
         time: Some(Duration::ZERO),
-        ..Budget::quick(1)
+        ..MutationBudget::quick(1)
     };
     let none = mutate(&lab, "stock.py", LineSet::All, none);
-    assert_eq!((none.tried.len(), none.untried), (0, 8));
+    assert_eq!((none.tested.len(), none.untested), (0, 8));
     assert_eq!(none.rate(), None);
 }
 
@@ -201,7 +203,7 @@ fn node(framework: &str, file: &str, test: &str) {
     let source = std::fs::read_to_string(lab.root.join(file)).unwrap();
     let line = 1 + source.lines().position(|line| line.contains("reduce")).unwrap();
     let lines: LineSet = [u32::try_from(line).unwrap()].into_iter().collect();
-    let report = mutate(&lab, file, lines, Budget::full(1));
+    let report = mutate(&lab, file, lines, MutationBudget::full(1));
     assert_eq!(report.notes, []);
     assert!(report.killed() > 0, "{:?}", fates(&report));
     let killer = format!("killed by {test}::");
@@ -214,9 +216,9 @@ fn node(framework: &str, file: &str, test: &str) {
     let unused: PathBuf = PathBuf::from(file)
         .with_file_name("unused")
         .with_extension(PathBuf::from(file).extension().unwrap());
-    let budget = Budget {
+    let budget = MutationBudget {
         per_file: 1,
-        ..Budget::full(1)
+        ..MutationBudget::full(1)
     };
     let report = mutate(&lab, unused.to_str().unwrap(), LineSet::All, budget);
     assert_eq!(report.survivors().count(), 1, "{:?}", fates(&report));

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 use wavecrew_measure::Measurement;
-use wavecrew_measure::run::{Order, Request, Wanted};
+use wavecrew_measure::run::{Collect, Request, TestOrder};
 
 use crate::lab::{Lab, figures, fixes, rate};
 
@@ -42,7 +42,7 @@ fn vitest() {
         ]
     );
     assert_eq!(rate(&measured), (2, 4));
-    let names: Vec<String> = measured.red().map(|test| test.id.to_string()).collect();
+    let names: Vec<String> = measured.failing().map(|test| test.id.to_string()).collect();
     assert!(
         names.contains(&"test/cart.test.ts::total > is wrong".to_owned()),
         "{names:?}"
@@ -125,12 +125,14 @@ fn coverage_of_passing_tests_alone() {
             project: &project,
             scope: &scope,
             tests: &[],
-            coverage: Wanted::TestsAndCoverage,
-            order: Order::Usual,
+            coverage: Collect::TestsAndCoverage,
+            order: TestOrder::Default,
         };
         let mut measured = lab.runner().measure(&request).unwrap();
         let all = measured.coverage.lines().unwrap().covered;
-        lab.runner().cover_passing(&request, &mut measured).unwrap();
+        lab.runner()
+            .measure_passing_coverage(&request, &mut measured)
+            .unwrap();
         assert_eq!(measured.coverage.lines().unwrap().covered, all - 1, "{framework}");
     }
 }

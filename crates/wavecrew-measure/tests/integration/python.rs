@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::Value;
-use wavecrew_measure::run::{Order, Request, Wanted};
+use wavecrew_measure::run::{Collect, Request, TestOrder};
 
 use crate::lab::{Lab, figures, file, fixes, rate};
 
@@ -61,8 +61,8 @@ fn chosen_test_files_alone_run() {
         project: &project,
         scope: &scope,
         tests: &tests,
-        coverage: Wanted::TestsAndCoverage,
-        order: Order::Shuffled { seed: 7 },
+        coverage: Collect::TestsAndCoverage,
+        order: TestOrder::Shuffled { seed: 7 },
     });
     let measured = measured.unwrap();
     assert_eq!(rate(&measured), (2, 2));
@@ -92,8 +92,8 @@ fn a_test_that_changes_its_mind_is_named_and_not_counted() {
         project: &project,
         scope: &[],
         tests: &[],
-        coverage: Wanted::TestsOnly,
-        order: Order::Usual,
+        coverage: Collect::TestsOnly,
+        order: TestOrder::Default,
     };
     let runner = lab.runner();
     let mut measured = runner.measure(&request).unwrap();
@@ -127,12 +127,14 @@ fn coverage_of_passing_tests_alone() {
         project: &project,
         scope: &scope,
         tests: &[],
-        coverage: Wanted::TestsAndCoverage,
-        order: Order::Usual,
+        coverage: Collect::TestsAndCoverage,
+        order: TestOrder::Default,
     };
     let mut measured = lab.runner().measure(&request).unwrap();
     assert_eq!(figures(&measured), ["a.py 4/4 2/2", "b.py 2/2 0/0"]);
-    lab.runner().cover_passing(&request, &mut measured).unwrap();
+    lab.runner()
+        .measure_passing_coverage(&request, &mut measured)
+        .unwrap();
     assert_eq!(figures(&measured), ["a.py 3/4 1/2", "b.py 1/2 0/0"]);
     assert_eq!(rate(&measured), (1, 4));
 }

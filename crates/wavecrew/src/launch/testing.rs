@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use std::io;
 use std::path::Path;
-use wavecrew_measure::run::stop::{cache_folder, stop_on_signals};
+use wavecrew_measure::run::{cache_folder, stop_on_signals};
 use wavecrew_testing::environment::{EnvironmentError, TestEnvironment};
 
 /// Opens the session's test environment.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use tree_sitter::Node;
 
-use super::{Body, Place, Standing, Verdict};
+use super::{Body, Place, TestMode, Verdict};
 use crate::assertion::{Assertion, Strength};
 use crate::tree::{all_children, children, field, line_of, plain, text, walk};
 
@@ -34,7 +34,7 @@ impl<'s> Reader<'s> {
         for statement in children(block) {
             self.statement(statement, place);
             let ends = matches!(statement.kind(), "return_statement" | "raise_statement");
-            if ends || self.body.skip == Some(Standing::Skipped) {
+            if ends || self.body.skip == Some(TestMode::Skipped) {
                 break;
             }
         }
@@ -118,9 +118,9 @@ impl<'s> Reader<'s> {
 
     fn skip(&mut self, place: Place) {
         self.body.skips(if place.conditional {
-            Standing::SkippedIf
+            TestMode::SkippedIf
         } else {
-            Standing::Skipped
+            TestMode::Skipped
         });
     }
 
@@ -199,13 +199,13 @@ impl<'s> Reader<'s> {
             | "assertSequenceEqual"
             | "assertCountEqual" => {
                 if same || constant {
-                    return self.body.add(Verdict::Hollow);
+                    return self.body.add(Verdict::Vacuous);
                 }
                 Strength::Exact
             }
             "assertIsNone" | "assertFalse" | "assertTrue" => {
                 if constant {
-                    return self.body.add(Verdict::Hollow);
+                    return self.body.add(Verdict::Vacuous);
                 }
                 match name {
                     "assertIsNone" => Strength::Exact,
@@ -229,7 +229,7 @@ impl<'s> Reader<'s> {
 
     fn found(&mut self, whole: Node<'_>, subject: Node<'_>, strength: Strength, place: Place) {
         self.body.add(if place.swallowed {
-            Verdict::Hollow
+            Verdict::Vacuous
         } else {
             Verdict::Real(Assertion {
                 line: line_of(whole.start_position()),
@@ -256,7 +256,7 @@ impl<'s> Reader<'s> {
                         self.assert(side, place);
                     }
                 } else if both.into_iter().flatten().any(is_literal) {
-                    self.body.add(Verdict::Hollow);
+                    self.body.add(Verdict::Vacuous);
                 } else {
                     self.found(expression, expression, Strength::Partial, place);
                 }
@@ -265,7 +265,7 @@ impl<'s> Reader<'s> {
             "not_operator" => {
                 let inner = parts("argument").unwrap_or(expression);
                 if is_literal(inner) {
-                    self.body.add(Verdict::Hollow);
+                    self.body.add(Verdict::Vacuous);
                 } else {
                     self.found(expression, inner, Strength::Presence, place);
                 }
@@ -275,7 +275,7 @@ impl<'s> Reader<'s> {
                 let name = parts("function").map_or("", |n| self.text(n));
                 match (name, &arguments[..]) {
                     ("isinstance", [_, kind]) if self.text(*kind) == "object" => {
-                        self.body.add(Verdict::Hollow);
+                        self.body.add(Verdict::Vacuous);
                     }
                     ("isinstance" | "hasattr" | "callable" | "any" | "all" | "issubclass", [first, ..]) => {
                         self.found(expression, *first, Strength::Partial, place);
@@ -284,8 +284,8 @@ impl<'s> Reader<'s> {
                 }
             }
             // A tuple that is not empty is true.
-            "tuple" => self.body.add(Verdict::Hollow),
-            _ if is_literal(expression) => self.body.add(Verdict::Hollow),
+            "tuple" => self.body.add(Verdict::Vacuous),
+            _ if is_literal(expression) => self.body.add(Verdict::Vacuous),
             _ => self.found(expression, expression, Strength::Presence, place),
         }
     }
@@ -302,7 +302,7 @@ impl<'s> Reader<'s> {
         let same = plain(left, self.source) == plain(right, self.source);
         let reflexive = matches!(operator, "==" | "is" | "<=" | ">=" | "in");
         if (same && reflexive) || (is_literal(left) && is_literal(right)) {
-            return self.body.add(Verdict::Hollow);
+            return self.body.add(Verdict::Vacuous);
         }
         let (subject, expected) = if is_literal(left) || operator == "in" {
             (right, left)

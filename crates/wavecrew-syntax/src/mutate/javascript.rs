@@ -8,9 +8,9 @@ use super::walk::Grammar;
 use crate::tree::{all_children, children, field, line_of};
 
 /// Changes of JavaScript and TypeScript.
-pub struct Script;
+pub struct JavaScript;
 
-impl Grammar for Script {
+impl Grammar for JavaScript {
     fn is_passed_over(node: Node<'_>, c: &Collector<'_>) -> bool {
         let kind = node.kind();
         match kind {

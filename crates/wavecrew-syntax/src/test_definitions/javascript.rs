@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use tree_sitter::Node;
 
-use super::script_assert::{body_of, helpers};
-use super::{Standing, TestShape, joined, times};
+use super::javascript_assertions::{body_of, helpers};
+use super::{TestDefinition, TestMode, joined, times};
 use crate::lines::Lines;
 use crate::tree::{children, field, fingerprint, text};
 
-pub fn tests(root: Node<'_>, source: &str) -> Vec<TestShape> {
+pub fn tests(root: Node<'_>, source: &str) -> Vec<TestDefinition> {
     let helpers = helpers(root, source);
     let mut found = Vec::new();
     let mut open = vec![(root, Suite::default())];
@@ -25,7 +25,7 @@ pub fn tests(root: Node<'_>, source: &str) -> Vec<TestShape> {
         };
         let inner = Suite {
             name: joined(&suite.name, " > ", &call.name),
-            standing: suite.standing.max(call.standing),
+            mode: suite.mode.max(call.mode),
             cases: times(suite.cases, call.cases),
         };
         if call.is_suite {
@@ -37,16 +37,16 @@ pub fn tests(root: Node<'_>, source: &str) -> Vec<TestShape> {
             .map(|body| body_of(body, source, &helpers))
             .unwrap_or_default();
         let fallback = match call.body {
-            Some(_) => Standing::Runs,
-            None => Standing::Todo,
+            Some(_) => TestMode::Runs,
+            None => TestMode::Todo,
         };
-        found.push(TestShape {
+        found.push(TestDefinition {
             name: inner.name,
             lines: Lines::of(node),
             cases: inner.cases,
-            standing: inner.standing.max(body.skip.unwrap_or(fallback)),
+            mode: inner.mode.max(body.skip.unwrap_or(fallback)),
             assertions: body.assertions,
-            hollow: body.hollow,
+            vacuous: body.vacuous,
             fingerprint: call.body.map_or(0, |body| fingerprint(body, source)),
         });
     }
@@ -55,7 +55,7 @@ pub fn tests(root: Node<'_>, source: &str) -> Vec<TestShape> {
 }
 
 /// Tests of one name all run, and are told apart by their number.
-fn number_namesakes(tests: &mut [TestShape]) {
+fn number_namesakes(tests: &mut [TestDefinition]) {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for test in tests {
         let count = seen.entry(test.name.clone()).or_default();
@@ -70,7 +70,7 @@ fn number_namesakes(tests: &mut [TestShape]) {
 #[derive(Debug, Clone)]
 struct Suite {
     name: String,
-    standing: Standing,
+    mode: TestMode,
     cases: Option<usize>,
 }
 
@@ -78,7 +78,7 @@ impl Default for Suite {
     fn default() -> Self {
         Self {
             name: String::new(),
-            standing: Standing::Runs,
+            mode: TestMode::Runs,
             cases: Some(1),
         }
     }
@@ -88,7 +88,7 @@ impl Default for Suite {
 struct TestCall<'t> {
     name: String,
     is_suite: bool,
-    standing: Standing,
+    mode: TestMode,
     cases: Option<usize>,
     body: Option<Node<'t>>,
 }
@@ -114,11 +114,11 @@ impl<'t> TestCall<'t> {
             .find(|a| matches!(a.kind(), "arrow_function" | "function_expression"))
             .and_then(|function| field(*function, "body"));
         let options = arguments.iter().skip(1).find(|a| a.kind() == "object");
-        let options = options.map_or(Standing::Runs, |o| from_options(text(*o, source)));
+        let options = options.map_or(TestMode::Runs, |o| from_options(text(*o, source)));
         Some(Self {
             name: title_text(*title, source),
             is_suite: callee.is_suite,
-            standing: callee.standing.max(options),
+            mode: callee.mode.max(options),
             cases: callee.cases,
             body,
         })
@@ -128,46 +128,46 @@ impl<'t> TestCall<'t> {
 /// `test`, `it.only`, `describe.each(table)`.
 struct Callee {
     is_suite: bool,
-    standing: Standing,
+    mode: TestMode,
     cases: Option<usize>,
 }
 
 impl Callee {
     fn of(mut node: Node<'_>, source: &str) -> Option<Self> {
-        let mut standing = Standing::Runs;
+        let mut mode = TestMode::Runs;
         let mut cases = Some(1);
         let mut given: Option<Node<'_>> = None;
         loop {
             match node.kind() {
                 "identifier" => {
                     let (is_suite, own) = match text(node, source) {
-                        "test" | "it" => (false, Standing::Runs),
-                        "xit" | "xtest" => (false, Standing::Skipped),
-                        "fit" => (false, Standing::Only),
-                        "describe" | "suite" => (true, Standing::Runs),
-                        "xdescribe" => (true, Standing::Skipped),
-                        "fdescribe" => (true, Standing::Only),
+                        "test" | "it" => (false, TestMode::Runs),
+                        "xit" | "xtest" => (false, TestMode::Skipped),
+                        "fit" => (false, TestMode::Only),
+                        "describe" | "suite" => (true, TestMode::Runs),
+                        "xdescribe" => (true, TestMode::Skipped),
+                        "fdescribe" => (true, TestMode::Only),
                         _ => return None,
                     };
                     return Some(Self {
                         is_suite,
-                        standing: standing.max(own),
+                        mode: mode.max(own),
                         cases,
                     });
                 }
                 "member_expression" => {
                     let property = text(field(node, "property")?, source);
-                    standing = standing.max(match property {
-                        "skip" => Standing::Skipped,
-                        "todo" => Standing::Todo,
-                        "only" => Standing::Only,
-                        "failing" | "fails" => Standing::ExpectedToFail,
+                    mode = mode.max(match property {
+                        "skip" => TestMode::Skipped,
+                        "todo" => TestMode::Todo,
+                        "only" => TestMode::Only,
+                        "failing" | "fails" => TestMode::ExpectedToFail,
                         "skipIf" | "runIf" => conditional(property, given.take(), source),
                         "each" | "for" => {
                             cases = times(cases, given.take().and_then(|table| rows(table, source)));
-                            Standing::Runs
+                            TestMode::Runs
                         }
-                        "concurrent" | "sequential" | "shuffle" | "extend" => Standing::Runs,
+                        "concurrent" | "sequential" | "shuffle" | "extend" => TestMode::Runs,
                         _ => return None,
                     });
                     node = field(node, "object")?;
@@ -182,12 +182,12 @@ impl Callee {
     }
 }
 
-fn conditional(property: &str, arguments: Option<Node<'_>>, source: &str) -> Standing {
+fn conditional(property: &str, arguments: Option<Node<'_>>, source: &str) -> TestMode {
     let condition = arguments.map_or("", |a| text(a, source));
     match (property, condition) {
-        ("skipIf", "(true)" | "(1)") | ("runIf", "(false)" | "(0)") => Standing::Skipped,
-        ("skipIf", "(false)") | ("runIf", "(true)") => Standing::Runs,
-        _ => Standing::SkippedIf,
+        ("skipIf", "(true)" | "(1)") | ("runIf", "(false)" | "(0)") => TestMode::Skipped,
+        ("skipIf", "(false)") | ("runIf", "(true)") => TestMode::Runs,
+        _ => TestMode::SkippedIf,
     }
 }
 
@@ -211,19 +211,19 @@ fn rows(table: Node<'_>, source: &str) -> Option<usize> {
     (!spread).then_some(entries.len())
 }
 
-fn from_options(options: &str) -> Standing {
+fn from_options(options: &str) -> TestMode {
     let plain: String = options.split_whitespace().collect();
     let says = |word: &str| plain.contains(&format!("{word}:true"));
     if says("todo") {
-        Standing::Todo
+        TestMode::Todo
     } else if says("skip") {
-        Standing::Skipped
+        TestMode::Skipped
     } else if says("fails") {
-        Standing::ExpectedToFail
+        TestMode::ExpectedToFail
     } else if says("only") {
-        Standing::Only
+        TestMode::Only
     } else {
-        Standing::Runs
+        TestMode::Runs
     }
 }
 

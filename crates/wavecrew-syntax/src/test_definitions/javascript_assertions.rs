@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use tree_sitter::Node;
 
-use super::{Body, Place, Standing, Verdict, asserting};
+use super::{Body, Place, TestMode, Verdict, asserting};
 use crate::assertion::{Assertion, Strength};
 use crate::tree::{children, field, line_of, plain, text, walk};
 
@@ -55,7 +55,7 @@ impl<'s> Reader<'s> {
                 for statement in children(node) {
                     self.node(statement, place);
                     let ends = matches!(statement.kind(), "return_statement" | "throw_statement");
-                    if ends || self.body.skip == Some(Standing::Skipped) {
+                    if ends || self.body.skip == Some(TestMode::Skipped) {
                         break;
                     }
                 }
@@ -128,9 +128,9 @@ impl<'s> Reader<'s> {
         match name {
             _ if matches!(name.split_once('.'), Some((_, "skip"))) => {
                 self.body.skips(if place.conditional {
-                    Standing::SkippedIf
+                    TestMode::SkippedIf
                 } else {
-                    Standing::Skipped
+                    TestMode::Skipped
                 });
                 true
             }
@@ -192,7 +192,7 @@ impl<'s> Reader<'s> {
         let same = expected.is_some_and(|e| plain(e, self.source) == subject_text);
         let literal = is_literal(subject) && expected.is_none_or(is_literal);
         if literal || (same && !negated) {
-            self.body.add(Verdict::Hollow);
+            self.body.add(Verdict::Vacuous);
             return true;
         }
         let strength = match (strength_of(matcher, expected.map(|e| self.text(e))), negated) {
@@ -216,13 +216,13 @@ impl<'s> Reader<'s> {
 
     fn plain_assert(&mut self, call: Node<'_>, name: &str, arguments: &[Node<'_>], place: Place) {
         let Some((first, rest)) = arguments.split_first() else {
-            return self.body.add(Verdict::Hollow);
+            return self.body.add(Verdict::Vacuous);
         };
         let compares = name.to_lowercase().contains("equal");
         let second = rest.first().filter(|_| compares);
         let same = second.is_some_and(|n| plain(*n, self.source) == plain(*first, self.source));
         if same || (is_literal(*first) && second.is_none_or(|n| is_literal(*n))) {
-            return self.body.add(Verdict::Hollow);
+            return self.body.add(Verdict::Vacuous);
         }
         let strength = match name {
             "throws" | "rejects" if rest.is_empty() => Strength::RaisesAnything,
@@ -237,7 +237,7 @@ impl<'s> Reader<'s> {
 
     fn found(&mut self, whole: Node<'_>, subject: String, strength: Strength, place: Place) {
         self.body.add(if place.swallowed {
-            Verdict::Hollow
+            Verdict::Vacuous
         } else {
             Verdict::Real(Assertion {
                 line: line_of(whole.start_position()),

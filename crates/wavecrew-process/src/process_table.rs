@@ -1,4 +1,4 @@
-//! Reads the kernel's process table. Signals nothing; a process that vanishes while it is looked at is simply not there.
+//! Reads the kernel's process table. A process that vanishes meanwhile is simply left out.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -13,13 +13,13 @@ use std::time::Duration;
 use rustix::process::{Pid, RawPid};
 use rustix::time::{ClockId, clock_gettime};
 
-/// One line of the table.
+/// One process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
     pub pid: Pid,
     pub parent: RawPid,
     pub group: RawPid,
-    /// In clock ticks since the boot: with the pid, it names one process for ever.
+    /// In clock ticks since boot. Together with the pid it identifies a process until the next boot.
     pub start_time: u64,
     pub state: State,
 }
@@ -27,7 +27,7 @@ pub struct Entry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     Alive,
-    /// Ended and not yet waited for by its parent.
+    /// Ended, and not yet reaped by its parent.
     Ended,
 }
 
@@ -41,7 +41,7 @@ impl Entry {
     }
 }
 
-/// The kernel counts start times in hundredths of a second.
+/// The kernel measures start times in hundredths of a second.
 const TICK_NANOS: u64 = 10_000_000;
 
 /// The start time of a process that starts now.
@@ -51,15 +51,14 @@ pub fn ticks_since_boot() -> u64 {
     u64::try_from(nanos).unwrap_or(0) / TICK_NANOS
 }
 
-/// The entry of one process.
 pub fn entry(pid: Pid) -> Option<Entry> {
-    // `comm` has at most 15 bytes and the numbers at most 20 digits: one small read takes the part that matters.
+    // The name has at most 15 bytes and the numbers at most 20 digits: one small read is enough.
     let mut buffer = [0; 512];
     let n = File::open(path(pid, "stat")).ok()?.read(&mut buffer).ok()?;
     parse(pid, &buffer[..n])
 }
 
-/// The fields follow the last `)`: a process may put spaces and parentheses into its own name.
+/// The fields follow the last `)`: the name of a process may contain spaces and parentheses.
 fn parse(pid: Pid, line: &[u8]) -> Option<Entry> {
     let after = line.iter().rposition(|&b| b == b')')? + 1;
     let mut fields = std::str::from_utf8(&line[after..]).ok()?.split_ascii_whitespace();
@@ -79,15 +78,15 @@ fn parse(pid: Pid, line: &[u8]) -> Option<Entry> {
     })
 }
 
-/// What a process has taken so far.
+/// What a process has used so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Memory that is really there, in bytes.
+    /// In bytes.
     pub resident: u64,
     pub processor: Duration,
 }
 
-/// What a process and everything below it take.
+/// The usage of a process and all its descendants.
 pub fn usage_of_tree(root: Pid) -> Usage {
     let below = descendants(root).into_iter().map(|entry| entry.pid);
     below
@@ -108,7 +107,7 @@ fn usage(pid: Pid) -> Option<Usage> {
     })
 }
 
-/// A process that has ended, but was not waited for, has no such line.
+/// A zombie has no such line.
 fn parse_resident(status: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let number = line.and_then(|line| line.split_ascii_whitespace().next());
@@ -124,7 +123,7 @@ fn parse_processor(line: &[u8]) -> Option<Duration> {
     Some(Duration::from_nanos((user + system) * TICK_NANOS))
 }
 
-/// All processes of the machine that this user may see.
+/// All processes that this user may see.
 pub fn all() -> Vec<Entry> {
     let Ok(folder) = fs::read_dir("/proc") else {
         return Vec::new();
@@ -145,8 +144,8 @@ pub fn children(of: Pid) -> Vec<Pid> {
         .collect()
 }
 
-/// The children of a process' main thread: what it adopted, and what that thread started. Complete for the process itself, as long
-/// as it waits for none meanwhile. `None` where the kernel does not keep such lists.
+/// The children of a process's main thread: those that it adopted, and those that this thread started. Complete for the
+/// current process as long as it reaps none meanwhile. `None` where the kernel does not keep such lists.
 pub fn children_of_main_thread(of: Pid) -> Option<Vec<Pid>> {
     if !kernel_lists_children() {
         return None;
@@ -157,20 +156,20 @@ pub fn children_of_main_thread(of: Pid) -> Option<Vec<Pid>> {
     Some(found)
 }
 
-/// Everything below a process, parents before their children, without the process itself. A process that forks meanwhile can
-/// be missed: ask again until nothing new appears.
+/// All descendants of a process, parents before their children. A process that forks meanwhile can be missed: call again until
+/// nothing new appears.
 pub fn descendants(root: Pid) -> Vec<Entry> {
-    descendants_without(root, |_| false)
+    descendants_except(root, |_| false)
 }
 
-/// The same without some of them, and without all that is below those.
-pub fn descendants_without(root: Pid, is_left_out: impl Fn(Pid) -> bool) -> Vec<Entry> {
+/// The same without excluded processes and their descendants.
+pub fn descendants_except(root: Pid, is_excluded: impl Fn(Pid) -> bool) -> Vec<Entry> {
     let mut found = Vec::new();
     if kernel_lists_children() {
         let mut queue = Vec::new();
         listed_children(root, &mut queue);
         while let Some(pid) = queue.pop() {
-            let Some(e) = entry(pid).filter(|_| !is_left_out(pid)) else {
+            let Some(e) = entry(pid).filter(|_| !is_excluded(pid)) else {
                 continue;
             };
             found.push(e);
@@ -184,7 +183,7 @@ pub fn descendants_without(root: Pid, is_left_out: impl Fn(Pid) -> bool) -> Vec<
         let mut queue = vec![root.as_raw_pid()];
         while let Some(parent) = queue.pop() {
             let mut below = by_parent.remove(&parent).unwrap_or_default();
-            below.retain(|e| !is_left_out(e.pid));
+            below.retain(|e| !is_excluded(e.pid));
             queue.extend(below.iter().map(|e| e.pid.as_raw_pid()));
             found.extend(below);
         }
@@ -192,8 +191,8 @@ pub fn descendants_without(root: Pid, is_left_out: impl Fn(Pid) -> bool) -> Vec<
     found
 }
 
-/// The value of a variable in the environment with which a process was started.
-pub fn variable(pid: Pid, name: &str) -> Option<Vec<u8>> {
+/// The value of a variable in the environment that a process was started with.
+pub fn environment_variable(pid: Pid, name: &str) -> Option<Vec<u8>> {
     let environment = fs::read(path(pid, "environ")).ok()?;
     environment.split(|&b| b == 0).find_map(|pair| {
         let rest = pair.strip_prefix(name.as_bytes())?;
@@ -201,7 +200,7 @@ pub fn variable(pid: Pid, name: &str) -> Option<Vec<u8>> {
     })
 }
 
-/// Children are kept per thread of the parent.
+/// The kernel lists children per thread of the parent.
 fn listed_children(of: Pid, into: &mut Vec<Pid>) {
     let Ok(threads) = fs::read_dir(path(of, "task")) else {
         return;
@@ -238,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hostile_name_does_not_shift_the_fields() {
+    fn parentheses_in_a_process_name_do_not_shift_the_fields() {
         let line = b"77 (a) Z 1 (2)) S 5 77 77 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 987654 1 2\n";
         let e = parse(Pid::from_raw(77).unwrap(), line).unwrap();
         assert_eq!(
@@ -248,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_and_processor_time_are_told() {
+    fn memory_and_processor_time_are_parsed() {
         let line = b"77 (a) Z 1 (2)) S 5 77 77 0 -1 4194560 1 2 3 4 150 50 7 8 20 0 1 0 987654 1000000 3 9\n";
         assert_eq!(parse_processor(line), Some(Duration::from_secs(2)));
         assert_eq!(parse_resident("VmHWM:\t 9 kB\nVmRSS:\t    3 kB\n"), 3072);

@@ -27,13 +27,13 @@ const LEFT_OUT: &[&str] = &[
     "target",
 ];
 
-pub struct Copy {
+pub struct ProjectCopy {
     _folder: TempDir,
     from: PathBuf,
     to: PathBuf,
 }
 
-impl Copy {
+impl ProjectCopy {
     pub fn of(top: &Path) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("wavecrew-mutants-").tempdir()?;
         let to = folder.path().canonicalize()?.join("tree");
@@ -115,7 +115,7 @@ mod tests {
             fs::write(path, name).unwrap();
         }
         fs::create_dir(above.join("node_modules")).unwrap();
-        let copy = Copy::of(&top).unwrap();
+        let copy = ProjectCopy::of(&top).unwrap();
         let file = copy.at(&top.join("src/a.py"));
         fs::write(&file, "changed").unwrap();
         assert_eq!(fs::read_to_string(top.join("src/a.py")).unwrap(), "top/src/a.py");

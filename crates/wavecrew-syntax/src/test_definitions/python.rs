@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use tree_sitter::Node;
 
-use super::python_assert::body_of;
-use super::{Body, Standing, TestShape, asserting, joined, times};
+use super::python_assertions::body_of;
+use super::{Body, TestDefinition, TestMode, asserting, joined, times};
 use crate::lines::Lines;
 use crate::tree::{children, field, fingerprint, text, walk};
 
-pub fn tests(root: Node<'_>, source: &str) -> Vec<TestShape> {
+pub fn tests(root: Node<'_>, source: &str) -> Vec<TestDefinition> {
     let mut finder = Finder {
         source,
         helpers: helpers(root, source),
@@ -17,7 +17,7 @@ pub fn tests(root: Node<'_>, source: &str) -> Vec<TestShape> {
     };
     let outer = Outer {
         class: String::new(),
-        standing: marks_of(root, source),
+        mode: marks_of(root, source),
         cases: Some(1),
     };
     finder.block(root, &outer);
@@ -33,21 +33,21 @@ pub fn tests(root: Node<'_>, source: &str) -> Vec<TestShape> {
 struct Finder<'s> {
     source: &'s str,
     helpers: BTreeSet<&'s str>,
-    found: Vec<TestShape>,
+    found: Vec<TestDefinition>,
 }
 
 /// What surrounds a definition.
 struct Outer {
     /// With the classes around it, dotted; empty in a module.
     class: String,
-    standing: Standing,
+    mode: TestMode,
     cases: Option<usize>,
 }
 
 /// What decorators say.
 #[derive(Debug, Clone, Copy)]
 struct Marks {
-    standing: Standing,
+    mode: TestMode,
     cases: Option<usize>,
 }
 
@@ -75,13 +75,13 @@ impl Finder<'_> {
         };
         let name = text(name, self.source);
         let marks = decorators(whole, self.source);
-        let standing = outer.standing.max(marks.standing);
+        let mode = outer.mode.max(marks.mode);
         let cases = times(outer.cases, marks.cases);
         if node.kind() == "class_definition" {
             if name.starts_with("Test") || is_test_case(node, self.source) {
                 let inner = Outer {
                     class: joined(&outer.class, ".", name),
-                    standing: standing.max(marks_of(body, self.source)),
+                    mode: mode.max(marks_of(body, self.source)),
                     cases,
                 };
                 self.block(body, &inner);
@@ -93,16 +93,16 @@ impl Finder<'_> {
         }
         let Body {
             assertions,
-            hollow,
+            vacuous,
             skip,
         } = body_of(body, self.source, &self.helpers);
-        self.found.push(TestShape {
+        self.found.push(TestDefinition {
             name: joined(&outer.class, "::", name),
             lines: Lines::of(whole),
             cases,
             assertions,
-            hollow,
-            standing: standing.max(skip.unwrap_or(Standing::Runs)),
+            vacuous,
+            mode: mode.max(skip.unwrap_or(TestMode::Runs)),
             fingerprint: fingerprint(body, self.source),
         });
     }
@@ -131,14 +131,14 @@ fn helpers<'s>(root: Node<'_>, source: &'s str) -> BTreeSet<&'s str> {
 
 fn decorators(whole: Node<'_>, source: &str) -> Marks {
     let mut marks = Marks {
-        standing: Standing::Runs,
+        mode: TestMode::Runs,
         cases: Some(1),
     };
     for decorator in children(whole).into_iter().filter(|n| n.kind() == "decorator") {
         let Some(expression) = children(decorator).into_iter().next() else {
             continue;
         };
-        marks.standing = marks.standing.max(mark(expression, source));
+        marks.mode = marks.mode.max(mark(expression, source));
         let (name, arguments) = call_parts(expression, source);
         if name.ends_with("parametrize") {
             marks.cases = times(
@@ -159,17 +159,17 @@ fn call_parts<'t, 's>(expression: Node<'t>, source: &'s str) -> (&'s str, Vec<No
 }
 
 /// What one mark says about running.
-fn mark(expression: Node<'_>, source: &str) -> Standing {
+fn mark(expression: Node<'_>, source: &str) -> TestMode {
     let (name, arguments) = call_parts(expression, source);
     let condition = arguments.iter().find(|a| a.kind() != "keyword_argument");
     let condition = condition.map(|node| text(*node, source));
     match name.rsplit('.').next().unwrap_or_default() {
-        "skip" => Standing::Skipped,
-        "skipif" | "skipIf" if matches!(condition, Some("True" | "1")) => Standing::Skipped,
-        "skipUnless" if matches!(condition, Some("False" | "0")) => Standing::Skipped,
-        "skipif" | "skipIf" | "skipUnless" => Standing::SkippedIf,
-        "xfail" | "expectedFailure" => Standing::ExpectedToFail,
-        _ => Standing::Runs,
+        "skip" => TestMode::Skipped,
+        "skipif" | "skipIf" if matches!(condition, Some("True" | "1")) => TestMode::Skipped,
+        "skipUnless" if matches!(condition, Some("False" | "0")) => TestMode::Skipped,
+        "skipif" | "skipIf" | "skipUnless" => TestMode::SkippedIf,
+        "xfail" | "expectedFailure" => TestMode::ExpectedToFail,
+        _ => TestMode::Runs,
     }
 }
 
@@ -190,8 +190,8 @@ fn cases_in(list: Node<'_>, source: &str) -> Option<usize> {
 }
 
 /// `pytestmark` and skips of a whole module or class.
-fn marks_of(block: Node<'_>, source: &str) -> Standing {
-    let mut standing = Standing::Runs;
+fn marks_of(block: Node<'_>, source: &str) -> TestMode {
+    let mut mode = TestMode::Runs;
     for statement in children(block) {
         let Some(expression) = children(statement).into_iter().next() else {
             continue;
@@ -205,22 +205,22 @@ fn marks_of(block: Node<'_>, source: &str) -> Standing {
                         _ => vec![right],
                     };
                     let all = marks.into_iter().map(|node| mark(node, source));
-                    standing = all.fold(standing, Standing::max);
+                    mode = all.fold(mode, TestMode::max);
                 }
                 if field(expression, "right").is_some_and(|n| text(n, source).contains("importorskip(")) {
-                    standing = standing.max(Standing::SkippedIf);
+                    mode = mode.max(TestMode::SkippedIf);
                 }
             }
             ("expression_statement", "call") => {
                 let (name, _) = call_parts(expression, source);
-                standing = standing.max(match name {
-                    "pytest.skip" => Standing::Skipped,
-                    "pytest.importorskip" => Standing::SkippedIf,
-                    _ => Standing::Runs,
+                mode = mode.max(match name {
+                    "pytest.skip" => TestMode::Skipped,
+                    "pytest.importorskip" => TestMode::SkippedIf,
+                    _ => TestMode::Runs,
                 });
             }
             _ => {}
         }
     }
-    standing
+    mode
 }

@@ -1,9 +1,9 @@
 //! Tests as they stand in a file: names, what they assert, whether they run. Runs none, and reads no report.
 
+mod javascript;
+mod javascript_assertions;
 mod python;
-mod python_assert;
-mod script;
-mod script_assert;
+mod python_assertions;
 #[cfg(test)]
 mod tests;
 
@@ -19,7 +19,7 @@ use crate::tree::is_deeper_than;
 
 /// One test of a file. Cases of a parametrised test are one shape.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct TestShape {
+pub struct TestDefinition {
     /// As the frameworks name it: `TestCart::test_total`, `cart > adds`.
     pub name: String,
     pub lines: Lines,
@@ -28,8 +28,8 @@ pub struct TestShape {
     /// Those that can fail.
     pub assertions: Vec<Assertion>,
     /// How many hold whatever the code does: `assert True`, `expect(x).toBe(x)`, those whose failure is caught.
-    pub hollow: usize,
-    pub standing: Standing,
+    pub vacuous: usize,
+    pub mode: TestMode,
     /// Of the body, without layout and comments.
     pub fingerprint: u64,
 }
@@ -37,7 +37,7 @@ pub struct TestShape {
 /// Whether a test runs, and whether its failure counts. Of several the one that says most comes last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum TestMode {
     Runs,
     /// It runs, and others of its file do not.
     Only,
@@ -50,7 +50,7 @@ pub enum Standing {
 }
 
 /// All tests of a file, in its order.
-pub fn tests(language: Grammar, source: &str) -> Vec<TestShape> {
+pub fn tests(language: Grammar, source: &str) -> Vec<TestDefinition> {
     let tree = language.parse(source);
     // Nobody writes tests that are nested like this, and what follows nests its calls as the text does.
     if is_deeper_than(tree.root_node(), 400) {
@@ -59,7 +59,7 @@ pub fn tests(language: Grammar, source: &str) -> Vec<TestShape> {
     if language.is_python() {
         python::tests(tree.root_node(), source)
     } else {
-        script::tests(tree.root_node(), source)
+        javascript::tests(tree.root_node(), source)
     }
 }
 
@@ -67,26 +67,26 @@ pub fn tests(language: Grammar, source: &str) -> Vec<TestShape> {
 #[derive(Debug, Default)]
 struct Body {
     assertions: Vec<Assertion>,
-    hollow: usize,
-    skip: Option<Standing>,
+    vacuous: usize,
+    skip: Option<TestMode>,
 }
 
 impl Body {
     fn add(&mut self, found: Verdict) {
         match found {
             Verdict::Real(assertion) => self.assertions.push(assertion),
-            Verdict::Hollow => self.hollow += 1,
+            Verdict::Vacuous => self.vacuous += 1,
         }
     }
 
-    fn skips(&mut self, standing: Standing) {
-        self.skip = self.skip.max(Some(standing));
+    fn skips(&mut self, mode: TestMode) {
+        self.skip = self.skip.max(Some(mode));
     }
 }
 
 enum Verdict {
     Real(Assertion),
-    Hollow,
+    Vacuous,
 }
 
 /// Where in a body a statement stands.

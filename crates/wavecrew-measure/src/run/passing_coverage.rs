@@ -1,12 +1,12 @@
 //! Coverage of the tests that pass, and of no others: a test that fails on its last line has run the rest without checking it.
 
 use super::{Focus, MeasureError, Request, Runner, TestRun};
-use crate::measurement::{Coverage, Measurement, Note, Outcome, TestCase, TestId};
+use crate::measurement::{Coverage, Measurement, Note, TestCase, TestId, TestOutcome};
 
 impl Runner {
     /// Runs the suite again without the tests that did not pass, and takes coverage from that. Does nothing when all passed, or
     /// when coverage is not known.
-    pub fn cover_passing(
+    pub fn measure_passing_coverage(
         &self,
         request: &Request<'_>,
         measurement: &mut Measurement,
@@ -37,12 +37,12 @@ impl Runner {
 
 fn counts_for_nothing(test: &TestCase) -> bool {
     match test.outcome {
-        Outcome::Failed { .. }
-        | Outcome::Error { .. }
-        | Outcome::Unloaded { .. }
-        | Outcome::ExpectedFailure { .. } => true,
+        TestOutcome::Failed { .. }
+        | TestOutcome::Error { .. }
+        | TestOutcome::Unloaded { .. }
+        | TestOutcome::ExpectedFailure { .. } => true,
         // What is skipped runs nothing.
-        Outcome::Passed | Outcome::Skipped { .. } => false,
+        TestOutcome::Passed | TestOutcome::Skipped { .. } => false,
     }
 }
 

@@ -1,15 +1,15 @@
 use super::*;
 
-/// `name cases real/hollow standing` of every test.
+/// `name cases real/vacuous mode` of every test.
 fn seen(language: Grammar, source: &str) -> Vec<String> {
-    let line = |t: &TestShape| {
+    let line = |t: &TestDefinition| {
         let cases = t.cases.map_or("?".to_owned(), |n| n.to_string());
         format!(
             "{} {cases} {}/{} {:?}",
             t.name,
             t.assertions.len(),
-            t.hollow,
-            t.standing
+            t.vacuous,
+            t.mode
         )
     };
     tests(language, source).iter().map(line).collect()
@@ -38,7 +38,7 @@ fn strengths(language: Grammar, source: &str) -> Vec<String> {
         .assertions
         .iter()
         .map(|a| format!("{:?} {}", a.strength, a.subject));
-    real.chain((0..test.hollow).map(|_| "hollow".to_owned()))
+    real.chain((0..test.vacuous).map(|_| "vacuous".to_owned()))
         .collect()
 }
 
@@ -178,26 +178,26 @@ fn assertions_of_python_are_weighed() {
         ),
         ("m.assert_called_once_with(3)", &["Exact 3"]),
         ("np.testing.assert_allclose(a, b)", &["Exact a"]),
-        ("assert True", &["hollow"]),
-        ("assert 1 == 1", &["hollow"]),
-        ("assert x == x", &["hollow"]),
-        ("assert (x == 1, 'message')", &["hollow"]),
-        ("assert x == 1 or True", &["hollow"]),
-        ("assert isinstance(x, object)", &["hollow"]),
-        ("assert 'text'", &["hollow"]),
-        ("self.assertEqual(x, x)", &["hollow"]),
+        ("assert True", &["vacuous"]),
+        ("assert 1 == 1", &["vacuous"]),
+        ("assert x == x", &["vacuous"]),
+        ("assert (x == 1, 'message')", &["vacuous"]),
+        ("assert x == 1 or True", &["vacuous"]),
+        ("assert isinstance(x, object)", &["vacuous"]),
+        ("assert 'text'", &["vacuous"]),
+        ("self.assertEqual(x, x)", &["vacuous"]),
         (
             "try:\n    assert f() == 1\nexcept Exception:\n    pass",
-            &["hollow"],
+            &["vacuous"],
         ),
-        ("try:\n    assert f() == 1\nexcept:\n    pass", &["hollow"]),
+        ("try:\n    assert f() == 1\nexcept:\n    pass", &["vacuous"]),
         (
             "try:\n    assert f() == 1\nexcept AssertionError:\n    raise",
             &["Exact f ( )"],
         ),
         (
             "with contextlib.suppress(AssertionError):\n    assert f() == 1",
-            &["hollow"],
+            &["vacuous"],
         ),
         ("return\nassert f() == 1", &[]),
         ("if False:\n    assert f() == 1", &[]),
@@ -299,12 +299,12 @@ fn assertions_of_scripts_are_weighed() {
         ("assert.strictEqual(f(), 1)", &["Exact f ( )"]),
         ("assert(f())", &["Presence f ( )"]),
         ("assert.throws(() => f())", &["RaisesAnything ( ) => f ( )"]),
-        ("expect(true).toBe(true)", &["hollow"]),
-        ("expect(1).toBeTruthy()", &["hollow"]),
-        ("expect(x).toEqual(x)", &["hollow"]),
-        ("assert(true)", &["hollow"]),
-        ("assert.equal(x, x)", &["hollow"]),
-        ("try { expect(f()).toBe(1); } catch {}", &["hollow"]),
+        ("expect(true).toBe(true)", &["vacuous"]),
+        ("expect(1).toBeTruthy()", &["vacuous"]),
+        ("expect(x).toEqual(x)", &["vacuous"]),
+        ("assert(true)", &["vacuous"]),
+        ("assert.equal(x, x)", &["vacuous"]),
+        ("try { expect(f()).toBe(1); } catch {}", &["vacuous"]),
         (
             "try { expect(f()).toBe(1); } catch (e) { throw e; }",
             &["Exact f ( )"],

@@ -1,4 +1,4 @@
-//! Every program that the process tests start, in one: the guardian, a coordinator that waits to be killed, and otherwise the
+//! Every program that the process tests start: the guardian, a coordinator that waits to be killed, and otherwise the
 //! scripted worker.
 
 use std::ffi::OsString;
@@ -30,7 +30,7 @@ fn coordinate(args: Vec<OsString>) -> ExitCode {
             args: vec!["__guardian".into()],
             env: Vec::new(),
         };
-        let (guardian, mut notices) = Guardian::start(launch).await.expect("a guardian");
+        let (guardian, mut events) = Guardian::start(launch).await.expect("a guardian");
         let null = || {
             File::options()
                 .read(true)
@@ -50,7 +50,7 @@ fn coordinate(args: Vec<OsString>) -> ExitCode {
             stderr: null(),
         };
         guardian.spawn(1, spawn).expect("the guardian is there");
-        while let Some(notice) = notices.recv().await {
+        while let Some(notice) = events.recv().await {
             if let GuardianEvent::Spawned { process, .. } = notice {
                 println!("{} {}", guardian.process().pid, process.pid);
             }

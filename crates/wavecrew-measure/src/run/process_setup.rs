@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use super::watch::Watch;
+use super::watchdog::Watchdog;
 
 /// Where compilers keep their builds between runs.
 pub fn cache_folder() -> PathBuf {
@@ -23,10 +23,10 @@ pub fn cache_folder() -> PathBuf {
 /// Readable on SIGINT and SIGTERM: frameworks run in process groups of their own and do not receive them. A watcher
 /// process ends the frameworks when this process is killed.
 pub fn stop_on_signals() -> io::Result<OwnedFd> {
-    static WATCH: Mutex<Option<Watch>> = Mutex::new(None);
-    let mut watch = WATCH.lock().unwrap_or_else(PoisonError::into_inner);
+    static WATCHDOG: Mutex<Option<Watchdog>> = Mutex::new(None);
+    let mut watch = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
     if watch.is_none() {
-        *watch = Some(Watch::start(&env::current_exe()?)?);
+        *watch = Some(Watchdog::start(&env::current_exe()?)?);
     }
     let (ours, theirs) = UnixStream::pair()?;
     for signal in [SIGINT, SIGTERM] {

@@ -9,21 +9,21 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use super::process::{end_runs_of, run_name};
 
 /// The first word of the watcher's command line; the second names whose runs it ends.
-pub const WATCH: &str = "__watch";
+pub const WATCHDOG_ARGUMENT: &str = "__watch";
 
 /// Watches over the runs of this process, as long as it lives.
 #[derive(Debug)]
-pub struct Watch {
+pub struct Watchdog {
     _line: PipeWriter,
     _child: Child,
 }
 
-impl Watch {
-    /// `program` is one that calls [`watch_main`] when its first word is [`WATCH`].
+impl Watchdog {
+    /// `program` is one that calls [`watchdog_main`] when its first word is [`WATCHDOG_ARGUMENT`].
     pub fn start(program: &Path) -> io::Result<Self> {
         let (theirs, line) = io::pipe()?;
         let child = Command::new(program)
-            .args([WATCH, &run_name()])
+            .args([WATCHDOG_ARGUMENT, &run_name()])
             .stdin(theirs)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -39,7 +39,7 @@ impl Watch {
 }
 
 /// The whole life of a watcher.
-pub fn watch_main(runs_of: &str) -> ExitCode {
+pub fn watchdog_main(runs_of: &str) -> ExitCode {
     let mut nothing = [0; 64];
     loop {
         match io::stdin().read(&mut nothing) {

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use wavecrew_syntax::apply;
 
-use super::tree::Copy;
-use super::{Fate, MutationReport, Named, Planned, Stage, limit, side_by_side, workers_for};
-use crate::measurement::{Measurement, Note, Outcome, TestId};
-use crate::run::{Focus, MeasureError, Order, Request, Wanted};
+use super::project_copy::ProjectCopy;
+use super::{KillingTests, MutantOutcome, MutationReport, Planned, Stage, limit, side_by_side, workers_for};
+use crate::measurement::{Measurement, Note, TestId, TestOutcome};
+use crate::run::{Collect, Focus, MeasureError, Request, TestOrder};
 
 pub fn mutate(stage: &Stage<'_>) -> Result<MutationReport, MeasureError> {
     let planned = stage.plan(|target| target.lines.clone());
@@ -27,7 +27,7 @@ struct Baseline {
 
 /// A copy of the tree, and what the framework keeps between runs.
 struct Place {
-    copy: Copy,
+    copy: ProjectCopy,
     cache: TempDir,
 }
 
@@ -39,7 +39,7 @@ pub fn mutate_these(
     let count = workers_for(planned.len());
     let place = |_| {
         Ok(Place {
-            copy: Copy::of(stage.request.top)?,
+            copy: ProjectCopy::of(stage.request.top)?,
             cache: tempfile::Builder::new().prefix("wavecrew-mutants-").tempdir()?,
         })
     };
@@ -76,7 +76,7 @@ fn baseline(
     match measure(stage, place, file, stage.runner.timeout, false) {
         Ok(measured) => Ok(Some(Baseline {
             passed: passed(&measured),
-            green: measured.red().next().is_none(),
+            green: measured.failing().next().is_none(),
             took: started.elapsed(),
         })),
         Err(MeasureError::Stopped) => Err(MeasureError::Stopped),
@@ -98,7 +98,7 @@ fn passed(measured: &Measurement) -> BTreeSet<TestId> {
     let tests = measured
         .tests
         .iter()
-        .filter(|test| test.outcome == Outcome::Passed);
+        .filter(|test| test.outcome == TestOutcome::Passed);
     tests.map(|test| test.id.clone()).collect()
 }
 
@@ -107,35 +107,35 @@ fn attempt(
     place: &Place,
     planned: &Planned,
     baseline: &Baseline,
-) -> Result<Option<Fate>, MeasureError> {
+) -> Result<Option<MutantOutcome>, MeasureError> {
     // No test loads the file: there is nobody who could notice.
     if baseline.passed.is_empty() {
-        return Ok(Some(Fate::Survived));
+        return Ok(Some(MutantOutcome::Survived));
     }
     let file = place.copy.at(&planned.file);
     let before = fs::read_to_string(&file)?;
     fs::write(&file, apply(&before, &planned.mutant))?;
     let limit = limit(baseline.took);
-    let stop_early = baseline.green && stage.request.named == Named::First;
+    let stop_early = baseline.green && stage.request.killing_tests == KillingTests::First;
     let measured = measure(stage, place, &planned.file, limit, stop_early);
     fs::write(&file, before)?;
     match measured {
         Ok(measured) => Ok(Some(fate(&measured, baseline))),
         Err(MeasureError::TimedOut { .. }) if stage.is_over() => Ok(None),
-        Err(MeasureError::TimedOut { .. }) => Ok(Some(Fate::TimedOut)),
+        Err(MeasureError::TimedOut { .. }) => Ok(Some(MutantOutcome::TimedOut)),
         Err(MeasureError::Killed { .. } | MeasureError::NoReport { .. }) => {
-            Ok(Some(Fate::Killed { by: Vec::new() }))
+            Ok(Some(MutantOutcome::Killed { by: Vec::new() }))
         }
         Err(error) => Err(error),
     }
 }
 
-fn fate(measured: &Measurement, baseline: &Baseline) -> Fate {
+fn fate(measured: &Measurement, baseline: &Baseline) -> MutantOutcome {
     let mut by: Vec<String> = Vec::new();
-    for test in measured.red() {
+    for test in measured.failing() {
         match &test.outcome {
             // With the file all of its tests noticed.
-            Outcome::Unloaded { .. } => {
+            TestOutcome::Unloaded { .. } => {
                 let of_file = baseline.passed.iter().filter(|id| id.file == test.id.file);
                 by.extend(of_file.map(ToString::to_string));
             }
@@ -144,9 +144,9 @@ fn fate(measured: &Measurement, baseline: &Baseline) -> Fate {
         }
     }
     if by.is_empty() {
-        Fate::Survived
+        MutantOutcome::Survived
     } else {
-        Fate::Killed { by }
+        MutantOutcome::Killed { by }
     }
 }
 
@@ -169,8 +169,8 @@ fn measure(
         project: &project,
         scope: &[],
         tests: &tests,
-        coverage: Wanted::TestsOnly,
-        order: Order::Usual,
+        coverage: Collect::TestsOnly,
+        order: TestOrder::Default,
     };
     let focus = Focus {
         related: Some(&related),

@@ -1,4 +1,5 @@
-//! The part of the guardian that ends processes: closed workers, what workers left behind, and strays.
+//! The part of the guardian that ends processes: closed workers, what workers left behind, and strays (orphans whose worker
+//! is over).
 
 use std::mem;
 use std::time::Instant;
@@ -8,11 +9,11 @@ use super::server::Server;
 use super::wire::Answer;
 use super::worker::{LEFTOVER_GRACE, Progress, Sweep};
 use crate::ProcessExit;
-use crate::table::{self, Entry};
+use crate::process_table::{self, Entry};
 
 impl Server {
-    /// Moves every ending one step on.
-    pub(super) fn tend(&mut self, now: Instant) {
+    /// Advances every sweep by one step.
+    pub(super) fn clean_up(&mut self, now: Instant) {
         let mut due = mem::take(&mut self.exited);
         due.extend(
             self.sweeps
@@ -21,24 +22,24 @@ impl Server {
                 .copied()
                 .collect::<Vec<_>>(),
         );
-        if due.is_empty() && self.strays.is_none() {
+        if due.is_empty() && self.stray_sweep.is_none() {
             return;
         }
         self.orphans
             .refresh(&self.running, self.starting.len(), &self.workers);
         for key in due {
-            self.tend_worker(now, key);
+            self.clean_up_worker(now, key);
         }
-        self.tend_strays(now);
+        self.clean_up_strays(now);
     }
 
-    fn tend_worker(&mut self, now: Instant, key: u64) {
+    fn clean_up_worker(&mut self, now: Instant, key: u64) {
         let Some(worker) = self.workers.get_mut(&key) else {
             return;
         };
         let exit = worker.exit;
         if let Some(status) = exit {
-            // The ordinary case: nothing is left, nothing to look for.
+            // The usual case: nothing is left behind.
             if !self.orphans.has(Owner::Worker(key)) {
                 return self.finish(key, status);
             }
@@ -59,10 +60,10 @@ impl Server {
         let mut left = Vec::new();
         let members = || {
             orphans.refresh(running, starting.len(), workers);
-            let mut found = orphans.trees(Owner::Worker(key));
+            let mut found = orphans.process_trees(Owner::Worker(key));
             if let Some(main) = main {
-                found.extend(table::entry(main));
-                found.extend(table::descendants(main));
+                found.extend(process_table::entry(main));
+                found.extend(process_table::descendants(main));
             }
             orphans.remember(key, &found);
             if exit.is_some() {
@@ -78,13 +79,13 @@ impl Server {
             self.sweeps.remove(&key);
         }
         if let Some(status) = exit
-            && (progress == Progress::GaveUp || self.nobody_left(key))
+            && (progress == Progress::GaveUp || self.is_clean(key))
         {
             self.finish(key, status);
         }
     }
 
-    fn nobody_left(&mut self, key: u64) -> bool {
+    fn is_clean(&mut self, key: u64) -> bool {
         self.orphans
             .refresh(&self.running, self.starting.len(), &self.workers);
         !self.orphans.has(Owner::Worker(key))
@@ -97,17 +98,12 @@ impl Server {
         self.sweeps.remove(&key);
         self.orphans.forget(key);
         let leftovers = u32::try_from(worker.leftovers.len()).unwrap_or(u32::MAX);
-        self.answer(&Answer::Exited {
-            key,
-            status,
-            leftovers,
-        });
+        self.answer(key, &Answer::Exited { status, leftovers });
     }
 
-    /// Orphans whose worker is over.
-    fn tend_strays(&mut self, now: Instant) {
+    fn clean_up_strays(&mut self, now: Instant) {
         if self.orphans.is_empty() {
-            self.strays = None;
+            self.stray_sweep = None;
             return;
         }
         let Self {
@@ -115,19 +111,19 @@ impl Server {
             running,
             starting,
             orphans,
-            strays,
+            stray_sweep,
             ..
         } = self;
         let mut members = || {
             orphans.refresh(running, starting.len(), workers);
-            orphans.trees(Owner::Nobody)
+            orphans.process_trees(Owner::Nobody)
         };
-        if strays.is_none() && members().is_empty() {
+        if stray_sweep.is_none() && members().is_empty() {
             return;
         }
-        let sweep = strays.get_or_insert_with(|| Sweep::new(now, LEFTOVER_GRACE));
+        let sweep = stray_sweep.get_or_insert_with(|| Sweep::new(now, LEFTOVER_GRACE));
         if sweep.step(now, &mut members) == Progress::Clean {
-            *strays = None;
+            *stray_sweep = None;
         }
     }
 }

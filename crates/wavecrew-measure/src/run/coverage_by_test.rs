@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use super::scope::shown;
-use super::{Focus, MeasureError, Order, Request, Runner, TestRun, Wanted, read, report_folder, words};
+use super::{Collect, Focus, MeasureError, Request, Runner, TestOrder, TestRun, read, report_folder, words};
 use crate::framework::CoverageByTest;
 use crate::framework::pytest::{self, interpreter, probe, pytest_args, python_step};
 use crate::measurement::TestId;
@@ -17,27 +17,27 @@ use crate::report::istanbul;
 
 /// What some tests run together.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reach {
+pub struct TestCoverage {
     /// One test, or all of a file where looking at each has its price.
     pub tests: Vec<TestId>,
-    pub points: BTreeSet<Point>,
+    pub points: BTreeSet<CoveragePoint>,
 }
 
 /// A line of a file in scope, or a way that is taken from it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Point {
+pub struct CoveragePoint {
     /// Relative to the project's root where it lies below it.
     pub file: String,
     pub line: u32,
-    pub way: Way,
+    pub kind: PointKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Way {
+pub enum PointKind {
     /// The line itself.
-    Here,
+    Line,
     /// By numbers that are the same in each run of the same code.
-    To(i64, i64),
+    Branch(i64, i64),
 }
 
 /// Has coverage.py note what runs in each test, and while each file is loaded.
@@ -55,15 +55,15 @@ struct ByTest {
 impl Runner {
     /// What each of these passing tests runs; the request names their files. `None` where the framework or a missing tool
     /// leaves that open. A framework that has to be started anew for it is started `most` times.
-    pub fn reach(
+    pub fn coverage_by_test(
         &self,
         request: &Request<'_>,
         tests: &[TestId],
         most: usize,
-    ) -> Result<Option<Vec<Reach>>, MeasureError> {
+    ) -> Result<Option<Vec<TestCoverage>>, MeasureError> {
         let request = Request {
-            coverage: Wanted::TestsAndCoverage,
-            order: Order::Usual,
+            coverage: Collect::TestsAndCoverage,
+            order: TestOrder::Default,
             ..request.clone()
         };
         match request.project.framework.facts().coverage_by_test {
@@ -77,7 +77,7 @@ impl Runner {
         &self,
         request: &Request<'_>,
         tests: &[TestId],
-    ) -> Result<Option<Vec<Reach>>, MeasureError> {
+    ) -> Result<Option<Vec<TestCoverage>>, MeasureError> {
         let folder = report_folder()?;
         let run = self.test_run(request, Focus::default(), folder.path())?;
         let python = interpreter(run.root());
@@ -109,7 +109,7 @@ impl Runner {
         request: &Request<'_>,
         tests: &[TestId],
         most: usize,
-    ) -> Result<Option<Vec<Reach>>, MeasureError> {
+    ) -> Result<Option<Vec<TestCoverage>>, MeasureError> {
         let mut files: BTreeMap<&str, Vec<&TestId>> = BTreeMap::new();
         for test in tests {
             files.entry(&test.file).or_default().push(test);
@@ -137,7 +137,7 @@ impl Runner {
             let Some(points) = self.points(&request, focus)? else {
                 return Ok(None);
             };
-            reaches.push(Reach {
+            reaches.push(TestCoverage {
                 tests: unit.into_iter().cloned().collect(),
                 points,
             });
@@ -150,7 +150,7 @@ impl Runner {
         &self,
         request: &Request<'_>,
         focus: Focus<'_>,
-    ) -> Result<Option<BTreeSet<Point>>, MeasureError> {
+    ) -> Result<Option<BTreeSet<CoveragePoint>>, MeasureError> {
         let folder = report_folder()?;
         let run = self.test_run(request, focus, folder.path())?;
         let invocation = request.project.framework.adapter().invocation(&run)?;
@@ -163,10 +163,10 @@ impl Runner {
         };
         let scope = scope_names(&run);
         let mut points = BTreeSet::new();
-        for (path, line, way) in istanbul::ran(&report)? {
+        for (path, line, kind) in istanbul::ran(&report)? {
             let file = shown(&path, run.root());
             if scope.contains(&file) {
-                points.insert(Point { file, line, way });
+                points.insert(CoveragePoint { file, line, kind });
             }
         }
         Ok(Some(points))
@@ -175,7 +175,7 @@ impl Runner {
 
 impl ByTest {
     /// `None` when a test is not found again: then nothing can be said about any.
-    fn reaches(&self, tests: &[TestId], run: &TestRun<'_>) -> Option<Vec<Reach>> {
+    fn reaches(&self, tests: &[TestId], run: &TestRun<'_>) -> Option<Vec<TestCoverage>> {
         if self.arcs.is_empty() {
             return None;
         }
@@ -197,7 +197,7 @@ impl ByTest {
                     }
                 }
             }
-            reaches.push(Reach {
+            reaches.push(TestCoverage {
                 tests: vec![test.clone()],
                 points,
             });
@@ -207,16 +207,16 @@ impl ByTest {
 }
 
 /// Lines that are left or entered count from 1; what is not above that is the outside of a function or module.
-fn of_arc(file: &str, (from, to): (i64, i64)) -> Vec<Point> {
+fn of_arc(file: &str, (from, to): (i64, i64)) -> Vec<CoveragePoint> {
     let line = |number: i64| u32::try_from(number).ok().filter(|&line| line > 0);
-    let point = |line, way| Point {
+    let point = |line, kind| CoveragePoint {
         file: file.to_owned(),
         line,
-        way,
+        kind,
     };
     let here = [line(from), line(to)].into_iter().flatten();
-    let mut points: Vec<Point> = here.map(|line| point(line, Way::Here)).collect();
-    points.extend(line(from).map(|line| point(line, Way::To(to, 0))));
+    let mut points: Vec<CoveragePoint> = here.map(|line| point(line, PointKind::Line)).collect();
+    points.extend(line(from).map(|line| point(line, PointKind::Branch(to, 0))));
     points
 }
 
