@@ -74,7 +74,7 @@ fn separator(header: &str) -> Result<u8, ConvertError> {
 fn with_commas(text: &str, separator: char) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     let (mut cell, mut quoted) = (String::new(), false);
-    let mut finish = |cell: &mut String| {
+    let finish = |cell: &mut String| {
         let is_plain = cell.starts_with('"') || !cell.contains([',', '"']);
         let whole = if is_plain {
             cell.clone()

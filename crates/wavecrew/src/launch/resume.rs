@@ -4,7 +4,6 @@ use super::drive::drive_failure;
 use super::{Launch, base_commit, holder, isolation, print_introduction, record, testing_setup};
 use crate::clock;
 use crate::exit::{Exit, Failure};
-use crate::global::Global;
 use crate::{agent_choice, find_team, hint, session_view};
 use wavecrew_core::engine::{Engine, Input, Ledger, ResumeBasis, StaleResult};
 use wavecrew_core::event::Status;

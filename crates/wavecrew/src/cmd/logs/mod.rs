@@ -12,6 +12,7 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, IsTerminal, Write, stdout};
+use std::path::Path;
 use std::time::Duration;
 use wavecrew_agents::cli::{self, AgentCli};
 use wavecrew_agents::transcript::{Folding, Transcript};
@@ -64,7 +65,7 @@ impl Args {
         if task.is_none() && (self.follow || self.full || self.raw || self.attempt.is_some()) {
             return Err(Failure::with_help(
                 "no task is named",
-                format!("name one: `{}`", logs_of(dir, " TASK")),
+                format!("name one: `{}`", logs_of(&dir, " TASK")),
             ));
         }
         match &task {

@@ -2,6 +2,7 @@
 
 use crate::run::sandbox::{Sandbox, read_rows};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 #[test]
 fn findings_flow_into_the_next_wave_as_fenced_data() {
@@ -65,13 +66,16 @@ fn bad_input_runs_nothing() {
 }
 
 #[test]
-fn an_agent_that_does_not_exist_fails_its_tasks_and_says_so() {
+fn an_agent_that_cannot_be_started_fails_its_tasks_and_says_so() {
     let sandbox = Sandbox::new().tasks("id\na");
     sandbox.write_table();
-    let words = ["run", "tasks.csv", "-y", "--agent", "command:./not-there"];
+    let agent = sandbox.path("agent.sh");
+    fs::write(&agent, "#!/not/there\n").expect("the agent is written");
+    fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)).expect("it is executable");
+    let words = ["run", "tasks.csv", "-y", "--agent", "command:./agent.sh"];
     sandbox.spawn(&mut sandbox.command(&words)).wait().expect_exit(1);
     let error = sandbox.cell("a", "error");
-    assert!(error.contains("not-there"), "{error}");
+    assert!(error.contains("agent.sh"), "{error}");
 }
 
 #[test]

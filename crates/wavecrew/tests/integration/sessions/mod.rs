@@ -3,6 +3,7 @@
 
 mod configuration;
 mod looking;
+mod mistakes;
 mod stopping;
 mod support;
 mod worker;
