@@ -7,12 +7,14 @@ mod contracts;
 mod decisions;
 mod examples;
 mod killed;
-mod lab;
 mod person;
 mod planex;
 mod repositories;
 mod review;
 mod side_by_side;
 mod specification;
+mod team_sandbox;
 mod terminal;
 mod verify;
+
+pub use team_sandbox::example;

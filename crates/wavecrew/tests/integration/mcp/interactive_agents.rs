@@ -1,9 +1,9 @@
-//! Conversations with agents that are spoken to over ACP, played by a shell script: turns in one process.
+//! Interactive agents over ACP, played by a shell script: all turns in one process.
 
-use crate::mcp::jobs::{Project, wait_for};
+use crate::mcp::jobs::with_script;
 use crate::mcp::rpc::Client;
 use serde_json::{Value, json};
-use std::fs;
+use wavecrew_test_support::sandbox::Sandbox;
 
 /// Answers with the number of its prompts; some words make it do something else first.
 const AGENT: &str = r#"#!/bin/sh
@@ -35,14 +35,14 @@ done
 touch hung-up
 "#;
 
-fn project() -> Project {
-    let project = Project::new("a\n1\n", "exit 1");
-    fs::write(project.path().join("acp.sh"), AGENT).unwrap();
+fn project() -> Sandbox {
+    let project = with_script("a\n1\n", "exit 1");
+    project.write("acp.sh", AGENT);
     project
 }
 
-fn start(project: &Project) -> (Client, String) {
-    let mut client = Client::start(project.path(), &["--agent", "acp:sh acp.sh"], &[]);
+fn start(project: &Sandbox) -> (Client, String) {
+    let mut client = Client::start(&mut project.command(&["mcp", "--agent", "acp:sh acp.sh"]));
     let answer = client.call("spawn_agent", json!({"message": "hello"}));
     (client, answer["agent_id"].as_str().unwrap().to_owned())
 }
@@ -58,11 +58,8 @@ fn say(client: &mut Client, id: &str, message: &str) -> Value {
     wait(client, id)
 }
 
-fn processes(project: &Project) -> usize {
-    fs::read_to_string(project.path().join("pids"))
-        .unwrap()
-        .lines()
-        .count()
+fn processes(project: &Sandbox) -> usize {
+    project.text("pids").lines().count()
 }
 
 #[test]
@@ -81,54 +78,50 @@ fn all_turns_are_in_one_process() {
     assert_eq!(processes(&project), 1);
     let closed = client.call("close_agent", json!({"id": id}));
     assert_eq!(closed, json!({"status": {"completed": "I was not let."}}));
-    assert_eq!(client.hang_up(), 0);
+    assert_eq!(client.disconnect(), 0);
 }
 
 #[test]
-fn a_turn_is_cut_short_and_the_process_stays() {
+fn an_interrupted_turn_keeps_its_process() {
     let project = project();
     let (mut client, id) = start(&project);
     wait(&mut client, &id);
     client.call("send_input", json!({"id": id, "message": "take your time"}));
-    wait_for(&project.path().join("begun"));
+    project.wait_for_file("begun");
     let stop = json!({"id": id, "message": "enough", "interrupt": true});
     client.call("send_input", stop);
     assert_eq!(wait(&mut client, &id), json!({"completed": "prompt 3"}));
-    assert!(project.path().join("cancelled").exists());
+    assert!(project.path("cancelled").exists());
     assert_eq!(processes(&project), 1);
 }
 
 #[test]
-fn an_agent_that_fell_over_is_started_again_where_it_was() {
+fn a_crashed_agent_resumes_its_conversation() {
     let project = project();
-    fs::write(
-        project.path().join("wavecrew.toml"),
-        "[agents.acp]\nmodel = \"m-9\"\n",
-    )
-    .unwrap();
+    project.write("wavecrew.toml", "[agents.acp]\nmodel = \"m-9\"\n");
     let (mut client, id) = start(&project);
     wait(&mut client, &id);
-    let said = say(&mut client, &id, "fall over");
+    let status = say(&mut client, &id, "fall over");
     assert!(
-        said["errored"].as_str().unwrap().contains("out of memory"),
-        "{said}"
+        status["errored"].as_str().unwrap().contains("out of memory"),
+        "{status}"
     );
     assert_eq!(say(&mut client, &id, "hello?"), json!({"completed": "prompt 1"}));
-    assert!(project.path().join("loaded").exists());
+    assert!(project.path("loaded").exists());
     assert_eq!(processes(&project), 2);
-    let model = fs::read_to_string(project.path().join("model")).unwrap();
+    let model = project.text("model");
     assert!(model.contains(r#""modelId":"m-9""#), "{model}");
 }
 
 #[test]
-fn a_turn_under_way_ends_with_its_agent() {
+fn closing_an_agent_ends_its_turn() {
     let project = project();
     let (mut client, id) = start(&project);
     wait(&mut client, &id);
     client.call("send_input", json!({"id": id, "message": "take your time"}));
-    wait_for(&project.path().join("begun"));
+    project.wait_for_file("begun");
     assert_eq!(client.call("close_agent", json!({"id": id}))["status"], "running");
-    assert!(project.path().join("cancelled").exists());
+    assert!(project.path("cancelled").exists());
     let gone = client.call("wait", json!({"ids": [id]}));
     assert_eq!(gone["status"][&id], "not_found");
 }

@@ -1,8 +1,8 @@
 //! Workers that flood, garble, fork and refuse to die.
 
-use crate::run::sandbox::{Sandbox, wait_until};
 use std::fs;
 use std::time::{Duration, Instant};
+use wavecrew_test_support::sandbox::{Sandbox, wait_until};
 
 #[test]
 fn a_flood_of_output_is_bounded_on_disk() {
@@ -13,7 +13,7 @@ fn a_flood_of_output_is_bounded_on_disk() {
     sandbox.run().expect_exit(0);
     assert_eq!(sandbox.cell("loud", "findings"), "dry");
     for task in ["loud", "quiet"] {
-        let log = sandbox.file(&format!("logs/{task}.1.log"));
+        let log = sandbox.in_session(&format!("logs/{task}.1.log"));
         let size = fs::metadata(&log).expect("a log").len();
         assert!(size <= 10 << 20, "{} has {size} bytes", log.display());
         assert!(size > 9 << 20, "head and tail are kept: {size} bytes");
@@ -25,7 +25,7 @@ fn a_flood_of_output_is_bounded_on_disk() {
 }
 
 #[test]
-fn escapes_and_garbage_never_reach_the_terminal_or_the_table() {
+fn escape_sequences_and_garbage_never_reach_terminal_or_table() {
     let sandbox = Sandbox::new()
         .tasks("id\na\nb\nc")
         .agent("a", "ansi exit=1")
@@ -33,7 +33,7 @@ fn escapes_and_garbage_never_reach_the_terminal_or_the_table() {
         .agent("c", "ansi binary=3000 print=10 report");
     let ended = sandbox.run().expect_exit(1);
     let safe = |text: &str| !text.chars().any(|c| c.is_control() && c != '\n');
-    assert!(safe(&ended.out) && safe(&ended.err), "{:?}", ended.err);
+    assert!(safe(&ended.stdout) && safe(&ended.stderr), "{:?}", ended.stderr);
     for task in ["a", "b", "c"] {
         assert!(
             safe(&sandbox.cell(task, "error")),
@@ -50,7 +50,7 @@ fn escapes_and_garbage_never_reach_the_terminal_or_the_table() {
 }
 
 #[test]
-fn whatever_a_worker_leaves_behind_is_gone_at_the_end() {
+fn processes_that_a_worker_leaves_behind_are_ended() {
     let sandbox = Sandbox::new()
         .tasks("id\na\nb\nc\nd\ne\nf")
         .agent("a", "fork report")
@@ -59,10 +59,9 @@ fn whatever_a_worker_leaves_behind_is_gone_at_the_end() {
         .agent("d", "hidden-daemon report")
         .agent("e", "chain report")
         .agent("f", "bomb=20 report")
-        .flag("-c")
-        .flag("6");
+        .flag("-c 6");
     sandbox.run().expect_exit(0);
-    sandbox.expect_nothing_alive();
+    sandbox.expect_no_processes();
 }
 
 #[test]
@@ -70,14 +69,13 @@ fn a_worker_that_ignores_the_signal_is_ended_by_force() {
     let sandbox = Sandbox::new()
         .tasks("id\na")
         .agent("a", "ignore-term stubborn-fork hang")
-        .flag("--timeout")
-        .flag("1");
+        .flag("--timeout 1");
     sandbox.run().expect_exit(1);
-    sandbox.expect_nothing_alive();
+    sandbox.expect_no_processes();
 }
 
 #[test]
-fn workers_are_gone_within_two_seconds_of_the_coordinators_death_and_the_session_goes_on() {
+fn workers_end_with_a_killed_coordinator_and_the_session_resumes() {
     let sandbox = Sandbox::new()
         .tasks("id,deps\ndone,\na,done\nb,done\nc,done\nd,a;b;c")
         .agent("a", "attempt=1 ignore-term write=a-up hang attempt=2 report")
@@ -89,26 +87,26 @@ fn workers_are_gone_within_two_seconds_of_the_coordinators_death_and_the_session
             "c",
             "attempt=1 hidden-daemon chain write=c-up hang attempt=2 report",
         );
-    let going = sandbox.start();
+    let run = sandbox.start();
     wait_until("the workers", || {
         ["a-up", "b-up", "c-up"]
             .iter()
             .all(|name| sandbox.path(name).exists())
     });
-    going.kill();
+    run.kill();
     let killed = Instant::now();
-    wait_until("the workers' end", || sandbox.alive().is_empty());
+    wait_until("the workers' end", || sandbox.processes().is_empty());
     assert!(
         killed.elapsed() < Duration::from_secs(10),
         "took {:?}",
         killed.elapsed()
     );
-    sandbox.go_on().expect_exit(0);
+    sandbox.resume().expect_exit(0);
     assert_eq!(
         sandbox.statuses(),
         "done completed, a completed, b completed, c completed, d completed"
     );
     assert_eq!(sandbox.ran("done"), 1, "completed work is not done again");
     assert_eq!(sandbox.ran("d"), 1);
-    sandbox.expect_nothing_alive();
+    sandbox.expect_no_processes();
 }

@@ -1,7 +1,6 @@
-//! Agents that are spoken to over ACP, played by a shell script: turns in one process, questions, clocks, ends.
+//! Interactive workers over ACP, played by a shell script: turns in one process, questions, timeouts, ends.
 
-use crate::run::sandbox::{Ended, Sandbox};
-use std::fs;
+use wavecrew_test_support::sandbox::{Outcome, Sandbox};
 
 /// A program that speaks the protocol. `$1` is what it does with a prompt; `$n` counts the prompts.
 const AGENT: &str = r#"
@@ -26,22 +25,18 @@ done
 touch hung-up
 "#;
 
-fn run(sandbox: &Sandbox, does: &str, words: &[&str]) -> Ended {
-    fs::write(sandbox.path("agent.sh"), AGENT).expect("the agent is written");
-    sandbox.write_table();
+fn run(sandbox: &Sandbox, does: &str, words: &[&str]) -> Outcome {
+    sandbox.write("agent.sh", AGENT);
     let agent = format!("acp:sh agent.sh '{does}'");
-    let words = [&["run", "tasks.csv", "-y", "--agent", &agent], words].concat();
-    sandbox.spawn(&mut sandbox.command(&words)).wait()
+    sandbox.run_with(&[&["--agent", &agent], words].concat())
 }
 
-fn events(sandbox: &Sandbox, kind: &str) -> usize {
-    let kind = format!("\"e\":\"{kind}\"");
-    let journal = sandbox.read("journal.ndjson");
-    journal.lines().filter(|line| line.contains(&kind)).count()
+fn count(sandbox: &Sandbox, kind: &str) -> usize {
+    sandbox.events(kind).len()
 }
 
 #[test]
-fn a_bad_report_is_mended_in_the_same_process() {
+fn a_bad_report_is_corrected_in_the_same_process() {
     for mode in ["csv-wave", "interactive"] {
         let sandbox = Sandbox::new().tasks(&format!("id,exec_mode\na,{mode}"));
         run(
@@ -51,17 +46,16 @@ fn a_bad_report_is_mended_in_the_same_process() {
         )
         .expect_exit(0);
         assert_eq!(sandbox.cell("a", "findings"), "told");
-        let seen = ["spawned", "sent_back", "usage", "conversing"].map(|kind| events(&sandbox, kind));
+        let seen = ["spawned", "sent_back", "usage", "conversing"].map(|kind| count(&sandbox, kind));
         assert_eq!(seen, [1, 1, 2, 1], "{}", sandbox.read("journal.ndjson"));
-        let again = sandbox.read("prompts/a.1.2.md");
-        assert!(again.contains("is prose and not a JSON object"), "{again}");
-        sandbox.expect_nothing_alive();
+        sandbox.expect_read("prompts/a.1.2.md", "is prose and not a JSON object");
+        sandbox.expect_no_processes();
     }
 }
 
 #[test]
-fn every_kind_of_bad_report_fails_with_its_own_words() {
-    for (said, why) in [
+fn every_kind_of_bad_report_has_its_own_message() {
+    for (report, why) in [
         ("", "the report is empty"),
         ("{}", "the report is an empty object"),
         ("done", "is prose and not a JSON object"),
@@ -71,41 +65,37 @@ fn every_kind_of_bad_report_fails_with_its_own_words() {
         ),
     ] {
         let sandbox = Sandbox::new().tasks("id\na");
-        let quoted = said.replace('\\', r"\\").replace('"', "\\\"");
+        let quoted = report.replace('\\', r"\\").replace('"', "\\\"");
         run(&sandbox, &format!("text \"{quoted}\"; done_"), &[]).expect_exit(1);
         let error = sandbox.cell("a", "error");
         assert!(
             error.starts_with("The report was not valid after 2 corrections: "),
             "{error}"
         );
-        assert!(error.contains(why), "{said}: {error}");
-        assert_eq!(
-            (events(&sandbox, "spawned"), events(&sandbox, "sent_back")),
-            (1, 2)
-        );
+        assert!(error.contains(why), "{report}: {error}");
+        assert_eq!((count(&sandbox, "spawned"), count(&sandbox, "sent_back")), (1, 2));
     }
 }
 
 #[test]
-fn the_project_sets_the_model_and_further_words() {
+fn settings_add_the_model_and_arguments() {
     let sandbox = Sandbox::new().tasks("id\na");
     let settings = "[agents.acp]\nmodel = \"m-9\"\nargs = [\"two words\"]\n";
-    fs::write(sandbox.path("wavecrew.toml"), settings).expect("the settings are written");
+    sandbox.write("wavecrew.toml", settings);
     run(&sandbox, r#"printf %s "$2" > words; text "$report"; done_"#, &[]).expect_exit(0);
-    let read = |name| fs::read_to_string(sandbox.path(name)).expect("the agent wrote it");
+    let read = |name| sandbox.text(name);
     assert_eq!(read("words"), "two words");
     assert!(read("model").contains(r#""modelId":"m-9""#), "{}", read("model"));
 }
 
 #[test]
-fn what_a_role_may_not_do_is_denied() {
+fn forbidden_actions_are_denied() {
     let ask = r#"say "\"id\":77,\"method\":\"session/request_permission\",\"params\":{\"options\":[{\"optionId\":\"y\",\"kind\":\"allow_once\"},{\"optionId\":\"x\",\"kind\":\"reject_once\"}],\"toolCall\":{\"toolCallId\":\"t\",\"kind\":\"edit\",\"locations\":[{\"path\":\"/etc/passwd\"}]}}""#;
     let sandbox = Sandbox::new().tasks("id\na");
     run(&sandbox, ask, &[]).expect_exit(1);
-    let answered = fs::read_to_string(sandbox.path("answered")).expect("it was answered");
+    let answered = sandbox.text("answered");
     assert!(answered.contains(r#""optionId":"x""#), "{answered}");
-    let journal = sandbox.read("journal.ndjson");
-    assert!(journal.contains(r#""stop":"permission_blocked""#), "{journal}");
+    sandbox.expect_read("journal.ndjson", r#""stop":"permission_blocked""#);
 }
 
 #[test]
@@ -114,35 +104,32 @@ fn a_turn_that_takes_too_long_is_cancelled_before_it_is_ended() {
     run(&sandbox, ":", &["--timeout", "1"]).expect_exit(1);
     assert!(sandbox.cell("a", "error").starts_with("Timed out"));
     assert!(sandbox.path("cancelled").exists());
-    sandbox.expect_nothing_alive();
+    sandbox.expect_no_processes();
 }
 
 #[test]
-fn an_agent_that_dies_or_does_not_speak_is_a_failure() {
+fn an_agent_that_dies_or_is_missing_fails_its_task() {
     let sandbox = Sandbox::new().tasks("id\na");
     run(&sandbox, "echo broken >&2; exit 3", &[]).expect_exit(1);
-    let error = sandbox.cell("a", "error");
-    assert!(error.contains("crashed") && error.contains("broken"), "{error}");
+    sandbox.expect_cell("a", "error", "crashed");
+    sandbox.expect_cell("a", "error", "broken");
 
     let sandbox = Sandbox::new().tasks("id\na");
-    sandbox.write_table();
-    let words = ["run", "tasks.csv", "-y", "--agent", "acp:no-such-agent --acp"];
     sandbox
-        .spawn(&mut sandbox.command(&words))
-        .wait()
+        .run_with(&["--agent", "acp:no-such-agent --acp"])
         .expect_exit(2)
-        .expect_says("the agent `no-such-agent` is not installed");
+        .expect_output("the agent `no-such-agent` is not installed");
 }
 
 #[test]
-fn an_attempt_that_was_cut_off_goes_on_in_its_session() {
+fn an_interrupted_attempt_resumes_its_session() {
     let sandbox = Sandbox::new().tasks("id\na");
     // The guardian is its parent; with it the run ends. The brackets keep the search from finding itself in the journal.
     let does = r#"if [ -e once ]; then text "$report"; done_; else touch once
         until grep -q conversin[g] .workflow/.csv-wave/*/journal.ndjson; do sleep 0.05; done; kill -9 $PPID; fi"#;
     run(&sandbox, does, &[]).expect_exit(5);
     let agent = format!("acp:sh agent.sh '{does}'");
-    sandbox.go_on_with(&["-y", "--agent", &agent]).expect_exit(0);
+    sandbox.resume_with(&["-y", "--agent", &agent]).expect_exit(0);
     assert_eq!(sandbox.cell("a", "findings"), "told");
     assert!(sandbox.path("loaded").exists());
     let journal = sandbox.read("journal.ndjson");

@@ -1,7 +1,6 @@
-//! A person's edits of `tasks.csv`, between runs and while one goes on.
+//! Edits of the session's `tasks.csv`, between runs and while one is running.
 
-use crate::run::sandbox::{Sandbox, wait_until};
-use std::fs;
+use wavecrew_test_support::sandbox::{Sandbox, wait_until};
 
 /// `a` and `c` done, `b` behind `a`; all completed.
 fn done() -> Sandbox {
@@ -15,11 +14,11 @@ fn counts(sandbox: &Sandbox) -> [usize; 3] {
 }
 
 #[test]
-fn a_changed_row_runs_again_with_what_builds_on_it() {
+fn a_changed_row_and_its_dependents_run_again() {
     let sandbox = done();
     let script = sandbox.description("a") + " text=better";
     sandbox.edit_cells(&[("a", "description", &script)]);
-    sandbox.go_on().expect_exit(0).expect_says("a runs again");
+    sandbox.resume().expect_exit(0).expect_output("a runs again");
     assert_eq!(counts(&sandbox), [2, 2, 1]);
     assert_eq!(sandbox.cell("a", "findings"), "better");
 }
@@ -28,7 +27,7 @@ fn a_changed_row_runs_again_with_what_builds_on_it() {
 fn a_status_set_to_pending_runs_the_row_again() {
     let sandbox = done();
     sandbox.edit_cells(&[("c", "status", "pending")]);
-    sandbox.go_on().expect_exit(0);
+    sandbox.resume().expect_exit(0);
     assert_eq!(counts(&sandbox), [1, 1, 2]);
 }
 
@@ -44,7 +43,7 @@ fn a_status_set_by_hand_skips_or_completes_a_row() {
         ("b", "status", "pending"),
         ("c", "status", "skipped"),
     ]);
-    sandbox.go_on().expect_exit(1);
+    sandbox.resume().expect_exit(1);
     assert_eq!(
         sandbox.statuses(),
         "a completed, b completed, c skipped, d skipped"
@@ -52,30 +51,26 @@ fn a_status_set_by_hand_skips_or_completes_a_row() {
     assert_eq!((sandbox.ran("a"), sandbox.ran("b"), sandbox.ran("d")), (1, 1, 0));
 }
 
+/// The row of a task `new`.
+fn new_row(header: &[String], description: &str, deps: &str) -> Vec<String> {
+    let cell = |column: &String| match column.as_str() {
+        "id" => "new",
+        "description" => description,
+        "deps" => deps,
+        _ => "",
+    };
+    header.iter().map(|column| cell(column).to_owned()).collect()
+}
+
 #[test]
 fn rows_are_added_and_removed_between_runs() {
     let sandbox = done();
     let new = sandbox.description("new");
-    sandbox.edit(|table| {
-        let mut reader = csv::Reader::from_reader(table.as_bytes());
-        let header = reader.headers().expect("a header").clone();
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        writer.write_record(&header).expect("in memory");
-        for row in reader.records().map(|row| row.expect("a row")) {
-            if &row[0] != "c" {
-                writer.write_record(&row).expect("in memory");
-            }
-        }
-        let cell = |column: &str| match column {
-            "id" => "new".to_owned(),
-            "description" => new.clone(),
-            "deps" => "b".to_owned(),
-            _ => String::new(),
-        };
-        writer.write_record(header.iter().map(cell)).expect("in memory");
-        String::from_utf8(writer.into_inner().expect("in memory")).expect("text")
+    sandbox.edit_rows(|header, rows| {
+        rows.retain(|row| row[0] != "c");
+        rows.push(new_row(header, &new, "b"));
     });
-    sandbox.go_on().expect_exit(0);
+    sandbox.resume().expect_exit(0);
     assert_eq!(sandbox.statuses(), "a completed, b completed, new completed");
     assert_eq!((counts(&sandbox), sandbox.ran("new")), ([1, 1, 1], 1));
 }
@@ -86,9 +81,9 @@ fn a_bad_edit_between_runs_is_set_aside_with_its_line() {
     sandbox.edit_cells(&[("b", "deps", "nowhere")]);
     let edited = sandbox.read("tasks.csv");
     sandbox
-        .go_on()
+        .resume()
         .expect_exit(0)
-        .expect_says("tasks.csv:3: Unknown dependency: nowhere");
+        .expect_output("tasks.csv:3: Unknown dependency: nowhere");
     assert_eq!(
         sandbox.read("tasks.rejected-1.csv"),
         edited,
@@ -106,78 +101,62 @@ fn under_way() -> Sandbox {
 }
 
 #[test]
-fn a_row_added_while_the_run_goes_on_is_run() {
+fn a_row_added_during_a_run_is_run() {
     let sandbox = under_way();
-    let going = sandbox.start();
-    wait_until("the worker", || sandbox.path("up").exists());
+    let run = sandbox.start();
+    sandbox.wait_for_file("up");
     let new = sandbox.description("new");
-    sandbox.edit(|table| {
-        let header: Vec<String> = table
-            .lines()
-            .next()
-            .expect("a header")
-            .split(',')
-            .map(|c| c.trim_matches('"').to_owned())
-            .collect();
-        let cell = |column: &String| match column.as_str() {
-            "id" => "new".to_owned(),
-            "description" => format!("\"{new}\""),
-            "deps" => "a".to_owned(),
-            _ => String::new(),
-        };
-        let row: Vec<String> = header.iter().map(cell).collect();
-        format!("{table}{}\n", row.join(","))
-    });
+    sandbox.edit_rows(|header, rows| rows.push(new_row(header, &new, "a")));
     wait_until("the edit in the journal", || {
         sandbox.read("journal.ndjson").contains("\"e\":\"edited\"")
     });
-    fs::write(sandbox.path("go"), "").expect("the sign is written");
-    going.wait().expect_exit(0);
+    sandbox.write("go", "");
+    run.wait().expect_exit(0);
     assert_eq!(sandbox.statuses(), "a completed, b completed, new completed");
     assert_eq!(sandbox.ran("new"), 1);
 }
 
 #[test]
-fn a_pending_row_changed_while_the_run_goes_on_runs_as_changed() {
+fn a_pending_row_changed_during_a_run_runs_as_changed() {
     let sandbox = under_way();
-    let going = sandbox.start();
-    wait_until("the worker", || sandbox.path("up").exists());
+    let run = sandbox.start();
+    sandbox.wait_for_file("up");
     let script = sandbox.description("b") + " text=changed";
     sandbox.edit_cells(&[("b", "description", &script)]);
     wait_until("the edit in the journal", || {
         sandbox.read("journal.ndjson").contains("\"e\":\"edited\"")
     });
-    fs::write(sandbox.path("go"), "").expect("the sign is written");
-    going.wait().expect_exit(0);
+    sandbox.write("go", "");
+    run.wait().expect_exit(0);
     assert_eq!(sandbox.cell("b", "findings"), "changed");
 }
 
 #[test]
-fn a_bad_edit_while_the_run_goes_on_is_set_aside_and_the_run_goes_on() {
+fn a_bad_edit_during_a_run_is_set_aside_and_the_run_continues() {
     let sandbox = under_way();
-    let going = sandbox.start();
-    wait_until("the worker", || sandbox.path("up").exists());
+    let run = sandbox.start();
+    sandbox.wait_for_file("up");
     sandbox.edit(|table| table + "\"unfinished");
     let edited = sandbox.read("tasks.csv");
     wait_until("the edit to be set aside", || {
-        sandbox.file("tasks.rejected-1.csv").exists()
+        sandbox.in_session("tasks.rejected-1.csv").exists()
     });
     assert_eq!(sandbox.read("tasks.rejected-1.csv"), edited);
-    fs::write(sandbox.path("go"), "").expect("the sign is written");
-    going.wait().expect_exit(0).expect_says("set aside");
+    sandbox.write("go", "");
+    run.wait().expect_exit(0).expect_output("set aside");
     assert_eq!(sandbox.statuses(), "a completed, b completed");
 }
 
 #[test]
-fn an_edit_in_the_last_moment_is_followed_by_the_next_run() {
+fn an_edit_at_the_last_moment_is_applied_by_the_next_run() {
     // The run ends before the edit has settled: it must still be there, in the table or taken over.
     let sandbox = under_way();
-    let going = sandbox.start();
-    wait_until("the worker", || sandbox.path("up").exists());
+    let run = sandbox.start();
+    sandbox.wait_for_file("up");
     let script = sandbox.description("b") + " text=late";
     sandbox.edit_cells(&[("b", "description", &script)]);
-    fs::write(sandbox.path("go"), "").expect("the sign is written");
-    going.wait().expect_exit(0);
-    sandbox.go_on().expect_exit(0);
+    sandbox.write("go", "");
+    run.wait().expect_exit(0);
+    sandbox.resume().expect_exit(0);
     assert_eq!(sandbox.cell("b", "findings"), "late");
 }

@@ -3,8 +3,7 @@
 //! `WAVECREW_TEST_DEPTH=full` runs all of them.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
-#[path = "real_agents/lab.rs"]
-mod lab;
+mod turn;
 
 use std::path::Path;
 
@@ -17,20 +16,20 @@ use wavecrew_core::team::Access;
 use wavecrew_process::outer_agent_markers;
 use wavecrew_test_support::depth;
 
-use lab::{Lab, UUID, request};
+use turn::{Agent, UUID, request};
 
-/// One file, one answer, one conversation that goes on, in the agent's own words.
+/// One file, one answer, and a conversation that is resumed.
 fn writes_and_resumes(cli: &'static dyn AgentCli) {
-    let Some(lab) = Lab::new(cli) else { return };
-    let scratch = lab.scratch();
-    let made = lab.project("made.txt");
+    let Some(agent) = Agent::new(cli) else { return };
+    let scratch = agent.cache().to_owned();
+    let made = agent.path("made.txt");
     let prompt = format!(
         "Please.\n{}\n@@final first answer\n@@next\n@@final {{\"id\":\"A\"}}",
-        lab.write_line(&made)
+        agent.write_line(&made)
     );
-    let first = lab.run("ok", request(&prompt, &scratch));
-    first.ends(Expects::Nothing, StopReason::Ok);
-    first.ends(Expects::Report { received: false }, StopReason::NoReport);
+    let first = agent.run("ok", request(&prompt, &scratch));
+    first.expect_end(Expects::Nothing, StopReason::Ok);
+    first.expect_end(Expects::Report { received: false }, StopReason::NoReport);
     assert_eq!(first.answer(), "first answer");
     assert_eq!(std::fs::read_to_string(&made).unwrap().trim(), "hi");
     assert!(
@@ -44,14 +43,14 @@ fn writes_and_resumes(cli: &'static dyn AgentCli) {
 
     // The repair brings no script of its own, so only a conversation that was really resumed knows the next answer.
     let id = first.summary.conversation.clone().unwrap();
-    let again = lab.run(
+    let again = agent.run(
         "ok",
         Request {
             conversation: Conversation::Resume { id: &id },
             ..request("That was no report.", &scratch)
         },
     );
-    again.ends(Expects::Report { received: false }, StopReason::Ok);
+    again.expect_end(Expects::Report { received: false }, StopReason::Ok);
     assert_eq!(again.answer(), "{\"id\":\"A\"}");
     assert_eq!(again.summary.conversation.as_deref(), Some(id.as_str()));
     assert_eq!((spent, again.spent(so_far).0), (100, 50));
@@ -59,17 +58,17 @@ fn writes_and_resumes(cli: &'static dyn AgentCli) {
 
 /// A tool of our own server is called, with a secret that is on no command line.
 fn calls_mcp(cli: &'static dyn AgentCli) {
-    let Some(lab) = Lab::new(cli) else { return };
+    let Some(agent) = Agent::new(cli) else { return };
     if cli.name() == "gemini" && !rustix::process::geteuid().is_root() {
         eprintln!("not checked: gemini reads the settings it is pointed at only if root owns them");
         return;
     }
-    let (scratch, noted) = (lab.scratch(), lab.path("tmp/noted.txt"));
+    let (scratch, noted) = (agent.cache().to_owned(), agent.beside("tmp").join("noted.txt"));
     let probe = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real_agents/mcp_probe.js");
     let word = |path: &Path| path.to_str().unwrap().to_owned();
     let server = McpServer {
         name: "wavecrew".into(),
-        command: word(&lab.bin.join("node")),
+        command: word(&agent.bin.join("node")),
         args: vec![word(&probe), word(&noted)],
         env: vec![("PROBE_SECRET".into(), "s3cret".into())],
     };
@@ -91,14 +90,14 @@ fn calls_mcp(cli: &'static dyn AgentCli) {
         } else {
             "7f1c2a52-8f0e-4d0b-9d53-0f6f4d1c7a12"
         };
-        let ran = lab.run(
+        let ran = agent.run(
             "ok",
             Request {
                 conversation: Conversation::New { id },
                 ..request
             },
         );
-        ran.ends(Expects::Nothing, StopReason::Ok);
+        ran.expect_end(Expects::Nothing, StopReason::Ok);
         assert_eq!(
             ran.answer(),
             "reported",
@@ -114,24 +113,24 @@ fn calls_mcp(cli: &'static dyn AgentCli) {
 }
 
 /// A role that may not change the project cannot; its session folder is another matter.
-fn keeps_out(cli: &'static dyn AgentCli) {
-    let Some(lab) = Lab::new(cli) else { return };
-    let scratch = lab.scratch();
-    let made = lab.project("made.txt");
-    let prompt = format!("{}\n@@final tried", lab.write_line(&made));
-    let ran = lab.run(
+fn is_read_only(cli: &'static dyn AgentCli) {
+    let Some(agent) = Agent::new(cli) else { return };
+    let scratch = agent.cache().to_owned();
+    let made = agent.path("made.txt");
+    let prompt = format!("{}\n@@final tried", agent.write_line(&made));
+    let ran = agent.run(
         "ok",
         Request {
             access: Access::ReadOnly,
             ..request(&prompt, &scratch)
         },
     );
-    ran.ends(Expects::Nothing, StopReason::Ok);
+    ran.expect_end(Expects::Nothing, StopReason::Ok);
     assert!(!made.exists(), "{:#?}", ran.events);
 
-    let folders = [lab.path("session")];
+    let folders = [agent.beside("session")];
     let owed = folders[0].join("report.md");
-    let prompt = format!("{}\n@@final written", lab.write_line(&owed));
+    let prompt = format!("{}\n@@final written", agent.write_line(&owed));
     let id = "8f1c2a52-8f0e-4d0b-9d53-0f6f4d1c7a13";
     let request = Request {
         access: Access::ReadOnly,
@@ -139,21 +138,21 @@ fn keeps_out(cli: &'static dyn AgentCli) {
         conversation: Conversation::New { id },
         ..request(&prompt, &scratch)
     };
-    let ran = lab.run("ok", request);
+    let ran = agent.run("ok", request);
     assert_eq!(ran.answer(), "written", "{:#?}\n{}", ran.events, ran.stderr);
     assert!(owed.exists(), "{:#?}\n{}", ran.events, ran.stderr);
 }
 
 /// Failures that each agent reports soon; those it sits out are among the recordings.
 fn fails_for_the_right_reason(cli: &'static dyn AgentCli) {
-    let Some(lab) = Lab::new(cli) else { return };
-    let scratch = lab.scratch();
+    let Some(agent) = Agent::new(cli) else { return };
+    let scratch = agent.cache().to_owned();
     let request = request("@@final hello", &scratch);
     let ids: Vec<String> = (0..9)
         .map(|n| format!("6f1c2a52-8f0e-4d0b-9d53-0f6f4d1c7a2{n}"))
         .collect();
     let run = |n: usize, mode: &str| {
-        lab.run(
+        agent.run(
             mode,
             Request {
                 conversation: Conversation::New { id: &ids[n] },
@@ -162,20 +161,20 @@ fn fails_for_the_right_reason(cli: &'static dyn AgentCli) {
         )
     };
     assert_eq!(
-        run(0, "e400").ends(Expects::Nothing, StopReason::Refused),
+        run(0, "e400").expect_end(Expects::Nothing, StopReason::Refused),
         Some(FailKind::BadRequest)
     );
     assert_eq!(
-        run(1, "e401").ends(Expects::Nothing, StopReason::Auth),
+        run(1, "e401").expect_end(Expects::Nothing, StopReason::Auth),
         Some(FailKind::Auth)
     );
-    run(2, "flaky1").ends(Expects::Nothing, StopReason::Ok);
-    assert_eq!(lab.model.stats("flaky1").requests.min(2), 2);
+    run(2, "flaky1").expect_end(Expects::Nothing, StopReason::Ok);
+    assert_eq!(agent.model.stats("flaky1").requests.min(2), 2);
     // These two wait a minute or more before they give up.
     if ["codex", "claude", "gemini"].contains(&cli.name()) {
-        let limited = run(3, "e429").ends(Expects::Nothing, StopReason::RateLimited);
+        let limited = run(3, "e429").expect_end(Expects::Nothing, StopReason::RateLimited);
         assert_eq!(limited, Some(FailKind::RateLimited));
-        let kind = run(4, "cut2").ends(Expects::Nothing, StopReason::Crashed);
+        let kind = run(4, "cut2").expect_end(Expects::Nothing, StopReason::Crashed);
         assert_eq!(kind, Some(FailKind::Cut));
     }
     if ["claude", "gemini"].contains(&cli.name()) {
@@ -184,9 +183,9 @@ fn fails_for_the_right_reason(cli: &'static dyn AgentCli) {
             conversation: Conversation::New { id },
             ..request
         };
-        let refused = lab.run_at(&format!("{}/ok", lab.model.refused_url()), refused);
+        let refused = agent.run_at(&format!("{}/ok", agent.model.refused_url()), refused);
         assert_eq!(
-            refused.ends(Expects::Nothing, StopReason::Refused),
+            refused.expect_end(Expects::Nothing, StopReason::Refused),
             Some(FailKind::Unreachable)
         );
     }
@@ -195,16 +194,16 @@ fn fails_for_the_right_reason(cli: &'static dyn AgentCli) {
 /// An answer in the schema, and one that is not.
 fn answers_in_a_schema(cli: &'static dyn AgentCli, in_schema: &str) {
     assert!(cli.facts().features.schema);
-    let Some(lab) = Lab::new(cli) else { return };
-    let scratch = lab.scratch();
+    let Some(agent) = Agent::new(cli) else { return };
+    let scratch = agent.cache().to_owned();
     let schema = json!({ "type": "object", "properties": { "answer": { "type": "string" } },
         "required": ["answer"], "additionalProperties": false });
     let request = Request {
         schema: Some(&schema),
         ..request(in_schema, &scratch)
     };
-    let good = lab.run("ok", request);
-    good.ends(Expects::Schema, StopReason::Ok);
+    let good = agent.run("ok", request);
+    good.expect_end(Expects::Schema, StopReason::Ok);
     assert_eq!(good.summary.answer.unwrap().1, Some(json!({ "answer": "42" })));
     let id = "9f1c2a52-8f0e-4d0b-9d53-0f6f4d1c7a14";
     let prose = Request {
@@ -212,8 +211,9 @@ fn answers_in_a_schema(cli: &'static dyn AgentCli, in_schema: &str) {
         conversation: Conversation::New { id },
         ..request
     };
-    lab.run("ok", prose)
-        .ends(Expects::Schema, StopReason::SchemaInvalid);
+    agent
+        .run("ok", prose)
+        .expect_end(Expects::Schema, StopReason::SchemaInvalid);
 }
 
 const AGENTS: [&dyn AgentCli; 5] = [&Codex, &Claude, &Gemini, &Qwen, &Opencode];
@@ -232,14 +232,14 @@ fn agents_write_a_file_and_resume() {
 }
 
 #[test]
-fn agents_call_a_tool_of_ours() {
+fn agents_call_our_tool() {
     with_some("calls a tool", 1, calls_mcp);
 }
 
 /// The command line of each agent decides this, so all of them run at every depth.
 #[test]
 fn read_only_roles_change_nothing() {
-    with_some("read-only roles", AGENTS.len(), keeps_out);
+    with_some("read-only roles", AGENTS.len(), is_read_only);
 }
 
 #[test]
@@ -259,9 +259,9 @@ fn agents_answer_in_a_schema() {
     }
 }
 
-/// The marks that we take out of a worker's environment are those that agents really leave.
+/// The markers that are removed from a worker's environment are those that agents really set.
 #[test]
-fn agents_leave_the_marks_that_are_scrubbed() {
+fn the_markers_that_we_remove_are_those_that_agents_set() {
     let script: [(&'static dyn AgentCli, &str, &str); 5] = [
         (
             &Codex,
@@ -289,12 +289,13 @@ fn agents_leave_the_marks_that_are_scrubbed() {
             "OPENCODE_PID",
         ),
     ];
-    for (cli, prompt, marker) in depth::sample("marks of agents", script, 2) {
-        let Some(lab) = Lab::new(cli) else { return };
-        let scratch = lab.scratch();
-        lab.run("ok", request(prompt, &scratch))
-            .ends(Expects::Nothing, StopReason::Ok);
-        let seen = std::fs::read_to_string(lab.project("env.txt")).unwrap();
+    for (cli, prompt, marker) in depth::sample("markers of agents", script, 2) {
+        let Some(agent) = Agent::new(cli) else { return };
+        let scratch = agent.cache().to_owned();
+        agent
+            .run("ok", request(prompt, &scratch))
+            .expect_end(Expects::Nothing, StopReason::Ok);
+        let seen = std::fs::read_to_string(agent.path("env.txt")).unwrap();
         assert!(
             seen.lines().any(|line| line.starts_with(&format!("{marker}="))),
             "{}: {seen}",

@@ -1,6 +1,6 @@
 //! The server and clients of other makes, which the project's script installs.
 
-use crate::mcp::jobs::Project;
+use crate::mcp::jobs::with_script;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,16 +8,16 @@ use std::process::Command;
 /// How the client is started; nothing where these clients are passed over.
 fn installed(client: &str) -> Option<PathBuf> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/install-mcp-clients.sh");
-    let path = said(Command::new(script).arg(client));
+    let path = output_of(Command::new(script).arg(client));
     if path.trim().is_empty() {
-        eprintln!("passed over: WAVECREW_SKIP_MCP_CLIENT is set");
+        eprintln!("skipped: WAVECREW_SKIP_MCP_CLIENT is set");
         return None;
     }
     Some(path.trim().into())
 }
 
 /// What a command printed; it has to succeed.
-fn said(command: &mut Command) -> String {
+fn output_of(command: &mut Command) -> String {
     let output = command.output().unwrap();
     assert!(
         output.status.success(),
@@ -30,13 +30,13 @@ fn said(command: &mut Command) -> String {
 #[test]
 fn the_python_client_runs_a_table() {
     let Some(python) = installed("python") else { return };
-    let project = Project::new("path\na\nb\n", r#"echo '{"n": 4}'"#);
+    let project = with_script("path\na\nb\n", r#"echo '{"n": 4}'"#);
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/integration/mcp/client.py");
-    let printed = said(
+    let printed = output_of(
         Command::new(python)
             .arg(script)
             .args([env!("CARGO_BIN_EXE_wavecrew"), "command:./agent.sh"])
-            .current_dir(project.path()),
+            .current_dir(project.project()),
     );
     let seen: Value = serde_json::from_str(&printed).unwrap();
     assert_eq!(seen["server"], "wavecrew");
@@ -64,15 +64,15 @@ fn the_inspector_runs_a_table() {
     ) else {
         return;
     };
-    let project = Project::new("path\na\nb\n", "exit 1");
+    let project = with_script("path\na\nb\n", "exit 1");
     let inspect = |words: &[&str]| -> Value {
-        let printed = said(
+        let printed = output_of(
             Command::new(bin.join("node"))
                 .arg(&entry)
                 .args(["--cli", env!("CARGO_BIN_EXE_wavecrew"), "mcp"])
                 .args(["--agent", "command:echo '{\"n\":4}'"])
                 .args(words)
-                .current_dir(project.path()),
+                .current_dir(project.project()),
         );
         serde_json::from_str(&printed).unwrap()
     };
