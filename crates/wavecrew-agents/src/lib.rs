@@ -1,4 +1,4 @@
-//! What differs between agent command lines: how each is started and what its output means. Starts nothing itself.
+//! Agent CLIs: how to start each, and what its output means. Does no I/O and starts no process.
 
 mod access_policy;
 mod acp;

@@ -18,7 +18,8 @@ use wavecrew_core::team::Team;
 use wavecrew_core::view::SessionMeta;
 use wavecrew_process::{ProcessId, end_leftovers};
 use wavecrew_session::{
-    Holder, Journal, PublishOutcome, SessionDir, SessionError, SessionInfo, SessionLock, TableFile, atomic,
+    Holder, IoContext, Journal, PublishOutcome, SessionDir, SessionError, SessionInfo, SessionLock,
+    TableFile, atomic,
 };
 
 /// How long an edited table must stay unchanged before the edit counts as finished.
@@ -105,12 +106,7 @@ impl OpenSession {
         } else {
             // Without its journal the session is what its table says.
             let table = dir.tasks_csv();
-            let unreadable = |source| SessionError::Io {
-                operation: "read",
-                path: table.clone(),
-                source,
-            };
-            atomic::write(&dir.plan_file(), &fs::read(&table).map_err(unreadable)?)?;
+            atomic::write(&dir.plan_file(), &fs::read(&table).context("read", &table)?)?;
             // Attempts are counted from 1 again, and must not find reports of the old ones.
             dir.attempts().sweep()?;
             (Journal::create(&dir.journal_file())?, Vec::new())

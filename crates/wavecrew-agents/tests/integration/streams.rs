@@ -1,27 +1,27 @@
-//! Every recorded stream, read and judged. Recordings are in `streams/AGENT/NAME.jsonl`.
-#![allow(clippy::disallowed_methods, reason = "tests read recordings from disk")]
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
+//! Every recorded stream: its events, and why its turn ended.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use wavecrew_agents::cli::{self, AgentCli, Claude, Codex, Gemini, Goose, Opencode, Qwen};
+use wavecrew_agents::cli::claude::Claude;
+use wavecrew_agents::cli::codex::Codex;
+use wavecrew_agents::cli::gemini::Gemini;
+use wavecrew_agents::cli::goose::Goose;
+use wavecrew_agents::cli::opencode::Opencode;
+use wavecrew_agents::cli::qwen::Qwen;
+use wavecrew_agents::cli::{self, AgentCli};
 use wavecrew_agents::stream::{
-    AgentEvent, End, Expects, FailKind, Outcome, Stopped, StreamParser, TurnSummary, Usage, UsageMeter,
-    outcome,
+    AgentEvent, End, Expects, FailKind, Outcome, StreamParser, TurnSummary, UsageMeter, outcome,
 };
+use wavecrew_core::event::TokenUsage;
 use wavecrew_core::time::Timestamp;
 
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/streams")
-}
+use crate::{recordings, stream};
 
 fn events(cli: &'static dyn AgentCli, name: &str) -> Vec<AgentEvent> {
-    let path = folder().join(cli.name()).join(format!("{name}.jsonl"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let mut stream = StreamParser::new(cli);
-    text.lines().flat_map(|line| stream.line(line)).collect()
+    let mut parser = StreamParser::new(cli);
+    let text = stream(cli, name);
+    text.lines().flat_map(|line| parser.line(line)).collect()
 }
 
 fn summary(events: &[AgentEvent]) -> TurnSummary {
@@ -45,8 +45,7 @@ const RECORDINGS: &[(&dyn AgentCli, &str, End, Expects, &str)] = &[
     (&Codex, "ok", End::Exit(0), ANY, "ok"),
     (&Codex, "ok", End::Exit(0), REPORT, "no_report"),
     (&Codex, "ok", End::Exit(0), Expects::Report { received: true }, "ok"),
-    (&Codex, "tools", End::Exit(0), Expects::Schema, "ok"),
-    (&Codex, "ok", End::Exit(0), Expects::Schema, "schema_invalid"),
+    (&Codex, "tools", End::Exit(0), REPORT, "ok"),
     (&Codex, "mcp", End::Exit(0), ANY, "ok"),
     (&Codex, "resume", End::Exit(0), ANY, "ok"),
     (&Codex, "e400", End::Exit(1), ANY, "refused"),
@@ -59,19 +58,16 @@ const RECORDINGS: &[(&dyn AgentCli, &str, End, Expects, &str)] = &[
     (&Codex, "cut", End::Exit(1), ANY, "crashed"),
     (&Codex, "refuse", End::Exit(0), REPORT, "no_report"),
     // Never exits by itself; both clocks find the same reason.
-    (&Codex, "refused", End::Stopped(Stopped::Idle), ANY, "refused"),
-    (&Codex, "refused", End::Stopped(Stopped::Timeout), ANY, "refused"),
-    (&Codex, "refused", End::Stopped(Stopped::Cancelled), ANY, "cancelled"),
-    (&Codex, "refused", End::Stopped(Stopped::Interrupted), ANY, "interrupted"),
+    (&Codex, "refused", End::Stopped, ANY, "refused"),
 
     (&Claude, "tools", End::Exit(0), ANY, "ok"),
     (&Claude, "skip", End::Exit(0), ANY, "ok"),
     (&Claude, "mcp", End::Exit(0), ANY, "ok"),
     (&Claude, "mcpbare", End::Exit(0), ANY, "ok"),
     (&Claude, "resume", End::Exit(0), ANY, "ok"),
-    (&Claude, "schema", End::Exit(0), Expects::Schema, "ok"),
-    (&Claude, "schema_inv", End::Exit(0), Expects::Schema, "ok"),
-    (&Claude, "schema_bad", End::Exit(0), Expects::Schema, "schema_invalid"),
+    (&Claude, "schema", End::Exit(0), REPORT, "ok"),
+    (&Claude, "schema_inv", End::Exit(0), REPORT, "ok"),
+    (&Claude, "schema_bad", End::Exit(0), REPORT, "no_report"),
     (&Claude, "def", End::Exit(0), REPORT, "permission_blocked"),
     (&Claude, "dontask", End::Exit(0), REPORT, "permission_blocked"),
     (&Claude, "dontask", End::Exit(0), Expects::Report { received: true }, "ok"),
@@ -113,8 +109,8 @@ const RECORDINGS: &[(&dyn AgentCli, &str, End, Expects, &str)] = &[
     (&Qwen, "mcp", End::Exit(0), ANY, "ok"),
     (&Qwen, "mt", End::Exit(0), ANY, "ok"),
     (&Qwen, "resume", End::Exit(0), ANY, "ok"),
-    (&Qwen, "schema", End::Exit(0), Expects::Schema, "ok"),
-    (&Qwen, "schema_bad", End::Exit(1), Expects::Schema, "schema_invalid"),
+    (&Qwen, "schema", End::Exit(0), REPORT, "ok"),
+    (&Qwen, "schema_bad", End::Exit(1), REPORT, "schema_invalid"),
     (&Qwen, "e400", End::Exit(1), ANY, "refused"),
     (&Qwen, "e401", End::Exit(1), ANY, "auth"),
     (&Qwen, "e429", End::Exit(1), ANY, "rate_limited"),
@@ -125,9 +121,9 @@ const RECORDINGS: &[(&dyn AgentCli, &str, End, Expects, &str)] = &[
     (&Qwen, "refuse", End::Exit(1), ANY, "crashed"),
     (&Qwen, "closed_port", End::Exit(1), ANY, "refused"),
     // Told to wait a minute and was ended while it did.
-    (&Qwen, "quota", End::Stopped(Stopped::Timeout), ANY, "rate_limited"),
+    (&Qwen, "quota", End::Stopped, ANY, "rate_limited"),
     // Says nothing while it tries to connect.
-    (&Qwen, "refused", End::Stopped(Stopped::Idle), ANY, "idle"),
+    (&Qwen, "refused", End::Stopped, ANY, "timeout"),
     (&Qwen, "refused", End::Exit(53), ANY, "budget"),
     (&Qwen, "refused", End::Exit(55), ANY, "timeout"),
     (&Qwen, "refused", End::Exit(130), ANY, "crashed"),
@@ -147,7 +143,7 @@ const RECORDINGS: &[(&dyn AgentCli, &str, End, Expects, &str)] = &[
 ];
 
 #[test]
-fn every_recording_ends_for_its_reason() {
+fn every_recording_has_its_stop_reason() {
     let mut wrong = Vec::new();
     for (cli, name, end, expects, reason) in RECORDINGS {
         let got = outcome_of(*cli, name, *end, *expects);
@@ -162,36 +158,38 @@ fn every_recording_ends_for_its_reason() {
 }
 
 #[test]
-fn no_recording_is_left_out() {
-    let judged: BTreeSet<_> = RECORDINGS
+fn every_recording_is_in_the_list() {
+    let listed: BTreeSet<_> = RECORDINGS
         .iter()
         .map(|(cli, name, ..)| format!("{}/{name}", cli.name()))
         .collect();
     for cli in cli::ALL {
-        for entry in std::fs::read_dir(folder().join(cli.name())).unwrap() {
+        for entry in std::fs::read_dir(recordings("streams").join(cli.name())).unwrap() {
             let name = format!(
                 "{}/{}",
                 cli.name(),
                 entry.unwrap().path().file_stem().unwrap().display()
             );
-            assert!(judged.contains(&name), "{name} is not judged");
+            assert!(listed.contains(&name), "{name} is not in the list");
         }
     }
 }
 
 #[test]
-fn ends_without_a_word() {
+fn an_end_without_any_event() {
     let silent = TurnSummary::default();
-    let judge = |cli, end, stderr| outcome(Some(cli), &silent, end, ANY, stderr).reason.as_str();
-    assert_eq!(judge(&Gemini, End::Exit(0), ""), "crashed");
-    assert_eq!(judge(&Codex, End::Signal(9), ""), "crashed");
+    let reason = |cli, end, stderr| outcome(Some(cli), &silent, end, ANY, stderr).reason.as_str();
+    assert_eq!(reason(&Gemini, End::Exit(0), ""), "crashed");
+    assert_eq!(reason(&Codex, End::Signal(9), ""), "crashed");
     assert_eq!(
-        judge(&Claude, End::Exit(1), "Invalid API key · Please run /login\n"),
+        reason(&Claude, End::Exit(1), "Invalid API key · Please run /login\n"),
         "auth"
     );
-    assert_eq!(judge(&Gemini, End::Exit(41), "Please set an Auth method"), "auth");
-    assert_eq!(judge(&Opencode, End::Stopped(Stopped::Timeout), ""), "timeout");
-    assert_eq!(judge(&Opencode, End::Stopped(Stopped::Idle), ""), "idle");
+    assert_eq!(
+        reason(&Gemini, End::Exit(41), "Please set an Auth method"),
+        "auth"
+    );
+    assert_eq!(reason(&Opencode, End::Stopped, ""), "timeout");
     let crash = outcome(
         Some(&Claude),
         &silent,
@@ -208,7 +206,7 @@ fn ends_without_a_word() {
 }
 
 #[test]
-fn an_open_question_is_what_the_clock_found() {
+fn an_unanswered_question_is_the_reason_of_a_timeout() {
     let mut stream = StreamParser::new(&Claude);
     let line = r#"{"type":"control_request","request_id":"q1","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"ls"}}}"#;
     let asked = stream.line(line);
@@ -219,18 +217,12 @@ fn an_open_question_is_what_the_clock_found() {
         (id.as_str(), tool.as_str(), &input["command"]),
         ("q1", "Bash", &"ls".into())
     );
-    let blocked = outcome(
-        Some(&Claude),
-        &summary(&asked),
-        End::Stopped(Stopped::Idle),
-        REPORT,
-        "",
-    );
+    let blocked = outcome(Some(&Claude), &summary(&asked), End::Stopped, REPORT, "");
     assert_eq!(blocked.reason.as_str(), "permission_blocked");
 }
 
 #[test]
-fn a_retry_carries_its_wait() {
+fn a_retry_has_its_wait() {
     let waits = |cli, name| {
         events(cli, name)
             .into_iter()
@@ -252,10 +244,9 @@ fn a_retry_carries_its_wait() {
     assert_eq!(limited.retry_after, Some(Duration::from_secs(1)));
 }
 
-/// What an agent did, without ids and paths that change.
-/// An account that is used up says when it may be used again; a warning on the way there does not.
+/// An account whose quota is used up says when it may be used again; a warning before that does not.
 #[test]
-fn a_reset_time_is_waited_for() {
+fn the_wait_lasts_until_the_quota_resets() {
     let info = |status: &str, at: u64| {
         format!(r#"{{"type":"rate_limit_event","rate_limit_info":{{"status":"{status}","resetsAt":{at}}}}}"#)
     };
@@ -273,8 +264,9 @@ fn a_reset_time_is_waited_for() {
     assert_eq!(wait(&[&info("allowed_warning", 1000), failed], 900), None);
 }
 
+/// What an agent did, without ids and paths that change.
 fn story(cli: &'static dyn AgentCli, name: &str) -> Vec<String> {
-    let tell = |event: &AgentEvent| match event {
+    let describe = |event: &AgentEvent| match event {
         AgentEvent::Started { conversation, .. } => Some(format!("started {}", conversation.len() > 10)),
         AgentEvent::Text(text) => Some(format!("says {text}")),
         AgentEvent::ToolStart { name, summary, .. } => Some(format!("calls {name}: {summary}")),
@@ -286,17 +278,17 @@ fn story(cli: &'static dyn AgentCli, name: &str) -> Vec<String> {
         )),
         AgentEvent::PermissionDenied { tool } => Some(format!("denied {tool}")),
         AgentEvent::Unknown { kind } => Some(format!("unknown {kind}")),
-        AgentEvent::Usage(_)
+        AgentEvent::Usage(..)
         | AgentEvent::UsedSoFar(_)
         | AgentEvent::Retrying(_)
         | AgentEvent::Failed(_)
         | AgentEvent::Question { .. } => None,
     };
-    events(cli, name).iter().filter_map(tell).collect()
+    events(cli, name).iter().filter_map(describe).collect()
 }
 
 #[test]
-fn the_same_work_reads_the_same() {
+fn the_same_work_gives_the_same_events() {
     assert_eq!(
         story(&Codex, "tools"),
         [
@@ -360,7 +352,7 @@ fn the_same_work_reads_the_same() {
 }
 
 #[test]
-fn usage_is_the_same_in_every_way_of_counting() {
+fn usage_is_the_same_however_an_agent_counts() {
     let spent = |cli, name, before| {
         let mut meter = UsageMeter::new(before);
         for event in &events(cli, name) {
@@ -370,33 +362,38 @@ fn usage_is_the_same_in_every_way_of_counting() {
     };
     let two_calls = (2000, 400, 100);
     for cli in ["codex", "gemini", "qwen", "goose"].map(|name| cli::by_name(name).unwrap()) {
-        assert_eq!(spent(cli, "tools", Usage::NONE), two_calls, "{}", cli.name());
+        assert_eq!(
+            spent(cli, "tools", TokenUsage::default()),
+            two_calls,
+            "{}",
+            cli.name()
+        );
     }
     // This recording's service counted what was cached on top of the input.
-    assert_eq!(spent(&Claude, "tools", Usage::NONE), (2400, 400, 100));
-    assert_eq!(spent(&Opencode, "tools", Usage::NONE), (3000, 600, 150));
-    assert_eq!(spent(&Qwen, "mt", Usage::NONE), (4000, 800, 200));
+    assert_eq!(spent(&Claude, "tools", TokenUsage::default()), (2400, 400, 100));
+    assert_eq!(spent(&Opencode, "tools", TokenUsage::default()), (3000, 600, 150));
+    assert_eq!(spent(&Qwen, "mt", TokenUsage::default()), (4000, 800, 200));
 
     // A resumed conversation reports its whole past; the attempt pays for its own part.
-    let past = Usage {
+    let past = TokenUsage {
         input: 1000,
         cached: 200,
         output: 50,
-        ..Usage::NONE
+        ..TokenUsage::default()
     };
     assert_eq!(spent(&Codex, "resume", past), (1000, 200, 50));
     // An agent that silently began a new conversation starts its counters again.
-    let other = Usage { input: 9000, ..past };
+    let other = TokenUsage { input: 9000, ..past };
     assert_eq!(spent(&Codex, "resume", other), two_calls);
     assert_eq!(spent(&Gemini, "resume", past), (1000, 200, 50));
 }
 
 #[test]
-fn cost_is_counted_where_it_is_told() {
-    let mut meter = UsageMeter::new(Usage {
+fn cost_is_counted_if_the_agent_reports_it() {
+    let mut meter = UsageMeter::new(TokenUsage {
         cost: Some(0.01),
         input: 1,
-        ..Usage::NONE
+        ..TokenUsage::default()
     });
     for event in &events(&Claude, "tools") {
         meter.on(event);
@@ -406,7 +403,7 @@ fn cost_is_counted_where_it_is_told() {
 }
 
 #[test]
-fn what_is_new_is_counted_and_harms_nothing() {
+fn unknown_lines_are_counted() {
     for cli in cli::ALL.iter().copied() {
         let mut stream = StreamParser::new(cli);
         let mut all = Vec::new();

@@ -1,27 +1,26 @@
-//! Recorded conversations with agents over the Agent Client Protocol, held again: our side is played by the client,
-//! theirs by `interactive/NAME.txt` (`-->` is what was said to the agent, `<--` what it said).
-#![allow(clippy::disallowed_methods, reason = "tests read recordings from disk")]
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
+//! Recorded ACP conversations, held again: our side is the client, theirs is `interactive/NAME.txt` (`-->` is what the agent
+//! received, `<--` what it wrote).
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use wavecrew_agents::launch::{Conversation, McpServer, Request, Stdin};
-use wavecrew_agents::stream::{AgentEvent, FailKind, TurnSummary, Usage, UsageMeter};
+use wavecrew_agents::stream::{AgentEvent, FailKind, TurnSummary, UsageMeter};
 use wavecrew_agents::{InteractiveProtocol, by_name};
 use wavecrew_core::engine::{Permission, Reply};
+use wavecrew_core::event::TokenUsage;
 use wavecrew_core::team::Access;
 
-/// Both sides of a conversation.
-struct Held {
+/// The client, with both sides of its conversation.
+struct Replayed {
     protocol: Box<dyn InteractiveProtocol>,
     events: Vec<AgentEvent>,
-    /// What we wrote.
-    said: Vec<Value>,
+    /// What the client wrote.
+    sent: Vec<Value>,
 }
 
-impl Held {
+impl Replayed {
     fn new(access: Access, conversation: Conversation<'_>, model: Option<&str>) -> Self {
         let server = McpServer {
             name: "wavecrew".into(),
@@ -30,25 +29,20 @@ impl Held {
             env: vec![("WAVECREW_TOKEN".into(), "t".into())],
         };
         let launch = by_name("acp:agent --acp").unwrap().launch(&Request {
-            prompt: "",
-            mode: wavecrew_core::id::ExecMode::CsvWave,
             access,
             model,
             mcp: Some(&server),
-            schema: None,
             conversation,
-            project: Path::new("/project"),
-            scratch: Path::new("/scratch"),
             folders: &[PathBuf::from("/session")],
-            extra: &[],
+            ..Request::new("", Path::new("/project"), Path::new("/scratch"))
         });
         let Stdin::Interactive(protocol) = launch.stdin else {
-            panic!("it is spoken to")
+            panic!("it is interactive")
         };
         Self {
             protocol,
             events: Vec::new(),
-            said: Vec::new(),
+            sent: Vec::new(),
         }
     }
 
@@ -58,7 +52,7 @@ impl Held {
 
     fn note(&mut self, written: &str) {
         let lines = written.lines().map(|line| serde_json::from_str(line).unwrap());
-        self.said.extend(lines);
+        self.sent.extend(lines);
     }
 
     fn start_turn(&mut self, message: &str) {
@@ -72,10 +66,10 @@ impl Held {
     }
 
     fn read(&mut self, message: &Value) {
-        self.hear_line(&message.to_string());
+        self.read_line(&message.to_string());
     }
 
-    fn hear_line(&mut self, line: &str) {
+    fn read_line(&mut self, line: &str) {
         let received = self.protocol.read(line);
         self.events.extend(received.events);
         self.note(&received.reply);
@@ -89,17 +83,17 @@ impl Held {
     }
 
     fn last(&self, method: &str) -> &Value {
-        let found = self.said.iter().rfind(|said| said["method"] == method);
-        found.unwrap_or_else(|| panic!("{method} was not said: {:#?}", self.said))
+        let found = self.sent.iter().rfind(|sent| sent["method"] == method);
+        found.unwrap_or_else(|| panic!("{method} was not sent: {:#?}", self.sent))
     }
 
-    /// Greeted, and with an open session named `s`.
+    /// With an open session named `s`.
     fn opened(access: Access) -> Self {
-        let mut held = Self::new(access, Conversation::New { id: "" }, None);
-        held.start_turn("do it");
-        held.answer("initialize", "result", &json!({ "protocolVersion": 1 }));
-        held.answer("session/new", "result", &json!({ "sessionId": "s" }));
-        held
+        let mut client = Self::new(access, Conversation::New { id: "" }, None);
+        client.start_turn("do it");
+        client.answer("initialize", "result", &json!({ "protocolVersion": 1 }));
+        client.answer("session/new", "result", &json!({ "sessionId": "s" }));
+        client
     }
 
     fn update(&mut self, update: &Value) {
@@ -125,12 +119,11 @@ impl Held {
     }
 }
 
-/// Holds a recorded conversation once more.
-fn held(name: &str, resume: Option<&str>) -> Held {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/interactive/{name}.txt"));
-    let text = std::fs::read_to_string(path).unwrap();
+/// Replays a recorded conversation.
+fn replay(name: &str, resume: Option<&str>) -> Replayed {
+    let text = std::fs::read_to_string(crate::recordings(&format!("interactive/{name}.txt"))).unwrap();
     let conversation = resume.map_or(Conversation::New { id: "" }, |id| Conversation::Resume { id });
-    let mut held = Held::new(Access::Source, conversation, None);
+    let mut client = Replayed::new(Access::Source, conversation, None);
     let mut asked: HashMap<u64, String> = HashMap::new();
     for line in text.lines() {
         let Some((arrow, message)) = line.split_once(' ') else {
@@ -144,26 +137,26 @@ fn held(name: &str, resume: Option<&str>) -> Held {
             if let (Some(method), Some(id)) = (method, message["id"].as_u64()) {
                 // The first message waits until the session is open.
                 if method == "initialize" {
-                    held.start_turn("first");
+                    client.start_turn("first");
                 }
                 asked.insert(id, method);
             }
         } else if let (None, Some(id)) = (method, message["id"].as_u64()) {
             let method = &asked[&id];
-            if let Some(ours) = held.said.iter().rfind(|said| said["method"] == *method) {
+            if let Some(ours) = client.sent.iter().rfind(|sent| sent["method"] == *method) {
                 message["id"] = ours["id"].clone();
-                held.read(&message);
+                client.read(&message);
             }
         } else {
-            held.read(&message);
+            client.read(&message);
         }
     }
-    held
+    client
 }
 
 #[test]
-fn recordings_end_as_they_ended() {
-    // The recording, its session, the answer, the tokens of the answer, and the files that it told of.
+fn recordings_end_as_recorded() {
+    // The recording, its session, the answer, the tokens of the answer, and the files that it changed.
     let cases: [(&str, &str, &str, u64, &[&str]); 4] = [
         (
             "gemini",
@@ -195,26 +188,26 @@ fn recordings_end_as_they_ended() {
         ),
     ];
     for (name, session, answer, output, files) in cases {
-        let held = held(name, None);
-        let summary = held.summary();
+        let client = replay(name, None);
+        let summary = client.summary();
         assert_eq!(summary.conversation.as_deref(), Some(session), "{name}");
         assert!(summary.version.is_some(), "{name}");
         assert_eq!(
-            held.answered().as_deref(),
+            client.answered().as_deref(),
             Some(answer),
             "{name}: {:#?}",
-            held.events
+            client.events
         );
         assert_eq!(summary.open_tools, 0, "{name}");
-        let mut meter = UsageMeter::new(Usage::NONE);
-        held.events.iter().for_each(|event| meter.on(event));
+        let mut meter = UsageMeter::new(TokenUsage::default());
+        client.events.iter().for_each(|event| meter.on(event));
         assert_eq!(meter.spent().output, output, "{name}");
-        let told = held.events.iter().filter_map(|event| match event {
+        let changed = client.events.iter().filter_map(|event| match event {
             AgentEvent::FileChange { path } => Some(path.as_str()),
             _ => None,
         });
-        assert_eq!(told.collect::<Vec<_>>(), files, "{name}");
-        let servers = &held.last("session/new")["params"]["mcpServers"];
+        assert_eq!(changed.collect::<Vec<_>>(), files, "{name}");
+        let servers = &client.last("session/new")["params"]["mcpServers"];
         assert_eq!(
             servers[0]["env"][0],
             json!({ "name": "WAVECREW_TOKEN", "value": "t" }),
@@ -224,70 +217,74 @@ fn recordings_end_as_they_ended() {
 }
 
 #[test]
-fn failures_of_the_service_are_told_apart() {
-    assert_eq!(held("gemini_err", None).failure().0, FailKind::BadRequest);
-    // codex words it as an answer.
-    let codex = held("codex_err", None);
+fn failures_of_the_service_are_recognised() {
+    assert_eq!(replay("gemini_err", None).failure().0, FailKind::BadRequest);
+    // codex reports it as an answer.
+    let codex = replay("codex_err", None);
     assert_eq!(codex.failure().0, FailKind::Overloaded, "{:#?}", codex.events);
     assert_eq!(codex.answered(), None);
 }
 
 #[test]
-fn a_session_is_loaded_and_its_past_is_not_the_answer() {
+fn the_past_of_a_loaded_session_is_not_the_answer() {
     let id = "3acc27f9-6024-4d14-9185-9addd72831f6";
-    let held = held("gemini_load", Some(id));
-    assert_eq!(held.last("session/load")["params"]["sessionId"], id);
-    assert_eq!(held.summary().conversation.as_deref(), Some(id));
+    let client = replay("gemini_load", Some(id));
+    assert_eq!(client.last("session/load")["params"]["sessionId"], id);
+    assert_eq!(client.summary().conversation.as_deref(), Some(id));
     assert!(
-        held.answered().unwrap().ends_with("after load"),
+        client.answered().unwrap().ends_with("after load"),
         "{:#?}",
-        held.events
+        client.events
     );
 }
 
 #[test]
-fn a_session_that_is_lost_is_begun_anew() {
+fn a_lost_session_is_replaced_by_a_new_one() {
     for capabilities in [
         json!({ "loadSession": true }),
         json!({ "sessionCapabilities": { "resume": {} } }),
         json!({}),
     ] {
-        let mut held = Held::new(Access::Source, Conversation::Resume { id: "old" }, None);
-        held.start_turn("go on");
+        let mut client = Replayed::new(Access::Source, Conversation::Resume { id: "old" }, None);
+        client.start_turn("go on");
         let greeting = json!({ "protocolVersion": 1, "agentCapabilities": capabilities });
-        held.answer("initialize", "result", &greeting);
-        if let Some(asked) = held.said.iter().find(|said| said["params"]["sessionId"] == "old") {
+        client.answer("initialize", "result", &greeting);
+        if let Some(asked) = client
+            .sent
+            .iter()
+            .find(|sent| sent["params"]["sessionId"] == "old")
+        {
             let method = asked["method"].as_str().unwrap().to_owned();
-            held.answer(
+            client.answer(
                 &method,
                 "error",
                 &json!({ "code": -32603, "message": "no such session" }),
             );
         }
-        held.answer("session/new", "result", &json!({ "sessionId": "new" }));
+        client.answer("session/new", "result", &json!({ "sessionId": "new" }));
         assert_eq!(
-            held.last("session/prompt")["params"]["prompt"][0]["text"],
+            client.last("session/prompt")["params"]["prompt"][0]["text"],
             "go on"
         );
-        assert_eq!(held.summary().conversation.as_deref(), Some("new"));
+        assert_eq!(client.summary().conversation.as_deref(), Some("new"));
     }
 }
 
 #[test]
 fn turns_follow_each_other_in_one_session() {
-    let mut held = Held::opened(Access::Source);
-    held.update(
+    let mut client = Replayed::opened(Access::Source);
+    client.update(
         &json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": "one" } }),
     );
-    held.answer("session/prompt", "result", &json!({ "stopReason": "end_turn" }));
-    assert_eq!(held.answered().as_deref(), Some("one"));
-    held.start_turn("again");
-    held.update(
+    client.answer("session/prompt", "result", &json!({ "stopReason": "end_turn" }));
+    assert_eq!(client.answered().as_deref(), Some("one"));
+    client.start_turn("again");
+    client.update(
         &json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": "two" } }),
     );
-    held.answer("session/prompt", "result", &json!({ "stopReason": "end_turn" }));
-    assert_eq!(held.answered().as_deref(), Some("two"));
-    let sessions = held.said.iter().filter(|said| said["method"] == "session/new");
+    client.answer("session/prompt", "result", &json!({ "stopReason": "end_turn" }));
+    assert_eq!(client.answered().as_deref(), Some("two"));
+    let sessions = client.sent.iter().filter(|sent| sent["method"] == "session/new");
     assert_eq!(sessions.count(), 1);
 }
 
@@ -299,45 +296,47 @@ fn stop_reasons_are_normalised() {
         ("refusal", FailKind::Declined),
         ("cancelled", FailKind::Other),
     ] {
-        let mut held = Held::opened(Access::Source);
-        held.answer("session/prompt", "result", &json!({ "stopReason": reason }));
-        assert_eq!(held.failure().0, kind, "{reason}");
+        let mut client = Replayed::opened(Access::Source);
+        client.answer("session/prompt", "result", &json!({ "stopReason": reason }));
+        assert_eq!(client.failure().0, kind, "{reason}");
     }
-    let mut held = Held::opened(Access::Source);
-    held.answer(
+    let mut client = Replayed::opened(Access::Source);
+    client.answer(
         "session/prompt",
         "result",
         &json!({ "stopReason": "of_another_kind" }),
     );
-    assert!(held.answered().is_some() && held.summary().unknown == 1);
+    assert!(client.answered().is_some() && client.summary().unknown == 1);
 }
 
 #[test]
-fn what_is_asked_is_answered_by_the_access_of_the_role() {
+fn permissions_follow_the_access_of_the_role() {
     let ask = json!({ "jsonrpc": "2.0", "id": "q", "method": "session/request_permission", "params": {
         "options": [{ "optionId": "yes", "kind": "allow_once" }, { "optionId": "no", "kind": "reject_once" }],
         "toolCall": { "toolCallId": "c", "kind": "edit", "title": "write", "locations": [{ "path": "a.rs" }] },
     } });
     for (access, option, denied) in [(Access::Source, "yes", 0), (Access::ReadOnly, "no", 1)] {
-        let mut held = Held::opened(access);
-        held.read(&ask);
+        let mut client = Replayed::opened(access);
+        client.read(&ask);
         if denied > 0 {
-            // It waits until somebody has decided.
-            let Some(AgentEvent::Question { id, tool, .. }) = held.events.last().cloned() else {
-                panic!("{:#?}", held.events)
+            // It waits for a decision.
+            let Some(AgentEvent::Question { id, tool, .. }) = client.events.last().cloned() else {
+                panic!("{:#?}", client.events)
             };
             assert_eq!(tool, "edit a.rs write");
-            let written = held.protocol.answer(&id, &Reply::Permission(Permission::Denied));
-            held.note(&written);
-            held.update(&json!({ "sessionUpdate": "plan" }));
+            let written = client
+                .protocol
+                .answer(&id, &Reply::Permission(Permission::Denied));
+            client.note(&written);
+            client.update(&json!({ "sessionUpdate": "plan" }));
         }
-        let answer = held.said.last().unwrap();
+        let answer = client.sent.last().unwrap();
         assert_eq!(answer["id"], "q");
         assert_eq!(
             answer["result"]["outcome"],
             json!({ "outcome": "selected", "optionId": option })
         );
-        assert_eq!(held.summary().denied.len(), denied);
+        assert_eq!(client.summary().denied.len(), denied);
     }
 }
 
@@ -349,18 +348,18 @@ fn files_and_terminals_are_not_offered() {
         "terminal/create",
         "elicitation/create",
     ] {
-        let mut held = Held::opened(Access::Source);
-        held.read(
+        let mut client = Replayed::opened(Access::Source);
+        client.read(
             &json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": { "path": "/etc/passwd" } }),
         );
-        let answer = held.said.last().unwrap();
+        let answer = client.sent.last().unwrap();
         assert_eq!(
             (&answer["id"], &answer["error"]["code"]),
             (&json!(7), &json!(-32601)),
             "{method}"
         );
     }
-    let offered = &Held::opened(Access::Source).said[0]["params"]["clientCapabilities"];
+    let offered = &Replayed::opened(Access::Source).sent[0]["params"]["clientCapabilities"];
     assert_eq!(
         *offered,
         json!({ "fs": { "readTextFile": false, "writeTextFile": false }, "terminal": false })
@@ -368,86 +367,89 @@ fn files_and_terminals_are_not_offered() {
 }
 
 #[test]
-fn what_is_new_is_counted_and_borne() {
-    let mut held = Held::opened(Access::Source);
-    held.update(&json!({ "sessionUpdate": "of_another_kind" }));
-    held.update(&json!(null));
-    held.read(&json!({ "jsonrpc": "2.0", "method": "_own/notice", "params": {} }));
-    held.read(&json!({ "jsonrpc": "2.0", "id": 999, "result": {} }));
-    held.read(&json!({ "jsonrpc": "2.0" }));
+fn unknown_messages_are_counted() {
+    let mut client = Replayed::opened(Access::Source);
+    client.update(&json!({ "sessionUpdate": "of_another_kind" }));
+    client.update(&json!(null));
+    client.read(&json!({ "jsonrpc": "2.0", "method": "_own/notice", "params": {} }));
+    client.read(&json!({ "jsonrpc": "2.0", "id": 999, "result": {} }));
+    client.read(&json!({ "jsonrpc": "2.0" }));
     for line in ["a banner", "[1]", "", "{\"half\":"] {
-        held.hear_line(line);
+        client.read_line(line);
     }
-    assert_eq!(held.summary().unknown, 8, "{:#?}", held.events);
-    held.answer("session/prompt", "result", &json!({ "stopReason": "end_turn" }));
-    assert!(held.answered().is_some());
+    assert_eq!(client.summary().unknown, 8, "{:#?}", client.events);
+    client.answer("session/prompt", "result", &json!({ "stopReason": "end_turn" }));
+    assert!(client.answered().is_some());
 }
 
 #[test]
-fn a_turn_is_cut_short() {
-    let mut held = Held::opened(Access::Source);
-    held.interrupt_turn();
+fn a_turn_can_be_interrupted() {
+    let mut client = Replayed::opened(Access::Source);
+    client.interrupt_turn();
     assert_eq!(
-        *held.said.last().unwrap(),
+        *client.sent.last().unwrap(),
         json!({ "jsonrpc": "2.0", "method": "session/cancel", "params": { "sessionId": "s" } })
     );
-    // Before the session is open there is nothing to cancel, and nothing to say any more.
-    let mut held = Held::new_one();
-    held.start_turn("do it");
-    held.interrupt_turn();
-    held.answer("initialize", "result", &json!({ "protocolVersion": 1 }));
-    held.answer("session/new", "result", &json!({ "sessionId": "s" }));
-    assert_eq!(held.failure().1, "the turn was cut short");
-    assert!(held.said.iter().all(|said| said["method"] != "session/prompt"));
+    // Before the session is open there is nothing to cancel, and the message is dropped.
+    let mut client = Replayed::new_one();
+    client.start_turn("do it");
+    client.interrupt_turn();
+    client.answer("initialize", "result", &json!({ "protocolVersion": 1 }));
+    client.answer("session/new", "result", &json!({ "sessionId": "s" }));
+    assert_eq!(client.failure().1, "the turn was interrupted before it started");
+    assert!(client.sent.iter().all(|sent| sent["method"] != "session/prompt"));
 }
 
 #[test]
-fn an_agent_that_cannot_be_used_says_why() {
-    let mut held = Held::new_one();
-    held.start_turn("do it");
-    held.answer("initialize", "result", &json!({ "protocolVersion": 7 }));
-    assert!(held.failure().1.contains("version 7"), "{:?}", held.failure());
+fn an_agent_that_cannot_be_used_fails_with_the_reason() {
+    let mut client = Replayed::new_one();
+    client.start_turn("do it");
+    client.answer("initialize", "result", &json!({ "protocolVersion": 7 }));
+    assert!(client.failure().1.contains("version 7"), "{:?}", client.failure());
 
-    let mut held = Held::new_one();
-    held.start_turn("do it");
-    held.answer(
+    let mut client = Replayed::new_one();
+    client.start_turn("do it");
+    client.answer(
         "initialize",
         "error",
         &json!({ "code": -32601, "message": "what?" }),
     );
     assert!(
-        held.failure().1.contains("does not speak"),
+        client.failure().1.contains("does not speak"),
         "{:?}",
-        held.failure()
+        client.failure()
     );
 
-    let mut held = Held::new_one();
-    held.start_turn("do it");
+    let mut client = Replayed::new_one();
+    client.start_turn("do it");
     let ways =
         json!([{ "id": "a", "name": "Key", "description": "set KEY" }, { "id": "b", "name": "Browser" }]);
-    held.answer(
+    client.answer(
         "initialize",
         "result",
         &json!({ "protocolVersion": 1, "authMethods": ways }),
     );
-    held.answer(
+    client.answer(
         "session/new",
         "error",
         &json!({ "code": -32000, "message": "Authentication required" }),
     );
-    let (kind, message) = held.failure();
+    let (kind, message) = client.failure();
     assert_eq!(kind, FailKind::Auth);
-    assert!(message.ends_with("(its ways: set KEY; Browser)"), "{message}");
+    assert!(
+        message.ends_with("(ways to log in: set KEY; Browser)"),
+        "{message}"
+    );
 }
 
 #[test]
-fn a_model_is_chosen_in_the_way_that_the_agent_offers() {
+fn the_model_is_set_in_the_way_that_the_agent_offers() {
     let open = |session: &Value| {
-        let mut held = Held::new(Access::Source, Conversation::New { id: "" }, Some("m-1"));
-        held.start_turn("do it");
-        held.answer("initialize", "result", &json!({ "protocolVersion": 1 }));
-        held.answer("session/new", "result", session);
-        held
+        let mut client = Replayed::new(Access::Source, Conversation::New { id: "" }, Some("m-1"));
+        client.start_turn("do it");
+        client.answer("initialize", "result", &json!({ "protocolVersion": 1 }));
+        client.answer("session/new", "result", session);
+        client
     };
     let mut by_option =
         open(&json!({ "sessionId": "s", "configOptions": [{ "id": "mod", "category": "model" }] }));

@@ -1,17 +1,21 @@
-//! Recorded streams as people read them. Recordings are in `streams/AGENT/NAME.jsonl`.
-#![allow(clippy::disallowed_methods, reason = "tests read recordings from disk")]
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
+//! Recorded streams as transcripts.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use wavecrew_agents::cli::{self, AgentCli, Claude, Codex, Gemini, Opencode, Qwen};
+use wavecrew_agents::cli::claude::Claude;
+use wavecrew_agents::cli::codex::Codex;
+use wavecrew_agents::cli::gemini::Gemini;
+use wavecrew_agents::cli::opencode::Opencode;
+use wavecrew_agents::cli::qwen::Qwen;
+use wavecrew_agents::cli::{self, AgentCli};
 use wavecrew_agents::transcript::{Folding, Tone, Transcript};
+
+use crate::stream;
 
 fn mark(tone: Tone) -> char {
     match tone {
         Tone::Heading => '#',
-        Tone::Said => ' ',
+        Tone::Message => ' ',
         Tone::Tool => '>',
         Tone::Output => '|',
         Tone::Good => '+',
@@ -20,7 +24,7 @@ fn mark(tone: Tone) -> char {
     }
 }
 
-fn told(cli: &'static dyn AgentCli, log: &str, folding: Folding, reasons: &[(u32, &str)]) -> String {
+fn transcript(cli: &'static dyn AgentCli, log: &str, folding: Folding, reasons: &[(u32, &str)]) -> String {
     let reasons: BTreeMap<u32, String> = reasons
         .iter()
         .map(|(turn, why)| (*turn, (*why).to_owned()))
@@ -34,29 +38,24 @@ fn told(cli: &'static dyn AgentCli, log: &str, folding: Folding, reasons: &[(u32
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn recording(cli: &'static dyn AgentCli, name: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/streams");
-    std::fs::read_to_string(folder.join(cli.name()).join(format!("{name}.jsonl"))).unwrap()
-}
-
 #[test]
-fn every_agent_at_work() {
+fn tools_of_every_agent() {
     for cli in cli::ALL.iter().copied() {
-        let text = told(cli, &recording(cli, "tools"), Folding::Folded, &[]);
+        let text = transcript(cli, &stream(cli, "tools"), Folding::Folded, &[]);
         insta::assert_snapshot!(format!("{}_tools", cli.name()), text);
     }
 }
 
 #[test]
-fn tools_of_ours_and_what_they_answer() {
+fn mcp_tools() {
     for cli in ["codex", "claude", "gemini", "qwen"].map(|name| cli::by_name(name).unwrap()) {
-        let text = told(cli, &recording(cli, "mcp"), Folding::Folded, &[]);
+        let text = transcript(cli, &stream(cli, "mcp"), Folding::Folded, &[]);
         insta::assert_snapshot!(format!("{}_mcp", cli.name()), text);
     }
 }
 
 #[test]
-fn trouble() {
+fn failures() {
     let failures: [(&'static dyn AgentCli, &str); 5] = [
         (&Codex, "e429"),
         (&Claude, "dontask"),
@@ -65,20 +64,20 @@ fn trouble() {
         (&Opencode, "e400"),
     ];
     for (cli, name) in failures {
-        let text = told(cli, &recording(cli, name), Folding::Folded, &[]);
+        let text = transcript(cli, &stream(cli, name), Folding::Folded, &[]);
         insta::assert_snapshot!(format!("{}_{name}", cli.name()), text);
     }
 }
 
 #[test]
-fn turns_say_why_they_are() {
-    let twice = recording(&Codex, "tools") + &recording(&Codex, "resume");
-    let text = told(&Codex, &twice, Folding::Folded, &[(2, "`status` is missing")]);
+fn a_further_turn_has_its_reason() {
+    let twice = stream(&Codex, "tools") + &stream(&Codex, "resume");
+    let text = transcript(&Codex, &twice, Folding::Folded, &[(2, "`status` is missing")]);
     insta::assert_snapshot!(text);
 }
 
 #[test]
-fn long_texts_are_folded_unless_all_is_wanted() {
+fn long_texts_are_folded() {
     let lines: Vec<String> = (1..=40).map(|number| format!("line {number}")).collect();
     let output = lines.join("\\n");
     let item = |phase: &str| {
@@ -91,22 +90,22 @@ fn long_texts_are_folded_unless_all_is_wanted() {
         "x".repeat(1000)
     );
     let log = format!("{}\n{}\n{wide}\n", item("started"), item("completed"));
-    insta::assert_snapshot!(told(&Codex, &log, Folding::Folded, &[]));
-    let full = told(&Codex, &log, Folding::Full, &[]);
+    insta::assert_snapshot!(transcript(&Codex, &log, Folding::Folded, &[]));
+    let full = transcript(&Codex, &log, Folding::Full, &[]);
     assert!(full.contains("|   line 20\n") && full.contains(&"x".repeat(1000)) && !full.contains("folded"));
 }
 
 #[test]
-fn nothing_that_a_terminal_obeys_comes_through() {
+fn control_characters_are_removed() {
     let message = r#"{"type":"item.completed","item":{"id":"m","type":"agent_message","text":"a\u001b[2J\u001b]0;title\u0007b\rc"}}"#;
     let log = format!("\x1b[31mbanner\x1b[0m\n{message}\n");
-    let text = told(&Codex, &log, Folding::Full, &[]);
+    let text = transcript(&Codex, &log, Folding::Full, &[]);
     assert_eq!(text, ". banner\n  ab c");
 }
 
 #[test]
-fn what_is_new_to_us_is_counted() {
-    let text = told(
+fn unknown_events_are_counted() {
+    let text = transcript(
         &Codex,
         "{\"type\":\"dance\"}\n{\"type\":\"song\"}\n",
         Folding::Folded,
