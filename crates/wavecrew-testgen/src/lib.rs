@@ -15,6 +15,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub use wavecrew_measure::framework::Framework;
+use wavecrew_measure::framework::Language;
 
 /// The input of [`generate`].
 #[derive(Debug, Clone)]
@@ -170,11 +171,12 @@ pub enum GenerateError {
 /// Generates tests for all files of a request. A module that cannot be tested is reported in the outcome and does not stop
 /// the others.
 pub fn generate(request: &Request, progress: &mut dyn FnMut(Progress)) -> Result<Outcome, GenerateError> {
-    let modules = match request.framework {
-        Framework::Pytest => python::generate(request, progress)?,
-        Framework::Vitest | Framework::Jest => javascript::generate(request, progress)?,
-        Framework::Cargo | Framework::Go | Framework::Command { .. } => {
-            return Err(GenerateError::Unsupported(request.framework.name()));
+    let facts = request.framework.facts();
+    let modules = match facts.language.filter(|_| facts.generates_tests) {
+        Some(Language::Python) => python::generate(request, progress)?,
+        Some(Language::JavaScript) => javascript::generate(request, progress)?,
+        Some(Language::Rust | Language::Go) | None => {
+            return Err(GenerateError::Unsupported(facts.name));
         }
     };
     Ok(Outcome {

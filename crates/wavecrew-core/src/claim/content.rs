@@ -1,17 +1,17 @@
-//! What has to be in an owed file, whatever its format.
+//! Checks the content of owed files.
 
 use super::{markdown, review, specification};
 use crate::team::Content;
 use serde_json::Value;
 use std::path::{Component, Path};
 
-/// A worker repairs the first few and sees the rest next time.
+/// A worker fixes the first few and sees the rest next time.
 const MAX_SCHEMA_PROBLEMS: usize = 5;
 
 /// The headings of every review.
 const REVIEW: [&str; 2] = ["Verdict", "Findings"];
 
-/// What is wrong with the bytes of a file of this name; each problem goes on from the name.
+/// The problems of a file's content; each continues a sentence that starts with the file's name.
 pub fn content_problems(content: &Content, name: &str, bytes: &[u8]) -> Vec<String> {
     let read = |problems: &dyn Fn(&str) -> Vec<String>| match text(bytes) {
         Ok(text) => problems(text),
@@ -63,13 +63,13 @@ pub fn content_problems(content: &Content, name: &str, bytes: &[u8]) -> Vec<Stri
     }
 }
 
-/// Folders that tools leave among tests: nobody owes what is in them.
+/// Folders that tools create among tests; their files are not owed.
 pub(super) fn is_support_folder(path: &str) -> bool {
     path.split('/')
         .any(|name| matches!(name, "__pycache__" | "node_modules"))
 }
 
-/// Files that make folders a package: nobody owes them, and they may be empty.
+/// Files that make a folder a package; they are not owed and may be empty.
 pub(super) fn is_support_file(path: &str) -> bool {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     name == "__init__.py" || is_support_folder(folder)
@@ -81,7 +81,7 @@ fn text(bytes: &[u8]) -> Result<&str, String> {
     Ok(text.trim_start_matches('\u{feff}'))
 }
 
-/// The text at a place has to be what the file is called.
+/// The text at this JSON pointer has to be the file's name.
 fn name_problem(value: &Value, place: &str, name: &str) -> Option<String> {
     let file = name.rsplit('/').next().unwrap_or(name);
     let wanted = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
@@ -92,7 +92,7 @@ fn name_problem(value: &Value, place: &str, name: &str) -> Option<String> {
     })
 }
 
-/// Files of a project are named from its root, and lie in it.
+/// Files have to be named relative to the project's root, and lie in it.
 fn file_problems(value: &Value, place: &str) -> Vec<String> {
     let mut names = vec![];
     texts_at(value, place.trim_start_matches('/').split('/'), &mut names);
@@ -112,7 +112,7 @@ fn lies_inside(name: &str) -> bool {
     !name.trim().is_empty() && parts.peek().is_some() && parts.all(plain) && !name.ends_with('/')
 }
 
-/// All texts at a place, in which `*` stands for every entry of a list.
+/// All texts at a JSON pointer, in which `*` stands for every entry of a list.
 fn texts_at<'v, 'p>(
     value: &'v Value,
     mut place: impl Iterator<Item = &'p str> + Clone,

@@ -1,8 +1,8 @@
-//! Whether a Markdown document has its parts: headings, each with something said below it.
+//! Checks that a Markdown document has its headings, each with text below it.
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-/// What stands where text is still to come.
+/// Placeholders do not count as text.
 const PLACEHOLDERS: [&str; 2] = ["todo", "tbd"];
 
 pub(super) const NO_TEXT: &str = "has no text";
@@ -13,21 +13,20 @@ struct Section {
     filled: bool,
 }
 
-/// A document, as far as it is read.
 #[derive(Default)]
 struct Outline {
     sections: Vec<Section>,
-    /// Sections that what follows belongs to, outermost first.
+    /// Sections around the current block, outermost first.
     open: Vec<usize>,
-    said_something: bool,
-    /// The block that is being read: a placeholder is judged by the whole of it, and text comes in pieces.
+    has_text: bool,
+    /// The text of the current block, which the parser gives in pieces.
     block: String,
 }
 
-/// What is missing in the document, in the order of the wanted headings.
+/// What is missing in the document, in the order of `headings`.
 pub(super) fn problems(text: &str, headings: &[String]) -> Vec<String> {
     let outline = Outline::read(text);
-    if !outline.said_something {
+    if !outline.has_text {
         return vec![NO_TEXT.to_owned()];
     }
     let problem = |wanted: &String| {
@@ -62,7 +61,7 @@ impl Outline {
                 Event::Text(_) if metadata => {}
                 Event::Text(text) | Event::Code(text) => words.push_str(&text),
                 Event::SoftBreak | Event::HardBreak => words.push(' '),
-                // A picture says something even without a text of its own.
+                // A picture counts as text.
                 Event::Start(Tag::Image { .. }) => words.push_str("picture "),
                 Event::Start(Tag::Heading { .. }) => {
                     outline.end_block();
@@ -102,13 +101,13 @@ impl Outline {
         });
     }
 
-    /// Counts the block for the sections it lies in, unless it says nothing.
+    /// Marks the sections around the block as filled, unless it is empty or a placeholder.
     fn end_block(&mut self) {
         let words = self.block.trim_matches(|c: char| !c.is_alphanumeric());
-        let says_something = !words.is_empty() && !PLACEHOLDERS.iter().any(|p| words.eq_ignore_ascii_case(p));
+        let counts = !words.is_empty() && !PLACEHOLDERS.iter().any(|p| words.eq_ignore_ascii_case(p));
         self.block.clear();
-        if says_something {
-            self.said_something = true;
+        if counts {
+            self.has_text = true;
             for &at in &self.open {
                 self.sections[at].filled = true;
             }
@@ -116,7 +115,7 @@ impl Outline {
     }
 }
 
-/// A title as it is compared: without numbering, case, closing colon and the width of spaces.
+/// A title normalised for comparison: without number, case, closing colon and extra spaces.
 pub(super) fn key(title: &str) -> String {
     let mut words: Vec<&str> = title.split_whitespace().collect();
     if words.len() > 1 && is_number(words[0]) {

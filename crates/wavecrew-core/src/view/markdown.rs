@@ -110,7 +110,7 @@ fn counts(text: &mut String, summary: &SessionSummary) {
         ("Running", counts.running),
         ("Total", counts.total()),
     ] {
-        // A finished run has nothing pending or running, and need not say so.
+        // Not shown for a finished run.
         if number > 0 || !matches!(status, "Pending" | "Running") {
             let _ = writeln!(text, "| {status} | {number} |");
         }

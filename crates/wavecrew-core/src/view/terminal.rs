@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 /// A person reads the first few; `context.md` has them all.
 const LISTED: usize = 20;
 
-/// What a person wants to know when a run is over.
+/// The report at the end of a run.
 pub fn report_terminal(ledger: &Ledger, meta: &SessionMeta<'_>) -> String {
     let summary = SessionSummary::of(ledger);
     let counts = &summary.counts;
@@ -117,7 +117,7 @@ fn warnings(text: &mut String, ledger: &Ledger) {
     }
 }
 
-/// What loops, checkpoints and gates decided: the last decision on each task.
+/// The last decision of a policy about each task.
 fn decisions(text: &mut String, ledger: &Ledger) {
     let is_last = |at: usize| {
         let task = &ledger.decisions[at].task;

@@ -10,10 +10,12 @@ use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use wavecrew_core::engine::{Ledger, RecoveredReport};
 use wavecrew_core::event::Event;
 use wavecrew_core::plan::Plan;
+use wavecrew_core::sheet::Origin;
 use wavecrew_core::team::Team;
 use wavecrew_core::view::SessionMeta;
 use wavecrew_process::{ProcessId, end_leftovers};
@@ -71,15 +73,14 @@ impl NewSession<'_> {
         let folders: Vec<&str> = self.team.folders.iter().map(String::as_str).collect();
         let dir = SessionDir::create(self.project, self.id_base, &folders)?;
         let lock = dir.lock(&self.holder)?;
+        let plan = self.plan.for_session();
         let mut bytes = Vec::new();
-        self.plan
-            .render(&mut bytes, |_, _| None)
-            .expect("writing to memory");
+        (plan.sheet().write(&mut bytes, Origin::Session)).expect("writing to memory");
         atomic::write(&dir.plan_file(), &bytes)?;
         atomic::write(&dir.team_file(), self.team_text.as_bytes())?;
         let journal = Journal::create(&dir.journal_file())?;
         let mut table = TableFile::open(&dir, EDIT_PAUSE)?;
-        let ledger = dir.read_ledger(self.team.clone(), &[])?;
+        let ledger = Ledger::new(Arc::new(self.team.clone()), plan);
         // Nobody else knows the new folder, so there is no edit to find.
         let _: PublishOutcome = table.publish(&render(&ledger))?;
         let info = info(&dir);

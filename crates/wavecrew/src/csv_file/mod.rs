@@ -65,10 +65,7 @@ impl CsvFile {
     /// Reads and checks the table.
     pub fn plan(&self, team: &Team) -> Sealed {
         let sheet = match &self.source {
-            Source::File(file) => {
-                let bytes = file.metadata().map_or(0, |m| m.len());
-                Sheet::read_sized(file, Origin::User, bytes)
-            }
+            Source::File(file) => Sheet::read(file, Origin::User),
             Source::Converted(text) => Sheet::read(text.as_bytes(), Origin::User),
         };
         plan::seal(sheet?, team)

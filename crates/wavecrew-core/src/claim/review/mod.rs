@@ -1,12 +1,11 @@
-//! A code review as a document: its verdict, its findings, and whether the one fits the others. Whether the places that
-//! findings name are there is for those to see who can look.
+//! Code reviews as documents: the verdict, the findings, and whether they fit. Callers check that the locations in findings
+//! exist.
 
 use super::markdown::key;
 use crate::team::{ReviewRules, Severity};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use serde_json::Value;
 
-/// A review as it was written.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Review {
     /// One of the known words.
@@ -14,7 +13,7 @@ pub struct Review {
     pub findings: Vec<ReviewFinding>,
 }
 
-/// Something that the review found, at a place of the code.
+/// A finding of a review, with its location in the code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewFinding {
     pub file: String,
@@ -22,9 +21,9 @@ pub struct ReviewFinding {
     severity: String,
 }
 
-/// How a table of findings looks, for those who wrote none.
+/// The columns of a table of findings, for messages.
 const TABLE: &str = "| file | line | severity | dimension | description | suggested fix |";
-/// What says, alone on its line, that there is nothing to say.
+/// Lines that mean "no findings".
 const NOTHING: [&str; 9] = [
     "none",
     "nothing",
@@ -36,12 +35,12 @@ const NOTHING: [&str; 9] = [
     "no problems",
     "n/a",
 ];
-/// What it may end with.
+/// Endings of such lines.
 const FOUND: [&str; 4] = [" were found", " found", " identified", " to report"];
-/// A reviewer repairs the first few and sees the rest next time.
+/// A reviewer fixes the first few and sees the rest next time.
 const MAX_PROBLEMS: usize = 8;
 
-/// What is wrong with the text of a review; each problem goes on from the file's name.
+/// The problems of a review; each continues a sentence that starts with the file's name.
 pub(super) fn problems(text: &str, rules: &ReviewRules) -> Vec<String> {
     let (review, mut problems) = read(text, rules);
     let words: Vec<&str> = words(rules);
@@ -53,7 +52,7 @@ pub(super) fn problems(text: &str, rules: &ReviewRules) -> Vec<String> {
                 words.join(", ")
             ),
         ),
-        Some(verdict) if problems.is_empty() => problems.extend(misfit(verdict, &review.findings, rules)),
+        Some(verdict) if problems.is_empty() => problems.extend(mismatch(verdict, &review.findings, rules)),
         Some(_) => {}
     }
     if problems.len() > MAX_PROBLEMS {
@@ -64,13 +63,13 @@ pub(super) fn problems(text: &str, rules: &ReviewRules) -> Vec<String> {
     problems
 }
 
-/// The review in a text, as far as it is one.
+/// The verdict and the valid findings of a review.
 pub fn read_review(text: &str, rules: &ReviewRules) -> Review {
     read(text, rules).0
 }
 
 /// Why the verdict does not follow from the findings.
-fn misfit(verdict: &str, findings: &[ReviewFinding], rules: &ReviewRules) -> Option<String> {
+fn mismatch(verdict: &str, findings: &[ReviewFinding], rules: &ReviewRules) -> Option<String> {
     let of = |severity: &Severity| findings.iter().filter(|f| f.severity == severity.name).count();
     let worst = rules.severities.iter().find(|severity| of(severity) > 0);
     let (allowed, why) = match worst {
@@ -106,9 +105,9 @@ fn words(rules: &ReviewRules) -> Vec<&str> {
 }
 
 fn read(text: &str, rules: &ReviewRules) -> (Review, Vec<String>) {
-    let said = Said::read(text);
+    let sections = Sections::read(text);
     let known = words(rules);
-    let first = said
+    let first = sections
         .verdict
         .split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-')
         .find_map(|word| known.iter().find(|known| **known == word));
@@ -117,7 +116,7 @@ fn read(text: &str, rules: &ReviewRules) -> (Review, Vec<String>) {
         findings: Vec::new(),
     };
     let mut problems = Vec::new();
-    let entries = match said.entries() {
+    let entries = match sections.entries() {
         Ok(entries) => entries,
         Err(problem) => return (review, vec![problem]),
     };
@@ -160,7 +159,7 @@ fn finding(entry: &Entry, rules: &ReviewRules) -> Result<ReviewFinding, Vec<Stri
     let severities = rules.severities.iter().map(|severity| severity.name.as_str());
     let severity = one_of("severity", severities.collect());
     one_of("dimension", rules.dimensions.iter().map(String::as_str).collect());
-    // `src/a.py:12` says both.
+    // `src/a.py:12` has both.
     let (file, line) = match (value("file"), value("line")) {
         (file, "") => file.rsplit_once(':').unwrap_or((file, "")),
         both => both,
@@ -191,7 +190,7 @@ fn finding(entry: &Entry, rules: &ReviewRules) -> Result<ReviewFinding, Vec<Stri
     }
 }
 
-/// The field that a column or a key of this name holds.
+/// The field that a column or key of this name means.
 fn field(name: &str) -> Option<&'static str> {
     let name = name.trim().to_lowercase();
     match name.as_str() {
@@ -203,9 +202,9 @@ fn field(name: &str) -> Option<&'static str> {
     }
 }
 
-/// What stands below the headings of a review.
+/// The text below the headings of a review.
 #[derive(Default)]
-struct Said {
+struct Sections {
     verdict: String,
     /// Text below `Findings` that is neither table nor code.
     text: String,
@@ -220,9 +219,9 @@ enum Location {
     Findings,
 }
 
-impl Said {
+impl Sections {
     fn read(text: &str) -> Self {
-        let mut said = Self::default();
+        let mut sections = Self::default();
         let (mut place, mut depth) = (Location::Elsewhere, HeadingLevel::H6);
         let mut title: Option<String> = None;
         let (mut table, mut cell, mut code) = (false, String::new(), false);
@@ -242,48 +241,52 @@ impl Said {
                 }
                 Event::Start(Tag::Table(_)) => {
                     table = true;
-                    said.tables.extend((place == Location::Findings).then(Vec::new));
+                    sections
+                        .tables
+                        .extend((place == Location::Findings).then(Vec::new));
                 }
                 Event::End(TagEnd::Table) => table = false,
                 Event::Start(Tag::TableHead | Tag::TableRow) if place == Location::Findings => {
-                    if let Some(table) = said.tables.last_mut() {
+                    if let Some(table) = sections.tables.last_mut() {
                         table.push(Vec::new());
                     }
                 }
                 Event::End(TagEnd::TableCell) => {
                     let cell = std::mem::take(&mut cell);
-                    let rows = said.tables.last_mut().filter(|_| place == Location::Findings);
+                    let rows = sections.tables.last_mut().filter(|_| place == Location::Findings);
                     if let Some(row) = rows.and_then(|rows| rows.last_mut()) {
                         row.push(cell);
                     }
                 }
                 Event::Start(Tag::CodeBlock(_)) => {
                     code = true;
-                    said.code.extend((place == Location::Findings).then(String::new));
+                    sections
+                        .code
+                        .extend((place == Location::Findings).then(String::new));
                 }
                 Event::End(TagEnd::CodeBlock) => code = false,
                 Event::Text(text) | Event::Code(text) => {
                     let into = match (&mut title, place) {
                         (Some(title), _) => title,
                         (None, _) if table => &mut cell,
-                        (None, Location::Verdict) => &mut said.verdict,
-                        (None, Location::Findings) if code => match said.code.last_mut() {
+                        (None, Location::Verdict) => &mut sections.verdict,
+                        (None, Location::Findings) if code => match sections.code.last_mut() {
                             Some(code) => code,
                             None => continue,
                         },
-                        (None, Location::Findings) => &mut said.text,
+                        (None, Location::Findings) => &mut sections.text,
                         (None, Location::Elsewhere) => continue,
                     };
                     into.push_str(&text);
                 }
                 Event::SoftBreak | Event::HardBreak | Event::End(TagEnd::Paragraph | TagEnd::Item) => {
-                    said.verdict.push(' ');
-                    said.text.push('\n');
+                    sections.verdict.push(' ');
+                    sections.text.push('\n');
                 }
                 _ => {}
             }
         }
-        said
+        sections
     }
 
     /// The findings, from tables or JSON.
@@ -305,7 +308,7 @@ impl Said {
             ]
             .into_iter()
             .filter(|(wanted, _)| !head.iter().any(|name| field(name) == Some(wanted)))
-            .map(|(_, quoted_path)| quoted_path)
+            .map(|(_, shown)| shown)
             .collect();
             if !missing.is_empty() {
                 return Err(format!(
@@ -346,7 +349,7 @@ fn fields(value: &Value) -> Entry {
     fields.map(|(name, value)| (name.clone(), text(value))).collect()
 }
 
-/// Whether there are lines, and each says just that there is nothing: whoever says more says something.
+/// Whether there are lines, and every line only says that there are no findings.
 fn says_nothing(text: &str) -> bool {
     let mark = |c: char| c.is_whitespace() || "*_-–—.!()".contains(c);
     let mut lines = text.lines().filter(|line| !line.trim().is_empty()).peekable();

@@ -1,10 +1,10 @@
-//! What an epics document has to hold: so many epics with so many stories each, and the stories of the first version.
+//! Checks an epics document: the number of epics and of their stories, and the stories of the first version.
 
 use super::item::{below, defined, named};
 use super::{EPIC, REQUIREMENT, STORY, has_acceptance, listed, twice};
 use crate::team::Bounds;
 
-/// What is missing; each goes on from the file's name.
+/// The problems; each continues a sentence that starts with the file's name.
 pub(in crate::claim) fn problems(text: &str, epics: Bounds, stories: Bounds) -> Vec<String> {
     let found = defined(text, EPIC);
     let mut problems = vec![];
@@ -14,11 +14,11 @@ pub(in crate::claim) fn problems(text: &str, epics: Bounds, stories: Bounds) -> 
             found.len()
         ));
     }
-    let told: Vec<_> = found
+    let with_stories: Vec<_> = found
         .iter()
         .map(|epic| (epic, defined(&epic.text, STORY)))
         .collect();
-    for (epic, own) in &told {
+    for (epic, own) in &with_stories {
         if !stories.hold(own.len()) {
             problems.push(format!(
                 "has {} stories in {}, {stories} are wanted: begin each with its id, `STORY-001` and on",
@@ -27,14 +27,14 @@ pub(in crate::claim) fn problems(text: &str, epics: Bounds, stories: Bounds) -> 
             ));
         }
     }
-    let all = || told.iter().flat_map(|(_, own)| own);
+    let all = || with_stories.iter().flat_map(|(_, own)| own);
     let without = |says: &dyn Fn(&str) -> bool| -> Vec<&str> {
         all()
             .filter(|story| !says(&story.text))
             .map(|story| story.id)
             .collect()
     };
-    let unserving = told
+    let unserving = with_stories
         .iter()
         .filter(|(epic, _)| named(&epic.text, REQUIREMENT).is_empty());
     let unserving: Vec<&str> = unserving.map(|(epic, _)| epic.id).collect();

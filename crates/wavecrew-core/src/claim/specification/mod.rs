@@ -1,5 +1,5 @@
 //! Documents of a specification, read by the ids in them: requirements (`FR-001`), epics (`EPIC-001`) and their stories
-//! (`STORY-001`). Says what is missing in each, and how they hang together. Judges no wording.
+//! (`STORY-001`). Finds what is missing in each, and how they are linked. Does not rate wording.
 
 mod epics;
 mod item;
@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 const REQUIREMENT: &str = "FR";
 const EPIC: &str = "EPIC";
 const STORY: &str = "STORY";
-/// A worker reads a list of this length; more is counted.
+/// Longer lists end with a count.
 const LISTED: usize = 12;
 
 /// `what FR-001, FR-002`, if there are any.
@@ -35,7 +35,7 @@ fn twice<'a>(ids: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     twice.into_iter().collect()
 }
 
-/// Criteria that a tester can carry out: named so, or in the usual three steps.
+/// Whether a text has acceptance criteria: by that name, or as given, when, then.
 fn has_acceptance(text: &str) -> bool {
     let text = text.to_lowercase();
     let steps = ["given", "when", "then"];

@@ -1,4 +1,4 @@
-//! What a requirements document has to hold: numbered requirements, each with a priority and with criteria, and stories.
+//! Checks a requirements document: numbered requirements, each with a priority and acceptance criteria, and user stories.
 
 use super::item::{Item, below, cells, defined, has_word, named};
 use super::{REQUIREMENT, has_acceptance, listed, twice};
@@ -13,10 +13,10 @@ const PRIORITIES: [(&str, &str); 5] = [
     ("won’t", "Won't"),
 ];
 
-/// What is missing; each goes on from the file's name.
+/// The problems; each continues a sentence that starts with the file's name.
 pub(in crate::claim) fn problems(text: &str) -> Vec<String> {
     let mut items = defined(text, REQUIREMENT);
-    // What stands in a section of criteria speaks of requirements, and defines none.
+    // A section of acceptance criteria names requirements, but defines none.
     items.retain(|item| {
         !item
             .under
@@ -59,7 +59,7 @@ pub(in crate::claim) fn problems(text: &str) -> Vec<String> {
     .collect()
 }
 
-/// The priority that stands with the requirement, or over it.
+/// The priority in the requirement's text, or in the headings above it.
 pub(super) fn priority(item: &Item<'_>) -> Option<&'static str> {
     let exactly = |text: &str| {
         let text = text.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
@@ -81,7 +81,7 @@ pub(super) fn priority(item: &Item<'_>) -> Option<&'static str> {
     let by_line = || item.text.lines().filter(is_about_it).find_map(within);
     let by_heading = || item.under.iter().rev().find_map(|title| within(title));
     let found = set_off.or_else(by_line).or_else(by_heading);
-    found.map(|(_, quoted_path)| *quoted_path)
+    found.map(|(_, priority)| *priority)
 }
 
 fn is_accepted(item: &Item<'_>) -> bool {
@@ -95,13 +95,13 @@ fn is_accepted(item: &Item<'_>) -> bool {
     }
 }
 
-/// Requirements whose criteria stand in a section of their own.
+/// Requirements whose criteria are in a separate section.
 fn accepted_elsewhere(text: &str) -> BTreeSet<String> {
     let section = below(text, is_about_criteria);
     named(&section, REQUIREMENT)
 }
 
-/// A heading, in small letters.
+/// `title` is in lower case.
 fn is_about_criteria(title: &str) -> bool {
     title.contains("acceptance") && !title.contains("fr-")
 }

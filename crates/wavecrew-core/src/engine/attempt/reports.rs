@@ -1,8 +1,7 @@
-//! What a worker says of its work: reports that come in, turns that end, claims that were checked, and what it is asked to
-//! mend.
+//! Reports and claims of a worker: reports that arrive, turns that end, checks that end, and work that is sent back.
 
 use super::outcome::Retry;
-use super::{AttemptStage, CloseState, failed};
+use super::{Attempt, AttemptStage, CloseState, failed};
 use crate::claim;
 use crate::engine::action::{Action, Notice};
 use crate::engine::input::{CheckOutcome, TurnEnd, TurnExit, WorkerId};
@@ -47,13 +46,13 @@ impl Engine {
         let Some(attempt) = self.live.get(&worker) else {
             return;
         };
-        let (task, attempt) = (self.ledger.plan().id(attempt.task).to_owned(), attempt.number);
+        let (task, attempt) = (self.task_id(attempt.task), attempt.number);
         self.record(Event::EditedAfterReport { task, attempt, files });
     }
 
     pub(in crate::engine) fn turn_ended(&mut self, worker: WorkerId, end: &TurnEnd) {
         let now = self.now;
-        self.settle(worker, end);
+        self.record_usage(worker, end);
         let Some(attempt) = self.live.get_mut(&worker) else {
             return;
         };
@@ -70,7 +69,7 @@ impl Engine {
             | AttemptStage::Checking { .. }
             | AttemptStage::Recorded => return,
             AttemptStage::Expired { stop, error } => {
-                // It ran out of time for a reason of its own, such as a service that it could not reach.
+                // It may have run out of time for another reason, such as a service that it could not reach.
                 let by_clock = matches!(stop, StopReason::Timeout | StopReason::Idle);
                 if let TurnExit::Reason(known) = end.exit
                     && by_clock
@@ -100,7 +99,7 @@ impl Engine {
                 | TurnExit::Signal(_)
                 | TurnExit::Reason(StopReason::PermissionBlocked)),
             ) => {
-                if !self.send_back(worker, &reason) {
+                if !self.send_report_back(worker, &reason) {
                     let rounds = self.limits(task).max_repairs;
                     let error = match self.task_limit_reached(task) {
                         Some(why) => format!("The report was not valid: {reason}; not asked again: {why}"),
@@ -108,7 +107,7 @@ impl Engine {
                     };
                     let stop = match exit {
                         TurnExit::Reason(stop) => stop,
-                        // What it was denied is what it lacked.
+                        // It probably lacked what it was denied.
                         TurnExit::Code(_) | TurnExit::Signal(_) if denied => StopReason::PermissionBlocked,
                         TurnExit::Code(_) | TurnExit::Signal(_) => StopReason::SchemaInvalid,
                     };
@@ -162,21 +161,17 @@ impl Engine {
         match outcome {
             CheckOutcome::Confirmed { verdict, measured } => {
                 for (column, value) in measured {
-                    set(&mut report.outputs, &column, value);
+                    set(&mut report.result.outputs, &column, value);
                 }
                 self.finish(worker, report, verdict);
             }
             CheckOutcome::Measured(findings) => self.checked_after_turn(worker, report, findings),
-            CheckOutcome::SendBack(reason) => {
-                if !self.send_back(worker, &reason) {
-                    self.contradict(worker, reason);
-                }
-            }
+            CheckOutcome::SendBack(reason) => self.send_back_or_contradict(worker, reason),
             CheckOutcome::Contradicted(reason) => self.contradict(worker, reason),
         }
     }
 
-    /// A well-formed report is here: a failure is believed, a success is checked.
+    /// Takes a well-formed report: a success is checked, a failure is not.
     pub(super) fn accept(&mut self, worker: WorkerId, mut report: WorkerReport) {
         let now = self.now;
         let task = self.live[&worker].task;
@@ -184,20 +179,27 @@ impl Engine {
         let owes = team
             .role(self.ledger.plan().role(task))
             .is_some_and(|role| !role.owes.is_empty() || role.check.is_some());
-        let names_files = || claim::reported_paths(team, &report.outputs).next().is_some();
-        let names_commits = || claim::reported_commits(team, &report.outputs).next().is_some();
+        let names_files = || {
+            claim::reported_paths(team, &report.result.outputs)
+                .next()
+                .is_some()
+        };
+        let names_commits = || {
+            claim::reported_commits(team, &report.result.outputs)
+                .next()
+                .is_some()
+        };
         let checked = self.options.check_all || owes || names_files() || names_commits();
-        if report.status == Status::Completed
-            && let Err(reason) = policy::complete_report(team, self.ledger.plan(), task, &mut report)
+        let completed = report.result.status == Status::Completed;
+        if completed
+            && let Err(reason) = policy::complete_report(team, self.ledger.plan(), task, &mut report.result)
         {
-            if !self.send_back(worker, &reason) {
-                self.contradict(worker, reason);
-            }
-            return;
+            return self.send_back_or_contradict(worker, reason);
         }
-        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
-        if report.status == Status::Completed && checked {
-            let outputs = report.outputs.iter().chain(&report.facts).cloned().collect();
+        let attempt = self.attempt_mut(worker);
+        if completed && checked {
+            let result = &report.result;
+            let outputs = result.outputs.iter().chain(&result.facts).cloned().collect();
             attempt.stage = AttemptStage::Checking { report };
             attempt.checking_since = now;
             self.out.push(Action::CheckClaim {
@@ -210,40 +212,53 @@ impl Engine {
         }
     }
 
-    /// Asks the worker again in the same conversation; false when it has been asked often enough.
-    fn send_back(&mut self, worker: WorkerId, reason: &str) -> bool {
+    fn send_back_or_contradict(&mut self, worker: WorkerId, reason: String) {
+        if !self.send_report_back(worker, &reason) {
+            self.contradict(worker, reason);
+        }
+    }
+
+    fn send_report_back(&mut self, worker: WorkerId, reason: &str) -> bool {
+        let most = self.limits(self.live[&worker].task).max_repairs;
+        let message = format!(
+            "Your report was not accepted: {reason}\n\
+             Correct this and report again. Everything else you did is kept."
+        );
+        self.send_back(worker, |attempt| &mut attempt.repairs, most, reason, message)
+    }
+
+    /// Sends work back in the same conversation; false when that happened `most` times already, by its own `count`.
+    pub(super) fn send_back(
+        &mut self,
+        worker: WorkerId,
+        count: impl Fn(&mut Attempt) -> &mut u32,
+        most: u32,
+        reason: &str,
+        message: String,
+    ) -> bool {
         let task = self.live[&worker].task;
-        let max_repairs = self.limits(task).max_repairs;
         let spent_all = self.task_limit_reached(task).is_some();
-        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
-        if attempt.repairs >= max_repairs || attempt.close != CloseState::Open || spent_all {
+        let attempt = self.attempt_mut(worker);
+        if *count(attempt) >= most || attempt.close != CloseState::Open || spent_all {
             return false;
         }
-        attempt.repairs += 1;
+        *count(attempt) += 1;
+        let (number, turn) = (attempt.number, attempt.turn + 1);
         self.back_to_work(worker);
-        let attempt = &self.live[&worker];
-        let (ix, number, turn) = (attempt.task, attempt.number, attempt.turn + 1);
-        let task = self.ledger.plan().id(ix).to_owned();
         self.record(Event::SentBack {
-            task,
+            task: self.task_id(task),
             attempt: number,
             turn,
             reason: reason.to_owned(),
         });
-        self.send(
-            worker,
-            format!(
-                "Your report was not accepted: {reason}\n\
-                 Correct this and report again. Everything else you did is kept."
-            ),
-        );
+        self.send(worker, message);
         true
     }
 
-    /// The worker has something to do again. What its check took is not its own time.
-    pub(super) fn back_to_work(&mut self, worker: WorkerId) {
+    /// The worker works again. The time of its check is not counted as its own.
+    fn back_to_work(&mut self, worker: WorkerId) {
         let now = self.now;
-        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
+        let attempt = self.attempt_mut(worker);
         if let AttemptStage::Checking { .. } = attempt.stage {
             attempt.started = attempt.started.plus(now.since(attempt.checking_since));
         }
@@ -252,7 +267,7 @@ impl Engine {
     }
 
     pub(super) fn send(&mut self, worker: WorkerId, text: String) {
-        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
+        let attempt = self.attempt_mut(worker);
         attempt.turn += 1;
         let turn = attempt.turn;
         self.out.push(Action::Send { worker, turn, text });

@@ -1,5 +1,5 @@
-//! Mutants of Python in warm processes: pytest and the project are loaded once per worker, every mutant is a fork. Only the tests
-//! that run the changed line are run. What cannot be tried like this gets a fresh run of pytest each.
+//! Mutants of Python code in warm processes: pytest and the project are loaded once per worker, every mutant is a fork. Runs only
+//! the tests that cover the mutated line. If that is impossible, every mutant gets a separate run of pytest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,12 +12,12 @@ use wavecrew_syntax::LineSet;
 
 use super::project_copy::ProjectCopy;
 use super::{
-    KillingTests, MutantOutcome, MutationReport, Planned, Stage, limit, separate_runs, side_by_side,
-    workers_for,
+    KillingTests, MutantOutcome, MutationReport, MutationRun, PlannedMutant, run_in_parallel, separate_runs,
+    time_limit, workers_for,
 };
 use crate::framework::pytest::{interpreter, probe, pytest_args, python_step};
 use crate::measurement::Note;
-use crate::run::{Collect, Focus, MeasureError, Request, Runner, TestOrder, report_folder};
+use crate::run::{Focus, MeasureError, Request, report_folder};
 
 const WARM: &str = include_str!("warm.py");
 
@@ -31,7 +31,7 @@ enum Plan<'a> {
     },
     Run {
         args: Vec<String>,
-        /// Go on after the first test that notices.
+        /// Continue after the first test that fails.
         all: bool,
         jobs: Vec<Job<'a>>,
         unloaded: &'a [String],
@@ -49,11 +49,11 @@ struct Job<'a> {
     tests: Vec<&'a str>,
     /// Seconds.
     limit: f64,
-    /// The changed line runs while the project is loaded.
+    /// The mutated line runs while the project is loaded.
     cold: bool,
 }
 
-/// What every test ran, by the numbers of the files and of the tests.
+/// What every test covers, by the numbers of files and tests.
 #[derive(Deserialize)]
 struct Baseline {
     tests: Vec<Test>,
@@ -71,64 +71,72 @@ struct Test {
 }
 
 #[derive(Deserialize)]
-struct Verdict {
+struct MutantResult {
     number: usize,
-    fate: Told,
+    fate: Kind,
     #[serde(default)]
     by: Vec<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Told {
+enum Kind {
     Killed,
     Survived,
     TimedOut,
 }
 
-pub fn mutate(stage: &Stage<'_>) -> Result<MutationReport, MeasureError> {
-    let first = Worker::new(stage)?;
-    let Some(baseline) = first.baseline(stage)? else {
-        if stage.is_over() {
-            return Ok(stage.report(stage.plan(|target| target.lines.clone()), Vec::new(), Vec::new()));
+pub fn mutate(mutation: &MutationRun<'_>) -> Result<MutationReport, MeasureError> {
+    let first = Worker::new(mutation)?;
+    let Some(baseline) = first.baseline(mutation)? else {
+        if mutation.is_time_up() {
+            return Ok(mutation.report(
+                mutation.plan(|target| target.lines.clone()),
+                Vec::new(),
+                Vec::new(),
+            ));
         }
         let note = Note {
-            what: "pytest cannot be kept warm for this project: each mutant has a run of its own".to_owned(),
+            what: "pytest cannot be kept warm for this project: every mutant gets a separate run".to_owned(),
             fix: None,
         };
-        return separate_runs::mutate_these(stage, stage.plan(|target| target.lines.clone()), vec![note]);
+        return separate_runs::test_mutants(
+            mutation,
+            mutation.plan(|target| target.lines.clone()),
+            vec![note],
+        );
     };
-    let seen = Seen::new(stage, &baseline);
-    let planned = stage.plan(|target| seen.lines(target));
+    let index = CoverageIndex::new(mutation, &baseline);
+    let planned = mutation.plan(|target| index.lines(target));
     let count = workers_for(planned.len());
     let mut workers = vec![first];
     while workers.len() < count {
-        workers.push(Worker::new(stage)?);
+        workers.push(Worker::new(mutation)?);
     }
-    let shares = side_by_side(workers, count, |worker, share| {
+    let shares = run_in_parallel(workers, count, |worker, share| {
         let mine = planned.iter().enumerate().skip(share).step_by(count);
-        let jobs = mine.map(|(number, planned)| seen.job(number, planned, &worker.copy));
-        worker.run(stage, jobs.collect(), &baseline.unloaded).map(Some)
+        let jobs = mine.map(|(number, planned)| index.job(number, planned, &worker.copy));
+        worker.run(mutation, jobs.collect(), &baseline.unloaded).map(Some)
     })?;
-    let mut fates: Vec<Option<MutantOutcome>> = planned.iter().map(|_| None).collect();
+    let mut outcomes: Vec<Option<MutantOutcome>> = planned.iter().map(|_| None).collect();
     for (number, fate) in shares.into_iter().flatten().flatten() {
-        fates[number] = Some(fate);
+        outcomes[number] = Some(fate);
     }
-    Ok(stage.report(planned, fates, Vec::new()))
+    Ok(mutation.report(planned, outcomes, Vec::new()))
 }
 
-/// Which tests run which lines.
-struct Seen<'a> {
+/// Finds the tests that cover a line.
+struct CoverageIndex<'a> {
     baseline: &'a Baseline,
-    /// Numbers of files, as the baseline has them.
+    /// The numbers of files in the baseline.
     files: BTreeMap<&'a Path, usize>,
     by_line: BTreeMap<(usize, u32), &'a [usize]>,
     loaded: BTreeSet<(usize, u32)>,
 }
 
-impl<'a> Seen<'a> {
-    fn new(stage: &Stage<'a>, baseline: &'a Baseline) -> Self {
-        let targets = stage.request.targets.iter().enumerate();
+impl<'a> CoverageIndex<'a> {
+    fn new(mutation: &MutationRun<'a>, baseline: &'a Baseline) -> Self {
+        let targets = mutation.request.targets.iter().enumerate();
         let hits = baseline.hits.iter();
         Self {
             baseline,
@@ -142,7 +150,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Of the target's lines those that ran.
+    /// The lines of a target that ran.
     fn lines(&self, target: &super::MutationTarget) -> LineSet {
         let number = self.files.get(target.file.as_path()).copied();
         let ran = self.by_line.keys().chain(&self.loaded);
@@ -150,7 +158,7 @@ impl<'a> Seen<'a> {
         here.map(|(_, line)| *line).collect()
     }
 
-    fn job<'p>(&self, number: usize, planned: &'p Planned, copy: &ProjectCopy) -> Job<'p>
+    fn job<'p>(&self, number: usize, planned: &'p PlannedMutant, copy: &ProjectCopy) -> Job<'p>
     where
         'a: 'p,
     {
@@ -160,17 +168,17 @@ impl<'a> Seen<'a> {
             .get(planned.file.as_path())
             .copied()
             .unwrap_or(usize::MAX);
-        let places = [(file, mutant.line), (file, mutant.statement)];
-        let cold = places.iter().any(|place| self.loaded.contains(place));
+        let lines = [(file, mutant.line), (file, mutant.statement)];
+        let cold = lines.iter().any(|line| self.loaded.contains(line));
         let tests: BTreeSet<usize> = if cold {
             (0..self.baseline.tests.len()).collect()
         } else {
-            let of = |place| self.by_line.get(place).copied().unwrap_or_default();
-            places.iter().flat_map(of).copied().collect()
+            let of = |line| self.by_line.get(line).copied().unwrap_or_default();
+            lines.iter().flat_map(of).copied().collect()
         };
         let mut tests: Vec<&'a Test> = tests.iter().map(|&n| &self.baseline.tests[n]).collect();
         tests.retain(|test| test.passed);
-        // Those that say something soonest come first.
+        // The fastest tests first.
         tests.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
         let seconds: f64 = tests.iter().map(|test| test.seconds).sum();
         let baseline =
@@ -182,36 +190,36 @@ impl<'a> Seen<'a> {
             end: mutant.range.end,
             text: &mutant.replacement,
             tests: tests.into_iter().map(|test| test.id.as_str()).collect(),
-            limit: limit(baseline).as_secs_f64(),
+            limit: time_limit(baseline).as_secs_f64(),
             cold,
         }
     }
 }
 
-/// A copy of the tree with a process that works in it.
+/// A copy of the project, and a folder for the files of its process.
 struct Worker {
     copy: ProjectCopy,
     folder: TempDir,
 }
 
 impl Worker {
-    fn new(stage: &Stage<'_>) -> Result<Self, MeasureError> {
+    fn new(mutation: &MutationRun<'_>) -> Result<Self, MeasureError> {
         Ok(Self {
-            copy: ProjectCopy::of(stage.request.top)?,
+            copy: ProjectCopy::of(mutation.request.top)?,
             folder: report_folder()?,
         })
     }
 
-    /// `None` when the suite did not come to its end.
-    fn baseline(&self, stage: &Stage<'_>) -> Result<Option<Baseline>, MeasureError> {
-        let files = stage
+    /// `None` when the suite did not finish.
+    fn baseline(&self, mutation: &MutationRun<'_>) -> Result<Option<Baseline>, MeasureError> {
+        let files = mutation
             .request
             .targets
             .iter()
             .map(|target| self.copy.at(&target.file))
             .collect();
         let out = self.folder.path().join("baseline.json");
-        let ended = self.start(stage, stage.runner.timeout, |args| Plan::Baseline {
+        let ended = self.start(mutation, mutation.runner.timeout, |args| Plan::Baseline {
             args,
             files,
             out: out.clone(),
@@ -225,21 +233,21 @@ impl Worker {
         }
     }
 
-    /// The fates that were found out before the time was up.
+    /// The outcomes up to a timeout.
     fn run(
         &self,
-        stage: &Stage<'_>,
+        mutation: &MutationRun<'_>,
         jobs: Vec<Job<'_>>,
         unloaded: &[String],
     ) -> Result<Vec<(usize, MutantOutcome)>, MeasureError> {
         let out = self.folder.path().join("verdicts.jsonl");
-        // Each job keeps its own limit; this is for what goes wrong around them.
-        let spare = stage.runner.timeout;
+        // Each job has its own limit; this limit is for everything else.
+        let spare = mutation.runner.timeout;
         let longest: f64 = jobs.iter().map(|job| job.limit * 2.0).sum();
         let time = spare.saturating_add(Duration::try_from_secs_f64(longest).unwrap_or(spare));
-        let ended = self.start(stage, time, |args| Plan::Run {
+        let ended = self.start(mutation, time, |args| Plan::Run {
             args,
-            all: stage.request.killing_tests == KillingTests::All,
+            all: mutation.request.killing_tests == KillingTests::All,
             jobs,
             unloaded,
             out: out.clone(),
@@ -249,37 +257,31 @@ impl Worker {
             Err(error) => return Err(error),
         }
         let text = fs::read_to_string(out).unwrap_or_default();
-        let verdicts = text
+        let results = text
             .lines()
-            .filter_map(|line| serde_json::from_str::<Verdict>(line).ok());
-        let fate = |verdict: Verdict| match verdict.fate {
-            Told::Killed => MutantOutcome::Killed { by: verdict.by },
-            Told::Survived => MutantOutcome::Survived,
-            Told::TimedOut => MutantOutcome::TimedOut,
+            .filter_map(|line| serde_json::from_str::<MutantResult>(line).ok());
+        let outcome = |result: MutantResult| match result.fate {
+            Kind::Killed => MutantOutcome::Killed { by: result.by },
+            Kind::Survived => MutantOutcome::Survived,
+            Kind::TimedOut => MutantOutcome::TimedOut,
         };
-        Ok(verdicts.map(|verdict| (verdict.number, fate(verdict))).collect())
+        Ok(results.map(|result| (result.number, outcome(result))).collect())
     }
 
     fn start<'p>(
         &self,
-        stage: &Stage<'_>,
+        mutation: &MutationRun<'_>,
         time: Duration,
         plan: impl FnOnce(Vec<String>) -> Plan<'p>,
     ) -> Result<(), MeasureError> {
-        let project = self.copy.project(stage.request.project);
-        let request = Request {
-            project: &project,
-            scope: &[],
-            tests: &[],
-            coverage: Collect::TestsOnly,
-            order: TestOrder::Default,
-        };
-        let runner: Runner = stage.runner(time)?;
+        let project = self.copy.project(mutation.request.project);
+        let request = Request::tests_only(&project, &[]);
+        let runner = mutation.runner(time)?;
         let run = runner.test_run(&request, Focus::default(), self.folder.path())?;
-        let python = interpreter(&stage.request.project.root);
+        let python = interpreter(&mutation.request.project.root);
         let mut args = pytest_args(&run, &probe(&run, &python)?)?;
         args.extend(
-            stage
+            mutation
                 .request
                 .tests
                 .iter()
@@ -287,7 +289,7 @@ impl Worker {
         );
         let args = args
             .iter()
-            .map(|word| word.to_string_lossy().into_owned())
+            .map(|arg| arg.to_string_lossy().into_owned())
             .collect();
         let (script, file) = (run.file("warm.py"), run.file("plan.json"));
         fs::write(&script, WARM)?;
@@ -296,15 +298,15 @@ impl Worker {
             serde_json::to_vec(&plan(args)).map_err(std::io::Error::other)?,
         )?;
         let mut step = python_step(&run, &python, vec![script.into(), file.into()]);
-        step.env.push(("PYTHONPATH", self.import_path(stage)));
+        step.env.push(("PYTHONPATH", self.import_path(mutation)));
         run.run(&step).map(drop)
     }
 
-    /// The folders of the copy that its packages are imported from, before all others: an installation of the project that
-    /// points to its own folder would otherwise be imported in place of the copy.
-    fn import_path(&self, stage: &Stage<'_>) -> std::ffi::OsString {
+    /// The folders of the copy that hold its packages, before all others: an editable installation of the project would
+    /// otherwise be imported in place of the copy.
+    fn import_path(&self, mutation: &MutationRun<'_>) -> std::ffi::OsString {
         let mut folders: Vec<PathBuf> = Vec::new();
-        for target in stage.request.targets {
+        for target in mutation.request.targets {
             let file = self.copy.at(&target.file);
             let top = file
                 .ancestors()
@@ -314,7 +316,7 @@ impl Worker {
                 folders.push(top.to_owned());
             }
         }
-        let given = &stage.runner.python_path;
+        let given = &mutation.runner.python_path;
         folders.extend(given.iter().map(|folder| self.copy.at(folder)));
         let old = std::env::var_os("PYTHONPATH").unwrap_or_default();
         folders.extend(std::env::split_paths(&old).filter(|path| !path.as_os_str().is_empty()));

@@ -1,6 +1,6 @@
 //! Workers of the simulation: what they do next, from fast and honest to hung and lying.
 
-use crate::rng::Rng;
+use super::rng::Rng;
 use std::time::Duration;
 use wavecrew_core::engine::{Input, OutputMode, SpawnError, TurnEnd, TurnExit, WorkerId};
 use wavecrew_core::event::{ProcessId, StopReason, TokenUsage};

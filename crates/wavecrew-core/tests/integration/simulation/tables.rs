@@ -1,6 +1,6 @@
 //! Random tables of two teams: one without policies, one whose results are judged.
 
-use crate::rng::Rng;
+use super::rng::Rng;
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 use wavecrew_core::plan::{Plan, seal};

@@ -1,4 +1,4 @@
-//! Gathers possible changes while a tree is walked, and holds what the languages have in common.
+//! Collects possible mutants, and makes those that the languages have in common.
 
 use std::ops::Range;
 
@@ -14,33 +14,33 @@ pub struct Candidate {
     pub range: Range<usize>,
     pub replacement: String,
     pub kind: MutantKind,
-    pub worth: Worth,
+    pub priority: Priority,
 }
 
-/// How much it says when the change goes unnoticed.
+/// How much it matters when a mutant survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Worth {
-    Usual,
-    /// Texts for people, values that are replaced anyway, changes that any test notices.
-    Little,
+pub enum Priority {
+    Normal,
+    /// Texts for people, values that are replaced anyway, mutants that any test kills.
+    Low,
 }
 
-/// Where in the program a node stands.
+/// What surrounds a node.
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
+pub struct Context {
     /// The first line of the statement.
     pub statement: u32,
-    pub worth: Worth,
-    /// What a changed constant is called here.
+    pub priority: Priority,
+    /// The kind of a mutated constant here.
     pub constant: MutantKind,
     pub in_function: bool,
 }
 
-impl Place {
+impl Context {
     #[must_use]
-    pub fn of_little_worth(self) -> Self {
+    pub fn with_low_priority(self) -> Self {
         Self {
-            worth: Worth::Little,
+            priority: Priority::Low,
             ..self
         }
     }
@@ -57,14 +57,20 @@ impl<'s> Collector<'s> {
     }
 
     /// `node` becomes `replacement`.
-    pub fn change(&mut self, node: Node<'_>, replacement: impl Into<String>, kind: MutantKind, place: Place) {
+    pub fn replace(
+        &mut self,
+        node: Node<'_>,
+        replacement: impl Into<String>,
+        kind: MutantKind,
+        context: Context,
+    ) {
         let candidate = Candidate {
             line: line_of(node.start_position()),
-            statement: place.statement,
+            statement: context.statement,
             range: node.byte_range(),
             replacement: replacement.into(),
             kind,
-            worth: place.worth,
+            priority: context.priority,
         };
         let known = |c: &Candidate| c.range == candidate.range && c.replacement == candidate.replacement;
         if self.text(node) != candidate.replacement && !self.found.iter().rev().take(8).any(known) {
@@ -72,50 +78,55 @@ impl<'s> Collector<'s> {
         }
     }
 
-    /// The same, for a change that any test would notice.
-    pub fn change_crudely(
+    /// The same, for a mutant that any test would kill.
+    pub fn replace_with_low_priority(
         &mut self,
         node: Node<'_>,
         with: impl Into<String>,
         kind: MutantKind,
-        place: Place,
+        context: Context,
     ) {
-        self.change(node, with, kind, place.of_little_worth());
+        self.replace(node, with, kind, context.with_low_priority());
     }
 
-    /// An operator by the table of operators that both languages share.
-    pub fn operator(&mut self, operator: Node<'_>, place: Place) {
+    /// Replaces an operator, by the table that both languages share.
+    pub fn swap_operator(&mut self, operator: Node<'_>, context: Context) {
         for (replacement, kind) in counterparts(self.text(operator)) {
-            self.change(operator, *replacement, *kind, place);
+            self.replace(operator, *replacement, *kind, context);
         }
     }
 
-    /// A text between its quotes becomes a longer one; none at all is crude.
-    pub fn quoted(&mut self, node: Node<'_>, [open, inner, close]: [&str; 3], place: Place) {
-        self.change(node, format!("{open}XX{inner}{close}"), MutantKind::Text, place);
+    /// Makes a string longer, or empty.
+    pub fn mutate_string(&mut self, node: Node<'_>, [open, inner, close]: [&str; 3], context: Context) {
+        self.replace(node, format!("{open}XX{inner}{close}"), MutantKind::Text, context);
         if !inner.is_empty() {
-            self.change_crudely(node, format!("{open}{close}"), MutantKind::Text, place);
+            self.replace_with_low_priority(node, format!("{open}{close}"), MutantKind::Text, context);
         }
     }
 
-    /// The name of a function becomes that of another, by a table of pairs.
-    pub fn counterpart(&mut self, name: Node<'_>, table: &[(&str, &str)], place: Place) {
+    /// Replaces the name of a function, by a table of pairs.
+    pub fn swap_name(&mut self, name: Node<'_>, table: &[(&str, &str)], context: Context) {
         if let Some((_, other)) = table.iter().find(|(one, _)| *one == self.text(name)) {
-            self.change(name, *other, MutantKind::Call, place);
+            self.replace(name, *other, MutantKind::Call, context);
         }
     }
 
-    /// A whole number becomes its neighbours, another number a larger one.
-    pub fn number(&mut self, node: Node<'_>, place: Place) {
+    /// Replaces an integer by its neighbours, another number by a larger one.
+    pub fn mutate_number(&mut self, node: Node<'_>, context: Context) {
         let written = self.text(node);
         if let Ok(value) = written.replace('_', "").parse::<i64>() {
-            self.change(node, value.saturating_add(1).to_string(), place.constant, place);
-            // A negative number needs brackets after an operator, and 0 has 1 for a neighbour.
+            self.replace(
+                node,
+                value.saturating_add(1).to_string(),
+                context.constant,
+                context,
+            );
+            // A negative number would need brackets after an operator.
             if value > 0 {
-                self.change(node, (value - 1).to_string(), place.constant, place);
+                self.replace(node, (value - 1).to_string(), context.constant, context);
             }
         } else if written.parse::<f64>().is_ok_and(f64::is_finite) {
-            self.change(node, format!("({written} + 1)"), place.constant, place);
+            self.replace(node, format!("({written} + 1)"), context.constant, context);
         }
     }
 }
@@ -164,8 +175,8 @@ fn counterparts(operator: &str) -> &'static [(&'static str, MutantKind)] {
     }
 }
 
-/// The call that is all of a statement, waited for or not.
-pub fn lone_call<'t>(statement: Node<'t>, waiting: &str, call: &str) -> Option<Node<'t>> {
+/// The call that a statement consists of, awaited or not.
+pub fn called_statement<'t>(statement: Node<'t>, waiting: &str, call: &str) -> Option<Node<'t>> {
     let only = children(statement).into_iter().next()?;
     let only = if only.kind() == waiting {
         children(only).into_iter().next()?
@@ -175,7 +186,7 @@ pub fn lone_call<'t>(statement: Node<'t>, waiting: &str, call: &str) -> Option<N
     (only.kind() == call).then_some(only)
 }
 
-/// Names of functions that write for people who watch: what they are given is seldom tested, and seldom worth it.
+/// Names of functions that write for people who watch: what they are given is seldom tested, and seldom priority it.
 pub fn is_logging(function: &str) -> bool {
     let first = function.split('.').next().unwrap_or_default();
     let last = function.rsplit('.').next().unwrap_or_default();

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use wavecrew_core::team::{Team, team_schema};
 
-const COMMITTED: &str = include_str!("../../../schema/team.schema.json");
+const COMMITTED: &str = include_str!("../../../../schema/team.schema.json");
 
 #[test]
 fn the_committed_schema_is_up_to_date() {

@@ -3,10 +3,10 @@
 
 mod checks;
 
-use crate::rng::Rng;
-use crate::seen::Seen;
-use crate::tables::{JUDGED, TEAM, judged_table, random_table, read};
-use crate::workers::{MOST_TOKENS, MOST_TURNS, Worker};
+use crate::simulation::rng::Rng;
+use crate::simulation::seen::Seen;
+use crate::simulation::tables::{JUDGED, TEAM, judged_table, random_table, read};
+use crate::simulation::workers::{MOST_TOKENS, MOST_TURNS, Worker};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use wavecrew_core::budget::Budget;

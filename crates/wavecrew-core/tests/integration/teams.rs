@@ -5,13 +5,16 @@ use wavecrew_core::team::{ChangeSize, Pipeline, PipelineIssue, Team};
 const EXAMPLES: [(&str, &str); 3] = [
     (
         "code-review",
-        include_str!("../../../examples/teams/code-review.toml"),
+        include_str!("../../../../examples/teams/code-review.toml"),
     ),
     (
         "tech-debt",
-        include_str!("../../../examples/teams/tech-debt.toml"),
+        include_str!("../../../../examples/teams/tech-debt.toml"),
     ),
-    ("research", include_str!("../../../examples/teams/research.toml")),
+    (
+        "research",
+        include_str!("../../../../examples/teams/research.toml"),
+    ),
 ];
 
 fn parse(file: &str, text: &str) -> Team {
@@ -479,7 +482,7 @@ fn a_team_survives_being_written_and_read_again() {
 
 #[test]
 fn the_smallest_team_of_the_guide_parses() {
-    let guide = include_str!("../../../docs/guides/write-a-team.md");
+    let guide = include_str!("../../../../docs/guides/write-a-team.md");
     let text = guide
         .split("```toml\n")
         .nth(1)
