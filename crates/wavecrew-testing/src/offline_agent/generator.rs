@@ -11,7 +11,7 @@ use std::time::Duration;
 use wavecrew_core::view::count;
 use wavecrew_session::SessionPaths;
 use wavecrew_testgen::{
-    Dropped, Feedback, Imports, Module, Outcome, Progress, Request, SuspectedDefect, generate,
+    Dropped, Feedback, Imports, Module, Outcome, Priorities, Progress, Request, SuspectedDefect, generate,
 };
 
 /// Seconds per module, unless the person says otherwise.
@@ -86,6 +86,8 @@ fn write(task: &RoleTask, framework: &FrameworkInScope, folder: &Path) -> Result
         commit: task.scope.commit.clone(),
         seed: task.scope.seed,
         budget_per_module: Duration::from_secs(task.scope.offline_seconds.unwrap_or(BUDGET)),
+        deadline: None,
+        priorities: Priorities::default(),
         jobs: std::thread::available_parallelism().map_or(1, usize::from),
     };
     let mut show = |progress: Progress| match progress {

@@ -9,7 +9,7 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use wavecrew_testgen::{Framework, GenerateError, Imports, Progress, Request, generate};
+use wavecrew_testgen::{Framework, GenerateError, Imports, Priorities, Progress, Request, generate};
 
 /// Write tests for some files without any agent
 #[derive(clap::Args, Debug)]
@@ -60,6 +60,8 @@ impl Args {
             commit: commit(&root),
             seed: self.seed,
             budget_per_module: budget,
+            deadline: None,
+            priorities: Priorities::default(),
             jobs: self.jobs,
             root,
         };
