@@ -66,7 +66,7 @@ impl Launch<'_> {
                         Failure::input(format!("`{}` is running{holder}", dir.id()))
                     }
                     StateFailure::Other(failure) => failure,
-                })?
+                })?;
             }
             Completion::Export => {
                 let folder = dialoguer::Input::<String>::new()
