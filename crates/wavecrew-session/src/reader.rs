@@ -56,13 +56,13 @@ impl SessionDir {
         lock::holder(&self.lock_file())
     }
 
-    /// What reports say about the session; `folder` is its path as the reader of the report sees it.
     /// The measured result of the session, `null` without one.
     pub fn measured_result(&self) -> Value {
         let text = fs::read(self.result_summary()).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()
     }
 
+    /// What reports say about the session; `folder` is its path as the reader of the report sees it.
     pub fn meta<'a>(&'a self, folder: &'a str, info: Option<&'a SessionInfo>) -> SessionMeta<'a> {
         let measured = self.measured_result();
         SessionMeta {
@@ -72,7 +72,7 @@ impl SessionDir {
                 .and_then(Value::as_f64)
                 .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
                 .unwrap_or_default(),
-            project: None,
+            program: "wavecrew",
             id: self.id(),
             folder,
             pipeline: info.and_then(|info| info.pipeline.as_deref()),

@@ -33,6 +33,8 @@ pub enum PrepareError {
     Git(#[from] GitError),
     #[error(transparent)]
     Target(#[from] TargetError),
+    #[error("the request names `{path}`, which does not exist in the project")]
+    MissingPath { path: String, meant: Option<String> },
 }
 
 impl PrepareError {
@@ -40,6 +42,12 @@ impl PrepareError {
         match self {
             Self::Git(error) => error.help().to_owned(),
             Self::Target(error) => error.help(),
+            Self::MissingPath {
+                meant: Some(path), ..
+            } => format!("did you mean `{path}`?"),
+            Self::MissingPath { meant: None, .. } => {
+                "name paths as seen from the project's folder, or leave them out".to_owned()
+            }
         }
     }
 }
@@ -64,6 +72,12 @@ pub fn is_testing(team: &Team) -> bool {
 pub fn prepare(project: &Path, team: &Team, options: &Options<'_>) -> Result<Prepared, PrepareError> {
     let targets = targets(team, options.targets)?;
     let mut found = scope::find(project, &options.request)?;
+    if let Some(path) = found.missing.first() {
+        return Err(PrepareError::MissingPath {
+            meant: scope::meant_path(project, path),
+            path: path.clone(),
+        });
+    }
     let (frameworks, files) = scope::frameworks(project, &found.files);
     let layer = |target: &wavecrew_core::team::CoverageTarget| LayerInScope {
         name: target.name.clone(),

@@ -13,7 +13,7 @@ pub use terminal::{report_terminal, task_line};
 
 use crate::budget::{Totals, dollars, grouped};
 use crate::engine::{Counts, Ledger, TaskProgress, TaskState};
-use crate::event::Status;
+use crate::event::{RunOutcome, Status};
 use crate::id::TaskIx;
 use crate::pool::Pool;
 use crate::time::{Timestamp, human};
@@ -22,6 +22,8 @@ use std::time::Duration;
 /// What a report says about the session itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SessionMeta<'a> {
+    /// What commands in the report begin with: the program, with the project's folder if the reader needs it.
+    pub program: &'a str,
     pub id: &'a str,
     /// The session folder, as a person would type it.
     pub folder: &'a str,
@@ -35,48 +37,28 @@ pub struct SessionMeta<'a> {
     pub result: Option<String>,
     /// Time that was spent before the first worker started.
     pub preparation: Duration,
-    /// The folder that commands need with `-C` to work where the person is.
-    pub project: Option<String>,
 }
 
 impl SessionMeta<'_> {
-    /// The command that continues the session.
-    pub fn continue_command(&self) -> String {
-        format!("{} resume {}", self.program(), self.id)
-    }
-
     /// The command that copies kept tests into the project.
     pub fn apply_command(&self) -> String {
-        format!("{} testing --continue {} --apply", self.program(), self.id)
+        format!("{} testing --continue {} --apply", self.program, self.id)
     }
 
-    fn program(&self) -> String {
-        match &self.project {
-            Some(folder) => format!("wavecrew -C {}", shell_word(folder)),
-            None => "wavecrew".to_owned(),
+    /// The command that continues the session; after a limit was reached, with the flags that raise it.
+    fn continue_command(&self, ending: Option<&RunOutcome>) -> String {
+        let Self { program, id, .. } = self;
+        match ending {
+            Some(RunOutcome::LimitReached { go_on, .. }) => format!("{program} run --continue {id} {go_on}")
+                .trim_end()
+                .to_owned(),
+            Some(_) | None => format!("{program} resume {id}"),
         }
     }
 
-    /// The command that continues the session with higher limits.
-    fn raise_command(&self, flags: &str) -> String {
-        format!("{} run --continue {} {flags}", self.program(), self.id)
-            .trim_end()
-            .to_owned()
-    }
-
     /// The command that runs failed and skipped tasks again.
-    pub fn retry_command(&self) -> String {
-        format!("{} retry {}", self.program(), self.id)
-    }
-}
-
-/// A word as a shell reads it back.
-fn shell_word(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
+    fn retry_command(&self) -> String {
+        format!("{} retry {}", self.program, self.id)
     }
 }
 

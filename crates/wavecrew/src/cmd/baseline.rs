@@ -2,6 +2,7 @@
 //! the other end of its stdin, and leaves no process behind.
 
 use crate::exit::{Exit, Failure};
+use crate::global::Global;
 use crate::launch::testing;
 use std::io::{IsTerminal, stderr};
 use std::path::PathBuf;
@@ -25,7 +26,7 @@ pub struct Args {
 }
 
 impl Args {
-    pub fn run(&self) -> Result<Exit, Failure> {
+    pub fn run(&self, _: &Global) -> Result<Exit, Failure> {
         let mut environment = testing::open_environment(&self.session)?;
         environment.progress = StepProgress::new(match (self.silent, stderr().is_terminal()) {
             (true, _) => ProgressOutput::None,
