@@ -347,7 +347,7 @@ fn what_a_generator_delivered_before_its_time_limit_is_checked() {
         run.rig
             .spawned(2)
             .pass(900)
-            .ends(2, Exit::Signal(15), "")
+            .ends(2, TurnExit::Signal(15), "")
             .closed(2);
         assert_eq!(run.rig.log.last().map(String::as_str), Some("check"));
         let worker = WorkerId(2);
