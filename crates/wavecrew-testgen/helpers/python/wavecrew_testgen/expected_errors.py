@@ -43,7 +43,9 @@ def may_take_long(case):
     if case.target.rpartition(".")[2] in ("__iter__", "__reversed__"):
         return True
     values = [value for source in sources(case) for value in values_in(source)]
-    return any(len(value) > MANY for value in values if isinstance(value, (str, bytes, list, tuple, dict, set)))
+    if any(len(value) > SMALL for value in values if isinstance(value, (str, bytes))):
+        return True
+    return any(len(value) > MANY for value in values if isinstance(value, (list, tuple, dict, set)))
 
 
 def sources(case):
