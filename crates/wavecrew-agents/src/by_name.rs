@@ -34,9 +34,12 @@ pub fn by_name(name: &str) -> Result<Rc<dyn Agent>, AgentError> {
     Ok(Rc::new(Command { program, args }))
 }
 
-/// The program of an ACP agent.
-pub fn acp_program(name: &str) -> Option<String> {
-    let (program, _) = split(name.strip_prefix("acp:")?).ok()??;
+/// The program that `acp:COMMAND` or `command:COMMAND` starts.
+pub fn named_program(name: &str) -> Option<String> {
+    let command = name
+        .strip_prefix("acp:")
+        .or_else(|| name.strip_prefix("command:"))?;
+    let (program, _) = split(command).ok()??;
     Some(program)
 }
 

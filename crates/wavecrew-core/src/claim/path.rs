@@ -1,7 +1,6 @@
 //! Paths that a role owes: columns filled in, `*` and `**` matched against names. Refuses paths that leave their folder.
 
-use crate::prompt::fill;
-use std::cell::RefCell;
+use crate::prompt::{fill, placeholders};
 
 /// Stands for `*` while columns are filled in, so that a star in a value stays a star.
 const ANY: char = '\0';
@@ -191,19 +190,6 @@ pub(super) fn fill_all<'a>(
         Pattern::new(&fill(&template, value))
     };
     rows.iter().map(fill_in).collect()
-}
-
-/// The names of the placeholders, each once.
-fn placeholders(template: &str) -> Vec<String> {
-    let asked = RefCell::new(vec![]);
-    fill(template, |name| {
-        let mut asked = asked.borrow_mut();
-        if !asked.iter().any(|known| known == name) {
-            asked.push(name.to_owned());
-        }
-        None
-    });
-    asked.into_inner()
 }
 
 #[cfg(test)]

@@ -176,7 +176,7 @@ impl QuestionKind {
     pub fn choices(&self) -> Vec<AnswerChoice> {
         let choice = |word, label, answer| AnswerChoice { word, label, answer };
         let stop = choice("abort", "Stop here", Answer::Abort);
-        let go_on = choice("go-on", "Go on all the same", Answer::Proceed);
+        let go_on = choice("go-on", "Continue anyway", Answer::Proceed);
         match self {
             Self::FailedWave => vec![choice("retry", "Try them again", Answer::Retry), stop],
             Self::Permission => vec![

@@ -152,7 +152,7 @@ pub enum SpawnError {
 /// How a turn of a worker ended.
 #[derive(Clone, Debug)]
 pub struct TurnEnd {
-    pub exit: Exit,
+    pub exit: TurnExit,
     /// Candidates for the report, most trustworthy channel first.
     pub reports: Vec<String>,
     /// The last line of output, for the error text.
@@ -166,7 +166,7 @@ pub struct TurnEnd {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Exit {
+pub enum TurnExit {
     Code(i32),
     Signal(i32),
     /// The agent said why it stopped.

@@ -25,8 +25,8 @@ pub use action::{
 };
 pub use fingerprint::{Fingerprinter, is_engine_column};
 pub use input::{
-    Answer, CheckFindings, CheckOutcome, Exit, Input, MergeOutcome, OutputMode, RecoveredReport, SpawnError,
-    StopKind, TurnEnd, WorkerId, WorkerRequest,
+    Answer, CheckFindings, CheckOutcome, Input, MergeOutcome, OutputMode, RecoveredReport, SpawnError,
+    StopKind, TurnEnd, TurnExit, WorkerId, WorkerRequest,
 };
 pub use ledger::{Conversation, Counts, Ledger, TaskProgress, TaskState, TaskWorktree, WorktreeState};
 pub use report::{MAX_REPORT_BYTES, ReportReader, WorkerReport, final_object};

@@ -3,7 +3,7 @@
 
 mod fill;
 
-pub use fill::fill;
+pub use fill::{fill, placeholders};
 
 use crate::engine::is_engine_column;
 use crate::id::TaskIx;

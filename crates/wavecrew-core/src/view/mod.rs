@@ -13,7 +13,7 @@ pub use terminal::{report_terminal, task_line};
 
 use crate::budget::{Totals, dollars, grouped};
 use crate::engine::{Counts, Ledger, TaskProgress, TaskState};
-use crate::event::Status;
+use crate::event::{RunOutcome, Status};
 use crate::id::TaskIx;
 use crate::pool::Pool;
 use crate::time::{Timestamp, human};
@@ -22,6 +22,8 @@ use std::time::Duration;
 /// What a report says about the session itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SessionMeta<'a> {
+    /// What commands in the report begin with: the program, with the project's folder if the reader needs it.
+    pub program: &'a str,
     pub id: &'a str,
     /// The session folder, as a person would type it.
     pub folder: &'a str,
@@ -34,21 +36,20 @@ pub struct SessionMeta<'a> {
 }
 
 impl SessionMeta<'_> {
-    /// The command that continues the session.
-    pub fn continue_command(&self) -> String {
-        format!("wavecrew resume {}", self.id)
-    }
-
-    /// The command that continues the session with higher limits.
-    fn raise_command(&self, flags: &str) -> String {
-        format!("wavecrew run --continue {} {flags}", self.id)
-            .trim_end()
-            .to_owned()
+    /// The command that continues the session; after a limit was reached, with the flags that raise it.
+    fn continue_command(&self, ending: Option<&RunOutcome>) -> String {
+        let Self { program, id, .. } = self;
+        match ending {
+            Some(RunOutcome::LimitReached { go_on, .. }) => format!("{program} run --continue {id} {go_on}")
+                .trim_end()
+                .to_owned(),
+            Some(_) | None => format!("{program} resume {id}"),
+        }
     }
 
     /// The command that runs failed and skipped tasks again.
-    pub fn retry_command(&self) -> String {
-        format!("wavecrew retry {}", self.id)
+    fn retry_command(&self) -> String {
+        format!("{} retry {}", self.program, self.id)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::event_loop::{DriveError, Driver};
 use std::time::Duration;
 use wavecrew_agents::stream::{End, Expects, Failure, Outcome};
 use wavecrew_agents::{Agent, RecordedEnd};
-use wavecrew_core::engine::{Exit, Input, Notice, OutputMode, TurnEnd, WorkerId};
+use wavecrew_core::engine::{Input, Notice, OutputMode, TurnEnd, TurnExit, WorkerId};
 use wavecrew_core::event::StopReason;
 use wavecrew_core::time::Timestamp;
 use wavecrew_process::ProcessExit;
@@ -117,9 +117,9 @@ impl Worker {
         };
         let exit = match reason {
             // The turn is complete; the engine decides whether it contains a report.
-            StopReason::Ok | StopReason::NoReport | StopReason::SchemaInvalid => Exit::Code(0),
+            StopReason::Ok | StopReason::NoReport | StopReason::SchemaInvalid => TurnExit::Code(0),
             StopReason::Timeout if stopped => turn_exit(exit),
-            reason => Exit::Reason(reason),
+            reason => TurnExit::Reason(reason),
         };
         TurnEnd {
             exit,
@@ -175,7 +175,7 @@ fn apply_recorded_end(end: &mut TurnEnd, replayed: RecordedEnd) {
     end.retry_after = Some(Duration::ZERO);
     match replayed {
         RecordedEnd::Ended => {}
-        RecordedEnd::Stopped { stop, error } => (end.exit, end.last_output) = (Exit::Reason(stop), error),
+        RecordedEnd::Stopped { stop, error } => (end.exit, end.last_output) = (TurnExit::Reason(stop), error),
     }
 }
 
@@ -186,9 +186,9 @@ pub(crate) fn process_end(exit: ProcessExit) -> End {
     }
 }
 
-fn turn_exit(exit: ProcessExit) -> Exit {
+fn turn_exit(exit: ProcessExit) -> TurnExit {
     match exit {
-        ProcessExit::Code(code) => Exit::Code(code),
-        ProcessExit::Signal(signal) => Exit::Signal(signal),
+        ProcessExit::Code(code) => TurnExit::Code(code),
+        ProcessExit::Signal(signal) => TurnExit::Signal(signal),
     }
 }

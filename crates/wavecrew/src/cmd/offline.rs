@@ -1,9 +1,9 @@
 //! `wavecrew __offline`: writes tests for some files without any agent. For benches and for looking closer; people use the
 //! agent `offline`.
 
-use crate::cli::Global;
 use crate::clock::LONGEST_SECONDS;
 use crate::exit::{Exit, Failure};
+use crate::global::Global;
 use crate::show;
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@ use super::outcome::Retry;
 use super::{Attempt, AttemptStage, CloseState, failed};
 use crate::claim;
 use crate::engine::action::{Action, Notice};
-use crate::engine::input::{CheckOutcome, Exit, TurnEnd, WorkerId};
+use crate::engine::input::{CheckOutcome, TurnEnd, TurnExit, WorkerId};
 use crate::engine::ledger::set;
 use crate::engine::report::WorkerReport;
 use crate::engine::{Engine, policy};
@@ -57,7 +57,7 @@ impl Engine {
             return;
         };
         attempt.last_activity = now;
-        attempt.denied |= end.exit == Exit::Reason(StopReason::PermissionBlocked);
+        attempt.denied |= end.exit == TurnExit::Reason(StopReason::PermissionBlocked);
         let denied = attempt.denied;
         let task = attempt.task;
         let being_ended = match &mut attempt.stage {
@@ -71,7 +71,7 @@ impl Engine {
             AttemptStage::Expired { stop, error } => {
                 // It may have run out of time for another reason, such as a service that it could not reach.
                 let by_clock = matches!(stop, StopReason::Timeout | StopReason::Idle);
-                if let Exit::Reason(known) = end.exit
+                if let TurnExit::Reason(known) = end.exit
                     && by_clock
                 {
                     *stop = known;
@@ -95,7 +95,9 @@ impl Engine {
         let (stop, error, retry) = match (refused, end.exit) {
             (
                 Some(reason),
-                exit @ (Exit::Code(_) | Exit::Signal(_) | Exit::Reason(StopReason::PermissionBlocked)),
+                exit @ (TurnExit::Code(_)
+                | TurnExit::Signal(_)
+                | TurnExit::Reason(StopReason::PermissionBlocked)),
             ) => {
                 if !self.send_report_back(worker, &reason) {
                     let rounds = self.limits(task).max_repairs;
@@ -104,31 +106,31 @@ impl Engine {
                         None => format!("The report was not valid after {rounds} corrections: {reason}"),
                     };
                     let stop = match exit {
-                        Exit::Reason(stop) => stop,
+                        TurnExit::Reason(stop) => stop,
                         // It probably lacked what it was denied.
-                        Exit::Code(_) | Exit::Signal(_) if denied => StopReason::PermissionBlocked,
-                        Exit::Code(_) | Exit::Signal(_) => StopReason::SchemaInvalid,
+                        TurnExit::Code(_) | TurnExit::Signal(_) if denied => StopReason::PermissionBlocked,
+                        TurnExit::Code(_) | TurnExit::Signal(_) => StopReason::SchemaInvalid,
                     };
                     self.conclude(worker, stop, failed(error), Retry::Never);
                 }
                 return;
             }
-            (_, Exit::Reason(stop)) => (
+            (_, TurnExit::Reason(stop)) => (
                 stop,
                 format!("The agent stopped ({})", stop.as_str()),
                 Retry::after_stop(stop, end.retry_after),
             ),
-            (None, Exit::Code(0)) => (
+            (None, TurnExit::Code(0)) => (
                 StopReason::NoReport,
                 "The worker ended without a report".to_owned(),
                 Retry::Never,
             ),
-            (None, Exit::Code(code)) => (
+            (None, TurnExit::Code(code)) => (
                 StopReason::Crashed,
                 format!("The worker exited with code {code}"),
                 Retry::IfBroken,
             ),
-            (None, Exit::Signal(signal)) => (
+            (None, TurnExit::Signal(signal)) => (
                 StopReason::Crashed,
                 format!("The worker was ended by signal {signal}"),
                 Retry::IfBroken,

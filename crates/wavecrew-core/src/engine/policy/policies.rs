@@ -278,7 +278,7 @@ impl Offer {
             None => String::new(),
         };
         PolicyStep::Ask {
-            question: format!("{about}\nGo on all the same{or} or stop here?"),
+            question: format!("{about}\nContinue anyway{or} or stop here?"),
             revision,
             yes: PolicyOutcome::Overridden,
             otherwise: Box::new(otherwise),

@@ -178,7 +178,7 @@ impl Engine {
             let met = pass_rate >= *min_pass_rate && wanted.is_none_or(|(got, target)| got >= target);
             let figures = match (coverage, target) {
                 (Some(got), Some(target)) => {
-                    format!("pass rate {pass_rate}, coverage {got} % of {target} % wanted")
+                    format!("pass rate {pass_rate}, coverage {got} % (target {target} %)")
                 }
                 (Some(got), None) => format!("pass rate {pass_rate}, coverage {got} %"),
                 (None, _) => format!("pass rate {pass_rate}, coverage not measured"),

@@ -2,7 +2,7 @@
 
 use super::rng::Rng;
 use std::time::Duration;
-use wavecrew_core::engine::{Exit, Input, OutputMode, SpawnError, TurnEnd, WorkerId};
+use wavecrew_core::engine::{Input, OutputMode, SpawnError, TurnEnd, TurnExit, WorkerId};
 use wavecrew_core::event::{ProcessId, StopReason, TokenUsage};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -152,25 +152,25 @@ impl Worker {
             }
             Habit::Fast | Habit::Slow => Some(self.exit(
                 worker,
-                Exit::Code(0),
+                TurnExit::Code(0),
                 vec![report(&self.task, "completed", self.score)],
             )),
             Habit::Twice | Habit::Fail => Some(self.exit(
                 worker,
-                Exit::Code(0),
+                TurnExit::Code(0),
                 vec![report(&self.task, "failed", self.score)],
             )),
             Habit::Limited => Some(self.turned_away(worker, StopReason::RateLimited)),
             Habit::UsedUp => Some(self.turned_away(worker, StopReason::Quota)),
-            Habit::Die => Some(self.exit(worker, Exit::Signal(11), vec![])),
+            Habit::Die => Some(self.exit(worker, TurnExit::Signal(11), vec![])),
             Habit::LieThenMend if self.turn > 1 => Some(self.exit(
                 worker,
-                Exit::Code(0),
+                TurnExit::Code(0),
                 vec![report(&self.task, "completed", self.score)],
             )),
             Habit::LieThenMend | Habit::Lie => Some(self.exit(
                 worker,
-                Exit::Code(0),
+                TurnExit::Code(0),
                 vec![report("someone-else", "completed", self.score)],
             )),
         }
@@ -188,14 +188,14 @@ impl Worker {
 
     fn turned_away(&mut self, worker: WorkerId, stop: StopReason) -> Input {
         let told = (self.steps > 3).then(|| Duration::from_secs(self.steps as u64 * 100));
-        let mut input = self.exit(worker, Exit::Reason(stop), vec![]);
+        let mut input = self.exit(worker, TurnExit::Reason(stop), vec![]);
         if let Input::TurnEnded { end, .. } = &mut input {
             end.retry_after = told;
         }
         input
     }
 
-    fn exit(&mut self, worker: WorkerId, exit: Exit, reports: Vec<String>) -> Input {
+    fn exit(&mut self, worker: WorkerId, exit: TurnExit, reports: Vec<String>) -> Input {
         self.exited = true;
         Input::TurnEnded {
             worker,

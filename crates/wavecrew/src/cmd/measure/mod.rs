@@ -2,9 +2,9 @@
 
 mod mutation;
 
-use crate::cli::Global;
 use crate::clock::LONGEST_SECONDS;
 use crate::exit::{Exit, Failure};
+use crate::global::Global;
 use crate::json;
 use crate::layout::fit;
 use crate::show::{self, safe};

@@ -1,10 +1,13 @@
 //! What to plan or run: a team with a pipeline, or a table.
 
+mod testing;
+
+pub use testing::{TestingFlags, check_scope};
+
 use crate::csv_file::CsvFile;
 use crate::exit::Failure;
 use crate::issues::{self, IssueFlags, NewIssues};
-use crate::launch::testing::{self, TestingFlags};
-use crate::{find_team, show};
+use crate::{find_team, hint, project, show};
 use std::path::{Path, PathBuf};
 use wavecrew_core::plan::{Plan, Problem, seal};
 use wavecrew_core::sheet::SheetBuilder;
@@ -42,7 +45,7 @@ pub struct TargetArgs {
     #[arg(long, value_name = "NAME", help_heading = "Team")]
     pipeline: Option<String>,
     /// Turn on a switch of the team (`wavecrew teams NAME` lists them)
-    #[arg(long, value_name = "FLAG", help_heading = "Team")]
+    #[arg(long, value_name = "FLAG", help_heading = "Team", hide_short_help = true)]
     switch: Vec<String>,
     /// Run without checkpoints; the same as `--switch no-supervision`
     #[arg(long, help_heading = "Team lifecycle")]
@@ -91,6 +94,11 @@ impl TargetArgs {
         }
     }
 
+    /// The target as a file, which it may be.
+    pub fn file(&self) -> Option<PathBuf> {
+        self.target.as_deref().map(|name| project::typed(Path::new(name)))
+    }
+
     pub fn request(&self) -> String {
         self.issues.request(&self.request)
     }
@@ -107,7 +115,7 @@ impl TargetArgs {
             };
         }
         let project = std::env::current_dir().map_err(Failure::Output)?;
-        testing::prepare(&project, team, &self.testing, &self.request).map(Some)
+        self.testing.prepare(&project, team, &self.request).map(Some)
     }
 
     /// Reads and checks the target. Shows warnings unless `quiet`.
@@ -120,7 +128,10 @@ impl TargetArgs {
         let Some(name) = self.target.as_deref() else {
             return Err(Failure::with_help(
                 "no team or table is named",
-                "name a team (`wavecrew teams` lists them) or a table (TASKS.csv)",
+                format!(
+                    "name a team (`{}` lists them) or a table (TASKS.csv)",
+                    hint::command("teams")
+                ),
             ));
         };
         let target = if is_table(name) {
@@ -133,16 +144,16 @@ impl TargetArgs {
 
     fn apply_switches(&self, mut target: Target) -> Result<Target, Failure> {
         let supervision = self.no_supervision.then_some("no-supervision");
-        for wanted in self.switch.iter().map(String::as_str).chain(supervision) {
-            let named = |PipelineFlag::RemoveRole { flag, .. }: &&PipelineFlag| flag == wanted;
+        for switch in self.switch.iter().map(String::as_str).chain(supervision) {
+            let named = |PipelineFlag::RemoveRole { flag, .. }: &&PipelineFlag| flag == switch;
             let Some(PipelineFlag::RemoveRole { role, .. }) = target.team.switches.iter().find(named) else {
                 let flag = |PipelineFlag::RemoveRole { flag, .. }: &PipelineFlag| flag.clone();
                 let flags: Vec<String> = target.team.switches.iter().map(flag).collect();
                 let help = match flags.as_slice() {
                     [] => "this team has no switches".to_owned(),
-                    flags => format!("switches: {}", flags.join(", ")),
+                    flags => format!("its switches: {}", flags.join(", ")),
                 };
-                let message = format!("the team `{}` has no switch `{wanted}`", target.team.name);
+                let message = format!("the team `{}` has no switch `{switch}`", target.team.name);
                 return Err(Failure::with_help(message, help));
             };
             let plan = target.plan.without_where(|task| target.plan.role(task) == role);
@@ -160,7 +171,8 @@ impl TargetArgs {
             ));
         }
         let team = find_team::find(self.team.as_deref().unwrap_or("generic"))?;
-        let file = CsvFile::open(Path::new(name))?;
+        let path = project::typed(Path::new(name));
+        let file = CsvFile::open(&path)?;
         let (plan, warnings) = file.plan(&team).map_err(|problems| {
             show::problems(&file, &problems);
             Failure::Refused
@@ -176,7 +188,7 @@ impl TargetArgs {
             pipeline: None,
             reason: None,
             new_issues: NewIssues::None,
-            file: Some(PathBuf::from(name)),
+            file: Some(path),
             testing,
         })
     }
@@ -192,7 +204,10 @@ impl TargetArgs {
         let none = || {
             Failure::with_help(
                 format!("the team `{}` has no pipelines", team.name),
-                "run it on a table: `wavecrew run TASKS.csv --team NAME`",
+                format!(
+                    "run it on a table: `{}`",
+                    hint::command(&format!("run TASKS.csv --team {}", team.name))
+                ),
             )
         };
         let testing = self.prepare(&team)?;
@@ -275,7 +290,7 @@ impl TargetArgs {
 
 /// Whether the name means a table: a `.csv` file, or any other file that is not a team file.
 fn is_table(name: &str) -> bool {
-    let path = Path::new(name);
+    let path = project::typed(Path::new(name));
     let is = |ending: &str| {
         path.extension()
             .is_some_and(|found| found.eq_ignore_ascii_case(ending))

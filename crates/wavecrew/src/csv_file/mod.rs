@@ -1,6 +1,9 @@
 //! A CSV file that a person named: opens it, reads it, and finds lines of it again to show them.
 
+mod convert;
+
 use crate::exit::Failure;
+use convert::ConvertError;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -14,7 +17,13 @@ const SHOWN_BYTES: usize = 16 << 10;
 
 pub struct CsvFile {
     path: PathBuf,
-    file: File,
+    source: Source,
+}
+
+enum Source {
+    File(File),
+    /// The table in UTF-8 with commas, for one that was written otherwise.
+    Converted(String),
 }
 
 pub type Sealed = Result<(Plan, Vec<Warning>), Vec<Problem>>;
@@ -22,15 +31,13 @@ pub type Sealed = Result<(Plan, Vec<Warning>), Vec<Problem>>;
 impl CsvFile {
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let shown = path.display();
-        let file = File::open(path).map_err(|e| {
-            let message = format!("{shown} cannot be read: {}", plain(&e));
-            match e.kind() {
-                io::ErrorKind::NotFound => Failure::with_help(
-                    message,
-                    "name a CSV file with at least the columns `id` and `description`",
-                ),
-                _ => Failure::input(message),
-            }
+        let cannot_read = |e: &io::Error| format!("{shown} cannot be read: {}", plain(e));
+        let file = File::open(path).map_err(|e| match e.kind() {
+            io::ErrorKind::NotFound => Failure::with_help(
+                cannot_read(&e),
+                "name a CSV file with at least the columns `id` and `description`",
+            ),
+            _ => Failure::input(cannot_read(&e)),
         })?;
         if file.metadata().is_ok_and(|m| m.is_dir()) {
             return Err(Failure::with_help(
@@ -38,15 +45,30 @@ impl CsvFile {
                 "name the CSV file in it",
             ));
         }
+        let converted = match file.metadata() {
+            // A pipe can be read only once.
+            Ok(found) if found.is_file() => convert::convert(&file).map_err(|problem| match problem {
+                ConvertError::Io(e) => Failure::input(cannot_read(&e)),
+                ConvertError::Looks { like, help } => Failure::with_help(
+                    format!("{shown} is not comma-separated UTF-8: it looks like {like}"),
+                    help,
+                ),
+            })?,
+            Ok(_) | Err(_) => None,
+        };
         Ok(Self {
             path: path.to_owned(),
-            file,
+            source: converted.map_or(Source::File(file), Source::Converted),
         })
     }
 
     /// Reads and checks the table.
     pub fn plan(&self, team: &Team) -> Sealed {
-        plan::seal(Sheet::read(&self.file, Origin::User)?, team)
+        let sheet = match &self.source {
+            Source::File(file) => Sheet::read(file, Origin::User),
+            Source::Converted(text) => Sheet::read(text.as_bytes(), Origin::User),
+        };
+        plan::seal(sheet?, team)
     }
 
     pub fn name(&self) -> String {
@@ -54,17 +76,17 @@ impl CsvFile {
     }
 
     /// The text of some lines, as far as it can be read again: a pipe cannot.
-    pub fn lines(&self, wanted: &[u32]) -> BTreeMap<u32, String> {
+    pub fn lines(&self, numbers: &[u32]) -> BTreeMap<u32, String> {
+        let mut reader: Box<dyn BufRead> = match &self.source {
+            Source::Converted(text) => Box::new(text.as_bytes()),
+            Source::File(_) => match File::open(&self.path) {
+                Ok(file) => Box::new(BufReader::new(file)),
+                Err(_) => return BTreeMap::new(),
+            },
+        };
         let mut found = BTreeMap::new();
-        let Some(&last) = wanted.iter().max() else {
-            return found;
-        };
-        let Ok(file) = File::open(&self.path) else {
-            return found;
-        };
-        let mut reader = BufReader::new(file);
-        for line in 1..=last {
-            let keep = wanted.contains(&line) || line == 1;
+        for line in 1..=numbers.iter().copied().max().unwrap_or(0) {
+            let keep = numbers.contains(&line) || line == 1;
             match read_line(&mut reader, keep) {
                 Ok(Some(text)) if keep => drop(found.insert(line, text)),
                 Ok(Some(_)) => {}
