@@ -35,7 +35,7 @@ pub fn write(
     failures(&mut text, folder, result);
     dropped_before(&mut text, case);
     uncovered(&mut text, environment, result);
-    survivors(&mut text, result);
+    survivors(&mut text, result, environment.scope.min_effectiveness);
     redundant(&mut text, result);
     history(&mut text, case);
     fs::write(rounds::feedback_file(case.session, case.layer), &text)?;
@@ -188,7 +188,7 @@ fn excerpt(source: &str, ranges: &[LineRange], missed: &[u32], left: &mut usize)
     out
 }
 
-fn survivors(text: &mut String, result: &RunResult) {
+fn survivors(text: &mut String, result: &RunResult, min_effectiveness: u8) {
     let Some(killed) = result
         .mutation
         .as_ref()
@@ -197,7 +197,7 @@ fn survivors(text: &mut String, result: &RunResult) {
         return;
     };
     text.push_str(&format!(
-        "\n## Surviving mutants\n\n{} of {} mutants are killed. A good assertion would kill these:\n\n",
+        "\n## Surviving mutants\n\n{} of {} mutants are killed, {min_effectiveness} % are needed. A good assertion would kill these:\n\n",
         killed.killed, killed.total
     ));
     for survivor in killed.survivors.iter().take(SURVIVORS) {

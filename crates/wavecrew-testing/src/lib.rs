@@ -8,6 +8,7 @@ pub mod baseline;
 pub mod check;
 pub mod code_check;
 pub mod coverage_figures;
+mod effectiveness;
 pub mod environment;
 pub mod feedback;
 pub mod finish;

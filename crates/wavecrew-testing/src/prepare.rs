@@ -6,7 +6,9 @@ use std::path::Path;
 use wavecrew_core::team::{ChangeSize, CheckKind, Pipeline, Team};
 
 use crate::layer;
-use crate::scope::{self, FilesInScope, GitError, LayerInScope, MutationEffort, Scope, ScopeRequest};
+use crate::scope::{
+    self, FilesInScope, GitError, LayerInScope, MutationEffort, Scope, ScopeRequest, min_effectiveness,
+};
 use crate::targets::{TargetError, targets};
 
 /// Files that a request names before it refers to `scope.json`.
@@ -20,6 +22,8 @@ pub struct Options<'a> {
     /// `L1=85`
     pub targets: &'a [String],
     pub mutation: Option<MutationEffort>,
+    /// Percent of mutants.
+    pub min_effectiveness: Option<u8>,
     /// For one run of the tests.
     pub run_seconds: Option<u64>,
     pub seed: u64,
@@ -93,6 +97,7 @@ pub fn prepare(project: &Path, team: &Team, options: &Options<'_>) -> Result<Pre
         targets: targets.into_iter().collect(),
         layers: team.targets.iter().map(layer).collect(),
         mutation: options.mutation.unwrap_or_default(),
+        min_effectiveness: options.min_effectiveness.unwrap_or_else(min_effectiveness),
         run_seconds: options.run_seconds.unwrap_or(RUN_SECONDS),
         seed: options.seed,
         offline_seconds: options.offline_seconds,

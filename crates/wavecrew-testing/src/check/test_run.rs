@@ -14,6 +14,7 @@ use super::redundant::RedundantTests;
 use super::{Case, facts, listed};
 use crate::baseline::Baseline;
 use crate::coverage_figures::{lines, percent, rate};
+use crate::effectiveness::Effectiveness;
 use crate::environment::{EnvironmentError, LayerRun, TestEnvironment};
 use crate::feedback;
 use crate::layer::{self, Kind, NOTHING_NEW};
@@ -312,12 +313,31 @@ fn verdict(
         .coverage_achieved
         .as_ref()
         .and_then(|text| text.parse::<f64>().ok());
-    let good = result.delivered.pass_rate == "1.00" && covered.is_none_or(|covered| covered >= case.target);
+    let min_effectiveness = environment.scope.min_effectiveness;
+    let effectiveness = Effectiveness::of(result, min_effectiveness);
+    let mut findings = findings(case, result);
+    match &effectiveness {
+        Effectiveness::Enough => {}
+        Effectiveness::Weak { killed, total } => findings.insert_str(
+            0,
+            &format!("weak tests: {killed} of {total} mutants killed, {min_effectiveness} % are needed; "),
+        ),
+        Effectiveness::Unknown { reason } => {
+            findings.push_str(&format!("; unverified: effectiveness unknown, {reason}"));
+        }
+    }
+    let weak = matches!(effectiveness, Effectiveness::Weak { .. });
+    if weak {
+        let target = f64::from(min_effectiveness) / 100.0;
+        facts.insert("kill_rate_target".to_owned(), target.to_string());
+    }
+    let good =
+        result.delivered.pass_rate == "1.00" && covered.is_none_or(|covered| covered >= case.target) && !weak;
     if !good {
         return Ok(CheckReport::Short(CheckDetails {
             measured,
             facts,
-            findings: findings(case, result),
+            findings,
             feedback,
             ..CheckDetails::default()
         }));
@@ -326,10 +346,13 @@ fn verdict(
         return Ok(CheckReport::contradicted(reason));
     }
     Ok(CheckReport::Confirmed(CheckDetails {
-        verdict: Verdict::Verified,
+        verdict: match effectiveness {
+            Effectiveness::Enough => Verdict::Verified,
+            Effectiveness::Weak { .. } | Effectiveness::Unknown { .. } => Verdict::Unverified,
+        },
         measured,
         facts,
-        findings: findings(case, result),
+        findings,
         ..CheckDetails::default()
     }))
 }

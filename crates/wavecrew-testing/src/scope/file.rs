@@ -28,6 +28,9 @@ pub struct Scope {
     pub targets: BTreeMap<String, f64>,
     pub layers: Vec<LayerInScope>,
     pub mutation: MutationEffort,
+    /// Percent of the mutants that the kept tests must kill to count as verified.
+    #[serde(default = "min_effectiveness")]
+    pub min_effectiveness: u8,
     /// How long one run of the tests may take.
     pub run_seconds: u64,
     /// Random seed for test orders and the choice of mutants.
@@ -35,6 +38,11 @@ pub struct Scope {
     /// Search time of the offline agent per module.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offline_seconds: Option<u64>,
+}
+
+/// What a session asks for that does not say.
+pub const fn min_effectiveness() -> u8 {
+    60
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

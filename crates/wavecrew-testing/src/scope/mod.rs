@@ -18,7 +18,9 @@ use wavecrew_core::sheet::closest;
 use wavecrew_session::WORKFLOW_FOLDER;
 
 pub use changes::{Base, GitError};
-pub use file::{FrameworkInScope, LayerInScope, MutationEffort, Scope, ScopedFile, SkippedFramework};
+pub use file::{
+    FrameworkInScope, LayerInScope, MutationEffort, Scope, ScopedFile, SkippedFramework, min_effectiveness,
+};
 
 /// What a person asked for.
 #[derive(Debug, Clone, Default)]

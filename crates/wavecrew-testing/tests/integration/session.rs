@@ -83,6 +83,7 @@ impl TestSession {
                 })
                 .into(),
             mutation,
+            min_effectiveness: scope::min_effectiveness(),
             run_seconds: 60,
             seed: 7,
             offline_seconds: None,
