@@ -29,6 +29,7 @@ pub use input::{
 };
 pub use ledger::{Conversation, Counts, Ledger, TaskProgress, TaskState, TaskWorktree, WorktreeState};
 pub use report::{MAX_REPORT_BYTES, ReportReader, WorkerReport, final_object};
+pub use policy::complete_report;
 pub use resume::{ResumeBasis, StaleResult};
 pub use worker_requests::UNATTENDED;
 

@@ -8,7 +8,7 @@ use crate::plan::Plan;
 use crate::team::{Dimension, DimensionSource, GateKind, Team};
 
 /// Completes a report with what follows from it, or says what is missing in it.
-pub(in crate::engine) fn complete_report(
+pub fn complete_report(
     team: &Team,
     plan: &Plan,
     task: TaskIx,

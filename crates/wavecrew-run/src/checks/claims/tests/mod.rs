@@ -1,4 +1,5 @@
 mod reported_paths;
+mod truth;
 
 use super::*;
 use std::fs::{self, File};
