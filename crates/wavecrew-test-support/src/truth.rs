@@ -84,7 +84,9 @@ fn cases_of(suite: &'static str, text: &str) -> Vec<Case> {
     let mut parts = text.split("\n=== ");
     let head = parts.next().unwrap_or_default();
     let setting = |name: &str| {
-        let found = head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        let found = head
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         found.unwrap_or_else(|| panic!("{suite}: no `{name}`")).to_owned()
     };
     let (team, task, request) = (setting("team"), setting("task"), setting("request"));
@@ -143,7 +145,11 @@ fn part(suite: &str, text: &str) -> Part {
             part.report = Some(report.replace("\\n", "\n"));
             into = None;
         } else if let Some(is_file) = into {
-            let last = if is_file { part.files.last_mut() } else { part.sections.last_mut() };
+            let last = if is_file {
+                part.files.last_mut()
+            } else {
+                part.sections.last_mut()
+            };
             let text = &mut last.expect("just pushed").1;
             text.push_str(line);
             text.push('\n');
@@ -157,7 +163,8 @@ fn files(shared: &Part, own: &Part, suite: &str, name: &str) -> BTreeMap<String,
     if let Some((path, text)) = shared.files.last() {
         let mut text = text.clone();
         for (heading, body) in &own.sections {
-            text = with_section(&text, heading, body).unwrap_or_else(|| panic!("{suite}: {name}: no heading {heading}"));
+            text = with_section(&text, heading, body)
+                .unwrap_or_else(|| panic!("{suite}: {name}: no heading {heading}"));
         }
         files.insert(path.clone(), text);
     }

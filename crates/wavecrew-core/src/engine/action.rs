@@ -35,6 +35,8 @@ pub enum Action {
         worker: WorkerId,
         task: TaskIx,
         outputs: Vec<(String, String)>,
+        /// The worker was asked about doubts before, or cannot be asked.
+        asked: bool,
     },
     /// Find out what is so before a worker is started. Answered by `ClaimChecked`.
     CheckBeforeStart {

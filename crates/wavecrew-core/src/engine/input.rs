@@ -75,6 +75,11 @@ pub enum Input {
         worker: WorkerId,
         files: Vec<String>,
     },
+    /// Something about a claim is in doubt and stays so; the outcome of its check follows.
+    Doubted {
+        worker: WorkerId,
+        reason: String,
+    },
     /// The claim of a worker was compared with the facts.
     ClaimChecked {
         worker: WorkerId,
@@ -184,6 +189,8 @@ pub enum CheckOutcome {
     Measured(CheckFindings),
     /// The facts disagree; the worker may mend it in the same conversation.
     SendBack(String),
+    /// Nothing is proven, but something is in doubt: the worker is asked once.
+    Ask(String),
     /// The facts disagree and asking again is no use.
     Contradicted(String),
 }

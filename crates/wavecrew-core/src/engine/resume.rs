@@ -124,6 +124,7 @@ impl Engine {
                     error: report.error,
                     facts: report.facts,
                     verdict: Verdict::Unverified,
+                    doubt: String::new(),
                 };
                 self.record(Event::Finished {
                     at: self.now,

@@ -1,10 +1,15 @@
 //! A code review as a document: its verdict, its findings, and whether the one fits the others. Whether the places that
 //! findings name are there is for those to see who can look.
 
-use super::markdown::key;
+mod entries;
+mod said;
+mod words;
+
+use super::rules::{Problem, Rule};
+use super::text::{Gap, admission, gap, particulars, quoted};
 use crate::team::{ReviewRules, Severity};
-use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
-use serde_json::Value;
+use entries::Entry;
+use said::Said;
 
 /// A review as it was written.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -24,49 +29,48 @@ pub struct ReviewFinding {
 
 /// How a table of findings looks, for those who wrote none.
 const TABLE: &str = "| file | line | severity | dimension | description | suggested fix |";
-/// What says, alone on its line, that there is nothing to say.
-const NOTHING: [&str; 9] = [
-    "none",
-    "nothing",
-    "no finding",
-    "no findings",
-    "no issue",
-    "no issues",
-    "no problem",
-    "no problems",
-    "n/a",
-];
-/// What it may end with.
-const FOUND: [&str; 4] = [" were found", " found", " identified", " to report"];
 /// A reviewer repairs the first few and sees the rest next time.
 const MAX_PROBLEMS: usize = 8;
 
 /// What is wrong with the text of a review; each problem goes on from the file's name.
-pub(super) fn problems(text: &str, rules: &ReviewRules) -> Vec<String> {
-    let (review, mut problems) = read(text, rules);
+pub(super) fn problems(text: &str, rules: &ReviewRules) -> Vec<Problem> {
+    let read = read(text, rules);
+    let mut problems = read.problems;
     let words: Vec<&str> = words(rules);
-    match &review.verdict {
+    match &read.review.verdict {
         None => problems.insert(
             0,
-            format!(
-                "names no verdict below `Verdict`: it is one of {}",
-                words.join(", ")
+            Problem::new(
+                Rule::Missing,
+                format!(
+                    "names no verdict below `Verdict`: it is one of {}",
+                    words.join(", ")
+                ),
             ),
         ),
-        Some(verdict) if problems.is_empty() => problems.extend(misfit(verdict, &review.findings, rules)),
+        Some(verdict) if problems.is_empty() => {
+            problems.extend(
+                misfit(verdict, &read.review.findings, rules).map(|text| Problem::new(Rule::Disagrees, text)),
+            );
+        }
         Some(_) => {}
     }
     if problems.len() > MAX_PROBLEMS {
         let more = problems.len() - MAX_PROBLEMS;
         problems.truncate(MAX_PROBLEMS);
-        problems.push(format!("has {more} more such flaws"));
+        problems.push(Problem::new(
+            Rule::Malformed,
+            format!("has {more} more such flaws"),
+        ));
     }
+    problems.extend(read.doubts);
     problems
 }
 
 /// The review in a text, as far as it is one.
 pub fn read_review(text: &str, rules: &ReviewRules) -> Review {
-    read(text, rules).0
+    let headings = ["Verdict", "Findings"].map(str::to_owned);
+    read(&super::normal::usual_form(text, &headings), rules).review
 }
 
 /// Why the verdict does not follow from the findings.
@@ -105,49 +109,120 @@ fn words(rules: &ReviewRules) -> Vec<&str> {
     words
 }
 
-fn read(text: &str, rules: &ReviewRules) -> (Review, Vec<String>) {
+struct Read {
+    review: Review,
+    problems: Vec<Problem>,
+    doubts: Vec<Problem>,
+}
+
+fn read(text: &str, rules: &ReviewRules) -> Read {
     let said = Said::read(text);
     let known = words(rules);
-    let first = said
-        .verdict
-        .split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-')
-        .find_map(|word| known.iter().find(|known| **known == word));
-    let mut review = Review {
-        verdict: first.map(|word| (*word).to_owned()),
-        findings: Vec::new(),
+    let named = words::verdicts(&said.verdict, &known);
+    let mut read = Read {
+        review: Review {
+            verdict: named.first().map(|word| (*word).to_owned()),
+            findings: Vec::new(),
+        },
+        problems: Vec::new(),
+        doubts: Vec::new(),
     };
-    let mut problems = Vec::new();
-    let entries = match said.entries() {
+    if named.len() > 1 {
+        read.doubts.push(Problem::new(
+            Rule::Unclear,
+            format!("names more than one verdict: {}", named.join(", ")),
+        ));
+    }
+    if let Some(phrase) = admission(&said.verdict) {
+        read.doubts.push(Problem::new(
+            Rule::Admits,
+            format!("says in its verdict {}", quoted(phrase)),
+        ));
+    }
+    let entries = match said.entries(rules) {
         Ok(entries) => entries,
-        Err(problem) => return (review, vec![problem]),
+        Err(problem) => {
+            let list = if problem.rule.refutes() {
+                &mut read.problems
+            } else {
+                &mut read.doubts
+            };
+            list.push(problem);
+            return read;
+        }
     };
     for (number, entry) in (1..).zip(&entries) {
         match finding(entry, rules) {
-            Ok(finding) => review.findings.push(finding),
+            Ok(finding) => read.review.findings.push(finding),
             Err(flaws) => {
-                problems.extend(
-                    flaws
-                        .into_iter()
-                        .map(|flaw| format!("has a finding {number} {flaw}")),
-                );
+                let named = flaws
+                    .into_iter()
+                    .map(|flaw| format!("has a finding {number} {flaw}"));
+                read.problems
+                    .extend(named.map(|text| Problem::new(Rule::Malformed, text)));
             }
         }
     }
-    (review, problems)
+    read.doubts.extend(descriptions(&entries));
+    if entries.is_empty()
+        && let Some(line) = words::alarm(&said.elsewhere)
+    {
+        read.doubts.push(Problem::new(
+            Rule::Unclear,
+            format!("has no findings, and says elsewhere: {}", quoted(line)),
+        ));
+    }
+    read
 }
 
-/// One finding, field by field.
-type Entry = Vec<(String, String)>;
+/// Findings that are not described, or all in the same words.
+fn descriptions(entries: &[Entry]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut told: Vec<String> = Vec::new();
+    for (number, entry) in (1..).zip(entries) {
+        let texts = entry
+            .iter()
+            .filter(|(name, _)| matches!(words::field(name), Some("what" | "fix")));
+        let texts: Vec<&str> = texts.map(|(_, text)| text.as_str()).collect();
+        let is_name = |text: &&&str| words::field(text).is_some();
+        if let Some(text) = texts.iter().find(|text| gap(text) == Some(Gap::Placeholder)) {
+            problems.push(Problem::new(
+                Rule::Gaps,
+                format!("has a placeholder in finding {number}: {}", quoted(text)),
+            ));
+        } else if texts.iter().any(|text| is_name(&text))
+            || (texts.len() > 1 && particulars(&texts.join(" ")) == 0)
+        {
+            problems.push(Problem::new(
+                Rule::Vague,
+                format!(
+                    "has a finding {number} that names nothing: {}",
+                    quoted(&texts.join(", "))
+                ),
+            ));
+        }
+        told.push(texts.join(" "));
+    }
+    told.retain(|text| !text.is_empty());
+    let first = told.first();
+    if told.len() > 1 && told.iter().all(|text| Some(text) == first) {
+        problems.push(Problem::new(
+            Rule::Similar,
+            format!("has the same text in all findings: {}", quoted(&told[0])),
+        ));
+    }
+    problems
+}
 
 fn finding(entry: &Entry, rules: &ReviewRules) -> Result<ReviewFinding, Vec<String>> {
     let value = |wanted: &str| {
-        let found = entry.iter().find(|(name, _)| field(name) == Some(wanted));
+        let found = entry.iter().find(|(name, _)| words::field(name) == Some(wanted));
         found.map_or("", |(_, value)| value.trim().trim_matches('`').trim())
     };
     let mut flaws = Vec::new();
     let mut one_of = |what: &str, known: Vec<&str>| {
         let said = value(what);
-        let word = known.iter().find(|word| word.eq_ignore_ascii_case(said));
+        let word = words::known(said, &known);
         if word.is_none() {
             let said = super::quoted_path(said);
             flaws.push(format!(
@@ -155,7 +230,7 @@ fn finding(entry: &Entry, rules: &ReviewRules) -> Result<ReviewFinding, Vec<Stri
                 known.join(", ")
             ));
         }
-        word.map(|word| (*word).to_owned())
+        word.map(str::to_owned)
     };
     let severities = rules.severities.iter().map(|severity| severity.name.as_str());
     let severity = one_of("severity", severities.collect());
@@ -173,7 +248,12 @@ fn finding(entry: &Entry, rules: &ReviewRules) -> Result<ReviewFinding, Vec<Stri
         .split(|c: char| !c.is_ascii_digit())
         .next()
         .unwrap_or_default();
-    let number = digits.parse::<u32>().ok().filter(|number| *number > 0);
+    // A finding may be about a file as a whole.
+    let number = if line.trim_matches(['-', '–', '—']).is_empty() {
+        Some(1)
+    } else {
+        digits.parse::<u32>().ok().filter(|number| *number > 0)
+    };
     if number.is_none() {
         let line = super::quoted_path(line);
         flaws.push(format!("whose line is {line}, and has to be a number from 1"));
@@ -189,173 +269,6 @@ fn finding(entry: &Entry, rules: &ReviewRules) -> Result<ReviewFinding, Vec<Stri
         }),
         _ => Err(flaws),
     }
-}
-
-/// The field that a column or a key of this name holds.
-fn field(name: &str) -> Option<&'static str> {
-    let name = name.trim().to_lowercase();
-    match name.as_str() {
-        "file" | "path" | "location" | "file:line" | "place" | "where" => Some("file"),
-        "line" | "lines" => Some("line"),
-        "severity" => Some("severity"),
-        "dimension" => Some("dimension"),
-        other => other.contains("fix").then_some("fix"),
-    }
-}
-
-/// What stands below the headings of a review.
-#[derive(Default)]
-struct Said {
-    verdict: String,
-    /// Text below `Findings` that is neither table nor code.
-    text: String,
-    tables: Vec<Vec<Vec<String>>>,
-    code: Vec<String>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Location {
-    Elsewhere,
-    Verdict,
-    Findings,
-}
-
-impl Said {
-    fn read(text: &str) -> Self {
-        let mut said = Self::default();
-        let (mut place, mut depth) = (Location::Elsewhere, HeadingLevel::H6);
-        let mut title: Option<String> = None;
-        let (mut table, mut cell, mut code) = (false, String::new(), false);
-        for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
-            match event {
-                Event::Start(Tag::Heading { .. }) => title = Some(String::new()),
-                Event::End(TagEnd::Heading(level)) => {
-                    let next = match key(&title.take().unwrap_or_default()).as_str() {
-                        "verdict" => Some(Location::Verdict),
-                        "findings" => Some(Location::Findings),
-                        // Parts of a section belong to it.
-                        _ => (level <= depth).then_some(Location::Elsewhere),
-                    };
-                    if let Some(next) = next {
-                        (place, depth) = (next, level);
-                    }
-                }
-                Event::Start(Tag::Table(_)) => {
-                    table = true;
-                    said.tables.extend((place == Location::Findings).then(Vec::new));
-                }
-                Event::End(TagEnd::Table) => table = false,
-                Event::Start(Tag::TableHead | Tag::TableRow) if place == Location::Findings => {
-                    if let Some(table) = said.tables.last_mut() {
-                        table.push(Vec::new());
-                    }
-                }
-                Event::End(TagEnd::TableCell) => {
-                    let cell = std::mem::take(&mut cell);
-                    let rows = said.tables.last_mut().filter(|_| place == Location::Findings);
-                    if let Some(row) = rows.and_then(|rows| rows.last_mut()) {
-                        row.push(cell);
-                    }
-                }
-                Event::Start(Tag::CodeBlock(_)) => {
-                    code = true;
-                    said.code.extend((place == Location::Findings).then(String::new));
-                }
-                Event::End(TagEnd::CodeBlock) => code = false,
-                Event::Text(text) | Event::Code(text) => {
-                    let into = match (&mut title, place) {
-                        (Some(title), _) => title,
-                        (None, _) if table => &mut cell,
-                        (None, Location::Verdict) => &mut said.verdict,
-                        (None, Location::Findings) if code => match said.code.last_mut() {
-                            Some(code) => code,
-                            None => continue,
-                        },
-                        (None, Location::Findings) => &mut said.text,
-                        (None, Location::Elsewhere) => continue,
-                    };
-                    into.push_str(&text);
-                }
-                Event::SoftBreak | Event::HardBreak | Event::End(TagEnd::Paragraph | TagEnd::Item) => {
-                    said.verdict.push(' ');
-                    said.text.push('\n');
-                }
-                _ => {}
-            }
-        }
-        said
-    }
-
-    /// The findings, from tables or JSON.
-    fn entries(&self) -> Result<Vec<Entry>, String> {
-        let mut entries = Vec::new();
-        let mut listed = false;
-        for table in &self.tables {
-            let Some((head, rows)) = table.split_first() else {
-                continue;
-            };
-            if !head.iter().any(|name| field(name) == Some("severity")) {
-                continue;
-            }
-            listed = true;
-            let missing: Vec<&str> = [
-                ("file", "file"),
-                ("dimension", "dimension"),
-                ("fix", "suggested fix"),
-            ]
-            .into_iter()
-            .filter(|(wanted, _)| !head.iter().any(|name| field(name) == Some(wanted)))
-            .map(|(_, quoted_path)| quoted_path)
-            .collect();
-            if !missing.is_empty() {
-                return Err(format!(
-                    "has a table of findings without the columns {}: it is {TABLE}",
-                    missing.join(", ")
-                ));
-            }
-            let entry = |row: &Vec<String>| head.iter().cloned().zip(row.iter().cloned()).collect();
-            let says = |cell: &String| !cell.trim().is_empty() && !says_nothing(cell);
-            let said = rows.iter().filter(|row| row.iter().any(says));
-            entries.extend(said.map(entry));
-        }
-        for code in &self.code {
-            let Ok(value) = serde_json::from_str::<Value>(code) else {
-                continue;
-            };
-            let list = value.get("findings").unwrap_or(&value);
-            let Some(list) = list.as_array() else { continue };
-            listed = true;
-            entries.extend(list.iter().map(fields));
-        }
-        if listed || says_nothing(&self.text) {
-            Ok(entries)
-        } else {
-            Err(format!(
-                "has findings that are not in a table: list them as {TABLE}, or write `None`"
-            ))
-        }
-    }
-}
-
-fn fields(value: &Value) -> Entry {
-    let text = |value: &Value| match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    let fields = value.as_object().into_iter().flatten();
-    fields.map(|(name, value)| (name.clone(), text(value))).collect()
-}
-
-/// Whether there are lines, and each says just that there is nothing: whoever says more says something.
-fn says_nothing(text: &str) -> bool {
-    let mark = |c: char| c.is_whitespace() || "*_-–—.!()".contains(c);
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty()).peekable();
-    lines.peek().is_some()
-        && lines.all(|line| {
-            let words = line.trim_matches(mark).to_lowercase();
-            let bare = FOUND.iter().find_map(|end| words.strip_suffix(end));
-            words.is_empty() || NOTHING.contains(&bare.unwrap_or(&words))
-        })
 }
 
 #[cfg(test)]

@@ -22,6 +22,10 @@ pub(super) struct Attempt {
     pub pool: String,
     pub turn: u32,
     repairs: u32,
+    /// It was asked about doubts.
+    asked: bool,
+    /// What stays in doubt about its claim.
+    doubt: String,
     /// How often its work was examined, and how often it was told to go on with it.
     checks: u32,
     iterations: u32,
@@ -120,6 +124,8 @@ impl Engine {
                 pool,
                 turn: 1,
                 repairs: 0,
+                asked: false,
+                doubt: String::new(),
                 checks: 0,
                 iterations: 0,
                 checking_since: self.now,

@@ -7,9 +7,10 @@ use crate::claim;
 use crate::engine::action::{Action, Notice};
 use crate::engine::input::{CheckOutcome, Exit, TurnEnd, WorkerId};
 use crate::engine::ledger::set;
-use crate::engine::report::WorkerReport;
+use crate::engine::report::{ReportDoubt, WorkerReport, report_doubt};
 use crate::engine::{Engine, policy};
 use crate::event::{Event, Status, StopReason, Verdict};
+use crate::id::TaskIx;
 use std::time::Duration;
 
 /// How long a worker that has reported may take to end by itself.
@@ -165,7 +166,15 @@ impl Engine {
                 self.finish(worker, report, verdict);
             }
             CheckOutcome::Measured(findings) => self.checked_after_turn(worker, report, findings),
+            CheckOutcome::Ask(reason) => {
+                if !self.ask_about(worker, &reason) {
+                    self.doubted(worker, &reason);
+                    self.finish(worker, report, Verdict::Unverified);
+                }
+            }
             CheckOutcome::SendBack(reason) => {
+                // What is in doubt is in the list.
+                attempt.asked = true;
                 if !self.send_back(worker, &reason) {
                     self.contradict(worker, reason);
                 }
@@ -193,8 +202,22 @@ impl Engine {
             }
             return;
         }
+        // What was in doubt about an earlier report may be settled.
+        let cannot_ask = self.task_limit_reached(task).is_some();
+        let doubt = (report.status == Status::Completed)
+            .then(|| self.report_doubt(task, &report))
+            .flatten();
+        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
+        attempt.doubt.clear();
+        if let Some(doubt) = doubt {
+            if doubt.asks && self.ask_about(worker, &doubt.reason) {
+                return;
+            }
+            self.doubted(worker, &doubt.reason);
+        }
         let attempt = self.live.get_mut(&worker).expect("callers looked it up");
         if report.status == Status::Completed && checked {
+            let asked = attempt.asked || attempt.close != CloseState::Open || cannot_ask;
             let outputs = report.outputs.iter().chain(&report.facts).cloned().collect();
             attempt.stage = AttemptStage::Checking { report };
             attempt.checking_since = now;
@@ -202,10 +225,51 @@ impl Engine {
                 worker,
                 task,
                 outputs,
+                asked,
             });
         } else {
             self.finish(worker, report, Verdict::Unverified);
         }
+    }
+
+    /// What a report says about itself that makes it doubtful.
+    fn report_doubt(&self, task: TaskIx, report: &WorkerReport) -> Option<ReportDoubt> {
+        let plan = self.ledger.plan();
+        let role = self.ledger.team.role(plan.role(task));
+        let leaves_more = role.is_some_and(|role| !role.owes.is_empty() || role.check.is_some());
+        report_doubt(report, plan.cell(task, "description"), leaves_more)
+    }
+
+    /// Something about the claim stays in doubt.
+    pub(in crate::engine) fn doubted(&mut self, worker: WorkerId, reason: &str) {
+        let Some(attempt) = self.live.get_mut(&worker) else {
+            return;
+        };
+        if !attempt.doubt.is_empty() {
+            attempt.doubt.push_str("; ");
+        }
+        attempt.doubt.push_str(reason);
+    }
+
+    /// Asks the worker about something that is in doubt; false when it was asked before or cannot be asked.
+    fn ask_about(&mut self, worker: WorkerId, reason: &str) -> bool {
+        let task = self.live[&worker].task;
+        let spent_all = self.task_limit_reached(task).is_some();
+        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
+        if attempt.asked || attempt.close != CloseState::Open || spent_all {
+            return false;
+        }
+        attempt.asked = true;
+        self.return_to(
+            worker,
+            reason,
+            format!(
+                "Your work cannot be verified as it is: {reason}\n\
+                 Correct this and report again. If it is right as it is, report again unchanged: it then counts as \
+                 unverified, with this reason."
+            ),
+        );
+        true
     }
 
     /// Asks the worker again in the same conversation; false when it has been asked often enough.
@@ -218,6 +282,19 @@ impl Engine {
             return false;
         }
         attempt.repairs += 1;
+        self.return_to(
+            worker,
+            reason,
+            format!(
+                "Your report was not accepted: {reason}\n\
+                 Correct this and report again. Everything else you did is kept."
+            ),
+        );
+        true
+    }
+
+    /// Sends a message about a report, which is then open again.
+    fn return_to(&mut self, worker: WorkerId, reason: &str, text: String) {
         self.back_to_work(worker);
         let attempt = &self.live[&worker];
         let (ix, number, turn) = (attempt.task, attempt.number, attempt.turn + 1);
@@ -228,14 +305,7 @@ impl Engine {
             turn,
             reason: reason.to_owned(),
         });
-        self.send(
-            worker,
-            format!(
-                "Your report was not accepted: {reason}\n\
-                 Correct this and report again. Everything else you did is kept."
-            ),
-        );
-        true
+        self.send(worker, text);
     }
 
     /// The worker has something to do again. What its check took is not its own time.

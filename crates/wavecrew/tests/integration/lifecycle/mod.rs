@@ -15,4 +15,5 @@ mod review;
 mod side_by_side;
 mod specification;
 mod terminal;
+mod truth;
 mod verify;

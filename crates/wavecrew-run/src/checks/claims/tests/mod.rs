@@ -127,7 +127,7 @@ impl Sandbox {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        match check(
+        let (outcome, doubts) = check(
             &self.session(),
             &self.project(),
             &TEAM,
@@ -135,12 +135,17 @@ impl Sandbox {
             TaskIx(0),
             &outputs,
             &|path| (path == "beside.py").then(|| b"one\ntwo\n".to_vec()),
-        ) {
+        );
+        match outcome {
+            CheckOutcome::Confirmed { .. } if doubts.is_some() => {
+                format!("ask: {}", doubts.unwrap_or_default())
+            }
             CheckOutcome::Confirmed { verdict, measured } => {
                 assert_eq!(measured, []);
                 assert_ne!(verdict, Verdict::Contradicted);
                 verdict.as_str().to_owned()
             }
+            CheckOutcome::Ask(_) => unreachable!("the driver asks"),
             CheckOutcome::Measured(examined) => format!("{examined:?}"),
             CheckOutcome::SendBack(text) => format!("mend: {text}"),
             CheckOutcome::Contradicted(text) => format!("no: {text}"),

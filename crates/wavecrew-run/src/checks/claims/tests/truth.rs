@@ -4,7 +4,7 @@ use super::super::check;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use wavecrew_core::engine::{CheckOutcome, ReportReader, complete_report, final_object};
+use wavecrew_core::engine::{CheckOutcome, ReportReader, complete_report, final_object, report_doubt};
 use wavecrew_core::event::{Status, Verdict};
 use wavecrew_core::plan::{Plan, seal};
 use wavecrew_core::sheet::{Origin, Sheet};
@@ -54,8 +54,16 @@ fn fate(case: &Case) -> (Fate, String) {
     let plan = plan(&team, case);
     let task = plan.find(&case.task).expect("in the plan");
     let folder = tempfile::tempdir().unwrap();
-    let (project, session) = (folder.path().join("project"), folder.path().join("project/.workflow/s"));
-    for file in ["app/store/__init__.py", "app/cli/__init__.py", "app/search/__init__.py", "tests/test_notes.py"] {
+    let (project, session) = (
+        folder.path().join("project"),
+        folder.path().join("project/.workflow/s"),
+    );
+    for file in [
+        "app/store/__init__.py",
+        "app/cli/__init__.py",
+        "app/search/__init__.py",
+        "tests/test_notes.py",
+    ] {
         put(&project.join(file), "one\ntwo\nthree\nfour\n");
     }
     fs::create_dir_all(&session).unwrap();
@@ -74,10 +82,20 @@ fn fate(case: &Case) -> (Fate, String) {
         return (Fate::Refused, why);
     }
     let outputs: Vec<(String, String)> = report.outputs.iter().chain(&report.facts).cloned().collect();
-    match check(&session, &project, &team, &plan, task, &outputs, &|_| None) {
-        CheckOutcome::Confirmed { verdict: Verdict::Verified, .. } => (Fate::Accepted, String::new()),
+    let (outcome, doubts) = check(&session, &project, &team, &plan, task, &outputs, &|_| None);
+    let role = team.role(plan.role(task));
+    let leaves_more = role.is_some_and(|role| !role.owes.is_empty() || role.check.is_some());
+    let doubts = doubts.or_else(|| {
+        report_doubt(&report, plan.cell(task, "description"), leaves_more).map(|doubt| doubt.reason)
+    });
+    match outcome {
+        CheckOutcome::Confirmed { .. } if doubts.is_some() => (Fate::Asked, doubts.unwrap_or_default()),
+        CheckOutcome::Confirmed {
+            verdict: Verdict::Verified,
+            ..
+        } => (Fate::Accepted, String::new()),
         CheckOutcome::Confirmed { .. } => (Fate::Accepted, "unverified".to_owned()),
-        CheckOutcome::Measured(_) => unreachable!("no program runs here"),
+        CheckOutcome::Ask(_) | CheckOutcome::Measured(_) => unreachable!("no program runs here"),
         CheckOutcome::SendBack(why) | CheckOutcome::Contradicted(why) => (Fate::Refused, why),
     }
 }
@@ -88,9 +106,16 @@ fn plan(team: &Team, case: &Case) -> Plan {
         format!("id,description,role\n{},{},worker\n", case.task, case.request)
     } else if case.team == "planex" {
         let issue = "ISS-20260308-000001";
-        format!("id,title,description,role,issue_ids,exec_mode\nPLAN-001,Plan {issue},\"Design the solution of issue {issue}, {}\",planner,{issue},csv-wave\n", case.request)
+        format!(
+            "id,title,description,role,issue_ids,exec_mode\nPLAN-001,Plan {issue},\"Design the solution of issue {issue}, {}\",planner,{issue},csv-wave\n",
+            case.request
+        )
     } else {
-        let pipeline = team.pipelines.iter().find(|p| p.task(&case.task).is_some()).expect("a pipeline");
+        let pipeline = team
+            .pipelines
+            .iter()
+            .find(|p| p.task(&case.task).is_some())
+            .expect("a pipeline");
         let pipeline = pipeline.for_request(&case.request);
         let row = pipeline.task(&case.task).expect("found above");
         let phase = row.set.get("pipeline_phase").expect("set");
