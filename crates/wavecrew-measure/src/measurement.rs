@@ -54,7 +54,7 @@ pub struct TestCase {
     #[serde(flatten)]
     pub id: TestId,
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub outcome: TestOutcome,
     #[serde(
         rename = "seconds",
         serialize_with = "seconds",
@@ -74,7 +74,7 @@ fn from_seconds<'de, D: serde::Deserializer<'de>>(d: D) -> Result<Duration, D::E
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
-pub enum Outcome {
+pub enum TestOutcome {
     Passed,
     Failed {
         message: String,
@@ -96,7 +96,7 @@ pub enum Outcome {
     },
 }
 
-impl Outcome {
+impl TestOutcome {
     /// What a person or an agent needs to repair it.
     pub fn text(&self) -> &str {
         match self {
@@ -107,7 +107,7 @@ impl Outcome {
     }
 
     /// Failed, broken or not loaded: what makes a suite red.
-    pub fn is_red(&self) -> bool {
+    pub fn is_failing(&self) -> bool {
         match self {
             Self::Failed { .. } | Self::Error { .. } | Self::Unloaded { .. } => true,
             Self::Passed | Self::ExpectedFailure { .. } | Self::Skipped { .. } => false,
@@ -151,7 +151,7 @@ impl Note {
         }
     }
 
-    pub fn lacks_a_tool(&self) -> bool {
+    pub fn names_missing_tool(&self) -> bool {
         [NO_COVERAGE, NO_MUTANTS].iter().any(|so| self.what.ends_with(so))
     }
 }
@@ -172,7 +172,8 @@ pub enum Coverage {
 pub struct FileCoverage {
     /// Relative to the project's root where it lies below it.
     pub path: String,
-    pub standing: Standing,
+    #[serde(rename = "standing")]
+    pub status: CoverageStatus,
     pub lines: Ratio,
     /// `None` where the tool counts no branches.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -184,7 +185,7 @@ pub struct FileCoverage {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum CoverageStatus {
     /// The coverage tool reported it.
     Measured,
     /// The tool says nothing about it because no test loads it: it counts with 0 %, its lines of code are estimated.
@@ -275,7 +276,7 @@ impl Hits {
         let total = self.lines.len() as u64;
         FileCoverage {
             path,
-            standing: Standing::Measured,
+            status: CoverageStatus::Measured,
             lines: Ratio {
                 covered: total - missed.len() as u64,
                 total,
@@ -308,7 +309,7 @@ impl Coverage {
     fn sum(&self, part: impl Fn(&FileCoverage) -> Option<Ratio>) -> Option<Ratio> {
         self.files()
             .iter()
-            .filter(|file| file.standing != Standing::Excluded)
+            .filter(|file| file.status != CoverageStatus::Excluded)
             .filter_map(part)
             .reduce(std::ops::Add::add)
     }
@@ -323,13 +324,13 @@ impl Measurement {
         let mut rate = Ratio::default();
         for test in self.tests.iter().filter(|t| !flaky.contains(&t.id)) {
             match &test.outcome {
-                Outcome::Passed => rate.covered += 1,
-                Outcome::Skipped { .. } if skipped_before.contains(&test.id) => continue,
-                Outcome::Skipped { .. }
-                | Outcome::Failed { .. }
-                | Outcome::Error { .. }
-                | Outcome::Unloaded { .. }
-                | Outcome::ExpectedFailure { .. } => {}
+                TestOutcome::Passed => rate.covered += 1,
+                TestOutcome::Skipped { .. } if skipped_before.contains(&test.id) => continue,
+                TestOutcome::Skipped { .. }
+                | TestOutcome::Failed { .. }
+                | TestOutcome::Error { .. }
+                | TestOutcome::Unloaded { .. }
+                | TestOutcome::ExpectedFailure { .. } => {}
             }
             rate.total += 1;
         }
@@ -337,13 +338,13 @@ impl Measurement {
     }
 
     pub fn skipped(&self) -> BTreeSet<TestId> {
-        let skipped = |t: &&TestCase| matches!(t.outcome, Outcome::Skipped { .. });
+        let skipped = |t: &&TestCase| matches!(t.outcome, TestOutcome::Skipped { .. });
         self.tests.iter().filter(skipped).map(|t| t.id.clone()).collect()
     }
 
     /// Failed, broken and unloaded tests, flaky ones too.
-    pub fn red(&self) -> impl Iterator<Item = &TestCase> {
-        self.tests.iter().filter(|t| t.outcome.is_red())
+    pub fn failing(&self) -> impl Iterator<Item = &TestCase> {
+        self.tests.iter().filter(|t| t.outcome.is_failing())
     }
 }
 
@@ -363,7 +364,7 @@ pub(crate) fn number_namesakes(tests: &mut [TestCase]) {
 mod tests {
     use super::*;
 
-    fn test(name: &str, outcome: Outcome) -> TestCase {
+    fn test(name: &str, outcome: TestOutcome) -> TestCase {
         TestCase {
             id: TestId {
                 file: "t.py".to_owned(),
@@ -379,12 +380,12 @@ mod tests {
         let text = String::new;
         let mut m = Measurement {
             tests: vec![
-                test("a", Outcome::Passed),
-                test("b", Outcome::Failed { message: text() }),
-                test("c", Outcome::Error { message: text() }),
-                test("d", Outcome::Unloaded { message: text() }),
-                test("e", Outcome::ExpectedFailure { reason: text() }),
-                test("f", Outcome::Skipped { reason: text() }),
+                test("a", TestOutcome::Passed),
+                test("b", TestOutcome::Failed { message: text() }),
+                test("c", TestOutcome::Error { message: text() }),
+                test("d", TestOutcome::Unloaded { message: text() }),
+                test("e", TestOutcome::ExpectedFailure { reason: text() }),
+                test("f", TestOutcome::Skipped { reason: text() }),
             ],
             ..Measurement::default()
         };
@@ -404,10 +405,10 @@ mod tests {
     fn what_is_written_down_is_read_back() {
         let m = Measurement {
             tests: vec![
-                test("a", Outcome::Passed),
+                test("a", TestOutcome::Passed),
                 test(
                     "b",
-                    Outcome::Failed {
+                    TestOutcome::Failed {
                         message: "1 != 2".to_owned(),
                     },
                 ),
@@ -442,9 +443,9 @@ mod tests {
 
     #[test]
     fn files_left_out_by_the_project_count_in_no_figure() {
-        let file = |standing, covered| FileCoverage {
+        let file = |status, covered| FileCoverage {
             path: "a".to_owned(),
-            standing,
+            status,
             lines: Ratio { covered, total: 10 },
             branches: None,
             uncovered: Vec::new(),
@@ -452,9 +453,9 @@ mod tests {
         };
         let coverage = Coverage::Known {
             files: vec![
-                file(Standing::Measured, 5),
-                file(Standing::NotLoaded, 0),
-                file(Standing::Excluded, 0),
+                file(CoverageStatus::Measured, 5),
+                file(CoverageStatus::NotLoaded, 0),
+                file(CoverageStatus::Excluded, 0),
             ],
         };
         assert_eq!(

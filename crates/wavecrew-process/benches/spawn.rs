@@ -87,7 +87,7 @@ enum Output {
 }
 
 async fn guarded(count: usize, output: Output) {
-    let (guardian, mut notices) = start().await;
+    let (guardian, mut events) = start().await;
     let post = |key: usize| {
         let stdout = match output {
             Output::Nowhere => null(),
@@ -105,7 +105,7 @@ async fn guarded(count: usize, output: Output) {
     let mut next = AT_ONCE;
     let mut done = 0;
     while done < count {
-        match notices.recv().await {
+        match events.recv().await {
             Some(GuardianEvent::Exited { status, .. }) => {
                 assert!(status.is_success());
                 done += 1;
@@ -122,7 +122,7 @@ async fn guarded(count: usize, output: Output) {
 }
 
 async fn idle() {
-    let (guardian, mut notices) = start().await;
+    let (guardian, mut events) = start().await;
     let pid = guardian.process().pid;
     println!("guardian without workers   {} resident", resident(pid));
     let begun = Instant::now();
@@ -132,10 +132,7 @@ async fn idle() {
             .expect("the guardian is there");
     }
     for _ in 0..IDLE {
-        assert!(matches!(
-            notices.recv().await,
-            Some(GuardianEvent::Spawned { .. })
-        ));
+        assert!(matches!(events.recv().await, Some(GuardianEvent::Spawned { .. })));
     }
     println!("{IDLE} workers started in {:.2?}", begun.elapsed());
     println!("guardian with {IDLE} workers {} resident", resident(pid));
@@ -148,7 +145,7 @@ async fn idle() {
         guardian.close(key, Duration::from_secs(5));
     }
     for _ in 0..IDLE {
-        assert!(matches!(notices.recv().await, Some(GuardianEvent::Exited { .. })));
+        assert!(matches!(events.recv().await, Some(GuardianEvent::Exited { .. })));
     }
     println!("{IDLE} workers closed in {:.2?}", begun.elapsed());
     guardian.shutdown().await;

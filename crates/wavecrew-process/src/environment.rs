@@ -1,12 +1,12 @@
-//! Which variables of an outer agent's own conversation a worker must not see. Looks at names alone.
+//! Environment variables of an outer agent's conversation that a worker must not see, by name.
 
 use std::ffi::{OsStr, OsString};
 
-/// Set by the guardian in every worker, so that a process which outlived its worker is still recognised.
+/// The guardian sets it in every worker, to recognise processes that outlive their worker.
 pub const WORKER_VARIABLE: &str = "WAVECREW_WORKER";
 
-/// Variables by which agents mark that they run inside a conversation of their own. A worker that sees them refuses to
-/// start, talks to the outer editor, or believes that it is sandboxed.
+/// Agents set these variables for programs that they start. A worker that sees them refuses to start, connects to the outer
+/// editor, or assumes that it is sandboxed. Sorted.
 const MARKERS: &[&str] = &[
     "AGENT",
     "AI_AGENT",
@@ -68,17 +68,17 @@ const MARKERS: &[&str] = &[
     "TRAE_AI_SHELL_ID",
 ];
 
-/// Names that are settings whatever they begin with: where something is installed, which service to use, who pays.
-const SETTINGS: &[&str] = &["_HOME", "_BASE_URL", "_API_KEY", "_KEY", "_CONFIG"];
+/// Endings of names that are settings: where something is installed, which service to use, which account pays.
+const SETTING_SUFFIXES: &[&str] = &["_HOME", "_BASE_URL", "_API_KEY", "_KEY", "_CONFIG"];
 
-/// Of these names, the ones to remove: markers of an outer agent, and what an outer run of wavecrew told its own worker.
+/// The names to remove: markers of an outer agent, and variables that an outer run of wavecrew set for its own worker.
 pub fn outer_agent_markers(names: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     names.into_iter().filter(|name| is_marker(name)).collect()
 }
 
 fn is_marker(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };
-    if SETTINGS.iter().any(|ending| name.ends_with(ending)) {
+    if SETTING_SUFFIXES.iter().any(|suffix| name.ends_with(suffix)) {
         return false;
     }
     MARKERS.binary_search(&name).is_ok() || name.starts_with("WAVECREW_")
@@ -89,12 +89,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_is_sorted_for_the_search() {
+    fn markers_are_sorted_for_binary_search() {
         assert!(MARKERS.is_sorted());
     }
 
     #[test]
-    fn markers_go_and_settings_stay() {
+    fn markers_are_removed_and_settings_are_kept() {
         let names = [
             "CLAUDECODE",
             "CODEX_HOME",
@@ -106,7 +106,7 @@ mod tests {
             "PATH",
             "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
         ];
-        let gone = outer_agent_markers(names.map(OsString::from));
-        assert_eq!(gone, ["CLAUDECODE", "CODEX_SANDBOX", "WAVECREW_TOKEN"]);
+        let removed = outer_agent_markers(names.map(OsString::from));
+        assert_eq!(removed, ["CLAUDECODE", "CODEX_SANDBOX", "WAVECREW_TOKEN"]);
     }
 }

@@ -1,5 +1,5 @@
-//! Names one process so that it is recognised after the coordinator died, and ends what a dead run left behind.
-//! A pid alone is never trusted: the kernel hands it out again.
+//! Identifies a process so that it is recognised after the coordinator died, and ends what a dead run left behind. A pid alone
+//! is not enough: the kernel reuses it.
 
 use std::collections::HashMap;
 use std::fs;
@@ -9,17 +9,16 @@ use std::sync::OnceLock;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::table::{self, Entry};
-use crate::{KILL_PAUSE, end, own_line, signal};
+use crate::process_table::{self, Entry};
+use crate::{KILL_INTERVAL, end_processes, self_and_ancestors, send_signal};
 use rustix::process::{Pid, Signal};
 use wavecrew_core::event::ProcessId;
 
 use super::WORKER_VARIABLE;
 
-/// Names this very process.
-pub fn current() -> ProcessId {
+pub fn current_process() -> ProcessId {
     let pid = rustix::process::getpid();
-    let start_time = table::entry(pid).map_or(0, |e| e.start_time);
+    let start_time = process_table::entry(pid).map_or(0, |e| e.start_time);
     process_id(pid, start_time)
 }
 
@@ -31,48 +30,49 @@ pub(crate) fn process_id(pid: Pid, start_time: u64) -> ProcessId {
     }
 }
 
-/// The process's entry in the table, while it is there.
+/// The entry of exactly this process, while it is alive.
 fn entry_of(process: &ProcessId) -> Option<Entry> {
     if process.boot_id != boot_id() || process.pid <= 0 {
         return None;
     }
-    table::entry(Pid::from_raw(process.pid)?).filter(|e| e.is_alive() && e.start_time == process.start_time)
+    process_table::entry(Pid::from_raw(process.pid)?)
+        .filter(|e| e.is_alive() && e.start_time == process.start_time)
 }
 
-/// Whether this very process, not a later one with its pid, still runs.
+/// Whether exactly this process, not a later one with its pid, still runs.
 pub fn is_alive(process: &ProcessId) -> bool {
     entry_of(process).is_some()
 }
 
-/// What [`end_leftovers`] did.
+/// The result of [`end_leftovers`].
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Leftovers {
     pub ended: usize,
-    /// Processes that cannot be ended by this user.
+    /// Processes that this user cannot end.
     pub survivors: Vec<i32>,
 }
 
-/// Ends what a dead coordinator's run left behind: its recorded workers with their groups and descendants, and every process
-/// that a worker of this session started. Only for the holder of the session's lock. Blocks for at most a few seconds.
+/// Ends what the run of a dead coordinator left behind: its recorded workers with their groups and descendants, and every
+/// process that a worker of this session started. Hold the session's lock. Blocks for at most a few seconds.
 pub fn end_leftovers(guardian: Option<&ProcessId>, workers: &[ProcessId], session_dir: &Path) -> Leftovers {
-    // A guardian that is still there is at this very work, and sees orphans that nobody else can tell from strangers.
-    const GUARDIAN_NEEDS: Duration = Duration::from_secs(3);
+    // A guardian that is still alive is ending them already, and knows orphans that nobody else can attribute.
+    const GUARDIAN_TIMEOUT: Duration = Duration::from_secs(3);
     let since = Instant::now();
     while let Some(e) = guardian.and_then(entry_of) {
-        if since.elapsed() > GUARDIAN_NEEDS {
-            signal(&e, Signal::KILL);
+        if since.elapsed() > GUARDIAN_TIMEOUT {
+            send_signal(&e, Signal::KILL);
         }
-        sleep(KILL_PAUSE);
-        if since.elapsed() > GUARDIAN_NEEDS * 2 {
+        sleep(KILL_INTERVAL);
+        if since.elapsed() > GUARDIAN_TIMEOUT * 2 {
             break;
         }
     }
-    let spared = own_line();
-    let (ended, alive) = end(
+    let spared = self_and_ancestors();
+    let (ended, alive) = end_processes(
         || {
             let mut found = HashMap::new();
             for e in roots(workers, session_dir) {
-                for e in table::descendants(e.pid).into_iter().chain([e]) {
+                for e in process_table::descendants(e.pid).into_iter().chain([e]) {
                     found.insert(e.pid, e);
                 }
             }
@@ -88,20 +88,21 @@ pub fn end_leftovers(guardian: Option<&ProcessId>, workers: &[ProcessId], sessio
 
 fn roots(workers: &[ProcessId], session_dir: &Path) -> Vec<Entry> {
     let alive: Vec<Entry> = workers.iter().filter_map(entry_of).collect();
-    table::all()
+    process_table::all()
         .into_iter()
         .filter(|e| {
-            let of_a_worker =
+            let belongs_to_worker =
                 |w: &Entry| e.pid == w.pid || (w.group == w.pid.as_raw_pid() && e.group == w.group);
-            alive.iter().any(of_a_worker) || belongs_to(e.pid, session_dir)
+            alive.iter().any(belongs_to_worker) || belongs_to_session(e.pid, session_dir)
         })
         .collect()
 }
 
-/// Both variables: a person who exported the session's folder in a shell is no worker.
-fn belongs_to(pid: Pid, session_dir: &Path) -> bool {
-    table::variable(pid, "WAVECREW_SESSION_DIR").is_some_and(|dir| dir == session_dir.as_os_str().as_bytes())
-        && table::variable(pid, WORKER_VARIABLE).is_some()
+/// Checks both variables: a shell in which a person exported the session folder is not a worker.
+fn belongs_to_session(pid: Pid, session_dir: &Path) -> bool {
+    process_table::environment_variable(pid, "WAVECREW_SESSION_DIR")
+        .is_some_and(|dir| dir == session_dir.as_os_str().as_bytes())
+        && process_table::environment_variable(pid, WORKER_VARIABLE).is_some()
 }
 
 pub(crate) fn boot_id() -> &'static str {
@@ -118,7 +119,7 @@ mod tests {
 
     #[test]
     fn only_the_same_instance_is_alive() {
-        let me = current();
+        let me = current_process();
         assert!(is_alive(&me));
         assert!(!is_alive(&ProcessId {
             start_time: me.start_time + 1,

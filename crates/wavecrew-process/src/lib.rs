@@ -1,15 +1,15 @@
-//! Starts, watches and ends processes: the [guardian], which is the parent of every worker, the kernel's process table, and
-//! ways to end whole sets of processes. Knows no tasks, waves or test runs.
+//! Starts, observes and ends processes: the [guardian], which is the parent of every worker, the kernel's process table, and
+//! functions that end whole sets of processes. Knows nothing about tasks, waves or test runs.
 
-mod apart;
-mod attached;
+mod detached;
 mod ending;
 mod environment;
 pub mod guardian;
 mod identity;
 mod limits;
+mod own_process;
 mod pipes;
-pub mod table;
+pub mod process_table;
 
 use std::ffi::OsString;
 use std::io;
@@ -17,15 +17,18 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
-pub use apart::{Apart, start_apart};
-pub use attached::{end_with_stdin, signal_self};
-pub use ending::{KILL_PAUSE, end, end_all_descendants, freeze_and_kill, own_line, signal};
+pub use detached::{DetachedChild, start_detached};
+pub use ending::{
+    KILL_INTERVAL, end_all_descendants, end_processes, freeze_and_kill, self_and_ancestors, send_signal,
+};
 pub use environment::{WORKER_VARIABLE, outer_agent_markers};
 pub(crate) use identity::process_id;
-pub use identity::{Leftovers, current, end_leftovers, is_alive};
+pub use identity::{Leftovers, current_process, end_leftovers, is_alive};
 pub use limits::{check_open_files_limit, raise_open_files_limit};
-pub use pipes::{input_pipe, no_input, output_pipe, pump, take_rest};
+pub use own_process::{signal_self, terminate_when_stdin_closes};
+pub use pipes::{drain_pipe, input_pipe, no_input, output_pipe, pump};
 pub use wavecrew_core::event::ProcessId;
 
 /// One program to start. The environment is the coordinator's own, without the markers of an outer agent.
@@ -44,42 +47,41 @@ pub struct Spawn {
 }
 
 /// How a worker's main process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ProcessExit {
     Code(i32),
     Signal(i32),
 }
 
-impl Exit {
+impl ProcessExit {
     pub fn is_success(self) -> bool {
         self == Self::Code(0)
     }
 }
 
-/// What the guardian tells the driver, in the order in which it happened.
+/// What the guardian reports to the driver, in the order in which it happened.
 #[derive(Debug)]
 pub enum GuardianEvent {
     Spawned {
         key: u64,
         process: ProcessId,
     },
-    /// Nothing was started under this key; no `Exited` follows.
+    /// No `Exited` follows.
     SpawnFailed {
         key: u64,
         error: SpawnError,
     },
-    /// The main process ended and nothing that it started is left.
+    /// The main process and everything it started have ended.
     Exited {
         key: u64,
-        status: Exit,
+        status: ProcessExit,
         /// Processes that outlived the main process and were ended.
         killed_leftovers: u32,
     },
-    /// The guardian died. All workers have been ended; their `Exited` will never come.
+    /// The guardian died. All workers have been ended; no `Exited` follows for them.
     GuardianLost,
 }
 
-/// Why one program could not be started.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot start `{program}`: {reason}")]
 pub struct SpawnError {
@@ -119,12 +121,12 @@ impl SpawnFailure {
     }
 }
 
-/// Why processes cannot be managed at all.
+/// Why no worker can be managed at all.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
     #[error("cannot start the guardian process `{program}`: {source}")]
     Start { program: String, source: io::Error },
-    #[error("the guardian process `{program}` did not get ready: {reason}")]
+    #[error("the guardian process `{program}` did not become ready: {reason}")]
     NotReady { program: String, reason: String },
     #[error("the guardian process is gone")]
     GuardianGone,

@@ -1,13 +1,13 @@
-//! The limit of open files: a thousand workers need two pipe ends each.
+//! The limit of open files. Every worker needs two pipe ends.
 
 use std::fs::File;
 use std::io;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Lifts this process' soft limit of open files to its hard limit. A refusal is no error: fewer workers fit, and
-/// the one that does not fit says so. Call it after the guardian was started, because workers keep the guardian's
-/// limit: some programs walk over every possible descriptor.
+/// Raises the soft limit of open files to the hard limit. If that is refused, fewer workers fit, and starting one too many
+/// fails. Call this after the guardian was started: workers inherit the guardian's limit, and some programs loop over every
+/// possible descriptor.
 pub fn raise_open_files_limit() {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current != maximum {
@@ -21,12 +21,11 @@ pub fn raise_open_files_limit() {
     }
 }
 
-/// What a run opens before its first worker. The event loop does not survive a shortage in its own set-up, so there
-/// has to be room before it is made.
-const NEEDED: usize = 24;
+/// What a run opens before its first worker. The event loop does not survive a shortage during its setup.
+const NEEDED_FILES: usize = 24;
 
-/// Says early and clearly that too few files may be opened.
+/// Fails early when too few files may be opened.
 pub fn check_open_files_limit() -> io::Result<()> {
-    let opened: io::Result<Vec<File>> = (0..NEEDED).map(|_| File::open("/dev/null")).collect();
+    let opened: io::Result<Vec<File>> = (0..NEEDED_FILES).map(|_| File::open("/dev/null")).collect();
     opened.map(drop)
 }

@@ -14,7 +14,7 @@ pub struct Outline {
     pub functions: BTreeMap<String, Callable>,
     pub classes: BTreeMap<String, ClassOutline>,
     /// Interfaces, aliases and enums, by name.
-    pub types: BTreeMap<String, OwnType>,
+    pub types: BTreeMap<String, DeclaredType>,
     pub constants: Constants,
 }
 
@@ -48,7 +48,7 @@ pub struct ClassOutline {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-pub enum OwnType {
+pub enum DeclaredType {
     Alias { text: String },
     Enum { members: Vec<String> },
     Class,
@@ -111,20 +111,20 @@ impl Outline {
             }
             "class_declaration" | "class" | "abstract_class_declaration" => {
                 if let Some(name) = name() {
-                    self.types.insert(name.clone(), OwnType::Class);
+                    self.types.insert(name.clone(), DeclaredType::Class);
                     self.classes.insert(name, class(node, source));
                 }
             }
             "interface_declaration" => {
                 if let (Some(name), Some(body)) = (name(), field(node, "body")) {
                     let text = text(body, source).to_owned();
-                    self.types.insert(name, OwnType::Alias { text });
+                    self.types.insert(name, DeclaredType::Alias { text });
                 }
             }
             "type_alias_declaration" => {
                 if let (Some(name), Some(value)) = (name(), field(node, "value")) {
                     let text = text(value, source).to_owned();
-                    self.types.insert(name, OwnType::Alias { text });
+                    self.types.insert(name, DeclaredType::Alias { text });
                 }
             }
             "enum_declaration" => {
@@ -134,7 +134,7 @@ impl Outline {
                         text(named, source).to_owned()
                     });
                     let members = members.collect();
-                    self.types.insert(name, OwnType::Enum { members });
+                    self.types.insert(name, DeclaredType::Enum { members });
                 }
             }
             _ => self.constants.take(node, source),
@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(cart.methods["add"].params[1].r#type.as_deref(), Some("Kind"));
         assert_eq!(
             found.types["Colour"],
-            OwnType::Enum {
+            DeclaredType::Enum {
                 members: vec!["Red".to_owned(), "Blue".to_owned()]
             }
         );

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::assertion::Assertion;
-use crate::shape::{Standing, TestShape};
+use crate::test_definitions::{TestDefinition, TestMode};
 
 /// One test that demands less than it did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -34,17 +34,17 @@ pub enum WeakeningKind {
 }
 
 /// In the order of the tests before. A test that only got another name is still there.
-pub fn weakened(before: &[TestShape], after: &[TestShape]) -> Vec<Weakening> {
-    let now: BTreeMap<&str, &TestShape> = after.iter().map(|test| (test.name.as_str(), test)).collect();
+pub fn weakened(before: &[TestDefinition], after: &[TestDefinition]) -> Vec<Weakening> {
+    let now: BTreeMap<&str, &TestDefinition> = after.iter().map(|test| (test.name.as_str(), test)).collect();
     let known: BTreeSet<&str> = before.iter().map(|test| test.name.as_str()).collect();
-    let mut renamed: Vec<&TestShape> = after
+    let mut renamed: Vec<&TestDefinition> = after
         .iter()
         .filter(|test| !known.contains(test.name.as_str()))
         .collect();
     let mut found = Vec::new();
     for old in before {
         let new = now.get(old.name.as_str()).copied().or_else(|| {
-            let same = |test: &&TestShape| test.fingerprint == old.fingerprint;
+            let same = |test: &&TestDefinition| test.fingerprint == old.fingerprint;
             let at = renamed.iter().position(same)?;
             Some(renamed.remove(at))
         });
@@ -58,10 +58,10 @@ pub fn weakened(before: &[TestShape], after: &[TestShape]) -> Vec<Weakening> {
             }),
         }
     }
-    for new in after.iter().filter(|test| test.standing == Standing::Only) {
+    for new in after.iter().filter(|test| test.mode == TestMode::Only) {
         let was = before
             .iter()
-            .any(|t| t.name == new.name && t.standing == Standing::Only);
+            .any(|t| t.name == new.name && t.mode == TestMode::Only);
         if !was {
             found.push(at(
                 new,
@@ -73,11 +73,11 @@ pub fn weakened(before: &[TestShape], after: &[TestShape]) -> Vec<Weakening> {
     found
 }
 
-fn at(test: &TestShape, kind: WeakeningKind, what: &str) -> Weakening {
+fn at(test: &TestDefinition, kind: WeakeningKind, what: &str) -> Weakening {
     at_line(test, kind, test.lines.first, what)
 }
 
-fn at_line(test: &TestShape, kind: WeakeningKind, line: u32, what: &str) -> Weakening {
+fn at_line(test: &TestDefinition, kind: WeakeningKind, line: u32, what: &str) -> Weakening {
     Weakening {
         kind,
         test: test.name.clone(),
@@ -86,25 +86,25 @@ fn at_line(test: &TestShape, kind: WeakeningKind, line: u32, what: &str) -> Weak
     }
 }
 
-fn compare(old: &TestShape, new: &TestShape, found: &mut Vec<Weakening>) {
-    if new.standing > old.standing {
-        match new.standing {
-            Standing::Skipped => found.push(at(new, WeakeningKind::Skipped, "is now skipped")),
-            Standing::Todo => found.push(at(new, WeakeningKind::Skipped, "is now only a name")),
-            Standing::SkippedIf => {
+fn compare(old: &TestDefinition, new: &TestDefinition, found: &mut Vec<Weakening>) {
+    if new.mode > old.mode {
+        match new.mode {
+            TestMode::Skipped => found.push(at(new, WeakeningKind::Skipped, "is now skipped")),
+            TestMode::Todo => found.push(at(new, WeakeningKind::Skipped, "is now only a name")),
+            TestMode::SkippedIf => {
                 found.push(at(
                     new,
                     WeakeningKind::Skipped,
                     "is now skipped under a condition",
                 ));
             }
-            Standing::ExpectedToFail => found.push(at(
+            TestMode::ExpectedToFail => found.push(at(
                 new,
                 WeakeningKind::ExpectedToFail,
                 "is now expected to fail, so that its failure no longer counts",
             )),
             // Told of the file as a whole.
-            Standing::Only | Standing::Runs => {}
+            TestMode::Only | TestMode::Runs => {}
         }
     }
     if let (Some(then), Some(now)) = (old.cases, new.cases)
@@ -115,7 +115,7 @@ fn compare(old: &TestShape, new: &TestShape, found: &mut Vec<Weakening>) {
     }
     let (then, now) = (old.assertions.len(), new.assertions.len());
     if then > 0 && now == 0 {
-        let what = if new.hollow > 0 {
+        let what = if new.vacuous > 0 {
             "asserts only what always holds"
         } else {
             "asserts nothing any more"
@@ -132,7 +132,7 @@ fn compare(old: &TestShape, new: &TestShape, found: &mut Vec<Weakening>) {
 
 /// Assertions that are the same on both sides are set aside; of the others, those about the same thing are compared, and
 /// what is left then by its strength, strongest first.
-fn loosened(old: &TestShape, new: &TestShape, found: &mut Vec<Weakening>) {
+fn loosened(old: &TestDefinition, new: &TestDefinition, found: &mut Vec<Weakening>) {
     let mut now: Vec<&Assertion> = new.assertions.iter().collect();
     let mut then: Vec<&Assertion> = Vec::new();
     for assertion in &old.assertions {

@@ -4,7 +4,7 @@ use std::process::Child;
 use std::thread;
 
 use rustix::process::Pid;
-use wavecrew_process::{end, table};
+use wavecrew_process::{end_processes, process_table};
 
 /// Ends the child and all of its descendants on drop.
 pub struct ProcessTree(pub Child);
@@ -12,11 +12,11 @@ pub struct ProcessTree(pub Child);
 impl Drop for ProcessTree {
     fn drop(&mut self) {
         let root = Pid::from_child(&self.0);
-        end(
+        end_processes(
             || {
-                table::descendants(root)
+                process_table::descendants(root)
                     .into_iter()
-                    .chain(table::entry(root))
+                    .chain(process_table::entry(root))
                     .collect()
             },
             thread::sleep,

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use wavecrew_measure::detect::Language;
 use wavecrew_measure::framework::TestFolder;
-use wavecrew_measure::run::{MeasureError, Order, Request, Runner, Wanted};
+use wavecrew_measure::run::{Collect, MeasureError, Request, Runner, TestOrder};
 use wavecrew_measure::{FileCoverage, TestCase, TestId};
 
 use crate::layer::{self, Kind, Placed};
@@ -293,8 +293,8 @@ fn measure(
             project: &owner,
             scope: &files,
             tests: &tests,
-            coverage: Wanted::TestsAndCoverage,
-            order: Order::Usual,
+            coverage: Collect::TestsAndCoverage,
+            order: TestOrder::Default,
         })?;
         measured.files.extend(found.coverage.files().to_vec());
         measured.tests.extend(found.tests);

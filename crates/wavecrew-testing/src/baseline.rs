@@ -6,8 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use wavecrew_measure::run::{MeasureError, Wanted};
-use wavecrew_measure::{FileCoverage, Measurement, Outcome, TestId};
+use wavecrew_measure::run::{Collect, MeasureError};
+use wavecrew_measure::{FileCoverage, Measurement, TestId, TestOutcome};
 
 use crate::environment::{EnvironmentError, TestEnvironment};
 use crate::rounds::whole;
@@ -44,7 +44,7 @@ impl Baseline {
     pub fn measure(environment: &TestEnvironment) -> Result<Self, EnvironmentError> {
         let mut suites = Vec::new();
         for framework in &environment.scope.frameworks {
-            let result = match environment.own_suite(framework, Wanted::TestsAndCoverage) {
+            let result = match environment.own_suite(framework, Collect::TestsAndCoverage) {
                 Ok(found) => SuiteResult::Measurement(found),
                 Err(
                     error @ (EnvironmentError::Measure(MeasureError::Stopped) | EnvironmentError::Disk(_)),
@@ -92,8 +92,10 @@ impl Baseline {
             .collect()
     }
 
-    pub fn red(&self) -> usize {
-        self.measurements().map(|(_, found)| found.red().count()).sum()
+    pub fn failing(&self) -> usize {
+        self.measurements()
+            .map(|(_, found)| found.failing().count())
+            .sum()
     }
 
     pub fn tests(&self) -> usize {
@@ -108,13 +110,13 @@ impl Baseline {
         else {
             return Vec::new();
         };
-        let now: BTreeMap<&TestId, &Outcome> =
+        let now: BTreeMap<&TestId, &TestOutcome> =
             now.tests.iter().map(|test| (&test.id, &test.outcome)).collect();
         before
             .tests
             .iter()
-            .filter(|test| test.outcome == Outcome::Passed)
-            .filter(|test| now.get(&test.id).is_none_or(|outcome| outcome.is_red()))
+            .filter(|test| test.outcome == TestOutcome::Passed)
+            .filter(|test| now.get(&test.id).is_none_or(|outcome| outcome.is_failing()))
             .map(|test| test.id.clone())
             .collect()
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use wavecrew_measure::{FileCoverage, LineRange, Ratio, Standing};
+use wavecrew_measure::{CoverageStatus, FileCoverage, LineRange, Ratio};
 
 /// Two decimals, rounded down: 1.00 means all.
 pub fn rate(ratio: Ratio) -> String {
@@ -27,7 +27,7 @@ fn decimals(ratio: Ratio, scale: u128) -> String {
 pub fn lines<'a>(files: impl IntoIterator<Item = &'a FileCoverage>) -> Ratio {
     files
         .into_iter()
-        .filter(|file| file.standing != Standing::Excluded)
+        .filter(|file| file.status != CoverageStatus::Excluded)
         .fold(Ratio::default(), |sum, file| sum + file.lines)
 }
 
@@ -45,8 +45,8 @@ pub fn together(a: &[FileCoverage], b: &[FileCoverage]) -> Vec<FileCoverage> {
 
 fn join(file: &mut FileCoverage, other: &FileCoverage) {
     // A count of the tool's goes before an estimate.
-    if file.standing != Standing::Measured || other.standing != Standing::Measured {
-        if other.standing == Standing::Measured {
+    if file.status != CoverageStatus::Measured || other.status != CoverageStatus::Measured {
+        if other.status == CoverageStatus::Measured {
             *file = other.clone();
         }
         return;
@@ -95,7 +95,7 @@ mod tests {
         let ends = missed.first().zip(missed.last());
         FileCoverage {
             path: "a.py".to_owned(),
-            standing: Standing::Measured,
+            status: CoverageStatus::Measured,
             lines: Ratio {
                 covered: total - missed.len() as u64,
                 total,

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use wavecrew_measure::{FileCoverage, LineRange, Standing};
+use wavecrew_measure::{CoverageStatus, FileCoverage, LineRange};
 use wavecrew_syntax::{Grammar, tests};
 
 use crate::check::Case;
@@ -105,7 +105,7 @@ fn uncovered(text: &mut String, environment: &TestEnvironment, result: &RunResul
     let mut files: Vec<&FileCoverage> = covered
         .files
         .iter()
-        .filter(|file| file.standing != Standing::Excluded && !file.uncovered.is_empty())
+        .filter(|file| file.status != CoverageStatus::Excluded && !file.uncovered.is_empty())
         .collect();
     if files.is_empty() {
         return;
@@ -119,10 +119,10 @@ fn uncovered(text: &mut String, environment: &TestEnvironment, result: &RunResul
             file.path,
             percent(file.lines)
         ));
-        text.push_str(match file.standing {
-            Standing::NotLoaded => ", no passing test loads it\n\n",
-            Standing::Broken => ", it does not parse\n\n",
-            Standing::Measured | Standing::Excluded => "\n\n",
+        text.push_str(match file.status {
+            CoverageStatus::NotLoaded => ", no passing test loads it\n\n",
+            CoverageStatus::Broken => ", it does not parse\n\n",
+            CoverageStatus::Measured | CoverageStatus::Excluded => "\n\n",
         });
         if left == 0 {
             continue;

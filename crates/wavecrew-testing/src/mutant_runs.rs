@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use wavecrew_measure::mutation::{Budget, Fate, MutationRequest, Named, Target};
-use wavecrew_measure::run::{MeasureError, Order, Reach, Request, Wanted};
+use wavecrew_measure::mutation::{
+    KillingTests, MutantOutcome, MutationBudget, MutationRequest, MutationTarget,
+};
+use wavecrew_measure::run::{Collect, MeasureError, Request, TestCoverage, TestOrder};
 use wavecrew_measure::{Note, TestId};
 
 use crate::environment::{EnvironmentError, LayerRun, TestEnvironment, project_path};
@@ -57,13 +59,13 @@ struct FrameworkTests<'a> {
 impl TestEnvironment {
     /// What each passing test of a run reaches, one by one where that costs at most `most` runs. Tests of frameworks that
     /// do not tell are left out.
-    pub fn reach(
+    pub fn coverage_by_test(
         &self,
         layer: &str,
         folder: &Path,
         run: &LayerRun,
         most: usize,
-    ) -> Result<Vec<Reach>, EnvironmentError> {
+    ) -> Result<Vec<TestCoverage>, EnvironmentError> {
         let placed = layer::place(&self.scope, layer, folder)?;
         let _laid = layer::lay(self.tree(), folder, &placed, &self.snapshot.manifest)?;
         let mut reaches = Vec::new();
@@ -73,11 +75,11 @@ impl TestEnvironment {
                 project: &project,
                 scope: &self.sources(named.framework),
                 tests: &named.files,
-                coverage: Wanted::TestsAndCoverage,
-                order: Order::Usual,
+                coverage: Collect::TestsAndCoverage,
+                order: TestOrder::Default,
             };
             let runner = self.runner(named.framework, self.timeout())?;
-            let found = match runner.reach(&request, &named.ids, most) {
+            let found = match runner.coverage_by_test(&request, &named.ids, most) {
                 Ok(found) => found.unwrap_or_default(),
                 Err(MeasureError::Stopped) => return Err(EnvironmentError::Measure(MeasureError::Stopped)),
                 // The suite has just run: what cannot be told apart now is left as it is.
@@ -85,7 +87,7 @@ impl TestEnvironment {
             };
             for reach in found {
                 let own = |id: &TestId| named.own_of(&id.to_string());
-                reaches.push(Reach {
+                reaches.push(TestCoverage {
                     tests: reach.tests.iter().filter_map(own).collect(),
                     points: reach
                         .points
@@ -107,7 +109,7 @@ impl TestEnvironment {
         layer: &str,
         folder: &Path,
         run: &LayerRun,
-        targets: &BTreeMap<String, Target>,
+        targets: &BTreeMap<String, MutationTarget>,
         effort: Effort,
     ) -> Result<Trials, EnvironmentError> {
         let placed = layer::place(&self.scope, layer, folder)?;
@@ -115,7 +117,7 @@ impl TestEnvironment {
         let mut trials = Trials::default();
         for named in self.by_framework(&placed, run) {
             let mine = self.scope.files_of(named.framework);
-            let targets: Vec<Target> = mine
+            let targets: Vec<MutationTarget> = mine
                 .filter_map(|file| targets.get(&*file.path.to_string_lossy()).cloned())
                 .collect();
             if targets.is_empty() {
@@ -128,25 +130,25 @@ impl TestEnvironment {
                 top: self.tree(),
                 targets: &targets,
                 tests: &named.files,
-                budget: Budget {
+                budget: MutationBudget {
                     per_file: effort.per_file,
                     time: Some(left),
                     seed: self.scope.seed,
                 },
-                named: Named::All,
+                killing_tests: KillingTests::All,
             };
             let runner = self.runner(named.framework, self.timeout())?;
             let report = match runner.mutate(&request) {
                 Ok(report) => report,
                 Err(error) => return Err(EnvironmentError::Measure(error)),
             };
-            trials.untried += report.untried;
+            trials.untried += report.untested;
             trials.notes.extend(report.notes);
-            for tried in report.tried {
-                let noticed = match tried.fate {
-                    Fate::Survived => Noticed::No,
-                    Fate::TimedOut => Noticed::BySomebody,
-                    Fate::Killed { by } => {
+            for tried in report.tested {
+                let noticed = match tried.outcome {
+                    MutantOutcome::Survived => Noticed::No,
+                    MutantOutcome::TimedOut => Noticed::BySomebody,
+                    MutantOutcome::Killed { by } => {
                         let by: Vec<TestId> = by.iter().filter_map(|name| named.own_of(name)).collect();
                         if by.is_empty() {
                             Noticed::BySomebody

@@ -6,10 +6,10 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use wavecrew_measure::mutation::{Closer, Target};
-use wavecrew_measure::run::{Reach, Way};
-use wavecrew_measure::{FileCoverage, Note, Standing, TestId};
-use wavecrew_syntax::{Grammar, LineSet, TestShape, tests};
+use wavecrew_measure::mutation::{ExtraMutants, MutationTarget};
+use wavecrew_measure::run::{PointKind, TestCoverage};
+use wavecrew_measure::{CoverageStatus, FileCoverage, Note, TestId};
+use wavecrew_syntax::{Grammar, LineSet, TestDefinition, tests};
 
 use crate::check::{Case, listed};
 use crate::environment::{EnvironmentError, LayerRun, TestEnvironment};
@@ -80,7 +80,7 @@ pub fn check(
     }
     let until = Instant::now() + budget.time;
     let reaches = match kept.coverage {
-        Some(_) => environment.reach(case.layer, &folder, kept, budget.changes)?,
+        Some(_) => environment.coverage_by_test(case.layer, &folder, kept, budget.changes)?,
         None => Vec::new(),
     };
     let units = ordered(units(&folder, reaches), before);
@@ -144,10 +144,10 @@ fn killed(suite: String, trials: &Trials) -> Option<MutationResult> {
 }
 
 /// Tests that can only be kept or left together as one: the cases of a test.
-fn units(folder: &Path, reaches: Vec<Reach>) -> Vec<Reach> {
-    let mut shapes: BTreeMap<String, Vec<TestShape>> = BTreeMap::new();
+fn units(folder: &Path, reaches: Vec<TestCoverage>) -> Vec<TestCoverage> {
+    let mut shapes: BTreeMap<String, Vec<TestDefinition>> = BTreeMap::new();
     let mut keys: Vec<(String, String)> = Vec::new();
-    let mut units: Vec<Reach> = Vec::new();
+    let mut units: Vec<TestCoverage> = Vec::new();
     for reach in reaches {
         let Some(first) = reach.tests.first() else {
             continue;
@@ -170,14 +170,14 @@ fn units(folder: &Path, reaches: Vec<Reach>) -> Vec<Reach> {
 }
 
 /// Those that were kept before come first: new tests do not make old ones needless.
-fn ordered(mut units: Vec<Reach>, before: Option<&RunResult>) -> Vec<Reach> {
+fn ordered(mut units: Vec<TestCoverage>, before: Option<&RunResult>) -> Vec<TestCoverage> {
     let kept: BTreeSet<&TestId> = before.into_iter().flat_map(RunResult::kept).collect();
     units.sort_by_key(|unit| !unit.tests.iter().any(|test| kept.contains(test)));
     units
 }
 
 /// Those that run no line and take no way that another one before them does not.
-fn running_nothing_new(units: Vec<Reach>) -> Vec<Reach> {
+fn running_nothing_new(units: Vec<TestCoverage>) -> Vec<TestCoverage> {
     let mut ran = BTreeSet::new();
     let mut doubtful = Vec::new();
     for unit in units {
@@ -191,7 +191,7 @@ fn running_nothing_new(units: Vec<Reach>) -> Vec<Reach> {
 }
 
 /// Of those, the tests that notice no change but what another one notices as well.
-fn noticing_nothing_new(doubtful: &[Reach], trials: &Trials) -> Vec<TestId> {
+fn noticing_nothing_new(doubtful: &[TestCoverage], trials: &Trials) -> Vec<TestId> {
     let candidates: BTreeSet<&TestId> = doubtful.iter().flat_map(|unit| &unit.tests).collect();
     let noticed: Vec<&[TestId]> = trials
         .tried
@@ -236,10 +236,10 @@ fn undecided(tests: &[TestId]) -> Option<Note> {
 fn targets(
     environment: &TestEnvironment,
     kept: &LayerRun,
-    doubtful: &[Reach],
+    doubtful: &[TestCoverage],
     budget: &Budget,
-) -> BTreeMap<String, Target> {
-    let mut targets: BTreeMap<String, Target> = BTreeMap::new();
+) -> BTreeMap<String, MutationTarget> {
+    let mut targets: BTreeMap<String, MutationTarget> = BTreeMap::new();
     for file in &environment.scope.files {
         let path = file.path.to_string_lossy().into_owned();
         let lines = match &kept.coverage {
@@ -254,10 +254,10 @@ fn targets(
             let file = environment.tree().join(&path);
             targets.insert(
                 path,
-                Target {
+                MutationTarget {
                     file,
                     lines,
-                    closer: Vec::new(),
+                    extra: Vec::new(),
                 },
             );
         }
@@ -270,7 +270,7 @@ fn targets(
         .map(|file| file.path.to_string_lossy().into_owned())
         .collect();
     for unit in doubtful {
-        let here = unit.points.iter().filter(|point| point.way == Way::Here);
+        let here = unit.points.iter().filter(|point| point.kind == PointKind::Line);
         let mut lines: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
         for point in here {
             lines.entry(&point.file).or_default().insert(point.line);
@@ -287,9 +287,9 @@ fn targets(
                 None if lines.is_empty() => target.lines.clone(),
                 None => continue,
             };
-            let closer = Closer { lines, most };
-            if !target.closer.contains(&closer) {
-                target.closer.push(closer);
+            let extra = ExtraMutants { lines, most };
+            if !target.extra.contains(&extra) {
+                target.extra.push(extra);
             }
         }
     }
@@ -298,7 +298,7 @@ fn targets(
 
 /// All lines but those that no test ran; `None` when nothing ran.
 fn covered(environment: &TestEnvironment, file: &FileCoverage) -> Option<LineSet> {
-    if file.standing != Standing::Measured || file.lines.covered == 0 {
+    if file.status != CoverageStatus::Measured || file.lines.covered == 0 {
         return None;
     }
     let source = fs::read_to_string(environment.tree().join(&file.path)).unwrap_or_default();
@@ -316,7 +316,7 @@ fn covered(environment: &TestEnvironment, file: &FileCoverage) -> Option<LineSet
 mod tests_of_it {
     use super::*;
     use crate::mutant_runs::Trial;
-    use wavecrew_measure::run::Point;
+    use wavecrew_measure::run::CoveragePoint;
 
     fn id(name: &str) -> TestId {
         TestId {
@@ -325,13 +325,13 @@ mod tests_of_it {
         }
     }
 
-    fn unit(name: &str, lines: &[u32]) -> Reach {
-        let point = |&line: &u32| Point {
+    fn unit(name: &str, lines: &[u32]) -> TestCoverage {
+        let point = |&line: &u32| CoveragePoint {
             file: "a.py".to_owned(),
             line,
-            way: Way::Here,
+            kind: PointKind::Line,
         };
-        Reach {
+        TestCoverage {
             tests: vec![id(name)],
             points: lines.iter().map(point).collect(),
         }

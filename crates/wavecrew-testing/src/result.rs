@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use wavecrew_measure::{FileCoverage, Note, Outcome, Ratio, TestCase, TestId};
+use wavecrew_measure::{FileCoverage, Note, Ratio, TestCase, TestId, TestOutcome};
 
 use crate::rounds;
 use crate::select::{DropReason, Dropped};
@@ -103,7 +103,10 @@ impl RunResult {
 
     /// File and name of the tests that passed.
     pub fn passed(&self) -> BTreeSet<(String, String)> {
-        let passed = self.tests.iter().filter(|test| test.outcome == Outcome::Passed);
+        let passed = self
+            .tests
+            .iter()
+            .filter(|test| test.outcome == TestOutcome::Passed);
         passed
             .map(|test| (test.id.file.clone(), test.id.name.clone()))
             .collect()

@@ -7,8 +7,8 @@ use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use wavecrew_measure::{Outcome, TestCase, TestId};
-use wavecrew_syntax::{Grammar, TestShape, errors, tests};
+use wavecrew_measure::{TestCase, TestId, TestOutcome};
+use wavecrew_syntax::{Grammar, TestDefinition, errors, tests};
 
 use crate::environment::LayerRun;
 use crate::layer;
@@ -63,19 +63,19 @@ pub fn judge(run: &LayerRun, again: &LayerRun) -> Vec<Dropped> {
     let mut rejected = Vec::new();
     for test in &run.tests {
         let other = second.get(&test.id).map(|other| &other.outcome);
-        let steady =
-            other.is_none_or(|other| (*other == Outcome::Passed) == (test.outcome == Outcome::Passed));
+        let steady = other
+            .is_none_or(|other| (*other == TestOutcome::Passed) == (test.outcome == TestOutcome::Passed));
         let why = match &test.outcome {
             _ if !steady => DropReason::Flaky,
-            Outcome::Passed => continue,
-            Outcome::Failed { .. } => DropReason::Fails,
-            Outcome::Error { .. } => DropReason::Broken,
-            Outcome::Unloaded { .. } => DropReason::Unloaded,
-            Outcome::ExpectedFailure { .. } => DropReason::ExpectedToFail,
-            Outcome::Skipped { .. } => DropReason::Skipped,
+            TestOutcome::Passed => continue,
+            TestOutcome::Failed { .. } => DropReason::Fails,
+            TestOutcome::Error { .. } => DropReason::Broken,
+            TestOutcome::Unloaded { .. } => DropReason::Unloaded,
+            TestOutcome::ExpectedFailure { .. } => DropReason::ExpectedToFail,
+            TestOutcome::Skipped { .. } => DropReason::Skipped,
         };
         let text = match (&test.outcome, other) {
-            (Outcome::Passed, Some(other)) => other.text(),
+            (TestOutcome::Passed, Some(other)) => other.text(),
             (outcome, _) => outcome.text(),
         };
         rejected.push(Dropped {
@@ -126,7 +126,7 @@ pub fn write_kept(from: &Path, to: &Path, rejected: &[Dropped], all: &[TestCase]
 pub fn without(file: &Path, source: &str, names: &BTreeSet<&str>) -> Option<String> {
     let language = Grammar::of(file)?;
     let shapes = tests(language, source);
-    let mut going: Vec<&TestShape> = Vec::new();
+    let mut going: Vec<&TestDefinition> = Vec::new();
     for name in names {
         going.push(find(&shapes, name)?);
     }
@@ -148,12 +148,12 @@ pub fn without(file: &Path, source: &str, names: &BTreeSet<&str>) -> Option<Stri
     (errors(language, &text).is_empty()).then_some(text)
 }
 
-fn meet(a: &TestShape, b: &TestShape) -> bool {
+fn meet(a: &TestDefinition, b: &TestDefinition) -> bool {
     a.lines.first <= b.lines.last && b.lines.first <= a.lines.last
 }
 
 /// The shape that a reported name belongs to: itself, or a case of it.
-pub fn find<'s>(shapes: &'s [TestShape], name: &str) -> Option<&'s TestShape> {
+pub fn find<'s>(shapes: &'s [TestDefinition], name: &str) -> Option<&'s TestDefinition> {
     let plain = name.split_once('[').map_or(name, |(before, _)| before);
     shapes
         .iter()

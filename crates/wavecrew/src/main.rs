@@ -27,7 +27,7 @@ mod user_file;
 
 use exit::Exit;
 use std::process::ExitCode;
-use wavecrew_measure::run::watch;
+use wavecrew_measure::run::watchdog;
 
 fn main() -> ExitCode {
     // Before anything else: the guardian is to stay small.
@@ -52,9 +52,9 @@ fn main() -> ExitCode {
     }
     if std::env::args_os()
         .nth(1)
-        .is_some_and(|word| word == watch::WATCH)
+        .is_some_and(|word| word == watchdog::WATCHDOG_ARGUMENT)
     {
-        return watch::watch_main(&std::env::args().nth(2).unwrap_or_default());
+        return watchdog::watchdog_main(&std::env::args().nth(2).unwrap_or_default());
     }
     let cli = match cli::parse() {
         Ok(cli) => cli,

@@ -10,7 +10,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{oneshot, watch};
 use wavecrew_agents::AgentSetting;
 use wavecrew_core::engine::{Permission, Reply, UNATTENDED, WorkerRequest};
-use wavecrew_process::Exit;
+use wavecrew_process::ProcessExit;
 use wavecrew_process::guardian::Guardian;
 use wavecrew_run::worker::conversation::WorkerConversation;
 use wavecrew_run::worker::files::write_prompt;
@@ -113,13 +113,13 @@ impl Agent {
     }
 
     /// Its turn is over, by itself or with its process.
-    pub fn turn_over(&mut self, exit: Exit) {
+    pub fn turn_over(&mut self, exit: ProcessExit) {
         let came_to = final_message(&*self.adapter, &self.output, exit);
         self.settle(came_to);
     }
 
     /// It has no process any more.
-    pub fn ended(&mut self, exit: Exit) {
+    pub fn ended(&mut self, exit: ProcessExit) {
         self.gone(|agent| final_message(&*agent.adapter, &agent.output, exit));
     }
 

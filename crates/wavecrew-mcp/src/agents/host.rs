@@ -16,7 +16,7 @@ use tokio::sync::{oneshot, watch};
 use wavecrew_agents::stream::Usage;
 use wavecrew_agents::{AgentSettings, Redactor};
 use wavecrew_process::guardian::{Guardian, GuardianCommand};
-use wavecrew_process::{Exit, GuardianEvent};
+use wavecrew_process::{GuardianEvent, ProcessExit};
 use wavecrew_run::agent_name::by_name;
 use wavecrew_run::worker::conversation::WorkerConversation;
 use wavecrew_run::worker::conversation::conversation_id;
@@ -336,7 +336,7 @@ impl Host {
         };
         let id = id.clone();
         if let Some(agent) = self.agents.get_mut(&id) {
-            agent.turn_over(Exit::Code(0));
+            agent.turn_over(ProcessExit::Code(0));
             agent.activity = Activity::Listening(key);
             if agent.closing.is_some() {
                 agent.leave(&self.guardian);
@@ -345,7 +345,7 @@ impl Host {
         self.start_next_turn(&id);
     }
 
-    fn ended(&mut self, key: u64, exit: Exit) {
+    fn ended(&mut self, key: u64, exit: ProcessExit) {
         let Some((id, _)) = self.processes.remove(&key) else {
             return;
         };

@@ -17,7 +17,7 @@ use wavecrew_core::budget::Budget;
 use wavecrew_core::engine::{AgentChoice, Engine, Ledger, Notice, Options};
 use wavecrew_core::event::{Event, RunOutcome};
 use wavecrew_process::guardian::GuardianCommand;
-use wavecrew_process::{end_with_stdin, signal_self};
+use wavecrew_process::{signal_self, terminate_when_stdin_closes};
 use wavecrew_run::checks::Verify;
 use wavecrew_run::event_loop::{Driver, Reporter, RunContext, Running};
 use wavecrew_run::session::OpenSession;
@@ -50,7 +50,7 @@ pub fn run(project: &Path, id: &str, job: JobOptions) -> Result<(), String> {
     // What ends the caller's terminal or process group is not meant for the job.
     let _ = rustix::process::setsid();
     if job.attached {
-        end_with_stdin();
+        terminate_when_stdin_closes();
     }
     let dir = SessionDir::open(project, id).map_err(|error| error.to_string())?;
     let (spec, input) = read(&dir)?;

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::process::{ExitStatus, Stdio};
 use tokio::process::{Child, ChildStdin, Command};
-use wavecrew_process::Apart;
+use wavecrew_process::DetachedChild;
 use wavecrew_session::SessionDir;
 
 /// Bytes of a job's stderr that are kept.
@@ -16,7 +16,7 @@ const COMPLAINT: usize = 16 << 10;
 pub(super) struct JobProcess {
     dir: SessionDir,
     child: Child,
-    _apart: Option<Apart>,
+    _apart: Option<DetachedChild>,
     /// Read here too, for the case that the folder it lies in is gone.
     stderr_log: File,
     /// How the job stood when it was looked at last.

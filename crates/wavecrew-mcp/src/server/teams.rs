@@ -17,7 +17,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
-use wavecrew_process::{Apart, start_apart};
+use wavecrew_process::{DetachedChild, start_detached};
 use wavecrew_run::questions;
 use wavecrew_session::SessionDir;
 
@@ -211,14 +211,14 @@ impl Teams {
 }
 
 /// Starts a process that does not end with the agents that are talked to.
-pub(super) fn apart(command: &mut Command) -> Result<(Child, Option<Apart>), String> {
-    start_apart(|| command.spawn(), Child::id).map_err(|error| error.to_string())
+pub(super) fn apart(command: &mut Command) -> Result<(Child, Option<DetachedChild>), String> {
+    start_detached(|| command.spawn(), Child::id).map_err(|error| error.to_string())
 }
 
 /// A run that ends with the call it was started by.
 struct Attached {
     child: Option<Child>,
-    _apart: Option<Apart>,
+    _apart: Option<DetachedChild>,
 }
 
 impl Attached {

@@ -12,7 +12,7 @@ use crate::detect::{Certainty, Project};
 use crate::report::{CoverageFormat, TestFormat};
 use crate::run::MeasureError;
 use crate::run::scope::WhenMissing;
-use crate::run::{Invocation, Order, TestRun, option, words};
+use crate::run::{Invocation, TestOrder, TestRun, option, words};
 
 const FACTS: FrameworkFacts = FrameworkFacts {
     name: "go",
@@ -76,7 +76,7 @@ fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
         args.push("-coverpkg=./...".into());
         args.push(option("-coverprofile", &profile));
     }
-    if let Order::Shuffled { seed } = run.request.order {
+    if let TestOrder::Shuffled { seed } = run.request.order {
         args.push(format!("-shuffle={seed}").into());
     }
     // A result from go's cache is no run.

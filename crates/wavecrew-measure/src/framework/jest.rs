@@ -9,7 +9,7 @@ use super::{
 };
 use crate::detect::Project;
 use crate::detect::settings::{ConfiguredTests, lists, of_globs};
-use crate::run::{Invocation, MeasureError, Order, TestRun, option, words};
+use crate::run::{Invocation, MeasureError, TestOrder, TestRun, option, words};
 
 const FACTS: FrameworkFacts = FrameworkFacts {
     name: "jest",
@@ -79,7 +79,7 @@ fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
         args.push("--bail".into());
     }
     args.extend(skipped(run));
-    if let Order::Shuffled { seed } = run.request.order {
+    if let TestOrder::Shuffled { seed } = run.request.order {
         args.extend(["--randomize".into(), format!("--seed={seed}").into()]);
     }
     let covered = run.wants_coverage();

@@ -17,7 +17,7 @@ use crate::run::MeasureError;
 use crate::run::process::Ran;
 use crate::run::process::Step;
 use crate::run::scope::WhenMissing;
-use crate::run::{Invocation, Order, TestRun, option, words};
+use crate::run::{Invocation, TestOrder, TestRun, option, words};
 
 const FACTS: FrameworkFacts = FrameworkFacts {
     name: "pytest",
@@ -274,7 +274,7 @@ pub fn pytest_args(run: &TestRun<'_>, installed: &Installed) -> Result<Vec<OsStr
     if has_plugin(run) {
         fs::create_dir_all(run.file("plugin"))?;
     }
-    if let Order::Shuffled { .. } = run.request.order {
+    if let TestOrder::Shuffled { .. } = run.request.order {
         fs::write(run.file("plugin").join("wavecrew_shuffle.py"), SHUFFLE)?;
         args.extend(words(["-p", "wavecrew_shuffle"]));
     }
@@ -314,7 +314,7 @@ pub fn python_step(run: &TestRun<'_>, python: &Path, args: Vec<OsString>) -> Ste
 }
 
 fn has_plugin(run: &TestRun<'_>) -> bool {
-    run.request.order != Order::Usual || !run.focus.without.is_empty()
+    run.request.order != TestOrder::Default || !run.focus.without.is_empty()
 }
 
 /// The folders of the files in scope: coverage.py lists what no test imports only directly in a source folder and in

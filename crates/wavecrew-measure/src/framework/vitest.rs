@@ -10,7 +10,7 @@ use super::{
 use crate::detect::Project;
 use crate::detect::settings::{ConfiguredTests, lists, of_globs};
 use crate::measurement::{NO_COVERAGE, Note};
-use crate::run::{Invocation, MeasureError, Order, TestRun, option, words};
+use crate::run::{Invocation, MeasureError, TestOrder, TestRun, option, words};
 
 const FACTS: FrameworkFacts = FrameworkFacts {
     name: "vitest",
@@ -89,7 +89,7 @@ fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
     }
     args.push(option("--outputFile.json", &report));
     args.extend(skipped(run));
-    if let Order::Shuffled { seed } = run.request.order {
+    if let TestOrder::Shuffled { seed } = run.request.order {
         args.extend([
             "--sequence.shuffle".into(),
             format!("--sequence.seed={seed}").into(),

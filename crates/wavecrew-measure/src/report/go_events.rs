@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use super::{ReportError, duration, message};
-use crate::measurement::{Outcome, TestCase, TestId};
+use crate::measurement::{TestCase, TestId, TestOutcome};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -54,11 +54,11 @@ pub fn parse(report: &[u8]) -> Result<Vec<TestCase>, ReportError> {
                     continue;
                 }
                 let outcome = match event.action.as_str() {
-                    "pass" => Outcome::Passed,
-                    "skip" => Outcome::Skipped {
+                    "pass" => TestOutcome::Passed,
+                    "skip" => TestOutcome::Skipped {
                         reason: message(&text),
                     },
-                    _ => Outcome::Failed {
+                    _ => TestOutcome::Failed {
                         message: message(&text),
                     },
                 };
@@ -78,7 +78,7 @@ pub fn parse(report: &[u8]) -> Result<Vec<TestCase>, ReportError> {
         tests.push(case(
             package,
             test,
-            Outcome::Error {
+            TestOutcome::Error {
                 message: message(&text),
             },
             0.0,
@@ -86,7 +86,10 @@ pub fn parse(report: &[u8]) -> Result<Vec<TestCase>, ReportError> {
     }
     // A package that does not build, or dies outside of a test.
     for (package, _) in red_packages.into_iter().filter(|(_, red)| *red) {
-        if !tests.iter().any(|t| t.id.file == package && t.outcome.is_red()) {
+        if !tests
+            .iter()
+            .any(|t| t.id.file == package && t.outcome.is_failing())
+        {
             let own = outputs
                 .remove(&(package.clone(), String::new()))
                 .unwrap_or_default();
@@ -94,7 +97,7 @@ pub fn parse(report: &[u8]) -> Result<Vec<TestCase>, ReportError> {
             tests.push(case(
                 package,
                 String::new(),
-                Outcome::Unloaded { message: text },
+                TestOutcome::Unloaded { message: text },
                 0.0,
             ));
         }
@@ -102,7 +105,7 @@ pub fn parse(report: &[u8]) -> Result<Vec<TestCase>, ReportError> {
     Ok(tests)
 }
 
-fn case(package: String, name: String, outcome: Outcome, seconds: f64) -> TestCase {
+fn case(package: String, name: String, outcome: TestOutcome, seconds: f64) -> TestCase {
     TestCase {
         id: TestId { file: package, name },
         outcome,

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 use super::{ReportError, duration, message};
-use crate::measurement::{Outcome, TestCase, TestId};
+use crate::measurement::{TestCase, TestId, TestOutcome};
 
 const FORMAT: &str = "jest JSON";
 
@@ -47,7 +47,7 @@ pub fn parse(report: &[u8]) -> Result<Vec<TestCase>, ReportError> {
         let mut seen_red = false;
         for test in file.assertion_results {
             let outcome = outcome(&test);
-            seen_red |= outcome.is_red();
+            seen_red |= outcome.is_failing();
             tests.push(TestCase {
                 id: TestId {
                     file: file.name.clone(),
@@ -64,7 +64,7 @@ pub fn parse(report: &[u8]) -> Result<Vec<TestCase>, ReportError> {
                     file: file.name,
                     name: String::new(),
                 },
-                outcome: Outcome::Unloaded {
+                outcome: TestOutcome::Unloaded {
                     message: message(file.message.as_deref().unwrap_or_default()),
                 },
                 duration: duration(0.0),
@@ -80,13 +80,13 @@ fn name(test: &Assertion) -> String {
     words.join(" > ")
 }
 
-fn outcome(test: &Assertion) -> Outcome {
+fn outcome(test: &Assertion) -> TestOutcome {
     match test.status.as_str() {
-        "passed" => Outcome::Passed,
-        "failed" => Outcome::Failed {
+        "passed" => TestOutcome::Passed,
+        "failed" => TestOutcome::Failed {
             message: message(&test.failure_messages.as_deref().unwrap_or_default().join("\n")),
         },
-        other => Outcome::Skipped {
+        other => TestOutcome::Skipped {
             reason: other.to_owned(),
         },
     }

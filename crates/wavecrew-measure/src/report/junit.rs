@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::xml::{self, Node};
 use super::{ReportError, duration, message};
-use crate::measurement::{Outcome, TestCase, TestId};
+use crate::measurement::{TestCase, TestId, TestOutcome};
 
 const FORMAT: &str = "JUnit XML";
 
@@ -123,20 +123,20 @@ fn full_name(class: &str, name: &str, file: &str) -> String {
 
 fn close_case(case: Case) -> Option<TestCase> {
     let id = case.id?;
-    let outcome = case.verdict.map_or(Outcome::Passed, |v| {
+    let outcome = case.verdict.map_or(TestOutcome::Passed, |v| {
         let text = message(if v.text.trim().is_empty() {
             &v.short
         } else {
             &v.text
         });
         match v.kind {
-            Kind::Failure => Outcome::Failed { message: text },
-            Kind::Error if v.short.contains("collection failure") => Outcome::Unloaded { message: text },
-            Kind::Error => Outcome::Error { message: text },
-            Kind::Skipped if v.type_ == "pytest.xfail" => Outcome::ExpectedFailure {
+            Kind::Failure => TestOutcome::Failed { message: text },
+            Kind::Error if v.short.contains("collection failure") => TestOutcome::Unloaded { message: text },
+            Kind::Error => TestOutcome::Error { message: text },
+            Kind::Skipped if v.type_ == "pytest.xfail" => TestOutcome::ExpectedFailure {
                 reason: message(&v.short),
             },
-            Kind::Skipped => Outcome::Skipped {
+            Kind::Skipped => TestOutcome::Skipped {
                 reason: message(&v.short),
             },
         }
@@ -153,8 +153,8 @@ fn join_teardown(tests: Vec<TestCase>) -> Vec<TestCase> {
     let mut joined: Vec<TestCase> = Vec::with_capacity(tests.len());
     for test in tests {
         match joined.last_mut() {
-            Some(last) if last.id == test.id && matches!(test.outcome, Outcome::Error { .. }) => {
-                if !last.outcome.is_red() {
+            Some(last) if last.id == test.id && matches!(test.outcome, TestOutcome::Error { .. }) => {
+                if !last.outcome.is_failing() {
                     last.outcome = test.outcome;
                 }
             }

@@ -1,6 +1,6 @@
 use super::CoverageFormat::{Cobertura, CoveragePy, GoProfile, Istanbul, Lcov, LlvmCov};
 use super::*;
-use crate::measurement::{Outcome, Ratio};
+use crate::measurement::{Ratio, TestOutcome};
 
 macro_rules! sample {
     ($name:literal) => {
@@ -11,13 +11,13 @@ macro_rules! sample {
 /// `outcome file::name` of each test, without texts.
 fn outcomes(format: TestFormat, report: &[u8]) -> Vec<String> {
     let tests = format.parse(report).unwrap();
-    let word = |outcome: &Outcome| match outcome {
-        Outcome::Passed => "passed",
-        Outcome::Failed { .. } => "failed",
-        Outcome::Error { .. } => "error",
-        Outcome::Unloaded { .. } => "unloaded",
-        Outcome::ExpectedFailure { .. } => "xfail",
-        Outcome::Skipped { .. } => "skipped",
+    let word = |outcome: &TestOutcome| match outcome {
+        TestOutcome::Passed => "passed",
+        TestOutcome::Failed { .. } => "failed",
+        TestOutcome::Error { .. } => "error",
+        TestOutcome::Unloaded { .. } => "unloaded",
+        TestOutcome::ExpectedFailure { .. } => "xfail",
+        TestOutcome::Skipped { .. } => "skipped",
     };
     tests
         .iter()
@@ -114,7 +114,7 @@ fn failure_texts_have_no_colours() {
         let tests = TestFormat::Jest.parse(report).unwrap();
         let failed = tests
             .iter()
-            .find(|t| matches!(t.outcome, Outcome::Failed { .. }))
+            .find(|t| matches!(t.outcome, TestOutcome::Failed { .. }))
             .unwrap();
         assert!(failed.outcome.text().contains("999"));
         assert!(!failed.outcome.text().contains('\u{1b}'));

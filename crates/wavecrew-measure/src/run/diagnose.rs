@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::error::MeasureError;
 use super::process::{Ended, Ran};
 use crate::detect::{Framework, Project};
-use crate::measurement::{Note, Outcome, TestCase};
+use crate::measurement::{Note, TestCase, TestOutcome};
 
 /// Why there is no report at all.
 pub fn no_report(project: &Project, ran: Ran) -> MeasureError {
@@ -44,8 +44,9 @@ pub fn no_report(project: &Project, ran: Ran) -> MeasureError {
 pub fn notes(project: &Project, tests: &[TestCase], ran: &Ran) -> Vec<Note> {
     let mut notes = Vec::new();
     for test in tests {
-        if let Outcome::Unloaded { message } | Outcome::Error { message } | Outcome::Failed { message } =
-            &test.outcome
+        if let TestOutcome::Unloaded { message }
+        | TestOutcome::Error { message }
+        | TestOutcome::Failed { message } = &test.outcome
         {
             for note in advice(project, message) {
                 if !notes.contains(&note) {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{MeasureError, Order, Request, Runner, Wanted};
-use crate::measurement::{Flaky, Measurement, Outcome, TestId};
+use super::{Collect, MeasureError, Request, Runner, TestOrder};
+use crate::measurement::{Flaky, Measurement, TestId, TestOutcome};
 
 impl Runner {
     /// Runs the suite again, each time in fresh processes and every second time shuffled, and names in `measurement` the
@@ -17,12 +17,12 @@ impl Runner {
         let mut others = Vec::new();
         for seed in 1..=reruns {
             let order = if seed % 2 == 1 {
-                Order::Shuffled { seed }
+                TestOrder::Shuffled { seed }
             } else {
-                Order::Usual
+                TestOrder::Default
             };
             let request = Request {
-                coverage: Wanted::TestsOnly,
+                coverage: Collect::TestsOnly,
                 order,
                 ..request.clone()
             };
@@ -34,18 +34,18 @@ impl Runner {
 }
 
 fn unsteady(first: &Measurement, others: &[Measurement]) -> Vec<Flaky> {
-    let mut outcomes: BTreeMap<&TestId, Vec<&Outcome>> = BTreeMap::new();
+    let mut outcomes: BTreeMap<&TestId, Vec<&TestOutcome>> = BTreeMap::new();
     for test in [first].into_iter().chain(others).flat_map(|m| &m.tests) {
         outcomes.entry(&test.id).or_default().push(&test.outcome);
     }
-    let changed = |outcomes: &[&Outcome]| outcomes.iter().any(|o| o.kind() != outcomes[0].kind());
+    let changed = |outcomes: &[&TestOutcome]| outcomes.iter().any(|o| o.kind() != outcomes[0].kind());
     outcomes
         .into_iter()
         .filter(|(_, outcomes)| changed(outcomes))
         .map(|(id, outcomes)| Flaky {
             id: id.clone(),
             runs: outcomes.len(),
-            passed: outcomes.iter().filter(|o| ***o == Outcome::Passed).count(),
+            passed: outcomes.iter().filter(|o| ***o == TestOutcome::Passed).count(),
         })
         .collect()
 }

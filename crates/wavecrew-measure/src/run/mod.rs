@@ -1,16 +1,16 @@
 //! Runs a project's own framework so that it writes machine reports into a folder of its own, and reads them. Leaves
 //! nothing behind: no process, no cache, no file in the project. Decides nothing about what the figures mean.
 
+pub(crate) mod coverage_by_test;
 pub(crate) mod diagnose;
 mod error;
 mod flaky;
 pub mod mutation;
-mod passing;
+mod passing_coverage;
 pub(crate) mod process;
-pub(crate) mod reach;
+mod process_setup;
 pub(crate) mod scope;
-pub mod stop;
-pub mod watch;
+pub mod watchdog;
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -22,11 +22,12 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::detect::Project;
-use crate::measurement::{Coverage, Measurement, Note, Standing, TestId};
+use crate::measurement::{Coverage, CoverageStatus, Measurement, Note, TestId};
 use crate::report::{CoverageFormat, HitsByFile, TestFormat};
+pub use coverage_by_test::{CoveragePoint, PointKind, TestCoverage};
 pub use error::MeasureError;
 use process::{Ended, Ran, Step};
-pub use reach::{Point, Reach, Way};
+pub use process_setup::{cache_folder, stop_on_signals};
 use scope::WhenMissing;
 
 /// How test runs are made. One for many runs.
@@ -51,20 +52,20 @@ pub struct Request<'a> {
     pub scope: &'a [PathBuf],
     /// Test files to run; none: the whole suite. Absolute.
     pub tests: &'a [PathBuf],
-    pub coverage: Wanted,
-    pub order: Order,
+    pub coverage: Collect,
+    pub order: TestOrder,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum Collect {
     TestsAndCoverage,
     TestsOnly,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub enum TestOrder {
     /// As the framework has it.
-    Usual,
+    Default,
     /// Shuffled where the framework can, with another hash seed and another time zone.
     Shuffled { seed: u32 },
 }
@@ -143,7 +144,7 @@ impl TestRun<'_> {
     }
 
     pub(crate) fn wants_coverage(&self) -> bool {
-        self.request.coverage == Wanted::TestsAndCoverage && !self.request.scope.is_empty()
+        self.request.coverage == Collect::TestsAndCoverage && !self.request.scope.is_empty()
     }
 
     pub(crate) fn file(&self, name: &str) -> PathBuf {
@@ -158,7 +159,7 @@ impl TestRun<'_> {
             ("FORCE_COLOR", "0".into()),
             ("TMPDIR", self.file("tmp").into()),
         ];
-        if let Order::Shuffled { seed } = self.request.order {
+        if let TestOrder::Shuffled { seed } = self.request.order {
             env.push(("TZ", "Etc/GMT-13".into()));
             env.push(("PYTHONHASHSEED", seed.to_string().into()));
         }
@@ -235,7 +236,7 @@ impl TestRun<'_> {
         let framework = self.request.project.framework.adapter();
         let broken = framework.unparsable(self, &missing, ran)?;
         let files = scope::count(hits, self.request.scope, self.root(), when_missing, &broken);
-        if !files.is_empty() && files.iter().all(|file| file.standing == Standing::Excluded) {
+        if !files.is_empty() && files.iter().all(|file| file.status == CoverageStatus::Excluded) {
             notes.push(unknown("the coverage settings leave out all files in scope"));
             return Ok(Coverage::Unknown);
         }

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
-use wavecrew_process::table::{self, Entry};
-use wavecrew_process::{end, own_line};
+use wavecrew_process::process_table::{self, Entry};
+use wavecrew_process::{end_processes, self_and_ancestors};
 
 /// Set in every process of a test run, so that one which left its group is still found.
 const MARK: &str = "WAVECREW_MEASURE";
@@ -102,7 +102,7 @@ const FOREIGN: &[&str] = &[
 /// What the marks of this process' runs begin with: a later process of the same number has another.
 pub fn run_name() -> String {
     let me = rustix::process::getpid();
-    let start = table::entry(me).map_or(0, |e| e.start_time);
+    let start = process_table::entry(me).map_or(0, |e| e.start_time);
     format!("{}.{start}", me.as_raw_pid())
 }
 
@@ -147,7 +147,7 @@ fn ended(status: ExitStatus) -> Ended {
 fn end_tree(child: &Child, mark: &str) {
     let group = Pid::from_child(child).as_raw_pid();
     end_with_all_below(|| {
-        let all = table::all().into_iter();
+        let all = process_table::all().into_iter();
         all.filter(|e| e.group == group || marked(e).is_some_and(|value| value == mark.as_bytes()))
             .collect()
     });
@@ -158,7 +158,7 @@ pub fn end_runs_of(name: &str) {
     let prefix = format!("{name}.");
     let mut groups = HashSet::new();
     end_with_all_below(|| {
-        let all = table::all();
+        let all = process_table::all();
         let is_marked = |e: &Entry| marked(e).is_some_and(|value| value.starts_with(prefix.as_bytes()));
         // Who leads a group gave it its number; other groups may have been there before the run.
         groups.extend(
@@ -173,21 +173,21 @@ pub fn end_runs_of(name: &str) {
 }
 
 fn marked(e: &Entry) -> Option<Vec<u8>> {
-    table::variable(e.pid, MARK)
+    process_table::environment_variable(e.pid, MARK)
 }
 
 fn end_with_all_below(mut roots: impl FnMut() -> Vec<Entry>) {
-    let spared = own_line();
+    let spared = self_and_ancestors();
     let members = || -> Vec<Entry> {
         let mut found = HashMap::new();
         for e in roots() {
-            for e in table::descendants(e.pid).into_iter().chain([e]) {
+            for e in process_table::descendants(e.pid).into_iter().chain([e]) {
                 found.insert(e.pid, e);
             }
         }
         found.into_values().filter(|e| !spared.contains(&e.pid)).collect()
     };
-    end(members, thread::sleep);
+    end_processes(members, thread::sleep);
 }
 
 /// Of what a program prints, this much of the beginning and of the end is kept.

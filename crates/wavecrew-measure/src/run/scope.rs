@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use crate::measurement::{FileCoverage, LineRange, Note, Ratio, Standing};
+use crate::measurement::{CoverageStatus, FileCoverage, LineRange, Note, Ratio};
 use crate::report::HitsByFile;
 
 /// What the silence of a tool about a file means.
@@ -36,20 +36,20 @@ pub fn count(
         let name = name_of(file, &hits, root);
         files.push(match name.and_then(|name| hits.remove(&name)) {
             Some(hits) => hits.into_coverage(path),
-            None if broken.contains(file) => silent(file, path, Standing::Broken),
+            None if broken.contains(file) => silent(file, path, CoverageStatus::Broken),
             None => match when_missing {
-                WhenMissing::Excluded => silent(file, path, Standing::Excluded),
-                WhenMissing::NotLoaded => silent(file, path, Standing::NotLoaded),
+                WhenMissing::Excluded => silent(file, path, CoverageStatus::Excluded),
+                WhenMissing::NotLoaded => silent(file, path, CoverageStatus::NotLoaded),
             },
         });
     }
     files
 }
 
-fn silent(file: &Path, path: String, standing: Standing) -> FileCoverage {
-    let lines = match standing {
-        Standing::Excluded | Standing::Measured => Vec::new(),
-        Standing::NotLoaded | Standing::Broken => code_lines(file),
+fn silent(file: &Path, path: String, status: CoverageStatus) -> FileCoverage {
+    let lines = match status {
+        CoverageStatus::Excluded | CoverageStatus::Measured => Vec::new(),
+        CoverageStatus::NotLoaded | CoverageStatus::Broken => code_lines(file),
     };
     let range = lines
         .first()
@@ -57,7 +57,7 @@ fn silent(file: &Path, path: String, standing: Standing) -> FileCoverage {
         .map(|(&first, &last)| LineRange { first, last });
     FileCoverage {
         path,
-        standing,
+        status,
         lines: Ratio {
             covered: 0,
             total: lines.len() as u64,
@@ -122,17 +122,17 @@ pub fn shown(path: &str, root: &Path) -> String {
     }
 }
 
-/// What the standing of the files means for the figures.
+/// What the status of the files means for the figures.
 pub fn notes(files: &[FileCoverage]) -> Vec<Note> {
-    let names_of = |standing| -> Vec<&str> {
+    let names_of = |status| -> Vec<&str> {
         files
             .iter()
-            .filter(|f| f.standing == standing)
+            .filter(|f| f.status == status)
             .map(|f| f.path.as_str())
             .collect()
     };
-    let told = |standing, what: &str, fix: &str| {
-        let names = names_of(standing);
+    let told = |status, what: &str, fix: &str| {
+        let names = names_of(status);
         (!names.is_empty()).then(|| Note {
             what: format!("{what}: {}", names.join(", ")),
             fix: Some(fix.to_owned()),
@@ -140,17 +140,17 @@ pub fn notes(files: &[FileCoverage]) -> Vec<Note> {
     };
     [
         told(
-            Standing::Excluded,
+            CoverageStatus::Excluded,
             "left out by the project's coverage settings, and so of the figures",
             "change the coverage settings of the project to have them counted",
         ),
         told(
-            Standing::NotLoaded,
+            CoverageStatus::NotLoaded,
             "loaded by no test, counted with 0 %",
             "write a test that imports them",
         ),
         told(
-            Standing::Broken,
+            CoverageStatus::Broken,
             "cannot be parsed, counted with 0 %",
             "repair their syntax",
         ),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const OF_FOLDER: [&str; 5] = ["__init__", "__main__", "index", "mod", "main"];
 
 /// The test files of a project that a change concerns, sorted. All paths are absolute.
-pub fn affected(project: &Project, changed: &[PathBuf]) -> Vec<PathBuf> {
+pub fn affected_tests(project: &Project, changed: &[PathBuf]) -> Vec<PathBuf> {
     let root = &project.root;
     let changed: Vec<&PathBuf> = changed.iter().filter(|file| file.starts_with(root)).collect();
     let sources = changed.iter().filter(|file| !is_test(file, root));
@@ -65,7 +65,9 @@ mod tests {
         }
         let changed: Vec<PathBuf> = changed.iter().map(|name| top.join(name)).collect();
         let projects = by_project(&top, &top);
-        let tests = projects.keys().flat_map(|project| affected(project, &changed));
+        let tests = projects
+            .keys()
+            .flat_map(|project| affected_tests(project, &changed));
         tests
             .map(|test| {
                 test.strip_prefix(&top)

@@ -1,6 +1,6 @@
 //! What a change did to a project: its state before and after, test by test where that is known. Pure.
 
-use super::{Outcome, State, Suite, Went};
+use super::{CommandOutcome, ProjectState, SuiteResult, TestResult};
 use crate::measurement::TestId;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -67,9 +67,9 @@ fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
 }
 
 /// Compares a project with itself before a change.
-pub fn compare(before: &State, after: &State) -> Comparison {
+pub fn compare(before: &ProjectState, after: &ProjectState) -> Comparison {
     let mut found = Comparison {
-        unverified: !after.says_something(),
+        unverified: !after.has_checks(),
         ..Comparison::default()
     };
     for (name, before, after) in [
@@ -81,35 +81,39 @@ pub fn compare(before: &State, after: &State) -> Comparison {
         }
     }
     match (&before.tests, &after.tests) {
-        (Suite::Measured { tests: before }, Suite::Measured { tests: after }) => {
+        (SuiteResult::Measured { tests: before }, SuiteResult::Measured { tests: after }) => {
             tests(&mut found, before, after);
         }
-        (Suite::None | Suite::Command { .. } | Suite::NotRun, Suite::Measured { tests: after }) => {
+        (
+            SuiteResult::None | SuiteResult::Command { .. } | SuiteResult::NotRun,
+            SuiteResult::Measured { tests: after },
+        ) => {
             tests(&mut found, &BTreeMap::new(), after);
         }
-        (before, Suite::Command { line, outcome }) => {
+        (before, SuiteResult::Command { line, outcome }) => {
             let before = match before {
-                Suite::Command { outcome, .. } => Some(outcome),
-                Suite::None | Suite::Measured { .. } | Suite::NotRun => None,
+                SuiteResult::Command { outcome, .. } => Some(outcome),
+                SuiteResult::None | SuiteResult::Measured { .. } | SuiteResult::NotRun => None,
             };
             command(&mut found, line, before, outcome);
         }
-        (Suite::Measured { tests: before }, Suite::None) => {
-            let green = before.iter().filter(|(_, went)| **went == Went::Green);
+        (SuiteResult::Measured { tests: before }, SuiteResult::None) => {
+            let green = before.iter().filter(|(_, went)| **went == TestResult::Passed);
             found.lost.extend(green.map(|(id, _)| id.to_string()));
         }
         // What comes before the tests has failed, and was told above.
-        (_, Suite::NotRun) | (Suite::None | Suite::Command { .. } | Suite::NotRun, Suite::None) => {}
+        (_, SuiteResult::NotRun)
+        | (SuiteResult::None | SuiteResult::Command { .. } | SuiteResult::NotRun, SuiteResult::None) => {}
     }
     found
 }
 
-fn command(found: &mut Comparison, name: &str, before: Option<&Outcome>, after: &Outcome) {
-    let was_good = before.is_none_or(Outcome::is_good);
+fn command(found: &mut Comparison, name: &str, before: Option<&CommandOutcome>, after: &CommandOutcome) {
+    let was_good = before.is_none_or(CommandOutcome::is_good);
     match after {
-        Outcome::Passed if !was_good => found.fixed.push(name.to_owned()),
-        Outcome::Passed => {}
-        Outcome::Failed { how, output } => {
+        CommandOutcome::Passed if !was_good => found.fixed.push(name.to_owned()),
+        CommandOutcome::Passed => {}
+        CommandOutcome::Failed { how, output } => {
             let failing = Failing {
                 name: name.to_owned(),
                 message: format!("{how}\n{output}").trim_end().to_owned(),
@@ -123,28 +127,34 @@ fn command(found: &mut Comparison, name: &str, before: Option<&Outcome>, after: 
     }
 }
 
-fn tests(found: &mut Comparison, before: &BTreeMap<TestId, Went>, after: &BTreeMap<TestId, Went>) {
+fn tests(
+    found: &mut Comparison,
+    before: &BTreeMap<TestId, TestResult>,
+    after: &BTreeMap<TestId, TestResult>,
+) {
     for (id, went) in after {
         let name = id.to_string();
         match (before.get(id), went) {
-            (Some(Went::Red { .. }), Went::Red { message }) => found.still_failing.push(Failing {
-                name,
-                message: message.clone(),
-            }),
-            (Some(Went::Green | Went::Aside) | None, Went::Red { message }) => {
+            (Some(TestResult::Failed { .. }), TestResult::Failed { message }) => {
+                found.still_failing.push(Failing {
+                    name,
+                    message: message.clone(),
+                })
+            }
+            (Some(TestResult::Passed | TestResult::NotCounted) | None, TestResult::Failed { message }) => {
                 found.newly_failing.push(Failing {
                     name,
                     message: message.clone(),
                 });
             }
-            (Some(Went::Red { .. }), Went::Green) => found.fixed.push(name),
-            (Some(Went::Green), Went::Aside) => found.lost.push(name),
-            (Some(Went::Green | Went::Aside) | None, Went::Green)
-            | (Some(Went::Red { .. } | Went::Aside) | None, Went::Aside) => {}
+            (Some(TestResult::Failed { .. }), TestResult::Passed) => found.fixed.push(name),
+            (Some(TestResult::Passed), TestResult::NotCounted) => found.lost.push(name),
+            (Some(TestResult::Passed | TestResult::NotCounted) | None, TestResult::Passed)
+            | (Some(TestResult::Failed { .. } | TestResult::NotCounted) | None, TestResult::NotCounted) => {}
         }
     }
     let gone = before
         .iter()
-        .filter(|(id, went)| **went == Went::Green && !after.contains_key(id));
+        .filter(|(id, went)| **went == TestResult::Passed && !after.contains_key(id));
     found.lost.extend(gone.map(|(id, _)| id.to_string()));
 }

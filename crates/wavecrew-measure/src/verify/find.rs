@@ -1,6 +1,6 @@
 //! Finds the commands that build and test a project: what its owner says, else what its files say.
 
-use super::Settings;
+use super::CommandSettings;
 use crate::detect::{Certainty, Project, by_project};
 use serde_json::Value;
 use std::fs;
@@ -11,11 +11,11 @@ use std::path::Path;
 pub struct Commands {
     pub setup: Option<String>,
     pub build: Option<String>,
-    pub tests: Tests,
+    pub tests: TestMethod,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Tests {
+pub enum TestMethod {
     None,
     /// Frameworks that tell test by test.
     Measured {
@@ -33,7 +33,7 @@ pub enum Tests {
 const PLACEHOLDER: &str = "no test specified";
 
 /// Finds the commands of the project in a folder. The folder is absolute.
-pub fn find(folder: &Path, settings: &Settings) -> Commands {
+pub fn find_commands(folder: &Path, settings: &CommandSettings) -> Commands {
     let has = |name: &str| folder.join(name).is_file();
     let scripts = scripts(folder);
     let targets = targets(folder);
@@ -63,10 +63,10 @@ pub fn find(folder: &Path, settings: &Settings) -> Commands {
         .filter(|project| project.certainty == Certainty::Found)
         .collect();
     let tests = match (&settings.test, projects.is_empty(), own) {
-        (Some(line), _, _) => Tests::Command { line: line.clone() },
-        (None, false, otherwise) => Tests::Measured { projects, otherwise },
-        (None, true, Some(line)) => Tests::Command { line },
-        (None, true, None) => Tests::None,
+        (Some(line), _, _) => TestMethod::Command { line: line.clone() },
+        (None, false, otherwise) => TestMethod::Measured { projects, otherwise },
+        (None, true, Some(line)) => TestMethod::Command { line },
+        (None, true, None) => TestMethod::None,
     };
     Commands {
         setup: settings.setup.clone(),

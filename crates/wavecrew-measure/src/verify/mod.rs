@@ -7,14 +7,14 @@ mod find;
 #[cfg(test)]
 mod tests;
 
-pub use affected::affected;
+pub use affected::affected_tests;
 pub use compare::{Comparison, compare};
-pub use find::{Commands, Tests, find};
+pub use find::{Commands, TestMethod, find_commands};
 
 use crate::detect::Project;
 use crate::measurement::TestId;
 use crate::run::process::{self, Ended, Step};
-use crate::run::{MeasureError, Order, Request, Runner, Wanted};
+use crate::run::{Collect, MeasureError, Request, Runner, TestOrder};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
@@ -26,7 +26,7 @@ const TOLD: usize = 4000;
 
 /// What a project's owner says in place of what would be found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Settings {
+pub struct CommandSettings {
     /// Run first: what a fresh copy needs before it can be built.
     pub setup: Option<String>,
     pub build: Option<String>,
@@ -36,7 +36,7 @@ pub struct Settings {
 /// How one command ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
-pub enum Outcome {
+pub enum CommandOutcome {
     Passed,
     Failed {
         /// `exit code 1`, `timed out`, ...
@@ -46,40 +46,41 @@ pub enum Outcome {
     },
 }
 
-impl Outcome {
+impl CommandOutcome {
     pub fn is_good(&self) -> bool {
         matches!(self, Self::Passed)
     }
 }
 
-/// A test as it went.
+/// The result of one test, as far as a comparison needs it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
-pub enum Went {
-    Green,
-    Red {
-        message: String,
-    },
+pub enum TestResult {
+    #[serde(rename = "green")]
+    Passed,
+    #[serde(rename = "red")]
+    Failed { message: String },
     /// Skipped, or known to fail.
-    Aside,
+    #[serde(rename = "aside")]
+    NotCounted,
 }
 
-/// What the tests of a project came to.
+/// The results of a project's tests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Suite {
+pub enum SuiteResult {
     /// There is nothing to run.
     None,
     /// Test by test.
     Measured {
         #[serde(serialize_with = "by_name")]
-        tests: BTreeMap<TestId, Went>,
+        tests: BTreeMap<TestId, TestResult>,
     },
     /// By exit code alone.
     Command {
         line: String,
         #[serde(flatten)]
-        outcome: Outcome,
+        outcome: CommandOutcome,
     },
     /// Not run, because what comes before it failed.
     NotRun,
@@ -87,27 +88,27 @@ pub enum Suite {
 
 /// What was found at one time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct State {
+pub struct ProjectState {
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub setup: Option<Outcome>,
+    pub setup: Option<CommandOutcome>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub build: Option<Outcome>,
-    pub tests: Suite,
+    pub build: Option<CommandOutcome>,
+    pub tests: SuiteResult,
 }
 
-impl State {
+impl ProjectState {
     /// Whether something was there to be checked.
-    pub fn says_something(&self) -> bool {
-        self.build.is_some() || !matches!(self.tests, Suite::None)
+    pub fn has_checks(&self) -> bool {
+        self.build.is_some() || !matches!(self.tests, SuiteResult::None)
     }
 }
 
 /// Runs what was found, in a folder. Every process is gone when this returns; red tests and broken builds are no errors.
-pub fn run(commands: &Commands, folder: &Path, runner: &Runner) -> Result<State, MeasureError> {
-    let mut state = State {
+pub fn run(commands: &Commands, folder: &Path, runner: &Runner) -> Result<ProjectState, MeasureError> {
+    let mut state = ProjectState {
         setup: None,
         build: None,
-        tests: Suite::NotRun,
+        tests: SuiteResult::NotRun,
     };
     if let Some(line) = &commands.setup {
         let outcome = command(line, folder, runner)?;
@@ -126,18 +127,18 @@ pub fn run(commands: &Commands, folder: &Path, runner: &Runner) -> Result<State,
         }
     }
     state.tests = match &commands.tests {
-        Tests::None => Suite::None,
-        Tests::Command { line } => Suite::Command {
+        TestMethod::None => SuiteResult::None,
+        TestMethod::Command { line } => SuiteResult::Command {
             line: line.clone(),
             outcome: command(line, folder, runner)?,
         },
-        Tests::Measured { projects, otherwise } => {
+        TestMethod::Measured { projects, otherwise } => {
             match measure(projects, folder, runner, |_| Some(Vec::new())) {
-                Ok(tests) => Suite::Measured { tests },
+                Ok(tests) => SuiteResult::Measured { tests },
                 Err(error @ (MeasureError::Stopped | MeasureError::TimedOut { .. })) => return Err(error),
                 // The framework says nothing; what the project itself calls its tests may.
                 Err(error) => match otherwise {
-                    Some(line) => Suite::Command {
+                    Some(line) => SuiteResult::Command {
                         line: line.clone(),
                         outcome: command(line, folder, runner)?,
                     },
@@ -156,7 +157,7 @@ pub fn measure(
     folder: &Path,
     runner: &Runner,
     choose: impl Fn(&Project) -> Option<Vec<PathBuf>>,
-) -> Result<BTreeMap<TestId, Went>, MeasureError> {
+) -> Result<BTreeMap<TestId, TestResult>, MeasureError> {
     let mut all = BTreeMap::new();
     for project in projects {
         let Some(tests) = choose(project) else {
@@ -166,19 +167,19 @@ pub fn measure(
             project,
             scope: &[],
             tests: &tests,
-            coverage: Wanted::TestsOnly,
-            order: Order::Usual,
+            coverage: Collect::TestsOnly,
+            order: TestOrder::Default,
         };
         let below = project.root.strip_prefix(folder).unwrap_or(Path::new(""));
         for test in runner.measure(&request)?.tests {
-            let went = if test.outcome.is_red() {
-                Went::Red {
+            let went = if test.outcome.is_failing() {
+                TestResult::Failed {
                     message: end_of(test.outcome.text()),
                 }
             } else if test.outcome.text().is_empty() {
-                Went::Green
+                TestResult::Passed
             } else {
-                Went::Aside
+                TestResult::NotCounted
             };
             let mut id = test.id;
             if !below.as_os_str().is_empty() {
@@ -190,7 +191,7 @@ pub fn measure(
     Ok(all)
 }
 
-fn command(line: &str, folder: &Path, runner: &Runner) -> Result<Outcome, MeasureError> {
+fn command(line: &str, folder: &Path, runner: &Runner) -> Result<CommandOutcome, MeasureError> {
     let step = Step {
         program: "sh".into(),
         args: vec!["-c".into(), line.into()],
@@ -205,13 +206,13 @@ fn command(line: &str, folder: &Path, runner: &Runner) -> Result<Outcome, Measur
             source,
         })?;
     let how = match ran.ended {
-        Ended::Code(0) => return Ok(Outcome::Passed),
+        Ended::Code(0) => return Ok(CommandOutcome::Passed),
         Ended::Code(code) => format!("exit code {code}"),
         Ended::Signal(signal) => format!("signal {signal}"),
         Ended::TimedOut => format!("no end after {} s", runner.timeout.as_secs()),
         Ended::Stopped => return Err(MeasureError::Stopped),
     };
-    Ok(Outcome::Failed {
+    Ok(CommandOutcome::Failed {
         how,
         output: end_of(&ran.output),
     })
@@ -224,6 +225,6 @@ fn end_of(text: &str) -> String {
 }
 
 /// JSON wants names for keys.
-fn by_name<S: serde::Serializer>(tests: &BTreeMap<TestId, Went>, s: S) -> Result<S::Ok, S::Error> {
+fn by_name<S: serde::Serializer>(tests: &BTreeMap<TestId, TestResult>, s: S) -> Result<S::Ok, S::Error> {
     s.collect_map(tests.iter().map(|(id, went)| (id.to_string(), went)))
 }

@@ -24,13 +24,13 @@ fn runner(cache: &Path) -> Runner {
     }
 }
 
-fn shown(files: &[(&str, &str)], settings: &Settings) -> String {
+fn shown(files: &[(&str, &str)], settings: &CommandSettings) -> String {
     let folder = project(files);
-    let Commands { build, tests, .. } = find(folder.path(), settings);
+    let Commands { build, tests, .. } = find_commands(folder.path(), settings);
     let tests = match tests {
-        Tests::None => "-".to_owned(),
-        Tests::Command { line } => line,
-        Tests::Measured { projects, otherwise } => {
+        TestMethod::None => "-".to_owned(),
+        TestMethod::Command { line } => line,
+        TestMethod::Measured { projects, otherwise } => {
             let names: Vec<&str> = projects.iter().map(|p| p.framework.name()).collect();
             format!("[{}] {}", names.join(" "), otherwise.unwrap_or_default())
         }
@@ -40,8 +40,8 @@ fn shown(files: &[(&str, &str)], settings: &Settings) -> String {
 
 #[test]
 fn commands_are_found_by_the_files_of_a_project() {
-    let none = Settings::default();
-    let own = Settings {
+    let none = CommandSettings::default();
+    let own = CommandSettings {
         build: Some("./b".to_owned()),
         test: Some("./t".to_owned()),
         setup: None,
@@ -94,15 +94,15 @@ fn commands_are_found_by_the_files_of_a_project() {
     }
 }
 
-fn measured(tests: &[(&str, Went)]) -> State {
+fn measured(tests: &[(&str, TestResult)]) -> ProjectState {
     let id = |name: &str| TestId {
         file: String::new(),
         name: name.to_owned(),
     };
-    State {
+    ProjectState {
         setup: None,
-        build: Some(Outcome::Passed),
-        tests: Suite::Measured {
+        build: Some(CommandOutcome::Passed),
+        tests: SuiteResult::Measured {
             tests: tests
                 .iter()
                 .map(|(name, went)| (id(name), went.clone()))
@@ -111,8 +111,8 @@ fn measured(tests: &[(&str, Went)]) -> State {
     }
 }
 
-fn red() -> Went {
-    Went::Red {
+fn failing() -> TestResult {
+    TestResult::Failed {
         message: "boom".to_owned(),
     }
 }
@@ -120,20 +120,20 @@ fn red() -> Went {
 #[test]
 fn what_a_change_did_is_told_test_by_test() {
     let before = measured(&[
-        ("broken", red()),
-        ("deleted", Went::Green),
-        ("good", Went::Green),
-        ("mended", red()),
-        ("skipped", Went::Green),
-        ("spoilt", Went::Green),
+        ("broken", failing()),
+        ("deleted", TestResult::Passed),
+        ("good", TestResult::Passed),
+        ("mended", failing()),
+        ("skipped", TestResult::Passed),
+        ("spoilt", TestResult::Passed),
     ]);
     let after = measured(&[
-        ("broken", red()),
-        ("good", Went::Green),
-        ("mended", Went::Green),
-        ("new", red()),
-        ("skipped", Went::Aside),
-        ("spoilt", red()),
+        ("broken", failing()),
+        ("good", TestResult::Passed),
+        ("mended", TestResult::Passed),
+        ("new", failing()),
+        ("skipped", TestResult::NotCounted),
+        ("spoilt", failing()),
     ]);
     let found = compare(&before, &after);
     let names = |failing: &[compare::Failing]| failing.iter().map(|f| f.name.clone()).collect::<Vec<_>>();
@@ -156,16 +156,16 @@ fn what_a_change_did_is_told_test_by_test() {
 
 #[test]
 fn a_build_that_broke_before_is_not_held_against_the_change() {
-    let state = |build: Outcome| State {
+    let state = |build: CommandOutcome| ProjectState {
         setup: None,
         build: Some(build),
-        tests: Suite::NotRun,
+        tests: SuiteResult::NotRun,
     };
-    let broken = state(Outcome::Failed {
+    let broken = state(CommandOutcome::Failed {
         how: "exit code 1".to_owned(),
         output: "no".to_owned(),
     });
-    let good = state(Outcome::Passed);
+    let good = state(CommandOutcome::Passed);
     assert_eq!(compare(&broken, &broken).complaint(), None);
     assert_eq!(compare(&broken, &good).fixed, ["build"]);
     let complaint = compare(&good, &broken).complaint().expect("a complaint");
@@ -182,15 +182,15 @@ fn commands_are_run_and_tell_by_their_exit_code() {
         "build:\n\ttest -f good\ntest:\n\techo tested; test -f green\n",
     )]);
     let cache = tempfile::tempdir().expect("a folder");
-    let commands = find(folder.path(), &Settings::default());
+    let commands = find_commands(folder.path(), &CommandSettings::default());
     let state = || run(&commands, folder.path(), &runner(cache.path())).expect("it runs");
     let broken = state();
     assert!(!broken.build.as_ref().expect("built").is_good());
-    assert_eq!(broken.tests, Suite::NotRun);
+    assert_eq!(broken.tests, SuiteResult::NotRun);
     fs::write(folder.path().join("good"), "").expect("a file");
     let red = state();
-    let Suite::Command {
-        outcome: Outcome::Failed { how, output },
+    let SuiteResult::Command {
+        outcome: CommandOutcome::Failed { how, output },
         ..
     } = &red.tests
     else {
@@ -207,17 +207,17 @@ fn commands_are_run_and_tell_by_their_exit_code() {
 #[test]
 fn a_command_without_an_end_is_ended_with_all_it_started() {
     let folder = project(&[]);
-    let settings = Settings {
+    let settings = CommandSettings {
         test: Some("sleep 600 & echo $! > child; wait".to_owned()),
-        ..Settings::default()
+        ..CommandSettings::default()
     };
     let runner = Runner {
         timeout: Duration::from_secs(1),
         ..runner(folder.path())
     };
-    let state = run(&find(folder.path(), &settings), folder.path(), &runner).expect("it runs");
+    let state = run(&find_commands(folder.path(), &settings), folder.path(), &runner).expect("it runs");
     assert!(
-        matches!(&state.tests, Suite::Command { outcome: Outcome::Failed { how, .. }, .. } if how == "no end after 1 s")
+        matches!(&state.tests, SuiteResult::Command { outcome: CommandOutcome::Failed { how, .. }, .. } if how == "no end after 1 s")
     );
     let child = fs::read_to_string(folder.path().join("child")).expect("it was started");
     let alive = fs::read_to_string(format!("/proc/{}/stat", child.trim()));
@@ -231,7 +231,7 @@ fn a_command_without_an_end_is_ended_with_all_it_started() {
 fn nothing_to_run_is_unverified() {
     let folder = project(&[("a.txt", "")]);
     let state = run(
-        &find(folder.path(), &Settings::default()),
+        &find_commands(folder.path(), &CommandSettings::default()),
         folder.path(),
         &runner(folder.path()),
     )

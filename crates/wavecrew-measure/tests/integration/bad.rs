@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use wavecrew_measure::Outcome;
+use wavecrew_measure::TestOutcome;
 use wavecrew_measure::run::MeasureError;
 
-use crate::lab::{Lab, figures, fixes, rate};
+use crate::measured::{MeasureSandbox, figures, fixes, rate};
 
 #[test]
 fn a_test_that_kills_its_process() {
@@ -13,16 +13,20 @@ fn a_test_that_kills_its_process() {
         "test_a.py",
         "import os\n\n\ndef test_a():\n    os.kill(os.getpid(), 9)\n",
     )];
-    let Some(lab) = Lab::python(&files) else { return };
-    let error = lab.measure("test_a.py").unwrap_err();
+    let Some(sandbox) = MeasureSandbox::python(&files) else {
+        return;
+    };
+    let error = sandbox.measure("test_a.py").unwrap_err();
     assert!(matches!(error, MeasureError::Killed { signal: 9, .. }), "{error}");
 }
 
 #[test]
 fn a_test_that_ends_its_process_with_success() {
     let files = [("test_a.py", "import os\n\n\ndef test_a():\n    os._exit(0)\n")];
-    let Some(lab) = Lab::python(&files) else { return };
-    let error = lab.measure("test_a.py").unwrap_err();
+    let Some(sandbox) = MeasureSandbox::python(&files) else {
+        return;
+    };
+    let error = sandbox.measure("test_a.py").unwrap_err();
     assert!(matches!(error, MeasureError::NoReport { code: 0, .. }), "{error}");
     assert!(error.help().contains("calls exit"));
 }
@@ -33,8 +37,10 @@ fn a_gigabyte_of_output_is_not_kept() {
         "test_a.py",
         "import os\n\n\ndef test_a():\n    for _ in range(1024):\n        os.write(1, b'x' * 1048576)\n    assert 1 == 2\n",
     )];
-    let Some(lab) = Lab::python(&files) else { return };
-    let measured = lab.measure("test_a.py").unwrap();
+    let Some(sandbox) = MeasureSandbox::python(&files) else {
+        return;
+    };
+    let measured = sandbox.measure("test_a.py").unwrap();
     assert_eq!(rate(&measured), (0, 1));
     // Each test has a process of its own: its greatest size is that of this run.
     let status = fs::read_to_string("/proc/self/status").unwrap();
@@ -47,7 +53,7 @@ fn a_gigabyte_of_output_is_not_kept() {
 }
 
 #[test]
-fn a_missing_package_is_told_from_a_failing_test() {
+fn a_missing_package_is_distinguished_from_a_failing_test() {
     let files = [
         (
             "test_a.py",
@@ -55,11 +61,13 @@ fn a_missing_package_is_told_from_a_failing_test() {
         ),
         ("test_b.py", "def test_b():\n    assert True\n"),
     ];
-    let Some(lab) = Lab::python(&files) else { return };
-    let measured = lab.measure("test_a.py").unwrap();
+    let Some(sandbox) = MeasureSandbox::python(&files) else {
+        return;
+    };
+    let measured = sandbox.measure("test_a.py").unwrap();
     assert_eq!(rate(&measured), (1, 2));
-    let red: Vec<_> = measured.red().collect();
-    assert!(matches!(red[0].outcome, Outcome::Unloaded { .. }));
+    let red: Vec<_> = measured.failing().collect();
+    assert!(matches!(red[0].outcome, TestOutcome::Unloaded { .. }));
     assert_eq!(red[0].id.to_string(), "test_a.py");
     assert!(fixes(&measured).contains("pip install surely_not_there"));
 }
@@ -70,8 +78,10 @@ fn a_missing_package_of_the_whole_suite_is_a_broken_environment() {
         ("conftest.py", "import surely_not_there\n"),
         ("test_a.py", "def test_a():\n    assert True\n"),
     ];
-    let Some(lab) = Lab::python(&files) else { return };
-    let error = lab.measure("test_a.py").unwrap_err();
+    let Some(sandbox) = MeasureSandbox::python(&files) else {
+        return;
+    };
+    let error = sandbox.measure("test_a.py").unwrap_err();
     assert!(matches!(error, MeasureError::NoReport { code: 4, .. }), "{error}");
     assert!(
         error
@@ -93,8 +103,10 @@ fn a_source_that_does_not_parse_counts_with_nothing_covered() {
         ),
         ("test_b.py", "import broken\n"),
     ];
-    let Some(lab) = Lab::python(&files) else { return };
-    let measured = lab.measure("fine.py").unwrap();
+    let Some(sandbox) = MeasureSandbox::python(&files) else {
+        return;
+    };
+    let measured = sandbox.measure("fine.py").unwrap();
     assert_eq!(figures(&measured), ["broken.py broken 0/2", "fine.py 1/1 0/0"]);
     assert_eq!(rate(&measured), (1, 2));
     assert!(
@@ -116,18 +128,20 @@ fn a_suite_that_is_all_red_is_measured() {
             "import a\n\n\ndef test_a():\n    assert a.A == 2\n\n\ndef test_b():\n    assert a.A == 3\n",
         ),
     ];
-    let Some(lab) = Lab::python(&files) else { return };
-    let measured = lab.measure("a.py").unwrap();
+    let Some(sandbox) = MeasureSandbox::python(&files) else {
+        return;
+    };
+    let measured = sandbox.measure("a.py").unwrap();
     assert_eq!(rate(&measured), (0, 2));
     assert_eq!(figures(&measured), ["a.py 1/1 0/0"]);
 }
 
 #[test]
-fn no_tests_at_all_is_said() {
-    let Some(lab) = Lab::python(&[("a.py", "A = 1\n")]) else {
+fn a_project_without_tests_is_reported() {
+    let Some(sandbox) = MeasureSandbox::python(&[("a.py", "A = 1\n")]) else {
         return;
     };
-    let measured = lab.measure("a.py").unwrap();
+    let measured = sandbox.measure("a.py").unwrap();
     assert_eq!(measured.pass_rate(&measured.skipped()), None);
     assert_eq!(figures(&measured), ["a.py 0/1 0/0"]);
     assert!(

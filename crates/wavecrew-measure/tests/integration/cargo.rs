@@ -2,7 +2,7 @@
 
 use wavecrew_measure::Coverage;
 
-use crate::lab::{Lab, figures, fixes, rate};
+use crate::measured::{MeasureSandbox, figures, fixes, rate};
 use wavecrew_test_support::frameworks::installed;
 
 #[test]
@@ -10,12 +10,12 @@ fn cargo() {
     if installed().is_none() {
         return;
     }
-    let lab = Lab::of("cargo");
-    let before = lab.files();
-    let measured = lab.measure("src/lib.rs").unwrap();
-    assert_eq!(lab.files(), before);
+    let sandbox = MeasureSandbox::of("cargo");
+    let before = sandbox.files();
+    let measured = sandbox.measure("src/lib.rs").unwrap();
+    assert_eq!(sandbox.files(), before);
     assert_eq!(rate(&measured), (1, 2));
-    let red: Vec<String> = measured.red().map(|test| test.id.to_string()).collect();
+    let red: Vec<String> = measured.failing().map(|test| test.id.to_string()).collect();
     assert_eq!(red, ["fixture-shop::price::is_wrong"]);
     match measured.coverage {
         Coverage::Known { .. } => assert_eq!(figures(&measured), ["src/lib.rs 5/9"]),

@@ -9,26 +9,27 @@ use std::time::Duration;
 
 use wavecrew_measure::Measurement;
 use wavecrew_measure::detect::{Certainty, Framework, Project};
-use wavecrew_measure::run::{MeasureError, Order, Request, Runner, Wanted};
+use wavecrew_measure::run::{Collect, MeasureError, Request, Runner, TestOrder};
 
-use crate::lab::{Lab, figures, fixes, rate};
+use crate::measured::{MeasureSandbox, figures, fixes, rate};
+use wavecrew_test_support::sandbox::Sandbox;
 
-fn run(runner: &Runner, lab: &Lab, line: &str) -> Result<Measurement, MeasureError> {
+fn run(runner: &Runner, sandbox: &MeasureSandbox, line: &str) -> Result<Measurement, MeasureError> {
     let project = Project {
-        root: lab.root.clone(),
+        root: sandbox.root().to_owned(),
         framework: Framework::Command {
             line: line.to_owned(),
         },
         evidence: "the command".to_owned(),
         certainty: Certainty::Found,
     };
-    let scope = ["shop/price.py", "shop/new.py"].map(|file| lab.root.join(file));
+    let scope = ["shop/price.py", "shop/new.py"].map(|file| sandbox.path(file));
     runner.measure(&Request {
         project: &project,
         scope: &scope,
         tests: &[],
-        coverage: Wanted::TestsAndCoverage,
-        order: Order::Usual,
+        coverage: Collect::TestsAndCoverage,
+        order: TestOrder::Default,
     })
 }
 
@@ -38,13 +39,13 @@ fn samples() -> String {
 
 #[test]
 fn junit_and_lcov_of_any_command() {
-    let lab = Lab::of("python");
-    lab.write("shop/new.py", "# new\nA = 1\n\nB = 2\n");
+    let sandbox = MeasureSandbox::of("python");
+    sandbox.write("shop/new.py", "# new\nA = 1\n\nB = 2\n");
     let line = format!(
         "cd '{}' && cp pytest.xml coverage-py.lcov \"$WAVECREW_REPORTS\"",
         samples()
     );
-    let measured = run(&lab.runner(), &lab, &line).unwrap();
+    let measured = run(&sandbox.runner(), &sandbox, &line).unwrap();
     assert_eq!(rate(&measured), (5, 9));
     assert_eq!(
         figures(&measured),
@@ -53,18 +54,18 @@ fn junit_and_lcov_of_any_command() {
 }
 
 #[test]
-fn without_a_coverage_report_it_is_said() {
-    let lab = Lab::of("python");
+fn a_missing_coverage_report_is_reported() {
+    let sandbox = MeasureSandbox::of("python");
     let line = format!("cp '{}/nextest.xml' \"$WAVECREW_REPORTS\"", samples());
-    let measured = run(&lab.runner(), &lab, &line).unwrap();
+    let measured = run(&sandbox.runner(), &sandbox, &line).unwrap();
     assert_eq!(rate(&measured), (1, 2));
     assert!(fixes(&measured).contains("LCOV or Cobertura"));
 }
 
 #[test]
-fn a_command_without_reports_says_its_last_words() {
-    let lab = Lab::empty();
-    let error = run(&lab.runner(), &lab, "echo no such tool; exit 127").unwrap_err();
+fn a_command_without_reports_shows_its_last_output() {
+    let sandbox = MeasureSandbox::new(Sandbox::new());
+    let error = run(&sandbox.runner(), &sandbox, "echo no such tool; exit 127").unwrap_err();
     assert_eq!(
         error.to_string(),
         "the test run ended with exit code 127 and without a report: no such tool"
@@ -84,27 +85,27 @@ fn is_gone(pid: &str) -> bool {
 }
 
 #[test]
-fn a_run_that_hangs_is_ended_with_its_whole_tree() {
-    let mut lab = Lab::empty();
-    lab.timeout = Duration::from_secs(2);
-    let error = run(&lab.runner(), &lab, HANG).unwrap_err();
+fn a_hanging_run_ends_with_all_its_processes() {
+    let mut sandbox = MeasureSandbox::new(Sandbox::new());
+    sandbox.timeout = Duration::from_secs(2);
+    let error = run(&sandbox.runner(), &sandbox, HANG).unwrap_err();
     assert!(matches!(error, MeasureError::TimedOut { .. }), "{error}");
     // On a machine so slow that the child did not even start, there is nothing to look for.
-    if let Ok(pid) = fs::read_to_string(lab.root.join("pid")) {
+    if let Ok(pid) = fs::read_to_string(sandbox.path("pid")) {
         assert!(is_gone(&pid));
     }
 }
 
 #[test]
-fn a_run_that_is_stopped_is_ended_with_its_whole_tree() {
-    let lab = Lab::empty();
+fn a_stopped_run_ends_with_all_its_processes() {
+    let sandbox = MeasureSandbox::new(Sandbox::new());
     let (mut ours, theirs) = UnixStream::pair().unwrap();
     let runner = Runner {
         python_path: Vec::new(),
         stop: Some(theirs.into()),
-        ..lab.runner()
+        ..sandbox.runner()
     };
-    let pid_file = lab.root.join("pid");
+    let pid_file = sandbox.path("pid");
     let stopper = thread::spawn(move || {
         while !pid_file.exists() {
             thread::yield_now();
@@ -112,16 +113,16 @@ fn a_run_that_is_stopped_is_ended_with_its_whole_tree() {
         ours.write_all(b"!").unwrap();
         fs::read_to_string(pid_file).unwrap()
     });
-    let error = run(&runner, &lab, HANG).unwrap_err();
+    let error = run(&runner, &sandbox, HANG).unwrap_err();
     assert!(matches!(error, MeasureError::Stopped), "{error}");
     assert!(is_gone(&stopper.join().unwrap()));
 }
 
 #[test]
-fn what_outlives_a_finished_run_is_ended() {
-    let lab = Lab::empty();
+fn processes_that_outlive_a_run_are_ended() {
+    let sandbox = MeasureSandbox::new(Sandbox::new());
     let line = "setsid sleep 1000 >/dev/null 2>&1 & echo $! > pid";
-    let error = run(&lab.runner(), &lab, line).unwrap_err();
+    let error = run(&sandbox.runner(), &sandbox, line).unwrap_err();
     assert!(matches!(error, MeasureError::NoReport { code: 0, .. }), "{error}");
-    assert!(is_gone(&fs::read_to_string(lab.root.join("pid")).unwrap()));
+    assert!(is_gone(&fs::read_to_string(sandbox.path("pid")).unwrap()));
 }

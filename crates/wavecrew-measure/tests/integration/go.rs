@@ -1,6 +1,6 @@
 //! go test, with its cover profile.
 
-use crate::lab::{Lab, figures, rate};
+use crate::measured::{MeasureSandbox, figures, rate};
 use wavecrew_test_support::frameworks::installed;
 
 #[test]
@@ -8,13 +8,13 @@ fn go() {
     if installed().is_none() {
         return;
     }
-    let lab = Lab::of("go");
-    let before = lab.files();
-    let measured = lab.measure("price.go").unwrap();
-    assert_eq!(lab.files(), before);
+    let sandbox = MeasureSandbox::of("go");
+    let before = sandbox.files();
+    let measured = sandbox.measure("price.go").unwrap();
+    assert_eq!(sandbox.files(), before);
     // The test around a failing one fails with it; what is skipped from the start does not count.
     assert_eq!(rate(&measured), (1, 3));
-    let red: Vec<String> = measured.red().map(|test| test.id.to_string()).collect();
+    let red: Vec<String> = measured.failing().map(|test| test.id.to_string()).collect();
     assert_eq!(
         red,
         ["example.com/shop::TestWrong/inner", "example.com/shop::TestWrong"]

@@ -6,7 +6,7 @@ mod bad;
 mod cargo;
 mod command;
 mod go;
-mod lab;
+mod measured;
 mod mutation;
 mod node;
 mod python;

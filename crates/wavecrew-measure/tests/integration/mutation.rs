@@ -3,42 +3,44 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use wavecrew_measure::mutation::{Budget, Fate, MutationReport, MutationRequest, Named, Target};
+use wavecrew_measure::mutation::{
+    KillingTests, MutantOutcome, MutationBudget, MutationReport, MutationRequest, MutationTarget,
+};
 use wavecrew_syntax::LineSet;
 
-use crate::lab::Lab;
+use crate::measured::MeasureSandbox;
 
 /// All mutants of one file on some of its lines.
-fn mutate(lab: &Lab, file: &str, lines: LineSet, budget: Budget) -> MutationReport {
-    let before = lab.files();
-    let project = lab.project(file);
-    let report = lab.runner().mutate(&MutationRequest {
+fn mutate(sandbox: &MeasureSandbox, file: &str, lines: LineSet, budget: MutationBudget) -> MutationReport {
+    let before = sandbox.files();
+    let project = sandbox.project_of(file);
+    let report = sandbox.runner().mutate(&MutationRequest {
         project: &project,
-        top: &lab.root,
-        targets: &[Target {
-            file: lab.root.join(file),
+        top: sandbox.root(),
+        targets: &[MutationTarget {
+            file: sandbox.path(file),
             lines,
-            closer: Vec::new(),
+            extra: Vec::new(),
         }],
         tests: &[],
         budget,
-        named: Named::First,
+        killing_tests: KillingTests::First,
     });
-    assert_eq!(lab.files(), before, "the project stays as it was");
+    assert_eq!(sandbox.files(), before, "the project stays as it was");
     report.unwrap()
 }
 
 /// `line what: fate` of every mutant.
 fn fates(report: &MutationReport) -> Vec<String> {
-    let line = |tried: &wavecrew_measure::mutation::Tried| {
-        let fate = match &tried.fate {
-            Fate::Killed { by } => format!("killed by {}", by.first().map_or("?", String::as_str)),
-            Fate::Survived => "survived".to_owned(),
-            Fate::TimedOut => "timed out".to_owned(),
+    let line = |tried: &wavecrew_measure::mutation::TestedMutant| {
+        let fate = match &tried.outcome {
+            MutantOutcome::Killed { by } => format!("killed by {}", by.first().map_or("?", String::as_str)),
+            MutantOutcome::Survived => "survived".to_owned(),
+            MutantOutcome::TimedOut => "timed out".to_owned(),
         };
         format!("{} {}: {fate}", tried.line, tried.what)
     };
-    report.tried.iter().map(line).collect()
+    report.tested.iter().map(line).collect()
 }
 
 const STOCK: &str = "\
@@ -90,12 +92,12 @@ def test_red():
 
 #[test]
 fn pytest_is_kept_warm() {
-    let Some(lab) = Lab::python(&[("stock.py", STOCK), ("test_stock.py", STOCK_TESTS)]) else {
+    let Some(sandbox) = MeasureSandbox::python(&[("stock.py", STOCK), ("test_stock.py", STOCK_TESTS)]) else {
         return;
     };
-    let report = mutate(&lab, "stock.py", LineSet::All, Budget::full(1));
+    let report = mutate(&sandbox, "stock.py", LineSet::All, MutationBudget::full(1));
     assert_eq!(report.notes, []);
-    assert_eq!(report.untried, 0);
+    assert_eq!(report.untested, 0);
     assert_eq!(
         fates(&report),
         [
@@ -128,7 +130,7 @@ fn pytest_is_kept_warm() {
 }
 
 #[test]
-fn packages_that_are_installed_from_elsewhere_are_not_taken_for_the_copy() {
+fn packages_installed_elsewhere_are_not_mistaken_for_the_copy() {
     let files = [
         ("src/shop/__init__.py", "from .tax import tax as tax\n"),
         (
@@ -140,16 +142,18 @@ fn packages_that_are_installed_from_elsewhere_are_not_taken_for_the_copy() {
             "import shop\n\n\ndef test_tax():\n    assert shop.tax(1000) == 190\n",
         ),
     ];
-    let Some(lab) = Lab::python(&files) else { return };
-    let installed = format!("import sys\nsys.path.append({:?})\n", lab.root.join("src"));
-    lab.write("conftest.py", &installed);
-    let report = mutate(&lab, "src/shop/tax.py", LineSet::All, Budget::full(1));
+    let Some(sandbox) = MeasureSandbox::python(&files) else {
+        return;
+    };
+    let installed = format!("import sys\nsys.path.append({:?})\n", sandbox.path("src"));
+    sandbox.write("conftest.py", &installed);
+    let report = mutate(&sandbox, "src/shop/tax.py", LineSet::All, MutationBudget::full(1));
     assert_eq!(report.survivors().count(), 0, "{:?}", fates(&report));
     assert!(report.killed() >= 5, "{:?}", fates(&report));
 }
 
 #[test]
-fn a_change_that_brings_the_process_down_is_noticed() {
+fn a_mutant_that_crashes_the_process_is_killed() {
     let files = [
         (
             "a.py",
@@ -161,47 +165,54 @@ fn a_change_that_brings_the_process_down_is_noticed() {
             "import a\n\n\ndef test_f():\n    assert a.f(3) == 3\n",
         ),
     ];
-    let Some(lab) = Lab::python(&files) else { return };
-    let report = mutate(&lab, "a.py", [5].into_iter().collect(), Budget::full(1));
+    let Some(sandbox) = MeasureSandbox::python(&files) else {
+        return;
+    };
+    let report = mutate(
+        &sandbox,
+        "a.py",
+        [5].into_iter().collect(),
+        MutationBudget::full(1),
+    );
     let exits = "5 `>` became `<=`: killed by ?".to_owned();
     assert!(fates(&report).contains(&exits), "{:?}", fates(&report));
 }
 
 #[test]
 fn a_budget_bounds_the_number_and_the_time() {
-    let Some(lab) = Lab::python(&[("stock.py", STOCK), ("test_stock.py", STOCK_TESTS)]) else {
+    let Some(sandbox) = MeasureSandbox::python(&[("stock.py", STOCK), ("test_stock.py", STOCK_TESTS)]) else {
         return;
     };
-    let few = mutate(&lab, "stock.py", LineSet::All, Budget::quick(1));
-    assert_eq!(few.tried.len() + few.untried, 8);
-    let none = Budget {
+    let few = mutate(&sandbox, "stock.py", LineSet::All, MutationBudget::quick(1));
+    assert_eq!(few.tested.len() + few.untested, 8);
+    let none = MutationBudget {
         time: Some(Duration::ZERO),
-        ..Budget::quick(1)
+        ..MutationBudget::quick(1)
     };
-    let none = mutate(&lab, "stock.py", LineSet::All, none);
-    assert_eq!((none.tried.len(), none.untried), (0, 8));
+    let none = mutate(&sandbox, "stock.py", LineSet::All, none);
+    assert_eq!((none.tested.len(), none.untested), (0, 8));
     assert_eq!(none.rate(), None);
 }
 
 #[test]
-fn vitest_tries_each_in_a_run_of_its_own() {
+fn vitest_runs_each_mutant_separately() {
     node("vitest", "src/cart.ts", "test/cart.test.ts");
 }
 
 #[test]
-fn jest_tries_each_in_a_run_of_its_own() {
+fn jest_runs_each_mutant_separately() {
     node("jest", "src/cart.js", "src/__tests__/cart.test.js");
 }
 
 fn node(framework: &str, file: &str, test: &str) {
-    let lab = Lab::of(framework);
-    if !lab.link("node_modules", "node_modules") {
+    let sandbox = MeasureSandbox::of(framework);
+    if !sandbox.link("node_modules", "node_modules") {
         return;
     }
-    let source = std::fs::read_to_string(lab.root.join(file)).unwrap();
+    let source = std::fs::read_to_string(sandbox.path(file)).unwrap();
     let line = 1 + source.lines().position(|line| line.contains("reduce")).unwrap();
     let lines: LineSet = [u32::try_from(line).unwrap()].into_iter().collect();
-    let report = mutate(&lab, file, lines, Budget::full(1));
+    let report = mutate(&sandbox, file, lines, MutationBudget::full(1));
     assert_eq!(report.notes, []);
     assert!(report.killed() > 0, "{:?}", fates(&report));
     let killer = format!("killed by {test}::");
@@ -214,10 +225,10 @@ fn node(framework: &str, file: &str, test: &str) {
     let unused: PathBuf = PathBuf::from(file)
         .with_file_name("unused")
         .with_extension(PathBuf::from(file).extension().unwrap());
-    let budget = Budget {
+    let budget = MutationBudget {
         per_file: 1,
-        ..Budget::full(1)
+        ..MutationBudget::full(1)
     };
-    let report = mutate(&lab, unused.to_str().unwrap(), LineSet::All, budget);
+    let report = mutate(&sandbox, unused.to_str().unwrap(), LineSet::All, budget);
     assert_eq!(report.survivors().count(), 1, "{:?}", fates(&report));
 }

@@ -4,13 +4,13 @@ use std::fs;
 
 use serde_json::Value;
 use wavecrew_measure::Measurement;
-use wavecrew_measure::run::{Order, Request, Wanted};
+use wavecrew_measure::run::{Collect, Request, TestOrder};
 
-use crate::lab::{Lab, figures, fixes, rate};
+use crate::measured::{MeasureSandbox, figures, fixes, rate};
 
 /// The totals that istanbul's own summary has for a run by hand.
-fn same_as_by_hand(lab: &Lab, measured: &Measurement) {
-    let text = fs::read(lab.root.join("coverage/coverage-summary.json")).unwrap();
+fn same_as_by_hand(sandbox: &MeasureSandbox, measured: &Measurement) {
+    let text = fs::read(sandbox.path("coverage/coverage-summary.json")).unwrap();
     let json: Value = serde_json::from_slice(&text).unwrap();
     let (lines, branches) = (
         measured.coverage.lines().unwrap(),
@@ -25,13 +25,13 @@ fn same_as_by_hand(lab: &Lab, measured: &Measurement) {
 
 #[test]
 fn vitest() {
-    let lab = Lab::of("vitest");
-    if !lab.link("node_modules", "node_modules") {
+    let sandbox = MeasureSandbox::of("vitest");
+    if !sandbox.link("node_modules", "node_modules") {
         return;
     }
-    let before = lab.files();
-    let measured = lab.measure("src/cart.ts").unwrap();
-    assert_eq!(lab.files(), before);
+    let before = sandbox.files();
+    let measured = sandbox.measure("src/cart.ts").unwrap();
+    assert_eq!(sandbox.files(), before);
     assert_eq!(
         figures(&measured),
         [
@@ -42,14 +42,14 @@ fn vitest() {
         ]
     );
     assert_eq!(rate(&measured), (2, 4));
-    let names: Vec<String> = measured.red().map(|test| test.id.to_string()).collect();
+    let names: Vec<String> = measured.failing().map(|test| test.id.to_string()).collect();
     assert!(
         names.contains(&"test/cart.test.ts::total > is wrong".to_owned()),
         "{names:?}"
     );
     assert!(names.contains(&"test/unloaded.test.ts".to_owned()), "{names:?}");
 
-    lab.by_hand(
+    sandbox.by_hand(
         "node_modules/.bin/vitest",
         &[
             "run",
@@ -59,18 +59,18 @@ fn vitest() {
             "--coverage.include=src/**",
         ],
     );
-    same_as_by_hand(&lab, &measured);
+    same_as_by_hand(&sandbox, &measured);
 }
 
 #[test]
 fn jest() {
-    let lab = Lab::of("jest");
-    if !lab.link("node_modules", "node_modules") {
+    let sandbox = MeasureSandbox::of("jest");
+    if !sandbox.link("node_modules", "node_modules") {
         return;
     }
-    let before = lab.files();
-    let measured = lab.measure("src/cart.js").unwrap();
-    assert_eq!(lab.files(), before);
+    let before = sandbox.files();
+    let measured = sandbox.measure("src/cart.js").unwrap();
+    assert_eq!(sandbox.files(), before);
     assert_eq!(
         figures(&measured),
         [
@@ -82,8 +82,8 @@ fn jest() {
     );
     assert_eq!(rate(&measured), (2, 4));
 
-    let cache = format!("--cacheDirectory={}", lab.beside("jest").display());
-    lab.by_hand(
+    let cache = format!("--cacheDirectory={}", sandbox.beside("jest").display());
+    sandbox.by_hand(
         "node_modules/.bin/jest",
         &[
             "--coverage",
@@ -92,7 +92,7 @@ fn jest() {
             &cache,
         ],
     );
-    same_as_by_hand(&lab, &measured);
+    same_as_by_hand(&sandbox, &measured);
 }
 
 #[test]
@@ -112,40 +112,43 @@ fn coverage_of_passing_tests_alone() {
         ),
     ];
     for (framework, source, test, head) in cases {
-        let lab = Lab::of(framework);
-        if !lab.link("node_modules", "node_modules") {
+        let sandbox = MeasureSandbox::of(framework);
+        if !sandbox.link("node_modules", "node_modules") {
             return;
         }
         let body =
             "describe('a label', () => { it('is > (no) label?', () => expect(label(1)).toBe('')); });\n";
-        lab.write(test, &format!("{head}{body}"));
-        let project = lab.project(source);
-        let scope = [lab.root.join(source)];
+        sandbox.write(test, &format!("{head}{body}"));
+        let project = sandbox.project_of(source);
+        let scope = [sandbox.path(source)];
         let request = Request {
             project: &project,
             scope: &scope,
             tests: &[],
-            coverage: Wanted::TestsAndCoverage,
-            order: Order::Usual,
+            coverage: Collect::TestsAndCoverage,
+            order: TestOrder::Default,
         };
-        let mut measured = lab.runner().measure(&request).unwrap();
+        let mut measured = sandbox.runner().measure(&request).unwrap();
         let all = measured.coverage.lines().unwrap().covered;
-        lab.runner().cover_passing(&request, &mut measured).unwrap();
+        sandbox
+            .runner()
+            .measure_passing_coverage(&request, &mut measured)
+            .unwrap();
         assert_eq!(measured.coverage.lines().unwrap().covered, all - 1, "{framework}");
     }
 }
 
 #[test]
-fn a_missing_npm_package_is_advised() {
-    let lab = Lab::of("jest");
-    if !lab.link("node_modules", "node_modules") {
+fn a_missing_npm_package_is_named() {
+    let sandbox = MeasureSandbox::of("jest");
+    if !sandbox.link("node_modules", "node_modules") {
         return;
     }
-    lab.write(
+    sandbox.write(
         "src/__tests__/unloaded.test.js",
         "require('surely-not-there/deep');\n",
     );
-    let measured = lab.measure("src/cart.js").unwrap();
+    let measured = sandbox.measure("src/cart.js").unwrap();
     assert!(
         fixes(&measured).contains("npm install --save-dev surely-not-there"),
         "{:?}",
@@ -154,7 +157,7 @@ fn a_missing_npm_package_is_advised() {
 }
 
 #[test]
-fn without_the_framework_the_install_line_is_told() {
+fn without_the_framework_the_install_command_is_shown() {
     for (project, of, fix) in [
         (
             "vitest",
@@ -163,6 +166,6 @@ fn without_the_framework_the_install_line_is_told() {
         ),
         ("jest", "src/cart.js", "npm install --save-dev jest"),
     ] {
-        assert_eq!(Lab::of(project).measure(of).unwrap_err().help(), fix);
+        assert_eq!(MeasureSandbox::of(project).measure(of).unwrap_err().help(), fix);
     }
 }

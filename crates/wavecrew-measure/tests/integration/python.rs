@@ -3,19 +3,20 @@
 use std::fs;
 
 use serde_json::Value;
-use wavecrew_measure::run::{Order, Request, Wanted};
+use wavecrew_measure::run::{Collect, Request, TestOrder};
 
-use crate::lab::{Lab, figures, file, fixes, rate};
+use crate::measured::{MeasureSandbox, figures, file, fixes, rate};
+use wavecrew_test_support::sandbox::Sandbox;
 
 #[test]
-fn the_figures_are_those_of_a_run_by_hand_and_the_project_stays_as_it_was() {
-    let lab = Lab::of("python");
-    if !lab.link("venv", ".venv") {
+fn the_figures_equal_a_manual_run_and_the_project_is_unchanged() {
+    let sandbox = MeasureSandbox::of("python");
+    if !sandbox.link("venv", ".venv") {
         return;
     }
-    let before = lab.files();
-    let measured = lab.measure("shop/price.py").unwrap();
-    assert_eq!(lab.files(), before);
+    let before = sandbox.files();
+    let measured = sandbox.measure("shop/price.py").unwrap();
+    assert_eq!(sandbox.files(), before);
     assert_eq!(
         figures(&measured),
         [
@@ -29,7 +30,7 @@ fn the_figures_are_those_of_a_run_by_hand_and_the_project_stays_as_it_was() {
     );
     assert_eq!(rate(&measured), (5, 9));
 
-    lab.by_hand(
+    sandbox.by_hand(
         ".venv/bin/python",
         &[
             "-m",
@@ -41,28 +42,28 @@ fn the_figures_are_those_of_a_run_by_hand_and_the_project_stays_as_it_was() {
             "--continue-on-collection-errors",
         ],
     );
-    lab.by_hand(".venv/bin/python", &["-m", "coverage", "json"]);
-    let json: Value = serde_json::from_slice(&fs::read(lab.root.join("coverage.json")).unwrap()).unwrap();
+    sandbox.by_hand(".venv/bin/python", &["-m", "coverage", "json"]);
+    let json: Value = serde_json::from_slice(&fs::read(sandbox.path("coverage.json")).unwrap()).unwrap();
     let lines = measured.coverage.lines().unwrap();
     assert_eq!(json["totals"]["covered_lines"], lines.covered);
     assert_eq!(json["totals"]["num_statements"], lines.total);
 }
 
 #[test]
-fn chosen_test_files_alone_run() {
-    let lab = Lab::of("python");
-    if !lab.link("venv", ".venv") {
+fn only_chosen_test_files_run() {
+    let sandbox = MeasureSandbox::of("python");
+    if !sandbox.link("venv", ".venv") {
         return;
     }
-    let project = lab.project("shop/price.py");
-    let scope = [lab.root.join("shop/größe.py")];
-    let tests = [lab.root.join("tests/with space/test_größe.py")];
-    let measured = lab.runner().measure(&Request {
+    let project = sandbox.project_of("shop/price.py");
+    let scope = [sandbox.path("shop/größe.py")];
+    let tests = [sandbox.path("tests/with space/test_größe.py")];
+    let measured = sandbox.runner().measure(&Request {
         project: &project,
         scope: &scope,
         tests: &tests,
-        coverage: Wanted::TestsAndCoverage,
-        order: Order::Shuffled { seed: 7 },
+        coverage: Collect::TestsAndCoverage,
+        order: TestOrder::Shuffled { seed: 7 },
     });
     let measured = measured.unwrap();
     assert_eq!(rate(&measured), (2, 2));
@@ -76,10 +77,12 @@ fn chosen_test_files_alone_run() {
 }
 
 #[test]
-fn a_test_that_changes_its_mind_is_named_and_not_counted() {
-    let Some(lab) = Lab::python(&[]) else { return };
-    let seen = lab.beside("seen");
-    lab.write(
+fn a_flaky_test_is_named_and_not_counted() {
+    let Some(sandbox) = MeasureSandbox::python(&[]) else {
+        return;
+    };
+    let seen = sandbox.beside("seen");
+    sandbox.write(
         "test_mood.py",
         &format!(
             "import pathlib\n\n\ndef test_mood():\n    seen = pathlib.Path({:?})\n    known = seen.exists()\n    \
@@ -87,15 +90,15 @@ fn a_test_that_changes_its_mind_is_named_and_not_counted() {
             seen.to_str().unwrap()
         ),
     );
-    let project = lab.project("test_mood.py");
+    let project = sandbox.project_of("test_mood.py");
     let request = Request {
         project: &project,
         scope: &[],
         tests: &[],
-        coverage: Wanted::TestsOnly,
-        order: Order::Usual,
+        coverage: Collect::TestsOnly,
+        order: TestOrder::Default,
     };
-    let runner = lab.runner();
+    let runner = sandbox.runner();
     let mut measured = runner.measure(&request).unwrap();
     assert_eq!(rate(&measured), (2, 2));
     runner.find_flaky(&request, 2, &mut measured).unwrap();
@@ -120,25 +123,30 @@ fn coverage_of_passing_tests_alone() {
         ),
         ("test_c.py", "import b\nb.g()\nimport nowhere\n"),
     ];
-    let Some(lab) = Lab::python(&files) else { return };
-    let project = lab.project("a.py");
-    let scope = [lab.root.join("a.py"), lab.root.join("b.py")];
+    let Some(sandbox) = MeasureSandbox::python(&files) else {
+        return;
+    };
+    let project = sandbox.project_of("a.py");
+    let scope = [sandbox.path("a.py"), sandbox.path("b.py")];
     let request = Request {
         project: &project,
         scope: &scope,
         tests: &[],
-        coverage: Wanted::TestsAndCoverage,
-        order: Order::Usual,
+        coverage: Collect::TestsAndCoverage,
+        order: TestOrder::Default,
     };
-    let mut measured = lab.runner().measure(&request).unwrap();
+    let mut measured = sandbox.runner().measure(&request).unwrap();
     assert_eq!(figures(&measured), ["a.py 4/4 2/2", "b.py 2/2 0/0"]);
-    lab.runner().cover_passing(&request, &mut measured).unwrap();
+    sandbox
+        .runner()
+        .measure_passing_coverage(&request, &mut measured)
+        .unwrap();
     assert_eq!(figures(&measured), ["a.py 3/4 1/2", "b.py 1/2 0/0"]);
     assert_eq!(rate(&measured), (1, 4));
 }
 
 #[test]
-fn settings_that_keep_a_data_file_per_process_are_heeded() {
+fn parallel_coverage_settings_are_respected() {
     let files = [
         (".coveragerc", "[run]\nparallel = true\n"),
         ("never.py", "A = 1\n"),
@@ -148,47 +156,51 @@ fn settings_that_keep_a_data_file_per_process_are_heeded() {
             "import plain\n\n\ndef test_f():\n    assert plain.f() == 1\n",
         ),
     ];
-    let Some(lab) = Lab::python(&files) else { return };
-    let measured = lab.measure("plain.py").unwrap();
+    let Some(sandbox) = MeasureSandbox::python(&files) else {
+        return;
+    };
+    let measured = sandbox.measure("plain.py").unwrap();
     assert_eq!(figures(&measured), ["never.py 0/1 0/0", "plain.py 2/2 0/0"]);
 }
 
 #[test]
-fn without_coverage_the_pass_rate_is_known_and_the_rest_advised() {
+fn without_coverage_py_only_the_pass_rate_is_known() {
     let files = [
         ("a.py", "A = 1\n"),
         ("test_a.py", "def test_a():\n    assert True\n"),
     ];
-    let Some(lab) = Lab::python(&files) else { return };
+    let Some(sandbox) = MeasureSandbox::python(&files) else {
+        return;
+    };
     // An interpreter that has no coverage.py.
-    let real = fs::read_link(lab.root.join(".venv")).unwrap().join("bin/python");
-    fs::remove_file(lab.root.join(".venv")).unwrap();
+    let real = fs::read_link(sandbox.path(".venv")).unwrap().join("bin/python");
+    fs::remove_file(sandbox.path(".venv")).unwrap();
     let script = format!(
         "#!/bin/sh\nif [ \"$1\" = -c ]; then echo '[\"pytest\"]'; else exec {} \"$@\"; fi\n",
         real.display()
     );
-    lab.write(".venv/bin/python", &script);
-    make_executable(&lab);
-    let measured = lab.measure("a.py").unwrap();
+    sandbox.write(".venv/bin/python", &script);
+    make_executable(&sandbox);
+    let measured = sandbox.measure("a.py").unwrap();
     assert_eq!(rate(&measured), (1, 1));
     assert_eq!(measured.coverage.lines(), None);
     assert!(fixes(&measured).ends_with("-m pip install coverage"));
 }
 
 #[test]
-fn without_pytest_the_install_line_is_told() {
-    let lab = Lab::empty();
-    lab.write("pytest.ini", "[pytest]\n");
-    lab.write("a.py", "A = 1\n");
-    lab.write(".venv/bin/python", "#!/bin/sh\necho '[]'\n");
-    make_executable(&lab);
-    let error = lab.measure("a.py").unwrap_err();
+fn without_pytest_the_install_command_is_shown() {
+    let sandbox = MeasureSandbox::new(Sandbox::new());
+    sandbox.write("pytest.ini", "[pytest]\n");
+    sandbox.write("a.py", "A = 1\n");
+    sandbox.write(".venv/bin/python", "#!/bin/sh\necho '[]'\n");
+    make_executable(&sandbox);
+    let error = sandbox.measure("a.py").unwrap_err();
     assert_eq!(error.to_string(), "pytest is not installed for this project");
     assert!(error.help().ends_with("-m pip install pytest coverage"));
 }
 
-fn make_executable(lab: &Lab) {
+fn make_executable(sandbox: &MeasureSandbox) {
     use std::os::unix::fs::PermissionsExt;
-    let python = lab.root.join(".venv/bin/python");
+    let python = sandbox.path(".venv/bin/python");
     fs::set_permissions(python, fs::Permissions::from_mode(0o755)).unwrap();
 }

@@ -1,8 +1,7 @@
-//! The coordinator's end: hands requests to the guardian and its answers to the driver. Never waits for either.
+//! The coordinator's end of the socket: passes requests to the guardian and its answers to the driver. Never waits for either.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -18,26 +17,26 @@ use tokio::time::{sleep, timeout};
 
 use super::GuardianCommand;
 use super::packet::{Packet, Received, receive};
-use super::wire::{Answer, Order, Request, VERSION};
+use super::wire::{Answer, ProgramSpec, Request, VERSION, decode, encode};
 use crate::{
     GuardianEvent, ProcessError, ProcessId, Spawn, SpawnError, SpawnFailure, end_all_descendants,
     outer_agent_markers, process_id, raise_open_files_limit,
 };
 
-/// A guardian that is not ready by then is some other program.
-const READY_WITHIN: Duration = Duration::from_secs(10);
+/// A program that is not ready by then is not a guardian.
+const READY_TIMEOUT: Duration = Duration::from_secs(10);
 /// More than the guardian needs to end everything.
-const GONE_WITHIN: Duration = Duration::from_secs(8);
-/// How long to wait until descriptors on their way have arrived; there is no event for it.
-const CROWDED: Duration = Duration::from_millis(2);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(8);
+/// How long to wait until descriptors in flight have arrived; there is no event for it.
+const IN_FLIGHT_PAUSE: Duration = Duration::from_millis(2);
 
 /// The handle of the guardian. When it is dropped, the guardian ends all workers and itself.
 #[derive(Debug)]
 pub struct Guardian {
     process: ProcessId,
     child: Child,
-    commands: UnboundedSender<Outgoing>,
-    courier: JoinHandle<()>,
+    outgoing: UnboundedSender<Outgoing>,
+    connection: JoinHandle<()>,
 }
 
 impl Guardian {
@@ -77,32 +76,35 @@ impl Guardian {
             program: program.clone(),
             reason: reason.to_owned(),
         };
-        let start_time = match timeout(READY_WITHIN, next_answer(&socket)).await {
-            Ok(Some(Answer::Ready {
-                version: VERSION,
-                start_time,
-            })) => start_time,
-            Ok(Some(_)) => return Err(not_ready("it is of another version")),
-            Ok(None) => return Err(not_ready("it ended at once")),
+        let start_time = match timeout(READY_TIMEOUT, next_answer(&socket)).await {
+            Ok(Some((
+                _,
+                Answer::Ready {
+                    version: VERSION,
+                    start_time,
+                },
+            ))) => start_time,
+            Ok(Some(_)) => return Err(not_ready("it is a different version")),
+            Ok(None) => return Err(not_ready("it exited at once")),
             Err(_) => return Err(not_ready("it does not answer")),
         };
         let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-        let pid = pid.ok_or_else(|| not_ready("it ended at once"))?;
-        let (commands, waiting) = unbounded_channel();
-        let (notices, driver) = unbounded_channel();
-        let courier = Courier {
+        let pid = pid.ok_or_else(|| not_ready("it exited at once"))?;
+        let (outgoing, queue) = unbounded_channel();
+        let (events, driver) = unbounded_channel();
+        let connection = Connection {
             socket,
-            waiting,
-            notices,
+            queue,
+            events,
             programs: HashMap::new(),
         };
-        let courier = tokio::spawn(courier.run());
+        let connection = tokio::spawn(connection.run());
         Ok((
             Self {
                 process: process_id(pid, start_time),
                 child,
-                commands,
-                courier,
+                outgoing,
+                connection,
             },
             driver,
         ))
@@ -124,19 +126,18 @@ impl Guardian {
             stdout,
             stderr,
         } = spec;
-        let order = Order {
+        let request = Request::Spawn(ProgramSpec {
             program: program.clone(),
             args,
-            cwd: cwd.clone(),
+            cwd: cwd.clone().into(),
             env_set,
             env_remove,
-        };
-        let bytes = Request::Spawn { key, order }.encode();
-        let packet = Packet::new(bytes, vec![stdin, stdout, stderr])
-            .map_err(ProcessError::system("hand a long command to the guardian"))?;
+        });
+        let packet = Packet::new(&encode(key, &request), vec![stdin, stdout, stderr])
+            .map_err(ProcessError::system("pass a long command to the guardian"))?;
         self.post(Outgoing {
             packet,
-            spawn: Some((key, program, cwd)),
+            spawn: Some((key, (program, cwd.into()))),
         })
     }
 
@@ -144,7 +145,7 @@ impl Guardian {
     /// For a worker that is gone already it does nothing.
     pub fn close(&self, key: u64, grace: Duration) {
         // A guardian that is gone has ended the worker, or its loss is about to be noticed.
-        if let Ok(packet) = Packet::new(Request::Close { key, grace }.encode(), Vec::new()) {
+        if let Ok(packet) = Packet::new(&encode(key, &Request::Close { grace }), Vec::new()) {
             let _ = self.post(Outgoing { packet, spawn: None });
         }
     }
@@ -153,13 +154,13 @@ impl Guardian {
     pub async fn shutdown(self) {
         let Self {
             mut child,
-            commands,
-            courier,
+            outgoing,
+            connection,
             ..
         } = self;
-        drop(commands);
-        let _ = courier.await;
-        if timeout(GONE_WITHIN, child.wait()).await.is_err() {
+        drop(outgoing);
+        let _ = connection.await;
+        if timeout(SHUTDOWN_TIMEOUT, child.wait()).await.is_err() {
             let _ = child.start_kill();
             let _ = child.wait().await;
             end_descendants().await;
@@ -167,7 +168,7 @@ impl Guardian {
     }
 
     fn post(&self, outgoing: Outgoing) -> Result<(), ProcessError> {
-        self.commands
+        self.outgoing
             .send(outgoing)
             .map_err(|_| ProcessError::GuardianGone)
     }
@@ -176,16 +177,19 @@ impl Guardian {
 #[derive(Debug)]
 struct Outgoing {
     packet: Packet,
-    /// For the message if it fails: the key, the program and the working folder.
-    spawn: Option<(u64, OsString, PathBuf)>,
+    /// For the error message if it fails.
+    spawn: Option<(u64, ProgramAndFolder)>,
 }
 
+type ProgramAndFolder = (OsString, OsString);
+
 /// Owns the socket. Ends when the handle is dropped, which closes the socket, which ends the workers.
-struct Courier {
+struct Connection {
     socket: UnixDatagram,
-    waiting: UnboundedReceiver<Outgoing>,
-    notices: UnboundedSender<GuardianEvent>,
-    programs: HashMap<u64, (OsString, PathBuf)>,
+    queue: UnboundedReceiver<Outgoing>,
+    events: UnboundedSender<GuardianEvent>,
+    /// Programs that are being started, by key.
+    programs: HashMap<u64, ProgramAndFolder>,
 }
 
 enum Socket {
@@ -193,42 +197,40 @@ enum Socket {
     Lost,
 }
 
-impl Courier {
+impl Connection {
     async fn run(mut self) {
         let mut pending: Option<Packet> = None;
         loop {
             let state = tokio::select! {
                 biased;
                 answer = next_answer(&self.socket) => match answer {
-                    Some(answer) => self.deliver(&answer),
+                    Some((key, answer)) => self.deliver(key, &answer),
                     None => Socket::Lost,
                 },
                 state = write(&self.socket, pending.as_ref()), if pending.is_some() => {
                     pending = None;
                     state
                 }
-                next = self.waiting.recv(), if pending.is_none() => {
+                next = self.queue.recv(), if pending.is_none() => {
                     let Some(Outgoing { packet, spawn }) = next else { return };
-                    if let Some((key, program, cwd)) = spawn {
-                        self.programs.insert(key, (program, cwd));
-                    }
+                    self.programs.extend(spawn);
                     pending = Some(packet);
                     Socket::Open
                 }
             };
             if let Socket::Lost = state {
-                self.waiting.close();
+                self.queue.close();
                 end_descendants().await;
-                let _ = self.notices.send(GuardianEvent::GuardianLost);
+                let _ = self.events.send(GuardianEvent::GuardianLost);
                 return;
             }
         }
     }
 
-    fn deliver(&mut self, answer: &Answer) -> Socket {
-        let notice = match *answer {
+    fn deliver(&mut self, key: u64, answer: &Answer) -> Socket {
+        let event = match *answer {
             Answer::Ready { .. } => return Socket::Open,
-            Answer::Spawned { key, pid, start_time } => {
+            Answer::Spawned { pid, start_time } => {
                 self.programs.remove(&key);
                 let Some(pid) = Pid::from_raw(pid) else {
                     return Socket::Lost;
@@ -238,39 +240,35 @@ impl Courier {
                     process: process_id(pid, start_time),
                 }
             }
-            Answer::SpawnFailed { key, errno } => {
+            Answer::SpawnFailed { errno } => {
                 let (program, cwd) = self.programs.remove(&key).unwrap_or_default();
                 let program = program.to_string_lossy().into_owned();
-                let reason = SpawnFailure::new(Errno::from_raw_os_error(errno), cwd);
+                let reason = SpawnFailure::new(Errno::from_raw_os_error(errno), cwd.into());
                 GuardianEvent::SpawnFailed {
                     key,
                     error: SpawnError { program, reason },
                 }
             }
-            Answer::Exited {
-                key,
-                status,
-                leftovers,
-            } => GuardianEvent::Exited {
+            Answer::Exited { status, leftovers } => GuardianEvent::Exited {
                 key,
                 status,
                 killed_leftovers: leftovers,
             },
         };
-        // A driver that does not listen any more is about to drop the handle.
-        let _ = self.notices.send(notice);
+        // A driver that no longer listens is about to drop the handle.
+        let _ = self.events.send(event);
         Socket::Open
     }
 }
 
-/// `None` when the guardian is gone, or speaks another language.
-async fn next_answer(socket: &UnixDatagram) -> Option<Answer> {
+/// `None` when the guardian is gone or sends something else.
+async fn next_answer(socket: &UnixDatagram) -> Option<(u64, Answer)> {
     let received = socket
         .async_io(Interest::READABLE, || Ok(receive(socket)?))
         .await
         .ok()?;
     match received {
-        Received::Packet { bytes, .. } | Received::WithoutFds { bytes } => Answer::decode(&bytes).ok(),
+        Received::Packet { bytes, .. } | Received::WithoutFds { bytes } => decode(&bytes).ok(),
         Received::Ended => None,
     }
 }
@@ -283,7 +281,7 @@ async fn write(socket: &UnixDatagram, packet: Option<&Packet>) -> Socket {
             .await;
         match sent.map_err(|e| Errno::from_io_error(&e)) {
             Ok(()) => return Socket::Open,
-            Err(Some(Errno::TOOMANYREFS | Errno::NOBUFS | Errno::NOMEM)) => sleep(CROWDED).await,
+            Err(Some(Errno::TOOMANYREFS | Errno::NOBUFS | Errno::NOMEM)) => sleep(IN_FLIGHT_PAUSE).await,
             Err(_) => return Socket::Lost,
         }
     }

@@ -7,12 +7,12 @@
 //!
 //! The coordinator is a subreaper too: if the guardian is killed, its workers land there and are ended by it.
 
+mod cleanup;
 mod client;
-mod lanes;
 mod orphans;
 mod packet;
 mod server;
-mod tend;
+mod spawn_threads;
 mod wire;
 mod worker;
 
@@ -26,11 +26,11 @@ pub use client::Guardian;
 pub struct GuardianCommand {
     pub program: OsString,
     pub args: Vec<OsString>,
-    /// Variables that it and every worker get besides the coordinator's own.
+    /// Environment variables for it and every worker, besides the coordinator's own.
     pub env: Vec<(OsString, OsString)>,
 }
 
-/// The whole life of a guardian process. Its stdin is the socket to the coordinator.
+/// The main function of a guardian process. Its stdin is the socket to the coordinator.
 pub fn guardian_main() -> ExitCode {
     match server::serve() {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,4 +1,4 @@
-//! The processes that the guardian adopted: children it did not start. Finds out whose they were.
+//! The processes that the guardian adopted: children that it did not start. Finds the worker that each belongs to.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,34 +7,34 @@ use rustix::process::{Pid, WaitOptions, wait};
 
 use super::worker::Worker;
 use crate::WORKER_VARIABLE;
-use crate::table::{self, Entry};
+use crate::process_table::{self, Entry};
 
 /// `__WNOTHREAD` of wait(2): only children of the calling thread.
 const OF_THIS_THREAD: u32 = 0x2000_0000;
-/// Asks the main thread for those it adopted and that ended.
+/// Waits for adopted processes: only the main thread adopts.
 pub const ADOPTED: WaitOptions = WaitOptions::NOHANG.union(WaitOptions::from_bits_retain(OF_THIS_THREAD));
 
-/// Whose an orphan is.
+/// The worker that an orphan belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
     Worker(u64),
-    /// It hid its origin, and several workers are old enough to have started it.
+    /// It hides its origin, and several workers are old enough to have started it.
     Unknown,
     /// Its worker is over.
     Nobody,
 }
 
-/// Everyone adopted at the moment, with the owner found when they were first seen.
+/// All adopted processes, with their owners.
 #[derive(Debug)]
 pub struct Orphans {
     me: Pid,
     known: HashMap<Pid, (u64, Owner)>,
-    /// Processes once seen below a worker, for when they lose their parents.
+    /// Processes that were seen below a worker, in case they lose their parents.
     seen: HashMap<(Pid, u64), u64>,
 }
 
 impl Orphans {
-    pub fn of(me: Pid) -> Self {
+    pub fn new(me: Pid) -> Self {
         Self {
             me,
             known: HashMap::new(),
@@ -42,21 +42,21 @@ impl Orphans {
         }
     }
 
-    /// Looks again who is there. `running` are the main processes of workers, which are no orphans; `starting` is the number
-    /// of those that are not in it yet.
+    /// Reads the process table again. `running` are the main processes of workers, which are not orphans; `starting` is the
+    /// number of workers that are not in it yet.
     pub fn refresh(&mut self, running: &HashMap<Pid, u64>, starting: usize, workers: &HashMap<u64, Worker>) {
-        if nobody_adopted() {
+        if has_adopted_none() {
             self.known.clear();
             return;
         }
-        // Who dies while we look may have left children after the list was made: look again until nobody did.
+        // A process that dies after the list was read may leave children: repeat until none died.
         let mut dead = HashSet::new();
         loop {
             let Some(adopted) = self.adopted(starting) else {
                 return;
             };
             let adopted = adopted.into_iter().filter(|pid| !running.contains_key(pid));
-            let entries: Vec<Entry> = adopted.filter_map(table::entry).collect();
+            let entries: Vec<Entry> = adopted.filter_map(process_table::entry).collect();
             let mut died = |e: &Entry| !e.is_alive() && dead.insert(e.pid);
             if entries.iter().filter(|e| died(e)).count() == 0 {
                 let alive = entries.iter().filter(|e| e.is_alive());
@@ -68,13 +68,13 @@ impl Orphans {
         }
     }
 
-    /// All children that no lane started, ended ones too; `None` when they cannot be told apart at the moment.
+    /// All children that no spawn thread started, ended ones too; `None` while they cannot be told apart.
     fn adopted(&self, starting: usize) -> Option<Vec<Pid>> {
-        table::children_of_main_thread(self.me)
-            // Whoever is just being started could be taken for an orphan; there will be a quieter moment.
+        process_table::children_of_main_thread(self.me)
+            // A process that is just being spawned could be taken for an orphan: try again later.
             .or_else(|| {
                 if starting == 0 {
-                    Some(table::children(self.me))
+                    Some(process_table::children(self.me))
                 } else {
                     None
                 }
@@ -93,12 +93,12 @@ impl Orphans {
         }
     }
 
-    /// All processes at and below the orphans of one owner.
-    pub fn trees(&self, of: Owner) -> Vec<Entry> {
+    /// The orphans of one owner and all their descendants.
+    pub fn process_trees(&self, of: Owner) -> Vec<Entry> {
         let mut found = Vec::new();
         for (&pid, _) in self.known.iter().filter(|(_, (_, owner))| *owner == of) {
-            found.extend(table::entry(pid));
-            found.extend(table::descendants(pid));
+            found.extend(process_table::entry(pid));
+            found.extend(process_table::descendants(pid));
         }
         found
     }
@@ -111,7 +111,7 @@ impl Orphans {
         self.known.is_empty()
     }
 
-    /// These are of this worker, wherever they turn up.
+    /// Records that these processes belong to this worker, wherever they turn up later.
     pub fn remember(&mut self, key: u64, members: &[Entry]) {
         self.seen.extend(members.iter().map(|e| (e.instance(), key)));
     }
@@ -129,18 +129,18 @@ impl Orphans {
         };
         let seen = self.seen.get(&e.instance()).copied();
         seen.or_else(by_group)
-            .or_else(|| marked(self.me, e.pid))
+            .or_else(|| worker_from_mark(self.me, e.pid))
             .map_or(Owner::Unknown, Owner::Worker)
     }
 }
 
-/// Whether the main thread, which alone adopts, has no children: a short question for what is mostly so.
-fn nobody_adopted() -> bool {
+/// Cheap, and mostly true: the main thread has no children.
+fn has_adopted_none() -> bool {
     matches!(wait(ADOPTED), Err(Errno::CHILD))
 }
 
-/// Who hides its origin cannot hide its age: it is of a worker that was there before it. Only later workers can join,
-/// so that sooner or later one candidate is left.
+/// A process that hides its origin cannot hide its age: an older worker started it. New workers are younger, so that sooner or
+/// later one candidate is left.
 fn by_age(e: &Entry, workers: &HashMap<u64, Worker>) -> Owner {
     let mut older = workers.iter().filter(|(_, w)| w.start_time <= e.start_time);
     match (older.next(), older.next()) {
@@ -155,8 +155,8 @@ pub fn worker_mark(guardian: Pid, key: u64) -> String {
     format!("{}-{key}", guardian.as_raw_pid())
 }
 
-fn marked(me: Pid, pid: Pid) -> Option<u64> {
-    let mark = String::from_utf8(table::variable(pid, WORKER_VARIABLE)?).ok()?;
+fn worker_from_mark(me: Pid, pid: Pid) -> Option<u64> {
+    let mark = String::from_utf8(process_table::environment_variable(pid, WORKER_VARIABLE)?).ok()?;
     let (guardian, key) = mark.split_once('-')?;
     if guardian.parse() == Ok(me.as_raw_pid()) {
         key.parse().ok()

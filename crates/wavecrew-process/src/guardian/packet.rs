@@ -1,4 +1,5 @@
-//! One packet with its descriptors over the socket, never blocking. Texts too long for a packet travel in a memory file.
+//! Sends and receives one packet with its descriptors, never blocking. A message too long for a packet travels in a memory
+//! file.
 
 use std::fs::File;
 use std::io::{IoSlice, IoSliceMut, Write};
@@ -13,30 +14,30 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
-use super::wire::Request;
+use super::wire::KEY_LENGTH;
 
-/// Longer ones go through a memory file: the kernel's limit for a packet is the send buffer, about 200 kB.
-const INLINE: usize = 16 << 10;
-/// The tag of a packet whose text is in its first descriptor.
-const IN_FILE: u8 = b'M';
+/// Longer messages go through a memory file: the kernel's limit for a packet is the send buffer, about 200 kB.
+const INLINE_LIMIT: usize = (16 << 10) - 1;
+/// The first byte of a packet: the message follows, or is in the first descriptor.
+const INLINE: u8 = b'I';
+const IN_FILE: u8 = b'F';
 /// A memory file and three streams.
-const MOST_FDS: usize = 4;
+const MAX_FDS: usize = 4;
 
-/// Ready to be sent, as often as it takes.
+/// Can be sent again when the socket was full.
 #[derive(Debug)]
 pub struct Packet {
     bytes: Vec<u8>,
     fds: Vec<OwnedFd>,
 }
 
-/// What arrived.
 #[derive(Debug)]
 pub enum Received {
     Packet {
         bytes: Vec<u8>,
         fds: Vec<OwnedFd>,
     },
-    /// This process had no room for the descriptors; only the head is certain.
+    /// This process had no room for the descriptors; only the key of the message is certain.
     WithoutFds {
         bytes: Vec<u8>,
     },
@@ -44,23 +45,24 @@ pub enum Received {
 }
 
 impl Packet {
-    pub fn new(bytes: Vec<u8>, fds: Vec<OwnedFd>) -> Result<Self, Errno> {
-        if bytes.len() <= INLINE {
+    pub fn new(bytes: &[u8], fds: Vec<OwnedFd>) -> Result<Self, Errno> {
+        if bytes.len() <= INLINE_LIMIT {
+            let bytes = [&[INLINE], bytes].concat();
             return Ok(Self { bytes, fds });
         }
         let file = File::from(memfd_create("request", MemfdFlags::CLOEXEC)?);
         (&file)
-            .write_all(&bytes)
+            .write_all(bytes)
             .map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO))?;
         let fds = [OwnedFd::from(file)].into_iter().chain(fds).collect();
-        // The head names the request even when the file does not arrive.
-        let bytes = [&[IN_FILE], &bytes[..Request::HEAD]].concat();
+        // The key is known even when the file does not arrive.
+        let bytes = [&[IN_FILE], &bytes[..KEY_LENGTH]].concat();
         Ok(Self { bytes, fds })
     }
 
     /// `AGAIN`: the socket is full. `TOOMANYREFS`: too many descriptors are on their way; later.
     pub fn send(&self, socket: impl AsFd) -> Result<(), Errno> {
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FDS))];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
         let fds: Vec<BorrowedFd<'_>> = self.fds.iter().map(AsFd::as_fd).collect();
         if !fds.is_empty() {
@@ -73,10 +75,10 @@ impl Packet {
     }
 }
 
-/// Takes one packet; `AGAIN` when there is none.
+/// Receives one packet; `AGAIN` when there is none.
 pub fn receive(socket: impl AsFd) -> Result<Received, Errno> {
-    let mut buffer = [0; INLINE];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FDS))];
+    let mut buffer = [0; 1 + INLINE_LIMIT];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
     let mut slices = [IoSliceMut::new(&mut buffer)];
@@ -87,16 +89,14 @@ pub fn receive(socket: impl AsFd) -> Result<Received, Errno> {
             fds.extend(received);
         }
     }
-    let bytes = &buffer[..message.bytes];
-    if bytes.is_empty() {
+    let Some((tag, bytes)) = buffer[..message.bytes].split_first() else {
         return Ok(Received::Ended);
-    }
+    };
     let cut = message.flags.contains(ReturnFlags::CTRUNC);
-    let bytes = match bytes.strip_prefix(&[IN_FILE]) {
-        None => bytes.to_vec(),
-        Some(head) if cut => head.to_vec(),
-        Some(_) if fds.is_empty() => return Err(Errno::PROTO),
-        Some(_) => read_whole(&File::from(fds.remove(0)))?,
+    let bytes = match *tag {
+        IN_FILE if !cut && fds.is_empty() => return Err(Errno::PROTO),
+        IN_FILE if !cut => read_whole(&File::from(fds.remove(0)))?,
+        _ => bytes.to_vec(),
     };
     Ok(if cut {
         Received::WithoutFds { bytes }

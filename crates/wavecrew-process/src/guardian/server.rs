@@ -1,4 +1,4 @@
-//! The guardian's own process: one loop. Takes requests, has programs started, waits for them, ends what they leave.
+//! The guardian's process: one loop that receives requests, starts programs, waits for them, and ends what they leave behind.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::{self, Read};
@@ -15,12 +15,12 @@ use rustix::net::sockopt;
 use rustix::process::{Pid, WaitOptions, chdir, getpid, set_child_subreaper, setsid, wait};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
-use super::lanes::{Done, Job, Lanes, MOST_JOBS};
 use super::orphans::{ADOPTED, Orphans, worker_mark};
 use super::packet::{Packet, Received, receive};
-use super::wire::{Answer, Malformed, Request, VERSION};
+use super::spawn_threads::{MAX_JOBS, SpawnJob, SpawnResult, SpawnThreads};
+use super::wire::{Answer, Malformed, Request, VERSION, decode, decode_key, encode};
 use super::worker::{Sweep, Worker};
-use crate::{Exit, KILL_PAUSE, end, table};
+use crate::{KILL_INTERVAL, ProcessExit, end_processes, process_table};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
@@ -39,10 +39,10 @@ impl From<Errno> for ServeError {
 /// Serves the coordinator at the other end of stdin until it goes away, then ends everything that is left.
 pub fn serve() -> Result<(), ServeError> {
     sockopt::socket_type(io::stdin()).map_err(|_| ServeError::NotASocket)?;
-    // A session of its own: the terminal's signals do not come here, and no worker can talk to the terminal behind our back.
-    // It fails only for the leader of a group, which is out of the terminal's reach already.
+    // A session of its own: the terminal's signals do not arrive here, and no worker can use the terminal. This fails only for
+    // a group leader, which the terminal does not reach anyway.
     let _ = setsid();
-    // Caught, not ignored: what is ignored stays ignored in every worker.
+    // Caught, not ignored: workers inherit ignored signals.
     let unused = Arc::new(AtomicBool::new(false));
     for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2] {
         signal_hook::flag::register(signal, Arc::clone(&unused))?;
@@ -52,55 +52,59 @@ pub fn serve() -> Result<(), ServeError> {
     waker.set_nonblocking(true)?;
     let me = getpid();
     set_child_subreaper(Some(me))?;
-    let lanes = Lanes::open(&waker)?;
+    let spawn_threads = SpawnThreads::start(&waker)?;
     signal_hook::low_level::pipe::register(SIGCHLD, waker)?;
-    // Keep no folder busy that somebody may want to unmount or remove.
+    // Do not keep a folder busy that somebody may want to unmount or remove.
     chdir("/")?;
     let mut guardian = Server {
         me,
         wake,
         workers: HashMap::new(),
         running: HashMap::new(),
-        lanes,
+        spawn_threads,
         issued: 0,
         starting: HashMap::new(),
-        early: HashMap::new(),
+        unclaimed_exits: HashMap::new(),
         exited: Vec::new(),
         sweeps: HashMap::new(),
-        orphans: Orphans::of(me),
-        strays: None,
+        orphans: Orphans::new(me),
+        stray_sweep: None,
         outgoing: VecDeque::new(),
     };
-    guardian.answer(&Answer::Ready {
-        version: VERSION,
-        start_time: table::entry(me).map_or(0, |e| e.start_time),
-    });
+    let start_time = process_table::entry(me).map_or(0, |e| e.start_time);
+    guardian.answer(
+        0,
+        &Answer::Ready {
+            version: VERSION,
+            start_time,
+        },
+    );
     guardian.run();
     Ok(())
 }
 
 pub(super) struct Server {
     me: Pid,
-    /// Readable when a child ended.
+    /// Readable when a child has ended.
     wake: UnixStream,
     pub(super) workers: HashMap<u64, Worker>,
     /// Main processes that have not ended.
     pub(super) running: HashMap<Pid, u64>,
-    lanes: Lanes,
-    /// The number of jobs given to the lanes.
+    spawn_threads: SpawnThreads,
+    /// The number of jobs given to the spawn threads.
     issued: u64,
-    /// Keys in the lanes, with the grace of a close that came meanwhile.
+    /// Keys that are being spawned, with the grace of a close request that arrived meanwhile.
     pub(super) starting: HashMap<u64, Option<Duration>>,
-    /// Ends of processes that no lane had reported, with the number of jobs issued until then.
-    early: HashMap<Pid, (Exit, u64)>,
-    /// Whose main process ended since the last look.
+    /// Exits of processes that no spawn thread has reported yet, with the number of jobs issued until then.
+    unclaimed_exits: HashMap<Pid, (ProcessExit, u64)>,
+    /// Workers whose main process ended since the last cleanup.
     pub(super) exited: Vec<u64>,
     /// Workers that are being ended.
     pub(super) sweeps: HashMap<u64, Sweep>,
     pub(super) orphans: Orphans,
-    /// The ending of orphans without owner.
-    pub(super) strays: Option<Sweep>,
-    /// Answers that the socket could not take yet.
+    /// Ends orphans whose worker is over.
+    pub(super) stray_sweep: Option<Sweep>,
+    /// Answers that did not fit into the socket yet.
     outgoing: VecDeque<Packet>,
 }
 
@@ -111,22 +115,22 @@ enum Coordinator {
     Gone,
 }
 
-/// When to look again what was started, if nothing else happens meanwhile. With many short workers something does, so that
-/// a start and the end that follows it are told at once.
-const STARTED_WITHIN: Duration = Duration::from_millis(5);
-/// A start that takes longer hangs, for instance on a folder of a server that is gone.
-const STUCK: Duration = Duration::from_secs(6);
+/// How soon to check for finished spawns if nothing else happens. With many short workers something does, so that a spawn
+/// and the exit that follows it are reported together.
+const SPAWN_POLL: Duration = Duration::from_millis(5);
+/// A spawn that takes longer hangs, for instance on a folder of an unreachable file server.
+const SPAWN_HANGS: Duration = Duration::from_secs(6);
 
 impl Server {
     fn run(&mut self) {
         loop {
-            if self.sleep() == Coordinator::Gone || self.take_requests() == Coordinator::Gone {
+            if self.wait_for_work() == Coordinator::Gone || self.receive_requests() == Coordinator::Gone {
                 break;
             }
-            self.register();
+            self.register_spawned();
             self.reap();
-            self.tend(Instant::now());
-            if self.flush() == Coordinator::Gone {
+            self.clean_up(Instant::now());
+            if self.send_answers() == Coordinator::Gone {
                 break;
             }
         }
@@ -134,50 +138,50 @@ impl Server {
     }
 
     fn end_all(&mut self) {
-        self.lanes.stop();
+        self.spawn_threads.cancel();
         let since = Instant::now();
         loop {
             let me = self.me;
             let members = || {
                 self.reap();
-                table::descendants(me)
+                process_table::descendants(me)
             };
-            end(members, thread::sleep);
-            self.register();
-            // A lane may have been in the middle of a start, or somebody died while we looked and left children. What
-            // is stuck in the kernel is not waited for.
+            end_processes(members, thread::sleep);
+            self.register_spawned();
+            // A thread may have been in the middle of a spawn, or a process died meanwhile and left children. Do not wait
+            // for what is stuck in the kernel.
             let alone = matches!(wait(WaitOptions::NOHANG), Err(Errno::CHILD));
-            if (alone && self.starting.is_empty()) || since.elapsed() > STUCK {
+            if (alone && self.starting.is_empty()) || since.elapsed() > SPAWN_HANGS {
                 return;
             }
-            thread::sleep(KILL_PAUSE);
+            thread::sleep(KILL_INTERVAL);
         }
     }
 
-    /// Until a request comes, a child ends, the socket takes more, or something is due.
-    fn sleep(&self) -> Coordinator {
+    /// Waits until a request arrives, a child ends, the socket has room, or a sweep is due.
+    fn wait_for_work(&self) -> Coordinator {
         let due = self
             .sweeps
             .values()
-            .chain(&self.strays)
+            .chain(&self.stray_sweep)
             .filter_map(Sweep::deadline)
             .min();
         let due = due.map(|at| at.saturating_duration_since(Instant::now()));
-        let starting = (!self.starting.is_empty()).then_some(STARTED_WITHIN);
+        let starting = (!self.starting.is_empty()).then_some(SPAWN_POLL);
         let timeout = due.into_iter().chain(starting).min().map(timespec);
-        let mut wanted = PollFlags::empty();
-        wanted.set(PollFlags::IN, self.starting.len() < MOST_JOBS);
-        wanted.set(PollFlags::OUT, !self.outgoing.is_empty());
+        let mut interest = PollFlags::empty();
+        interest.set(PollFlags::IN, self.starting.len() < MAX_JOBS);
+        interest.set(PollFlags::OUT, !self.outgoing.is_empty());
         let stdin = io::stdin();
         let mut fds = [
-            PollFd::new(&stdin, wanted),
+            PollFd::new(&stdin, interest),
             PollFd::new(&self.wake, PollFlags::IN),
         ];
-        // An interruption is a signal, and whatever it means is looked at in any case.
+        // Interrupted by a signal: the loop checks everything in any case.
         let _ = poll(&mut fds, timeout.as_ref());
         let mut buffer = [0; 256];
         while (&self.wake).read(&mut buffer).is_ok_and(|n| n == buffer.len()) {}
-        // Requests of a coordinator that is gone are void.
+        // Ignore the requests of a coordinator that is gone.
         if fds[0].revents().contains(PollFlags::HUP) {
             Coordinator::Gone
         } else {
@@ -185,17 +189,17 @@ impl Server {
         }
     }
 
-    fn take_requests(&mut self) -> Coordinator {
-        while self.starting.len() < MOST_JOBS {
+    fn receive_requests(&mut self) -> Coordinator {
+        while self.starting.len() < MAX_JOBS {
             let handled = match receive(io::stdin()) {
                 Ok(Received::Packet { bytes, fds }) => self.handle(&bytes, fds),
                 Ok(Received::WithoutFds { bytes }) => {
-                    Request::key(&bytes).map(|key| self.answer(&failure(key, Errno::MFILE)))
+                    decode_key(&bytes).map(|key| self.answer(key, &spawn_failed(Errno::MFILE)))
                 }
                 Err(Errno::AGAIN) => return Coordinator::Present,
                 Ok(Received::Ended) | Err(_) => return Coordinator::Gone,
             };
-            // Who cannot be understood cannot be served; its workers must not live on unattended.
+            // The workers of a coordinator that sends nonsense must not live on unattended.
             if handled.is_err() {
                 return Coordinator::Gone;
             }
@@ -204,36 +208,37 @@ impl Server {
     }
 
     fn handle(&mut self, bytes: &[u8], fds: Vec<OwnedFd>) -> Result<(), Malformed> {
-        match Request::decode(bytes)? {
-            Request::Spawn { key, order } => {
+        let (key, request) = decode(bytes)?;
+        match request {
+            Request::Spawn(spec) => {
                 let streams = fds.try_into().map_err(|_| Malformed)?;
                 if self.workers.contains_key(&key) || self.starting.contains_key(&key) {
-                    self.answer(&failure(key, Errno::EXIST));
+                    self.answer(key, &spawn_failed(Errno::EXIST));
                     return Ok(());
                 }
                 self.starting.insert(key, None);
                 self.issued += 1;
                 let mark = worker_mark(self.me, key);
-                self.lanes.add(Job {
+                self.spawn_threads.add(SpawnJob {
                     key,
                     number: self.issued,
-                    order,
+                    spec,
                     streams,
                     mark,
                 });
             }
-            Request::Close { key, grace } => self.close(key, grace),
+            Request::Close { grace } => self.close(key, grace),
         }
         Ok(())
     }
 
-    /// Takes over what the lanes started.
-    fn register(&mut self) {
-        while let Some(Done { key, number, started }) = self.lanes.next_done() {
+    /// Takes over the processes that the spawn threads started.
+    fn register_spawned(&mut self) {
+        while let Some(SpawnResult { key, number, spawned }) = self.spawn_threads.next_result() {
             let close = self.starting.remove(&key).flatten();
-            let answer = match started {
+            let answer = match spawned {
                 Ok((pid, start_time)) => {
-                    let early = self.early.remove(&pid).filter(|(_, issued)| number <= *issued);
+                    let exit = self.unclaimed_exits.remove(&pid);
                     self.workers.insert(
                         key,
                         Worker {
@@ -244,24 +249,23 @@ impl Server {
                         },
                     );
                     self.running.insert(pid, key);
-                    if let Some((exit, _)) = early {
-                        self.note_exit(pid, exit);
+                    if let Some((exit, _)) = exit.filter(|(_, issued)| number <= *issued) {
+                        self.record_exit(pid, exit);
                     }
                     if let Some(grace) = close {
                         self.close(key, grace);
                     }
                     Answer::Spawned {
-                        key,
                         pid: pid.as_raw_pid(),
                         start_time,
                     }
                 }
-                Err(errno) => failure(key, errno),
+                Err(errno) => spawn_failed(errno),
             };
-            self.answer(&answer);
+            self.answer(key, &answer);
         }
         if self.starting.is_empty() {
-            self.early.clear();
+            self.unclaimed_exits.clear();
         }
     }
 
@@ -275,26 +279,26 @@ impl Server {
         } else if let Some(close) = self.starting.get_mut(&key) {
             *close = Some(grace);
         }
-        // Otherwise it ended while the request was on its way.
+        // Otherwise the worker ended while the request was in flight.
     }
 
-    /// Waits for all children that ended.
+    /// Collects the exit status of every child that has ended.
     fn reap(&mut self) {
-        // Those of this thread are the adopted ones, and nobody asks how they ended.
+        // Children of this thread are adopted orphans: nobody needs their exit status.
         while let Ok(Some(_)) = wait(ADOPTED) {}
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
             let exit = match status.exit_status() {
-                Some(code) => Exit::Code(code),
-                None => Exit::Signal(status.terminating_signal().unwrap_or_default()),
+                Some(code) => ProcessExit::Code(code),
+                None => ProcessExit::Signal(status.terminating_signal().unwrap_or_default()),
             };
-            self.note_exit(pid, exit);
+            self.record_exit(pid, exit);
         }
     }
 
-    fn note_exit(&mut self, pid: Pid, exit: Exit) {
+    fn record_exit(&mut self, pid: Pid, exit: ProcessExit) {
         let Some(key) = self.running.remove(&pid) else {
-            // Its lane has not told yet. The stamp keeps it from being taken for a later process with the same pid.
-            self.early.insert(pid, (exit, self.issued));
+            // Its spawn thread has not reported it yet. The number of jobs tells it from a later process with the same pid.
+            self.unclaimed_exits.insert(pid, (exit, self.issued));
             return;
         };
         if let Some(worker) = self.workers.get_mut(&key) {
@@ -303,14 +307,14 @@ impl Server {
         }
     }
 
-    pub(super) fn answer(&mut self, answer: &Answer) {
-        // Without descriptors and far below the limit of a packet, there is nothing that can fail.
-        if let Ok(packet) = Packet::new(answer.encode(), Vec::new()) {
+    pub(super) fn answer(&mut self, key: u64, answer: &Answer) {
+        // An answer is short and has no descriptors, so this cannot fail.
+        if let Ok(packet) = Packet::new(&encode(key, answer), Vec::new()) {
             self.outgoing.push_back(packet);
         }
     }
 
-    fn flush(&mut self) -> Coordinator {
+    fn send_answers(&mut self) -> Coordinator {
         while let Some(packet) = self.outgoing.front() {
             match packet.send(io::stdin()) {
                 Ok(()) => self.outgoing.pop_front(),
@@ -322,9 +326,8 @@ impl Server {
     }
 }
 
-fn failure(key: u64, errno: Errno) -> Answer {
+fn spawn_failed(errno: Errno) -> Answer {
     Answer::SpawnFailed {
-        key,
         errno: errno.raw_os_error(),
     }
 }

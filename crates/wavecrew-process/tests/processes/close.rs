@@ -1,105 +1,114 @@
-//! Closing one worker takes everything with it that it ever started, and nothing else.
+//! Closing a worker ends everything that it started, and nothing else.
 
 use std::time::Duration;
 
-use wavecrew_process::Exit;
+use wavecrew_process::ProcessExit;
 
-use crate::support::{Crew, appears, run};
+use crate::support::{TestCoordinator, run, wait_for_file};
 
 const SOON: Duration = Duration::from_millis(50);
 
-/// Starts the script, waits until it has written `{}/up`, closes it, and looks who is left.
-fn nobody_survives_closing(script: &str) -> Exit {
+/// Starts the script, waits until it has written `{}/up`, and closes it.
+fn close_and_check_none_is_left(script: &str) -> ProcessExit {
     run(async {
-        let mut crew = Crew::start().await;
-        crew.guardian
-            .spawn(1, crew.worker(&format!("{script} write={{}}/up hang")))
+        let mut coordinator = TestCoordinator::start().await;
+        coordinator
+            .guardian
+            .spawn(1, coordinator.worker(&format!("{script} write={{}}/up hang")))
             .unwrap();
-        crew.spawned().await;
-        appears(&crew.path("up")).await;
-        assert!(!crew.alive().is_empty());
-        crew.guardian.close(1, SOON);
-        let (key, status, _) = crew.exited().await;
+        coordinator.spawned().await;
+        wait_for_file(&coordinator.path("up")).await;
+        assert!(!coordinator.alive().is_empty());
+        coordinator.guardian.close(1, SOON);
+        let (key, status, _) = coordinator.exited().await;
         assert_eq!(key, 1);
-        assert_eq!(crew.alive(), Vec::<String>::new());
-        crew.guardian.shutdown().await;
+        assert_eq!(coordinator.alive(), Vec::<String>::new());
+        coordinator.guardian.shutdown().await;
         status
     })
 }
 
 #[test]
-fn an_obedient_worker_ends_by_the_request() {
-    assert_eq!(nobody_survives_closing(""), Exit::Signal(15));
+fn closing_sends_sigterm_first() {
+    assert_eq!(close_and_check_none_is_left(""), ProcessExit::Signal(15));
 }
 
 #[test]
-fn a_worker_that_ignores_the_request_is_killed() {
-    assert_eq!(nobody_survives_closing("ignore-term"), Exit::Signal(9));
+fn closing_kills_a_worker_that_ignores_sigterm() {
+    assert_eq!(
+        close_and_check_none_is_left("ignore-term"),
+        ProcessExit::Signal(9)
+    );
 }
 
 #[test]
-fn children_go_too() {
-    nobody_survives_closing("fork stubborn-fork");
+fn closing_ends_children() {
+    close_and_check_none_is_left("fork stubborn-fork");
 }
 
 #[test]
-fn daemons_go_too() {
-    nobody_survives_closing("daemon");
+fn closing_ends_daemons() {
+    close_and_check_none_is_left("daemon");
 }
 
 #[test]
-fn daemons_without_a_trace_go_too() {
-    nobody_survives_closing("hidden-daemon");
+fn closing_ends_daemons_that_hide_their_origin() {
+    close_and_check_none_is_left("hidden-daemon");
 }
 
 #[test]
-fn a_chain_of_successors_goes_too() {
-    nobody_survives_closing("chain");
+fn closing_ends_a_process_that_keeps_forking() {
+    close_and_check_none_is_left("chain");
 }
 
 #[test]
-fn a_crowd_goes_too() {
-    nobody_survives_closing("bomb=60");
+fn closing_ends_a_fork_bomb() {
+    close_and_check_none_is_left("bomb=60");
 }
 
 #[test]
-fn other_workers_and_their_daemons_stay() {
+fn closing_leaves_other_workers_running() {
     run(async {
-        let mut crew = Crew::start().await;
-        crew.guardian
-            .spawn(1, crew.worker("daemon fork write={}/one hang"))
+        let mut coordinator = TestCoordinator::start().await;
+        coordinator
+            .guardian
+            .spawn(1, coordinator.worker("daemon fork write={}/one hang"))
             .unwrap();
-        crew.guardian
+        coordinator
+            .guardian
             .spawn(
                 2,
-                crew.worker("daemon stubborn-fork hidden-daemon write={}/two hang"),
+                coordinator.worker("daemon stubborn-fork hidden-daemon write={}/two hang"),
             )
             .unwrap();
-        crew.spawned().await;
-        crew.spawned().await;
-        appears(&crew.path("one")).await;
-        appears(&crew.path("two")).await;
-        crew.guardian.close(1, SOON);
-        assert_eq!(crew.exited().await.0, 1);
-        assert_eq!(crew.alive().len(), 4);
-        crew.guardian.close(2, SOON);
-        assert_eq!(crew.exited().await.0, 2);
-        assert_eq!(crew.alive(), Vec::<String>::new());
-        crew.guardian.shutdown().await;
+        coordinator.spawned().await;
+        coordinator.spawned().await;
+        wait_for_file(&coordinator.path("one")).await;
+        wait_for_file(&coordinator.path("two")).await;
+        coordinator.guardian.close(1, SOON);
+        assert_eq!(coordinator.exited().await.0, 1);
+        assert_eq!(coordinator.alive().len(), 4);
+        coordinator.guardian.close(2, SOON);
+        assert_eq!(coordinator.exited().await.0, 2);
+        assert_eq!(coordinator.alive(), Vec::<String>::new());
+        coordinator.guardian.shutdown().await;
     });
 }
 
 #[test]
 fn closing_a_worker_that_is_gone_does_nothing() {
     run(async {
-        let mut crew = Crew::start().await;
-        crew.guardian.spawn(1, crew.worker("exit=3")).unwrap();
-        crew.spawned().await;
-        assert_eq!(crew.exited().await, (1, Exit::Code(3), 0));
-        crew.guardian.close(1, SOON);
-        crew.guardian.spawn(2, crew.worker("noop")).unwrap();
-        assert_eq!(crew.spawned().await.0, 2);
-        assert_eq!(crew.exited().await, (2, Exit::Code(0), 0));
-        crew.guardian.shutdown().await;
+        let mut coordinator = TestCoordinator::start().await;
+        coordinator
+            .guardian
+            .spawn(1, coordinator.worker("exit=3"))
+            .unwrap();
+        coordinator.spawned().await;
+        assert_eq!(coordinator.exited().await, (1, ProcessExit::Code(3), 0));
+        coordinator.guardian.close(1, SOON);
+        coordinator.guardian.spawn(2, coordinator.worker("noop")).unwrap();
+        assert_eq!(coordinator.spawned().await.0, 2);
+        assert_eq!(coordinator.exited().await, (2, ProcessExit::Code(0), 0));
+        coordinator.guardian.shutdown().await;
     });
 }

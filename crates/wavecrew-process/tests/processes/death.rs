@@ -1,4 +1,4 @@
-//! Coordinator or guardian killed without warning: nobody stays.
+//! Coordinator or guardian killed without warning: no process is left.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -7,38 +7,40 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use wavecrew_process::GuardianEvent;
 
-use crate::support::{Crew, alive, appears, run, stand_in, tag_of};
+use crate::support::{
+    TestCoordinator, processes_with_argument, run, tag_argument, test_program, wait_for_file,
+};
 
 /// A coordinator of its own, killed when the test ends.
-struct Victim(Child);
+struct KilledOnDrop(Child);
 
-impl Drop for Victim {
+impl Drop for KilledOnDrop {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// Kills the coordinator of a worker with this script. Returns how long anybody lived on.
-fn nobody_survives_the_coordinator(script: &str) {
+/// Kills the coordinator of a worker with this script and waits until the guardian is gone.
+fn kill_coordinator_and_check_none_is_left(script: &str) {
     let folder = tempfile::tempdir().unwrap();
-    let tag = tag_of(&folder);
+    let tag = tag_argument(&folder);
     let up = folder.path().join("up");
-    let mut command = Command::new(stand_in());
+    let mut command = Command::new(test_program());
     command
         .arg("__coordinator")
         .arg(&tag)
         .args(script.split_whitespace());
     command.arg(format!("write={}", up.display())).arg("hang");
     command.stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut victim = Victim(command.spawn().unwrap());
+    let mut victim = KilledOnDrop(command.spawn().unwrap());
     let mut line = String::new();
     BufReader::new(victim.0.stdout.take().unwrap())
         .read_line(&mut line)
         .unwrap();
     let (guardian, _) = line.trim().split_once(' ').unwrap();
     let guardian = format!("/proc/{guardian}/stat");
-    run(appears(&up));
+    run(wait_for_file(&up));
     victim.0.kill().unwrap();
     let since = Instant::now();
     while std::fs::exists(&guardian).unwrap()
@@ -52,63 +54,71 @@ fn nobody_survives_the_coordinator(script: &str) {
     }
     eprintln!("gone after {:?}", since.elapsed());
     victim.0.wait().unwrap();
-    assert_eq!(alive(&tag), Vec::<String>::new());
+    assert_eq!(processes_with_argument(&tag), Vec::<String>::new());
 }
 
 #[test]
-fn a_worker_goes_with_its_coordinator() {
-    nobody_survives_the_coordinator("");
+fn a_worker_ends_with_its_coordinator() {
+    kill_coordinator_and_check_none_is_left("");
 }
 
 #[test]
-fn stubborn_workers_go_with_their_coordinator() {
-    nobody_survives_the_coordinator("fork stubborn-fork daemon hidden-daemon ignore-term");
+fn workers_that_ignore_sigterm_end_with_their_coordinator() {
+    kill_coordinator_and_check_none_is_left("fork stubborn-fork daemon hidden-daemon ignore-term");
 }
 
 #[test]
-fn a_chain_of_successors_goes_with_its_coordinator() {
-    nobody_survives_the_coordinator("chain ignore-term");
+fn a_process_that_keeps_forking_ends_with_its_coordinator() {
+    kill_coordinator_and_check_none_is_left("chain ignore-term");
 }
 
 #[test]
-fn a_crowd_goes_with_its_coordinator() {
-    nobody_survives_the_coordinator("bomb=80 ignore-term");
+fn a_fork_bomb_ends_with_its_coordinator() {
+    kill_coordinator_and_check_none_is_left("bomb=80 ignore-term");
 }
 
 #[test]
 fn the_coordinator_ends_the_workers_of_a_killed_guardian() {
     run(async {
-        let mut crew = Crew::start().await;
-        crew.guardian
+        let mut coordinator = TestCoordinator::start().await;
+        coordinator
+            .guardian
             .spawn(
                 1,
-                crew.worker("fork daemon hidden-daemon stubborn-fork chain write={}/up hang"),
+                coordinator.worker("fork daemon hidden-daemon stubborn-fork chain write={}/up hang"),
             )
             .unwrap();
-        crew.spawned().await;
-        appears(&crew.path("up")).await;
-        kill_process(Pid::from_raw(crew.guardian.process().pid).unwrap(), Signal::KILL).unwrap();
+        coordinator.spawned().await;
+        wait_for_file(&coordinator.path("up")).await;
+        kill_process(
+            Pid::from_raw(coordinator.guardian.process().pid).unwrap(),
+            Signal::KILL,
+        )
+        .unwrap();
         assert!(matches!(
-            crew.notices.recv().await,
+            coordinator.events.recv().await,
             Some(GuardianEvent::GuardianLost)
         ));
-        assert_eq!(crew.alive(), Vec::<String>::new());
-        assert!(crew.guardian.spawn(2, crew.worker("noop")).is_err());
-        crew.guardian.shutdown().await;
+        assert_eq!(coordinator.alive(), Vec::<String>::new());
+        assert!(coordinator.guardian.spawn(2, coordinator.worker("noop")).is_err());
+        coordinator.guardian.shutdown().await;
     });
 }
 
 #[test]
-fn signals_of_the_terminal_do_not_reach_guardian_or_workers() {
+fn terminal_signals_do_not_reach_guardian_or_workers() {
     run(async {
-        let mut crew = Crew::start().await;
-        let guardian = Pid::from_raw(crew.guardian.process().pid).unwrap();
+        let mut coordinator = TestCoordinator::start().await;
+        let guardian = Pid::from_raw(coordinator.guardian.process().pid).unwrap();
         for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT] {
             kill_process(guardian, signal).unwrap();
         }
-        crew.guardian.spawn(1, crew.worker("write={}/up hang")).unwrap();
-        let (_, worker) = crew.spawned().await;
-        appears(&crew.path("up")).await;
+        coordinator
+            .guardian
+            .spawn(1, coordinator.worker("write={}/up hang"))
+            .unwrap();
+        let (_, worker) = coordinator.spawned().await;
+        wait_for_file(&coordinator.path("up")).await;
         let session = |pid| rustix::process::getsid(Some(pid)).unwrap();
         let worker = Pid::from_raw(worker.pid).unwrap();
         // The guardian leads a session of its own, so no terminal reaches it; its workers live in it.
@@ -116,7 +126,10 @@ fn signals_of_the_terminal_do_not_reach_guardian_or_workers() {
         assert_eq!(session(worker), guardian);
         // What the guardian withstands, its workers do not inherit.
         kill_process(worker, Signal::HUP).unwrap();
-        assert_eq!(crew.exited().await.1, wavecrew_process::Exit::Signal(1));
-        crew.guardian.shutdown().await;
+        assert_eq!(
+            coordinator.exited().await.1,
+            wavecrew_process::ProcessExit::Signal(1)
+        );
+        coordinator.guardian.shutdown().await;
     });
 }

@@ -1,4 +1,4 @@
-//! Workers that misbehave in every way we know, as real processes. The process table is the judge.
+//! Workers that misbehave in every way we know, as real processes. Results are checked in the process table.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

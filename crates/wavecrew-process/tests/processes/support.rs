@@ -1,4 +1,4 @@
-//! A coordinator for tests, and questions to the process table.
+//! A coordinator for tests, and queries of the process table.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -10,10 +10,10 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::sync::mpsc::UnboundedReceiver;
 use wavecrew_process::guardian::{Guardian, GuardianCommand};
-use wavecrew_process::{Exit, GuardianEvent, ProcessId, Spawn};
+use wavecrew_process::{GuardianEvent, ProcessExit, ProcessId, Spawn};
 
-/// No test takes this long; a hanging one must not hang the whole suite.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// A test that hangs must not block the whole suite.
+const TEST_TIMEOUT: Duration = Duration::from_mins(1);
 
 pub fn run<T>(test: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -21,31 +21,31 @@ pub fn run<T>(test: impl Future<Output = T>) -> T {
         .build()
         .unwrap();
     runtime.block_on(async {
-        tokio::time::timeout(PATIENCE, test)
+        tokio::time::timeout(TEST_TIMEOUT, test)
             .await
             .expect("the test hangs")
     })
 }
 
-/// The example that plays guardian, coordinator and worker. It is built with the tests.
-pub fn stand_in() -> PathBuf {
+/// The example that acts as guardian, coordinator or worker. It is built with the tests.
+pub fn test_program() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let folder = test.parent().and_then(Path::parent).unwrap();
-    folder.join("examples/stand_in")
+    folder.join("examples/test_program")
 }
 
-/// A guardian, a folder, and a mark by which the processes of this test are found.
-pub struct Crew {
+/// A guardian, a folder, and a tag that identifies the processes of this test.
+pub struct TestCoordinator {
     pub guardian: Guardian,
-    pub notices: UnboundedReceiver<GuardianEvent>,
+    pub events: UnboundedReceiver<GuardianEvent>,
     pub folder: TempDir,
     tag: String,
 }
 
-impl Crew {
+impl TestCoordinator {
     pub async fn start() -> Self {
         Self::start_with(GuardianCommand {
-            program: stand_in().into(),
+            program: test_program().into(),
             args: vec!["__guardian".into()],
             env: Vec::new(),
         })
@@ -53,12 +53,12 @@ impl Crew {
     }
 
     pub async fn start_with(launch: GuardianCommand) -> Self {
-        let (guardian, notices) = Guardian::start(launch).await.unwrap();
+        let (guardian, events) = Guardian::start(launch).await.unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let tag = tag_of(&folder);
+        let tag = tag_argument(&folder);
         Self {
             guardian,
-            notices,
+            events,
             folder,
             tag,
         }
@@ -68,13 +68,13 @@ impl Crew {
         self.folder.path().join(name)
     }
 
-    /// A worker that does what the words say; `{}` stands for the test's folder.
+    /// A worker that runs a script of the fake agent; `{}` stands for the test's folder.
     pub fn worker(&self, script: &str) -> Spawn {
         let script = script.replace("{}", self.folder.path().to_str().unwrap());
         let mut args: Vec<OsString> = vec![self.tag.clone().into()];
         args.extend(script.split_whitespace().map(OsString::from));
         Spawn {
-            program: stand_in().into(),
+            program: test_program().into(),
             args,
             cwd: self.folder.path().to_owned(),
             env_set: Vec::new(),
@@ -86,14 +86,14 @@ impl Crew {
     }
 
     pub async fn spawned(&mut self) -> (u64, ProcessId) {
-        match self.notices.recv().await {
+        match self.events.recv().await {
             Some(GuardianEvent::Spawned { key, process }) => (key, process),
             other => panic!("{other:?} instead of a spawn"),
         }
     }
 
-    pub async fn exited(&mut self) -> (u64, Exit, u32) {
-        match self.notices.recv().await {
+    pub async fn exited(&mut self) -> (u64, ProcessExit, u32) {
+        match self.events.recv().await {
             Some(GuardianEvent::Exited {
                 key,
                 status,
@@ -104,23 +104,23 @@ impl Crew {
     }
 
     pub fn alive(&self) -> Vec<String> {
-        alive(&self.tag)
+        processes_with_argument(&self.tag)
     }
 }
 
-pub fn tag_of(folder: &TempDir) -> String {
+pub fn tag_argument(folder: &TempDir) -> String {
     format!("tag={}", folder.path().file_name().unwrap().to_str().unwrap())
 }
 
-/// Until the file is there: the workers' way to say how far they are.
-pub async fn appears(path: &Path) {
+/// Workers write files to signal their progress.
+pub async fn wait_for_file(path: &Path) {
     while !path.exists() {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }
 
 /// The command lines of all living processes with this argument. (A process that ended has none.)
-pub fn alive(argument: &str) -> Vec<String> {
+pub fn processes_with_argument(argument: &str) -> Vec<String> {
     let mut found = Vec::new();
     for process in std::fs::read_dir("/proc").unwrap().flatten() {
         let Ok(line) = std::fs::read(process.path().join("cmdline")) else {

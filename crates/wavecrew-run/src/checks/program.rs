@@ -12,7 +12,7 @@ use wavecrew_core::check_report::CheckReport;
 use wavecrew_core::engine::{CheckOutcome, WorkerId};
 use wavecrew_core::event::Verdict;
 use wavecrew_core::sanitise::sanitise;
-use wavecrew_process::{Exit, Spawn, no_input, output_pipe, pump};
+use wavecrew_process::{ProcessExit, Spawn, no_input, output_pipe, pump};
 
 /// Bytes of a failed check's output that the worker gets.
 const SHOWN_BYTES: usize = 2000;
@@ -42,7 +42,7 @@ pub(super) enum ResultFormat {
 pub(crate) struct RunningCheck {
     worker: WorkerId,
     time: TimeLimit,
-    exit: watch::Sender<Option<Exit>>,
+    exit: watch::Sender<Option<ProcessExit>>,
     output: Rc<RefCell<Vec<u8>>>,
     result: ResultFormat,
 }
@@ -76,10 +76,10 @@ impl Driver<'_> {
         let key = self.next_key;
         self.next_key += 1;
         let output = Rc::new(RefCell::new(Vec::new()));
-        let (exit, exit_in) = watch::channel(None::<Exit>);
+        let (exit, exit_in) = watch::channel(None::<ProcessExit>);
         let (kept, check_exits) = (Rc::clone(&output), self.check_exits.clone());
         tokio::task::spawn_local(async move {
-            let exited = |mut exit: watch::Receiver<Option<Exit>>| async move {
+            let exited = |mut exit: watch::Receiver<Option<ProcessExit>>| async move {
                 let _ = exit.wait_for(Option::is_some).await;
             };
             let _ = pump(reader, exited(exit_in.clone()), |chunk| {
@@ -118,7 +118,7 @@ impl Driver<'_> {
     }
 
     /// A process has exited. Returns whether it was a check.
-    pub(crate) fn check_exited(&mut self, key: u64, exit: Exit) -> bool {
+    pub(crate) fn check_exited(&mut self, key: u64, exit: ProcessExit) -> bool {
         let Some(check) = self.checks.get(&key) else {
             return false;
         };
@@ -128,7 +128,7 @@ impl Driver<'_> {
     }
 
     /// A check has exited, and its output is complete.
-    pub(crate) fn check_ended(&mut self, key: u64, exit: Exit) {
+    pub(crate) fn check_ended(&mut self, key: u64, exit: ProcessExit) {
         if let Some(check) = self.checks.remove(&key) {
             let output = check.output.take();
             self.finish_check(&check, exit, &output);
@@ -140,7 +140,7 @@ impl Driver<'_> {
         let Some(check) = self.checks.remove(&key) else {
             return false;
         };
-        self.finish_check(&check, Exit::Code(127), error.as_bytes());
+        self.finish_check(&check, ProcessExit::Code(127), error.as_bytes());
         true
     }
 
@@ -168,9 +168,9 @@ impl Driver<'_> {
         }
     }
 
-    fn finish_check(&mut self, check: &RunningCheck, exit: Exit, output: &[u8]) {
+    fn finish_check(&mut self, check: &RunningCheck, exit: ProcessExit, output: &[u8]) {
         let exit = match check.time {
-            TimeLimit::Exceeded if exit.is_success() => Exit::Signal(Signal::TERM.as_raw()),
+            TimeLimit::Exceeded if exit.is_success() => ProcessExit::Signal(Signal::TERM.as_raw()),
             TimeLimit::Exceeded | TimeLimit::Until(_) => exit,
         };
         let outcome = outcome(check.result, exit, &self.redactor.bytes(output));
@@ -178,7 +178,7 @@ impl Driver<'_> {
     }
 }
 
-fn outcome(result: ResultFormat, exit: Exit, output: &[u8]) -> CheckOutcome {
+fn outcome(result: ResultFormat, exit: ProcessExit, output: &[u8]) -> CheckOutcome {
     match result {
         ResultFormat::ExitCode if exit.is_success() => CheckOutcome::Confirmed {
             verdict: Verdict::Verified,
@@ -198,14 +198,14 @@ fn printed_report(output: &[u8]) -> Option<CheckReport> {
     serde_json::from_str(last).ok()
 }
 
-fn failure(exit: Exit, output: &[u8]) -> String {
+fn failure(exit: ProcessExit, output: &[u8]) -> String {
     let text = sanitise(output);
     let text = text.trim();
     let from = text.len().saturating_sub(SHOWN_BYTES);
     let end = &text[text.ceil_char_boundary(from)..];
     let how = match exit {
-        Exit::Code(code) => format!("with exit code {code}"),
-        Exit::Signal(signal) => format!("by signal {signal}"),
+        ProcessExit::Code(code) => format!("with exit code {code}"),
+        ProcessExit::Signal(signal) => format!("by signal {signal}"),
     };
     match end {
         "" => format!("The check of the result failed {how}"),
@@ -220,18 +220,18 @@ mod tests {
     #[test]
     fn a_failure_shows_the_end_of_the_output() {
         let long = format!("{}ü last line\n", "x".repeat(3000));
-        let shown = failure(Exit::Code(3), long.as_bytes());
+        let shown = failure(ProcessExit::Code(3), long.as_bytes());
         assert!(shown.starts_with("The check of the result failed with exit code 3: xx"));
         assert!(shown.ends_with("ü last line") && shown.len() < SHOWN_BYTES + 100);
         assert_eq!(
-            failure(Exit::Signal(9), b" \n"),
+            failure(ProcessExit::Signal(9), b" \n"),
             "The check of the result failed by signal 9"
         );
     }
 
     #[test]
     fn the_last_line_with_a_verdict_is_the_outcome() {
-        let outcome = |text: &str| outcome(ResultFormat::Report, Exit::Code(0), text.as_bytes());
+        let outcome = |text: &str| outcome(ResultFormat::Report, ProcessExit::Code(0), text.as_bytes());
         let holds = r#"{"verdict":"holds","checked":"verified","measured":{"pass_rate":"1.00"}}"#;
         let CheckOutcome::Measured(found) = outcome(&format!("running\n{holds}\n")) else {
             panic!("it holds");
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn a_command_without_a_report_succeeds_by_its_exit_code() {
         let holds = r#"{"verdict":"contradicted","reason":"not read"}"#;
-        let outcome = |code| outcome(ResultFormat::ExitCode, Exit::Code(code), holds.as_bytes());
+        let outcome = |code| outcome(ResultFormat::ExitCode, ProcessExit::Code(code), holds.as_bytes());
         assert!(matches!(outcome(0), CheckOutcome::Confirmed { .. }));
         assert!(matches!(outcome(1), CheckOutcome::SendBack(_)));
     }

@@ -88,7 +88,7 @@ pub struct Driver<'a> {
     pub(crate) alone_since: SystemTime,
     /// Checks by the key of their process.
     pub(crate) checks: HashMap<u64, RunningCheck>,
-    pub(crate) check_exits: UnboundedSender<(u64, wavecrew_process::Exit)>,
+    pub(crate) check_exits: UnboundedSender<(u64, wavecrew_process::ProcessExit)>,
     pub(crate) inputs: VecDeque<Input>,
     pub(crate) shared_notes: SharedNotes,
     pub(crate) packed_files: PackedFiles,

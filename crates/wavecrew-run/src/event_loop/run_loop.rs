@@ -8,7 +8,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::UnboundedReceiver;
 use wavecrew_core::engine::{Answer, Input, MergeOutcome, Notice, StopKind};
 use wavecrew_core::event::RunOutcome;
-use wavecrew_process::{Exit, GuardianEvent, ProcessError};
+use wavecrew_process::{GuardianEvent, ProcessError, ProcessExit};
 
 /// How often clocks, table edits and control files are checked.
 pub(super) const TICK: Duration = Duration::from_millis(100);
@@ -21,7 +21,7 @@ pub(super) struct Channels {
     pub(super) guardian_events: UnboundedReceiver<GuardianEvent>,
     pub(super) worker_events: UnboundedReceiver<WorkerEvent>,
     pub(super) answers: UnboundedReceiver<(u32, Answer)>,
-    pub(super) check_exits: UnboundedReceiver<(u64, Exit)>,
+    pub(super) check_exits: UnboundedReceiver<(u64, ProcessExit)>,
     pub(super) merges: UnboundedReceiver<(String, MergeOutcome)>,
     pub(super) table_events: UnboundedReceiver<TableEvent>,
 }

@@ -38,9 +38,10 @@ impl Driver<'_> {
         };
         self.session.journal.sync()?;
         self.session.dir.attempts().sweep()?;
+        // A worker that was ended while it reported leaves an unfinished file.
+        self.session.dir.sweep()?;
         // Only what could not be removed with its worker is left.
         let _ = std::fs::remove_dir_all(self.session.dir.scratch_folder());
-        self.agent_files.remove();
         self.agent_files.remove();
         let ledger = self.engine.ledger();
         for notice in remove_all_merged(&session_worktrees(&self.session), ledger) {

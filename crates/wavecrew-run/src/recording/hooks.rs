@@ -9,7 +9,7 @@ use std::io;
 use wavecrew_core::engine::{Notice, WorkerId};
 use wavecrew_core::event::{Event, TokenUsage};
 use wavecrew_core::id::TaskIx;
-use wavecrew_process::Exit;
+use wavecrew_process::ProcessExit;
 
 impl Driver<'_> {
     /// Identifies the row and its instruction in a cassette.
@@ -48,7 +48,7 @@ impl Driver<'_> {
         self.stop_recording_on_error(written);
     }
 
-    pub(crate) fn record_exit(&mut self, worker: WorkerId, key: u64, exit: Exit) {
+    pub(crate) fn record_exit(&mut self, worker: WorkerId, key: u64, exit: ProcessExit) {
         let (Some(state), Some(recorder)) = (self.workers.get(&worker), &mut self.session.recorder) else {
             return;
         };

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use wavecrew_agents::{Redactor, map_text};
 use wavecrew_core::engine::WorkerId;
 use wavecrew_core::event::{StopReason, TokenUsage};
-use wavecrew_process::Exit;
+use wavecrew_process::ProcessExit;
 use wavecrew_session::{SessionDir, SessionInfo};
 
 #[derive(Debug)]
@@ -164,7 +164,7 @@ impl Recorder {
         &mut self,
         worker: WorkerId,
         key: u64,
-        exit: Exit,
+        exit: ProcessExit,
         by_us: bool,
         lines: OutputLines,
         named: &NamedFiles,
@@ -174,8 +174,8 @@ impl Recorder {
         };
         (open.process, open.turn.end) = match exit {
             _ if by_us => (Process::Killed, End::Exit(0)),
-            Exit::Code(code) => (Process::Exited, End::Exit(code)),
-            Exit::Signal(signal) => (Process::Exited, End::Signal(signal)),
+            ProcessExit::Code(code) => (Process::Exited, End::Exit(code)),
+            ProcessExit::Signal(signal) => (Process::Exited, End::Signal(signal)),
         };
         self.collect(worker, lines, named);
         self.write_if_ended(worker)

@@ -99,7 +99,6 @@ impl OpenSession {
     ) -> Result<(Self, Ledger), SessionError> {
         let info = dir.read_info()?;
         let lock = dir.lock(holder)?;
-        dir.sweep()?;
         let (journal, events) = if dir.journal_file().exists() {
             let (journal, events, _) = Journal::<Event>::open(&dir.journal_file())?;
             (journal, events)
@@ -118,6 +117,8 @@ impl OpenSession {
         };
         let guardian = read_guardian(&dir);
         let _ = end_leftovers(guardian.as_ref(), &processes_of_last_run(&events), dir.path());
+        // Only now: until they had ended, workers of the last run could leave unfinished files.
+        dir.sweep()?;
         // Private files of workers that have ended.
         let _ = fs::remove_dir_all(dir.scratch_folder());
         let recovered = dir.attempts().recover()?;

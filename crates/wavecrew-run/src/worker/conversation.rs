@@ -7,7 +7,7 @@ use wavecrew_agents::ResumeBy;
 use wavecrew_agents::launch::Conversation;
 use wavecrew_agents::stream::{Expects, FailKind};
 use wavecrew_core::engine::{Input, WorkerId};
-use wavecrew_process::Exit;
+use wavecrew_process::ProcessExit;
 use wavecrew_session::{SessionError, random_name};
 
 /// The worker's conversation with its agent.
@@ -96,7 +96,7 @@ impl Driver<'_> {
     pub(super) fn restart_lost_conversation(
         &mut self,
         worker: WorkerId,
-        exit: Exit,
+        exit: ProcessExit,
     ) -> Result<bool, DriveError> {
         let state = self.workers.get_mut(&worker).expect("callers looked it up");
         if !state.conversation.inherited || state.closing.is_some() {

@@ -8,7 +8,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use wavecrew_agents::InteractiveProtocol;
-use wavecrew_process::{Exit, input_pipe, output_pipe, pump, take_rest};
+use wavecrew_process::{ProcessExit, drain_pipe, input_pipe, output_pipe, pump};
 
 /// Something happened to a worker's process, and everything it had printed by then is read.
 pub enum WorkerEvent {
@@ -18,7 +18,7 @@ pub enum WorkerEvent {
     },
     ProcessEnded {
         key: u64,
-        exit: Exit,
+        exit: ProcessExit,
     },
 }
 
@@ -29,7 +29,7 @@ pub enum ProcessState {
     Unwatched,
     /// Its output is read as it comes.
     Watched,
-    Exited(Exit),
+    Exited(ProcessExit),
 }
 
 /// The ends of a new process's streams, and what tells its readers about its state.
@@ -81,8 +81,8 @@ pub fn open_streams(
             )
         } else {
             (
-                take_rest(stdout_reader, on_stdout),
-                take_rest(stderr_reader, on_stderr),
+                drain_pipe(stdout_reader, on_stdout),
+                drain_pipe(stderr_reader, on_stderr),
             )
         };
         exited(states.clone()).await;

@@ -10,7 +10,7 @@ use wavecrew_agents::{Agent, RecordedEnd};
 use wavecrew_core::engine::{Exit, Input, Notice, OutputMode, TurnEnd, WorkerId};
 use wavecrew_core::event::StopReason;
 use wavecrew_core::time::Timestamp;
-use wavecrew_process::Exit as ProcessExit;
+use wavecrew_process::ProcessExit;
 
 impl Driver<'_> {
     pub(crate) fn process_ended(&mut self, key: u64, exit: ProcessExit) -> Result<(), DriveError> {

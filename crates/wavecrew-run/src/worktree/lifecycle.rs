@@ -88,6 +88,14 @@ impl Worktree {
         Git::at(&self.path)
     }
 
+    /// Removes the lock of a git that was killed in this worktree. Only while no worker runs in it.
+    pub(super) fn remove_stale_lock(&self) -> Result<(), WorktreeError> {
+        let path = ["rev-parse", "--path-format=absolute", "--git-path", "index.lock"];
+        // Usually there is none.
+        let _ = std::fs::remove_file(self.git().run(&path)?);
+        Ok(())
+    }
+
     pub(super) fn full_branch(&self) -> String {
         format!("refs/heads/{}", self.branch)
     }

@@ -80,7 +80,9 @@ impl SessionWorktrees {
     fn resume(&self, tree: &WorktreeRecord) -> Result<(Worktree, WorktreeRecord), WorktreeError> {
         let path = self.dir.join(&tree.folder);
         Worktree::open_at(&self.project, &path, &tree.branch, &tree.base)?;
-        Ok((self.existing(tree), tree.clone()))
+        let worktree = self.existing(tree);
+        worktree.remove_stale_lock()?;
+        Ok((worktree, tree.clone()))
     }
 
     fn existing(&self, tree: &WorktreeRecord) -> Worktree {

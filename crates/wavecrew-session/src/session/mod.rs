@@ -96,7 +96,7 @@ impl SessionDir {
         SessionLock::acquire(&self.lock_file(), holder)
     }
 
-    /// Removes unfinished files of a crashed run. Only for the holder of the lock, before any worker runs.
+    /// Removes unfinished files of processes that were killed. Only for the holder of the lock, while no worker runs.
     pub fn sweep(&self) -> Result<usize, SessionError> {
         let mut swept = 0;
         for folder in [""].iter().chain(&COMMON_FOLDERS) {
@@ -108,7 +108,9 @@ impl SessionDir {
             };
             for entry in entries {
                 let entry = entry.context("list", &folder)?;
-                if is_unfinished(&entry.file_name().to_string_lossy()) {
+                let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                // A folder of such a name is not ours.
+                if is_unfinished(&entry.file_name().to_string_lossy()) && !is_folder {
                     fs::remove_file(entry.path()).context("remove", &entry.path())?;
                     swept += 1;
                 }

@@ -2,8 +2,8 @@
 
 mod choose;
 mod collect;
+mod javascript;
 mod python;
-mod script;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -16,8 +16,8 @@ use tree_sitter::{InputEdit, Point};
 use crate::grammar::{Grammar, column_of, errors_in};
 use crate::lines::LineSet;
 use collect::Candidate;
+use javascript::JavaScript;
 use python::Python;
-use script::Script;
 
 /// One change at one place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -72,7 +72,7 @@ pub fn mutants(language: Grammar, source: &str, lines: &LineSet, limit: usize, s
     let mut candidates = if language.is_python() {
         walk::candidates::<Python>(root, source)
     } else {
-        walk::candidates::<Script>(root, source)
+        walk::candidates::<JavaScript>(root, source)
     };
     candidates.retain(|c| lines.contains(c.line) || lines.contains(c.statement));
     let broken = errors_in(&tree, source).len();

@@ -72,7 +72,7 @@ pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
 
 fn perform(words: &[Word]) -> io::Result<ExitCode> {
     let mut report = Report::default();
-    let mut said = false;
+    let mut has_reported = false;
     for Word { name, value } in words {
         match name.as_str() {
             "noop" => return report.print().map(|()| ExitCode::SUCCESS),
@@ -113,12 +113,12 @@ fn perform(words: &[Word]) -> io::Result<ExitCode> {
             }
             other => return breed::part(other, value, words),
         }
-        said |= matches!(
+        has_reported |= matches!(
             name.as_str(),
             "report" | "report-file" | "report-command" | "fail" | "invalid" | "silent"
         );
     }
-    if !said {
+    if !has_reported {
         report.print()?;
     }
     Ok(ExitCode::SUCCESS)

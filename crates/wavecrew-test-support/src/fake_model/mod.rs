@@ -2,10 +2,9 @@
 //! first element of the URL's path says how it fails ([`mode`]); it speaks four dialects ([`dialect`]).
 //! [`client`] points agents at it. It never thinks, never reads keys and keeps nothing but counters.
 //!
-//! ```no_run
+//! ```text
 //! let model = wavecrew_test_support::fake_model::FakeModel::start()?;
 //! let base = model.base("ok"); // for a flaky service: model.base("flaky2")
-//! # Ok::<(), std::io::Error>(())
 //! ```
 
 pub mod client;

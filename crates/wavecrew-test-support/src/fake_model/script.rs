@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 /// A line of a conversation, as far as a script cares.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said {
+pub enum Message {
     /// Text of the user's side.
     User(String),
     /// The result of a tool call.
@@ -25,7 +25,7 @@ pub enum Said {
 #[derive(Debug, Clone, Default)]
 pub struct Conversation {
     pub model: String,
-    pub said: Vec<Said>,
+    pub messages: Vec<Message>,
     pub tools: Vec<String>,
     /// The tools named are not all there are, so any may be called.
     pub open_tools: bool,
@@ -116,18 +116,22 @@ struct Turn {
 
 /// The next step: the turn is counted in answers since the script was given, the call in tool results since then.
 pub fn next_step(conversation: &Conversation) -> Step {
-    let said = &conversation.said;
-    let scripted = said.iter().enumerate().rev().find_map(|(at, line)| match line {
-        Said::User(text) if text.contains("@@") => Some((at, read(text))),
-        Said::User(_) | Said::ToolResult | Said::Answer => None,
-    });
+    let messages = &conversation.messages;
+    let scripted = messages
+        .iter()
+        .enumerate()
+        .rev()
+        .find_map(|(at, line)| match line {
+            Message::User(text) if text.contains("@@") => Some((at, read(text))),
+            Message::User(_) | Message::ToolResult | Message::Answer => None,
+        });
     let Some((at, turns)) = scripted else {
         return Step::Final("done".into());
     };
-    let since = &said[at + 1..];
-    let answers = since.iter().filter(|line| **line == Said::Answer).count();
-    let results = since.iter().rev().take_while(|line| **line != Said::Answer);
-    let results = results.filter(|line| **line == Said::ToolResult).count();
+    let since = &messages[at + 1..];
+    let answers = since.iter().filter(|line| **line == Message::Answer).count();
+    let results = since.iter().rev().take_while(|line| **line != Message::Answer);
+    let results = results.filter(|line| **line == Message::ToolResult).count();
 
     let last = turns.len() - 1;
     let turn = &turns[answers.min(last)];
@@ -192,14 +196,14 @@ fn words(line: &str, prefix: &str) -> Option<(String, String)> {
 mod tests {
     use super::*;
 
-    fn user(text: &str) -> Said {
-        Said::User(text.to_owned())
+    fn user(text: &str) -> Message {
+        Message::User(text.to_owned())
     }
 
-    fn step(said: &[Said]) -> Step {
+    fn step(messages: &[Message]) -> Step {
         let tools = vec!["write".to_owned(), "sh".to_owned()];
         next_step(&Conversation {
-            said: said.to_vec(),
+            messages: messages.to_vec(),
             tools,
             ..Conversation::default()
         })
@@ -216,18 +220,23 @@ mod tests {
     fn calls_come_one_by_one_and_then_the_answer() {
         let script = user("do it:\n  @@tool write {\"a\": 1}\n@@tool sh\n@@final all done");
         assert_eq!(step(std::slice::from_ref(&script)), tool("write", "{\"a\": 1}"));
-        assert_eq!(step(&[script.clone(), Said::ToolResult]), tool("sh", "{}"));
-        let end = [script, Said::ToolResult, user("<reminder/>"), Said::ToolResult];
+        assert_eq!(step(&[script.clone(), Message::ToolResult]), tool("sh", "{}"));
+        let end = [
+            script,
+            Message::ToolResult,
+            user("<reminder/>"),
+            Message::ToolResult,
+        ];
         assert_eq!(step(&end), Step::Final("all done".into()));
     }
 
     #[test]
     fn a_command_goes_to_the_tool_that_runs_commands() {
         let with = |tools: &[&str]| {
-            let said = vec![user("@@shell echo hi")];
+            let messages = vec![user("@@shell echo hi")];
             let tools = tools.iter().map(|&tool| tool.to_owned()).collect();
             next_step(&Conversation {
-                said,
+                messages,
                 tools,
                 ..Conversation::default()
             })
@@ -248,8 +257,8 @@ mod tests {
         assert_eq!(step(&[user("hello")]), Step::Final("done".into()));
         let two = [
             user("@@tool sh"),
-            Said::ToolResult,
-            Said::Answer,
+            Message::ToolResult,
+            Message::Answer,
             user("@@final second"),
         ];
         assert_eq!(step(&two), Step::Final("second".into()));
@@ -258,25 +267,25 @@ mod tests {
     #[test]
     fn next_answers_a_message_without_a_script() {
         let script = user("@@tool sh\n@@final bad\n@@next @@tool write\n@@final good");
-        let mut said = vec![script, Said::ToolResult];
-        assert_eq!(step(&said), Step::Final("bad".into()));
-        said.extend([Said::Answer, user("repair it")]);
-        assert_eq!(step(&said), tool("write", "{}"));
-        said.push(Said::ToolResult);
-        assert_eq!(step(&said), Step::Final("good".into()));
-        said.extend([Said::Answer, user("and now?")]);
-        assert_eq!(step(&said), Step::Final("good".into()));
+        let mut messages = vec![script, Message::ToolResult];
+        assert_eq!(step(&messages), Step::Final("bad".into()));
+        messages.extend([Message::Answer, user("repair it")]);
+        assert_eq!(step(&messages), tool("write", "{}"));
+        messages.push(Message::ToolResult);
+        assert_eq!(step(&messages), Step::Final("good".into()));
+        messages.extend([Message::Answer, user("and now?")]);
+        assert_eq!(step(&messages), Step::Final("good".into()));
     }
 
     #[test]
     fn a_tool_that_is_not_offered_is_named() {
-        let said = vec![user("@@tool gone {}\n@@final x")];
-        let Step::Final(text) = step(&said) else {
+        let messages = vec![user("@@tool gone {}\n@@final x")];
+        let Step::Final(text) = step(&messages) else {
             panic!("no final")
         };
         assert!(text.contains("`gone`") && text.contains("write, sh"), "{text}");
         let aside = Conversation {
-            said,
+            messages,
             ..Conversation::default()
         };
         assert_eq!(next_step(&aside), Step::Final("x".into()));

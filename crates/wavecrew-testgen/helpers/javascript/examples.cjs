@@ -49,10 +49,13 @@ function split(text) {
   return parts;
 }
 
+// Wall time: on a busy machine even a new context may take tens of milliseconds.
+const EXAMPLE_MS = 2000;
+
 // Whether an expression can be evaluated alone, without names from its context.
 function isSelfContained(source) {
   try {
-    new vm.Script(`[${source}]`).runInNewContext(Object.create(null), { timeout: 50 });
+    new vm.Script(`[${source}]`).runInNewContext(Object.create(null), { timeout: EXAMPLE_MS });
     return true;
   } catch {
     return false;

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use rustix::process::Pid;
-use wavecrew_process::table;
+use wavecrew_process::process_table;
 
 use crate::GenerateError;
 use crate::process_tree::ProcessTree;
@@ -71,7 +71,7 @@ pub fn run(command: &mut Command, limits: &Limits<'_>) -> Result<RunResult, Gene
     let mut progress = LastProgress::default();
     let mut end = RunEnd::Exited;
     while tree.0.try_wait()?.is_none() {
-        let usage = table::usage_of_tree(root);
+        let usage = process_table::usage_of_tree(root);
         if usage.resident > MAX_MEMORY {
             end = RunEnd::OutOfMemory;
             break;

@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use wavecrew_measure::Outcome;
+use wavecrew_measure::TestOutcome;
 use wavecrew_measure::detect::Framework;
-use wavecrew_measure::run::{Order, Wanted};
-use wavecrew_syntax::{Grammar, Standing, errors, tests};
+use wavecrew_measure::run::{Collect, TestOrder};
+use wavecrew_syntax::{Grammar, TestMode, errors, tests};
 
 use super::integrity::{changed_by_tests, read, weakened_tests, with_integrity};
 use super::{Case, facts, listed, text_scan};
@@ -37,8 +37,8 @@ fn check_tests(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Che
     let run = environment.layer(
         case.layer,
         &folder,
-        Wanted::TestsOnly,
-        Order::Usual,
+        Collect::TestsOnly,
+        TestOrder::Default,
         &BTreeSet::new(),
     )?;
     if let Some(reason) = changed_by_tests(environment)? {
@@ -56,7 +56,7 @@ fn check_tests(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Che
     let passing = run
         .tests
         .iter()
-        .filter(|test| test.outcome == Outcome::Passed)
+        .filter(|test| test.outcome == TestOutcome::Passed)
         .count();
     Ok(CheckReport::Confirmed(CheckDetails {
         verdict: Verdict::Verified,
@@ -140,7 +140,7 @@ fn shape_problem(
         if shapes.is_empty() {
             problems.push(format!("{shown} holds no test"));
         }
-        let named = |keep: &dyn Fn(&wavecrew_syntax::TestShape) -> bool| -> Vec<String> {
+        let named = |keep: &dyn Fn(&wavecrew_syntax::TestDefinition) -> bool| -> Vec<String> {
             shapes
                 .iter()
                 .filter(|shape| keep(shape))
@@ -149,24 +149,19 @@ fn shape_problem(
         };
         for (names, what) in [
             (
-                named(&|s| s.assertions.is_empty() && s.standing != Standing::Todo),
+                named(&|s| s.assertions.is_empty() && s.mode != TestMode::Todo),
                 "assert nothing that could fail",
             ),
             (
-                named(&|s| {
-                    matches!(
-                        s.standing,
-                        Standing::Skipped | Standing::Todo | Standing::SkippedIf
-                    )
-                }),
+                named(&|s| matches!(s.mode, TestMode::Skipped | TestMode::Todo | TestMode::SkippedIf)),
                 "are skipped, and a test that does not run proves nothing",
             ),
             (
-                named(&|s| s.standing == Standing::ExpectedToFail),
+                named(&|s| s.mode == TestMode::ExpectedToFail),
                 "are marked as expected to fail; leave the mark out: a test that shows a defect is set aside by itself",
             ),
             (
-                named(&|s| s.standing == Standing::Only),
+                named(&|s| s.mode == TestMode::Only),
                 "keep all others from running",
             ),
         ] {
@@ -198,7 +193,7 @@ fn nothing_runs(run: &LayerRun, placed: &[Placed]) -> Option<String> {
         .tests
         .iter()
         .filter_map(|test| match &test.outcome {
-            Outcome::Unloaded { message } => Some(format!("{}: {}", test.id.file, end_of(message))),
+            TestOutcome::Unloaded { message } => Some(format!("{}: {}", test.id.file, end_of(message))),
             _ => None,
         })
         .collect();

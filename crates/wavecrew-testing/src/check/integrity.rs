@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use wavecrew_measure::TestId;
 use wavecrew_measure::detect::is_test;
-use wavecrew_syntax::{Grammar, TestShape, Weakening, WeakeningKind, tests, weakened};
+use wavecrew_syntax::{Grammar, TestDefinition, Weakening, WeakeningKind, tests, weakened};
 
 use super::{Case, listed};
 use crate::environment::{EnvironmentError, TestEnvironment};
@@ -173,7 +173,7 @@ fn weaknesses(before: &Path, folder: &Path, last: Option<&RunResult>) -> io::Res
     Ok(found)
 }
 
-fn is_of(shapes: &[TestShape], reported: &str, test: &str) -> bool {
+fn is_of(shapes: &[TestDefinition], reported: &str, test: &str) -> bool {
     find(shapes, reported).is_some_and(|shape| shape.name == test)
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use wavecrew_measure::Note;
-use wavecrew_measure::run::{Order, Wanted};
+use wavecrew_measure::run::{Collect, TestOrder};
 
 use super::{Case, listed};
 use crate::coverage_figures::lines;
@@ -48,8 +48,8 @@ impl Without<'_> {
         let kept = environment.layer(
             case.layer,
             &to,
-            Wanted::TestsAndCoverage,
-            Order::Usual,
+            Collect::TestsAndCoverage,
+            TestOrder::Default,
             &BTreeSet::new(),
         )?;
         let covered = |run: &LayerRun| run.coverage.as_deref().map(|files| lines(files).covered);

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use wavecrew_measure::run::{Order, Wanted};
-use wavecrew_measure::{Note, Outcome, Ratio, TestCase};
+use wavecrew_measure::run::{Collect, TestOrder};
+use wavecrew_measure::{Note, Ratio, TestCase, TestOutcome};
 
 use super::integrity::{changed_by_tests, weakened_tests, with_integrity};
 use super::redundant::Without;
@@ -72,13 +72,13 @@ fn measure(
     let run = environment.layer(
         case.layer,
         folder,
-        Wanted::TestsAndCoverage,
-        Order::Usual,
+        Collect::TestsAndCoverage,
+        TestOrder::Default,
         &BTreeSet::new(),
     )?;
     let seed = u32::try_from(environment.scope.seed & 0xffff).unwrap_or(0) + case.attempt;
     // A file that brought its run down would only do it again.
-    let unloaded = |test: &&TestCase| matches!(test.outcome, Outcome::Unloaded { .. });
+    let unloaded = |test: &&TestCase| matches!(test.outcome, TestOutcome::Unloaded { .. });
     let down: BTreeSet<String> = run
         .tests
         .iter()
@@ -88,8 +88,8 @@ fn measure(
     let again = environment.layer(
         case.layer,
         folder,
-        Wanted::TestsOnly,
-        Order::Shuffled { seed },
+        Collect::TestsOnly,
+        TestOrder::Shuffled { seed },
         &down,
     )?;
     let mut rejected = judge(&run, &again);
@@ -147,7 +147,7 @@ fn suite(run: &LayerRun, rejected: &[Dropped]) -> SuiteFigures {
         .filter(|test| test.why == DropReason::Flaky)
         .map(|test| &test.id)
         .collect();
-    let passes = |test: &&TestCase| test.outcome == Outcome::Passed && !flaky.contains(&test.id);
+    let passes = |test: &&TestCase| test.outcome == TestOutcome::Passed && !flaky.contains(&test.id);
     let ratio = Ratio {
         covered: run.tests.iter().filter(passes).count() as u64,
         total: run.tests.len() as u64,
@@ -194,8 +194,8 @@ fn accepted_run(
         let kept = environment.layer(
             case.layer,
             &to,
-            Wanted::TestsAndCoverage,
-            Order::Usual,
+            Collect::TestsAndCoverage,
+            TestOrder::Default,
             &BTreeSet::new(),
         )?;
         let red: Vec<Dropped> = judge(&kept, &LayerRun::default());
@@ -307,7 +307,7 @@ fn newly_red(environment: &TestEnvironment, case: &Case<'_>) -> Result<Option<St
         &environment.snapshot.manifest,
     )?;
     for framework in &environment.scope.frameworks {
-        let Ok(now) = environment.own_suite(framework, Wanted::TestsOnly) else {
+        let Ok(now) = environment.own_suite(framework, Collect::TestsOnly) else {
             continue;
         };
         let red: Vec<String> = baseline
@@ -346,7 +346,7 @@ fn findings(case: &Case<'_>, result: &RunResult) -> String {
         text.push_str(&format!(", {} of {} mutants killed", m.killed, m.total));
     }
     // What the figures lack, and what would bring it.
-    for note in result.notes.iter().filter(|note| note.lacks_a_tool()) {
+    for note in result.notes.iter().filter(|note| note.names_missing_tool()) {
         let fix = note.fix.as_deref().unwrap_or_default();
         text.push_str(&format!("; {}; to have it: {fix}", note.what));
     }

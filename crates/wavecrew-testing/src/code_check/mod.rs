@@ -18,7 +18,9 @@ use wavecrew_core::team::LoopKind;
 use wavecrew_measure::TestId;
 use wavecrew_measure::detect::Project;
 use wavecrew_measure::run::{MeasureError, Runner};
-use wavecrew_measure::verify::{self, Comparison, Outcome, Settings, State, Suite, Tests, Went};
+use wavecrew_measure::verify::{
+    self, CommandOutcome, CommandSettings, Comparison, ProjectState, SuiteResult, TestMethod, TestResult,
+};
 use wavecrew_session::{SessionDir, atomic};
 
 use wavecrew_core::check_report::{CheckDetails, CheckReport};
@@ -35,7 +37,7 @@ pub struct CodeAttempt<'a> {
     pub task: TaskIx,
     pub attempt: u32,
     /// The commands that the project's settings name.
-    pub settings: &'a Settings,
+    pub settings: &'a CommandSettings,
     /// For each command.
     pub timeout: Duration,
 }
@@ -127,7 +129,7 @@ struct CodeState {
     branch: Option<String>,
     /// `None` where nobody can tell.
     files: Option<Vec<String>>,
-    after: State,
+    after: ProjectState,
     comparison: Comparison,
 }
 
@@ -148,7 +150,7 @@ fn build_and_test(case: &CodeAttempt<'_>) -> Result<Result<CodeState, CheckRepor
     }
     let runner = case.runner();
     let folder = case.folder.canonicalize()?;
-    let commands = verify::find(&folder, case.settings);
+    let commands = verify::find_commands(&folder, case.settings);
     let after = verify::run(&commands, &folder, &runner)?;
     let before = match base.filter(|_| needs_the_past(&after)) {
         Some(base) => {
@@ -157,10 +159,10 @@ fn build_and_test(case: &CodeAttempt<'_>) -> Result<Result<CodeState, CheckRepor
         }
         None => None,
     };
-    let before = before.unwrap_or(State {
+    let before = before.unwrap_or(ProjectState {
         setup: None,
         build: None,
-        tests: Suite::None,
+        tests: SuiteResult::None,
     });
     Ok(Ok(CodeState {
         comparison: verify::compare(&before, &after),
@@ -174,7 +176,7 @@ fn build_and_test(case: &CodeAttempt<'_>) -> Result<Result<CodeState, CheckRepor
 /// Runs the tests that the session's changes affect, where they can run alone. `None` when enough of them pass.
 fn check_affected(case: &CodeAttempt<'_>, wanted: f64) -> Result<Option<CheckDetails>, CodeCheckError> {
     let folder = case.folder.canonicalize()?;
-    let Tests::Measured { projects, .. } = verify::find(&folder, case.settings).tests else {
+    let TestMethod::Measured { projects, .. } = verify::find_commands(&folder, case.settings).tests else {
         return Ok(None);
     };
     let Some((base, changes)) = case
@@ -185,7 +187,7 @@ fn check_affected(case: &CodeAttempt<'_>, wanted: f64) -> Result<Option<CheckDet
     };
     let files: Vec<PathBuf> = changes.files.iter().map(|file| folder.join(file)).collect();
     let concerned = |project: &Project| {
-        let tests = verify::affected(project, &files);
+        let tests = verify::affected_tests(project, &files);
         (!tests.is_empty()).then_some(tests)
     };
     let runner = case.runner();
@@ -198,20 +200,20 @@ fn check_affected(case: &CodeAttempt<'_>, wanted: f64) -> Result<Option<CheckDet
     }
     let id = case.ledger.plan().id(case.task);
     let before = state_before::at(case.session, case.project, base, id, case.settings, &runner)?;
-    if let Some(State {
-        tests: Suite::Measured { tests: before },
+    if let Some(ProjectState {
+        tests: SuiteResult::Measured { tests: before },
         ..
     }) = before
     {
         // What failed before is counted with all the others.
-        tests.retain(|id, _| !matches!(before.get(id), Some(Went::Red { .. })));
+        tests.retain(|id, _| !matches!(before.get(id), Some(TestResult::Failed { .. })));
     }
     let Some(rate) = share_of_green(&tests).filter(|rate| *rate < wanted) else {
         return Ok(None);
     };
     let failing = tests.iter().filter_map(|(id, went)| match went {
-        Went::Red { message } => Some(format!("{id}: {message}")),
-        Went::Green | Went::Aside => None,
+        TestResult::Failed { message } => Some(format!("{id}: {message}")),
+        TestResult::Passed | TestResult::NotCounted => None,
     });
     let failing: Vec<String> = failing.collect();
     Ok(Some(CheckDetails {
@@ -228,11 +230,11 @@ fn check_affected(case: &CodeAttempt<'_>, wanted: f64) -> Result<Option<CheckDet
 }
 
 /// The share of tests that pass, of those that were run.
-fn share_of_green(tests: &BTreeMap<TestId, Went>) -> Option<f64> {
-    let green = tests.values().filter(|went| **went == Went::Green).count();
+fn share_of_green(tests: &BTreeMap<TestId, TestResult>) -> Option<f64> {
+    let green = tests.values().filter(|went| **went == TestResult::Passed).count();
     let red = tests
         .values()
-        .filter(|went| matches!(went, Went::Red { .. }))
+        .filter(|went| matches!(went, TestResult::Failed { .. }))
         .count();
     #[expect(clippy::cast_precision_loss, reason = "nobody has so many tests")]
     let rate = green as f64 / (green + red).max(1) as f64;
@@ -244,18 +246,18 @@ fn two_decimals(rate: f64) -> String {
 }
 
 /// Whether the state before could change anything: not when commands that only succeed or fail have all succeeded.
-fn needs_the_past(after: &State) -> bool {
-    let good = |outcome: &Option<Outcome>| outcome.as_ref().is_none_or(Outcome::is_good);
+fn needs_the_past(after: &ProjectState) -> bool {
+    let good = |outcome: &Option<CommandOutcome>| outcome.as_ref().is_none_or(CommandOutcome::is_good);
     match &after.tests {
-        Suite::None => !good(&after.build) || !good(&after.setup),
-        Suite::Command { outcome, .. } => !outcome.is_good(),
-        Suite::Measured { .. } | Suite::NotRun => true,
+        SuiteResult::None => !good(&after.build) || !good(&after.setup),
+        SuiteResult::Command { outcome, .. } => !outcome.is_good(),
+        SuiteResult::Measured { .. } | SuiteResult::NotRun => true,
     }
 }
 
 impl CodeState {
     fn builds(&self) -> bool {
-        let good = |outcome: &Option<Outcome>| outcome.as_ref().is_none_or(Outcome::is_good);
+        let good = |outcome: &Option<CommandOutcome>| outcome.as_ref().is_none_or(CommandOutcome::is_good);
         good(&self.after.setup) && good(&self.after.build)
     }
 
@@ -266,9 +268,9 @@ impl CodeState {
     /// The share of tests that pass, of those that were run.
     fn pass_rate(&self) -> Option<f64> {
         match &self.after.tests {
-            Suite::None | Suite::NotRun => None,
-            Suite::Command { outcome, .. } => Some(if outcome.is_good() { 1.0 } else { 0.0 }),
-            Suite::Measured { tests } => share_of_green(tests),
+            SuiteResult::None | SuiteResult::NotRun => None,
+            SuiteResult::Command { outcome, .. } => Some(if outcome.is_good() { 1.0 } else { 0.0 }),
+            SuiteResult::Measured { tests } => share_of_green(tests),
         }
     }
 

@@ -6,7 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use wavecrew_measure::TestId;
 use wavecrew_measure::run::{MeasureError, Runner};
-use wavecrew_measure::verify::{self, Outcome, Settings, State, Suite, Went};
+use wavecrew_measure::verify::{
+    self, CommandOutcome, CommandSettings, ProjectState, SuiteResult, TestResult,
+};
 use wavecrew_session::{SessionDir, atomic};
 
 /// A state as it is kept.
@@ -51,9 +53,9 @@ pub fn at(
     project: &Path,
     base: &str,
     task: &str,
-    settings: &Settings,
+    settings: &CommandSettings,
     runner: &Runner,
-) -> Result<Option<State>, MeasureError> {
+) -> Result<Option<ProjectState>, MeasureError> {
     let file = session.state_at_commit(base);
     let given = [&settings.setup, &settings.build, &settings.test].map(Clone::clone);
     let kept = fs::read(&file)
@@ -65,7 +67,7 @@ pub fn at(
     let Some(copy) = Copy::of(project, base, session.base_copy(task)) else {
         return Ok(None);
     };
-    let commands = verify::find(&copy.folder, settings);
+    let commands = verify::find_commands(&copy.folder, settings);
     let state = verify::run(&commands, &copy.folder, runner)?;
     let found = Found::from(&state);
     let text = serde_json::to_vec(&Kept { given, found }).expect("plain data");
@@ -103,32 +105,32 @@ impl Drop for Copy<'_> {
     }
 }
 
-fn kept(outcome: &Outcome) -> KeptOutcome {
+fn kept(outcome: &CommandOutcome) -> KeptOutcome {
     match outcome {
-        Outcome::Passed => None,
-        Outcome::Failed { how, output } => Some((how.clone(), output.clone())),
+        CommandOutcome::Passed => None,
+        CommandOutcome::Failed { how, output } => Some((how.clone(), output.clone())),
     }
 }
 
-fn outcome(kept: KeptOutcome) -> Outcome {
+fn outcome(kept: KeptOutcome) -> CommandOutcome {
     match kept {
-        None => Outcome::Passed,
-        Some((how, output)) => Outcome::Failed { how, output },
+        None => CommandOutcome::Passed,
+        Some((how, output)) => CommandOutcome::Failed { how, output },
     }
 }
 
-impl From<&State> for Found {
-    fn from(state: &State) -> Self {
+impl From<&ProjectState> for Found {
+    fn from(state: &ProjectState) -> Self {
         let tests = match &state.tests {
-            Suite::None => KeptTests::None,
-            Suite::NotRun => KeptTests::NotRun,
-            Suite::Command { line, outcome } => KeptTests::Command(line.clone(), kept(outcome)),
-            Suite::Measured { tests } => {
-                let test = |(id, went): (&TestId, &Went)| {
+            SuiteResult::None => KeptTests::None,
+            SuiteResult::NotRun => KeptTests::NotRun,
+            SuiteResult::Command { line, outcome } => KeptTests::Command(line.clone(), kept(outcome)),
+            SuiteResult::Measured { tests } => {
+                let test = |(id, went): (&TestId, &TestResult)| {
                     let went = match went {
-                        Went::Green => KeptWent::Green,
-                        Went::Red { message } => KeptWent::Red(message.clone()),
-                        Went::Aside => KeptWent::Aside,
+                        TestResult::Passed => KeptWent::Green,
+                        TestResult::Failed { message } => KeptWent::Red(message.clone()),
+                        TestResult::NotCounted => KeptWent::Aside,
                     };
                     (id.file.clone(), id.name.clone(), went)
                 };
@@ -143,25 +145,25 @@ impl From<&State> for Found {
     }
 }
 
-impl From<Found> for State {
+impl From<Found> for ProjectState {
     fn from(kept: Found) -> Self {
         let tests = match kept.tests {
-            KeptTests::None => Suite::None,
-            KeptTests::NotRun => Suite::NotRun,
-            KeptTests::Command(line, ended) => Suite::Command {
+            KeptTests::None => SuiteResult::None,
+            KeptTests::NotRun => SuiteResult::NotRun,
+            KeptTests::Command(line, ended) => SuiteResult::Command {
                 line,
                 outcome: outcome(ended),
             },
             KeptTests::Measured(tests) => {
                 let test = |(file, name, went)| {
                     let went = match went {
-                        KeptWent::Green => Went::Green,
-                        KeptWent::Red(message) => Went::Red { message },
-                        KeptWent::Aside => Went::Aside,
+                        KeptWent::Green => TestResult::Passed,
+                        KeptWent::Red(message) => TestResult::Failed { message },
+                        KeptWent::Aside => TestResult::NotCounted,
                     };
                     (TestId { file, name }, went)
                 };
-                Suite::Measured {
+                SuiteResult::Measured {
                     tests: tests.into_iter().map(test).collect(),
                 }
             }
@@ -181,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_state_that_was_kept_is_the_same() {
-        let failed = Outcome::Failed {
+        let failed = CommandOutcome::Failed {
             how: "exit code 2".into(),
             output: "no rule".into(),
         };
@@ -189,22 +191,31 @@ mod tests {
             file: "a.py".into(),
             name: name.into(),
         };
-        let red = Went::Red {
+        let red = TestResult::Failed {
             message: "3 != 4".into(),
         };
-        let tests = BTreeMap::from([(id("x"), Went::Green), (id("y"), red), (id("z"), Went::Aside)]);
-        let command = Suite::Command {
+        let tests = BTreeMap::from([
+            (id("x"), TestResult::Passed),
+            (id("y"), red),
+            (id("z"), TestResult::NotCounted),
+        ]);
+        let command = SuiteResult::Command {
             line: "make test".into(),
             outcome: failed.clone(),
         };
-        for tests in [Suite::None, Suite::NotRun, command, Suite::Measured { tests }] {
-            let state = State {
+        for tests in [
+            SuiteResult::None,
+            SuiteResult::NotRun,
+            command,
+            SuiteResult::Measured { tests },
+        ] {
+            let state = ProjectState {
                 setup: None,
                 build: Some(failed.clone()),
                 tests,
             };
             let text = serde_json::to_vec(&Found::from(&state)).unwrap();
-            let again: State = serde_json::from_slice::<Found>(&text).unwrap().into();
+            let again: ProjectState = serde_json::from_slice::<Found>(&text).unwrap().into();
             assert_eq!(again, state);
         }
     }

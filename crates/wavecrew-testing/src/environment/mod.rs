@@ -9,9 +9,10 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use wavecrew_measure::run::{MeasureError, Order, Request, Runner, Wanted};
+use wavecrew_measure::run::{Collect, MeasureError, Request, Runner, TestOrder};
 use wavecrew_measure::{
-    Coverage, FileCoverage, LineRange, Measurement, Note, Outcome, Ratio, Standing, TestCase, TestId,
+    Coverage, CoverageStatus, FileCoverage, LineRange, Measurement, Note, Ratio, TestCase, TestId,
+    TestOutcome,
 };
 
 use crate::coverage_figures::together;
@@ -136,8 +137,8 @@ impl TestEnvironment {
         &self,
         framework: &FrameworkInScope,
         tests: &[PathBuf],
-        coverage: Wanted,
-        order: Order,
+        coverage: Collect,
+        order: TestOrder,
         timeout: Duration,
     ) -> Result<Measurement, EnvironmentError> {
         let project = framework.in_tree(&self.tree);
@@ -157,7 +158,7 @@ impl TestEnvironment {
     pub fn own_suite(
         &self,
         framework: &FrameworkInScope,
-        coverage: Wanted,
+        coverage: Collect,
     ) -> Result<Measurement, EnvironmentError> {
         let conventions = &framework.conventions;
         // pytest counts lines also without tests; the others only say that there are none.
@@ -171,7 +172,7 @@ impl TestEnvironment {
                 ..Measurement::default()
             });
         }
-        let mut found = self.measure(framework, &[], coverage, Order::Usual, self.timeout)?;
+        let mut found = self.measure(framework, &[], coverage, TestOrder::Default, self.timeout)?;
         for file in found_files(&mut found) {
             file.path = project_path(&framework.root, &file.path);
         }
@@ -183,15 +184,15 @@ impl TestEnvironment {
         &self,
         layer: &str,
         folder: &Path,
-        coverage: Wanted,
-        order: Order,
+        coverage: Collect,
+        order: TestOrder,
         except: &BTreeSet<String>,
     ) -> Result<LayerRun, EnvironmentError> {
         let mut placed = layer::place(&self.scope, layer, folder)?;
         placed.retain(|file| !except.contains(&*file.file.to_string_lossy()));
         let _laid = layer::lay(&self.tree, folder, &placed, &self.snapshot.manifest)?;
         let mut run = LayerRun::default();
-        let mut unknown = coverage == Wanted::TestsOnly;
+        let mut unknown = coverage == Collect::TestsOnly;
         for (index, framework) in self.scope.frameworks.iter().enumerate() {
             let mine: Vec<&Placed> = placed
                 .iter()
@@ -216,8 +217,8 @@ impl TestEnvironment {
         &self,
         framework: &FrameworkInScope,
         placed: &[&Placed],
-        coverage: Wanted,
-        order: Order,
+        coverage: Collect,
+        order: TestOrder,
     ) -> Result<Vec<Measurement>, EnvironmentError> {
         let tests: Vec<PathBuf> = placed.iter().map(|file| self.tree.join(&file.target)).collect();
         let error = match self.measure(framework, &tests, coverage, order, self.timeout) {
@@ -265,7 +266,7 @@ impl TestEnvironment {
     fn untouched(&self, framework: &FrameworkInScope) -> Vec<FileCoverage> {
         let silent = |file: &crate::scope::ScopedFile| FileCoverage {
             path: file.path.to_string_lossy().into_owned(),
-            standing: Standing::NotLoaded,
+            status: CoverageStatus::NotLoaded,
             lines: Ratio {
                 covered: 0,
                 total: file.lines as u64,
@@ -310,7 +311,7 @@ fn unloaded(file: &Placed, framework: &FrameworkInScope, error: &MeasureError) -
                     .into_owned(),
                 name: String::new(),
             },
-            outcome: Outcome::Unloaded {
+            outcome: TestOutcome::Unloaded {
                 message: format!("{error}; {}\n{}", error.help(), &output[end..]),
             },
             duration: Duration::ZERO,

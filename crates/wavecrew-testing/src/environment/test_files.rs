@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use wavecrew_measure::framework::TestNames;
-use wavecrew_measure::{Outcome, TestCase, TestId};
+use wavecrew_measure::{TestCase, TestId, TestOutcome};
 
 use super::project_path;
 use crate::layer::Placed;
@@ -49,7 +49,7 @@ pub fn in_layer(
                 .filter(|file| is_of_package(file, framework, &test.id.file))
                 .collect();
             let function = test.id.name.split('/').next().unwrap_or_default();
-            if let Outcome::Unloaded { message } = &test.outcome
+            if let TestOutcome::Unloaded { message } = &test.outcome
                 && function.is_empty()
             {
                 let name = |file: &&Placed| file.file.file_name().unwrap_or_default().to_owned();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wavecrew_measure::Standing;
+use wavecrew_measure::CoverageStatus;
 
 use super::{Data, Score};
 use crate::coverage_figures::percent;
@@ -99,9 +99,9 @@ fn coverage_block(data: &Data) -> String {
     for file in &data.after {
         let before = data.before.iter().find(|known| known.path == file.path);
         let ranges: Vec<String> = file.uncovered.iter().take(12).map(ToString::to_string).collect();
-        let after = match file.standing {
-            Standing::Excluded => "left out by the coverage settings".to_owned(),
-            Standing::Measured | Standing::NotLoaded | Standing::Broken => {
+        let after = match file.status {
+            CoverageStatus::Excluded => "left out by the coverage settings".to_owned(),
+            CoverageStatus::Measured | CoverageStatus::NotLoaded | CoverageStatus::Broken => {
                 format!("{} %", percent(file.lines))
             }
         };

@@ -19,7 +19,7 @@ fn examined() -> Option<TestSession> {
 }
 
 #[test]
-fn editing_source_is_seen_and_undone() {
+fn editing_source_is_detected_and_undone() {
     let Some(session) = examined() else { return };
     let copy = session.folder.join("tree/shop/price.py");
     fs::write(&copy, "def total(items, discount=0):\n    return 0\n").unwrap();
@@ -27,7 +27,7 @@ fn editing_source_is_seen_and_undone() {
         figures(&session.generated(2)),
         "contradicted source was changed, only tests of the layer may be written: shop/price.py was edited"
     );
-    assert_eq!(at(&copy), at(&session.project.join("shop/price.py")));
+    assert_eq!(at(&copy), at(&session.path("shop/price.py")));
     fs::remove_file(session.folder.join("tree/tests/test_old.py")).unwrap();
     assert_eq!(
         figures(&session.run(1)),
@@ -37,7 +37,7 @@ fn editing_source_is_seen_and_undone() {
 }
 
 #[test]
-fn weakening_tests_is_seen_and_undone() {
+fn weakening_tests_is_detected_and_undone() {
     let Some(session) = examined() else { return };
     assert_eq!(figures(&session.run(1)), "holds 1.00 88.88");
     let cases = [
@@ -65,12 +65,12 @@ fn weakening_tests_is_seen_and_undone() {
     ];
     for (part, text) in cases {
         session.test("test_price.py", &text);
-        let said = figures(&session.run(2));
+        let text = figures(&session.run(2));
         assert!(
-            said.starts_with("contradicted tests were weakened: test_price.py: "),
-            "{said}"
+            text.starts_with("contradicted tests were weakened: test_price.py: "),
+            "{text}"
         );
-        assert!(said.contains(part), "no `{part}` in {said}");
+        assert!(text.contains(part), "no `{part}` in {text}");
         assert_eq!(session.read("tests/L1-unit/test_price.py"), HONEST);
     }
     fs::remove_file(session.folder.join("tests/L1-unit/test_price.py")).unwrap();
@@ -81,7 +81,7 @@ fn weakening_tests_is_seen_and_undone() {
 }
 
 #[test]
-fn tests_that_prove_nothing_are_sent_back() {
+fn tests_without_assertions_are_sent_back() {
     let Some(session) = TestSession::python() else {
         return;
     };
@@ -111,10 +111,10 @@ fn tests_that_prove_nothing_are_sent_back() {
         ),
     ] {
         session.test("test_a.py", text);
-        let said = figures(&session.generated(1));
+        let text = figures(&session.generated(1));
         assert!(
-            said.starts_with("mend ") && said.contains(part),
-            "no `{part}` in {said}"
+            text.starts_with("mend ") && text.contains(part),
+            "no `{part}` in {text}"
         );
     }
     fs::rename(
@@ -129,25 +129,25 @@ fn tests_that_prove_nothing_are_sent_back() {
 }
 
 #[test]
-fn a_claim_of_everything_is_answered_with_the_figures() {
+fn a_false_claim_is_answered_with_the_measured_figures() {
     let Some(session) = examined() else { return };
     let verdict = session.run_claiming(1, &[("pass_rate", "1.0"), ("coverage_achieved", "100%")]);
-    let said = format!("{verdict:?}");
+    let text = format!("{verdict:?}");
     assert!(
-        said.contains("claimed coverage_achieved 100%, measured 88.88")
-            && !said.contains("claimed pass_rate"),
-        "{said}"
+        text.contains("claimed coverage_achieved 100%, measured 88.88")
+            && !text.contains("claimed pass_rate"),
+        "{text}"
     );
 }
 
 #[test]
-fn changes_of_the_project_itself_are_told() {
+fn changes_of_the_project_are_reported() {
     let Some(session) = examined() else { return };
-    let source = at(&session.project.join("shop/price.py"));
+    let source = at(&session.path("shop/price.py"));
     session.write("shop/price.py", "def total(items, discount=0):\n    return 0\n");
     session.write("shop/new.py", "x = 1\n");
     session.write("notes.txt", "not code\n");
-    fs::remove_file(session.project.join("tests/test_old.py")).unwrap();
+    fs::remove_file(session.path("tests/test_old.py")).unwrap();
     // What a person did before the worker began is not held against it.
     session.began.set(SystemTime::now() + Duration::from_hours(1));
     assert_eq!(figures(&session.run(1)), "holds 1.00 88.88");
@@ -162,5 +162,5 @@ fn changes_of_the_project_itself_are_told() {
                     tests/test_old.py was removed, shop/new.py was added (if it was not you,";
     assert!(findings.contains(expected), "{findings}");
     // It is a person's: nothing is put back.
-    assert_ne!(at(&session.project.join("shop/price.py")), source);
+    assert_ne!(at(&session.path("shop/price.py")), source);
 }

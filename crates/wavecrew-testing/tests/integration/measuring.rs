@@ -6,7 +6,7 @@ use wavecrew_testing::scope::MutationEffort;
 const GOOD: &str = "from shop.price import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n\n\ndef test_discount():\n    assert total([10], 50) == 5\n";
 
 #[test]
-fn a_suite_below_its_target_is_fed_back_and_a_better_one_holds() {
+fn a_suite_below_its_target_gets_feedback_and_a_better_one_is_confirmed() {
     let Some(session) = TestSession::python() else {
         return;
     };
@@ -44,7 +44,7 @@ fn a_suite_below_its_target_is_fed_back_and_a_better_one_holds() {
 }
 
 #[test]
-fn tests_are_taken_one_by_one_and_those_that_fail_are_set_aside() {
+fn failing_tests_are_dropped_one_by_one() {
     let Some(session) = TestSession::python() else {
         return;
     };
@@ -84,13 +84,13 @@ fn tests_are_taken_one_by_one_and_those_that_fail_are_set_aside() {
             .join("results/quarantine/L1/test_price.py")
             .exists()
     );
-    let run: serde_json::Value = serde_json::from_str(&session.read("results/run-L1.json")).unwrap();
+    let run = session.json("results/run-L1.json");
     assert_eq!(run["suspected_defects"][0]["name"], "test_wrong");
     assert_eq!(run["delivered"]["pass_rate"], "0.40");
 }
 
 #[test]
-fn changes_that_no_test_notices_are_fed_back() {
+fn surviving_mutants_are_in_the_feedback() {
     let Some(session) = TestSession::python() else {
         return;
     };
@@ -102,7 +102,7 @@ fn changes_that_no_test_notices_are_fed_back() {
     );
     let verdict = session.run(1);
     assert_eq!(figures(&verdict), "holds 1.00 100.00");
-    let run: serde_json::Value = serde_json::from_str(&session.read("results/run-L1.json")).unwrap();
+    let run = session.json("results/run-L1.json");
     let (killed, total) = (
         run["mutation"]["killed"].as_u64().unwrap(),
         run["mutation"]["total"].as_u64().unwrap(),
@@ -114,7 +114,7 @@ fn changes_that_no_test_notices_are_fed_back() {
             .contains("## Surviving mutants")
     );
     let source = at(&session.environment().tree().join("shop/price.py"));
-    assert_eq!(source, at(&session.project.join("shop/price.py")));
+    assert_eq!(source, at(&session.path("shop/price.py")));
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn findings(verdict: &CheckReport) -> &str {
 }
 
 #[test]
-fn tests_that_run_and_notice_nothing_new_are_left_out() {
+fn tests_that_cover_and_kill_nothing_new_are_dropped() {
     let Some(session) = TestSession::python() else {
         return;
     };
@@ -83,7 +83,7 @@ fn tests_that_run_and_notice_nothing_new_are_left_out() {
 }
 
 #[test]
-fn without_deliberate_changes_nothing_is_said_against_a_passing_test() {
+fn without_mutants_passing_tests_are_kept() {
     let Some(session) = TestSession::python() else {
         return;
     };
@@ -94,7 +94,7 @@ fn without_deliberate_changes_nothing_is_said_against_a_passing_test() {
 }
 
 #[test]
-fn scripts_are_told_apart_as_well() {
+fn redundant_javascript_tests_are_dropped_too() {
     let Some(session) = TestSession::new(&[
         (
             "package.json",

@@ -3,48 +3,48 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use tempfile::TempDir;
 use wavecrew_core::check_report::{CheckDetails, CheckReport};
-use wavecrew_test_support::frameworks;
+use wavecrew_test_support::sandbox::Sandbox;
 use wavecrew_testing::check::{Case, generated_tests, test_run};
 use wavecrew_testing::environment::TestEnvironment;
 use wavecrew_testing::scope::{self, LayerInScope, MutationEffort, Scope, ScopeRequest};
 use wavecrew_testing::snapshot::Snapshot;
 
 pub struct TestSession {
-    _dir: TempDir,
-    pub project: PathBuf,
+    sandbox: Sandbox,
     pub folder: PathBuf,
     /// When the worker started whose claims are checked.
     pub began: Cell<SystemTime>,
 }
 
+impl Deref for TestSession {
+    type Target = Sandbox;
+
+    fn deref(&self) -> &Sandbox {
+        &self.sandbox
+    }
+}
+
 impl TestSession {
     /// A project of these files; `None` when frameworks are skipped.
     pub fn new(files: &[(&str, &str)]) -> Option<Self> {
-        let frameworks = frameworks::installed()?;
-        let dir = tempfile::tempdir().unwrap();
-        let project = dir.path().canonicalize().unwrap().join("project");
-        let session = project.join(".workflow/.csv-wave/tst-x");
-        for folder in ["tests/L1-unit", "tests/L2-integration", "results", "analysis"] {
-            fs::create_dir_all(session.join(folder)).unwrap();
-        }
-        let test = Self {
-            _dir: dir,
-            project,
-            folder: session,
-            began: Cell::new(SystemTime::now()),
-        };
+        let sandbox = Sandbox::with_frameworks()?;
         for (name, text) in files {
-            test.write(name, text);
+            sandbox.write(name, text);
         }
-        symlink(frameworks.join("venv"), test.project.join(".venv")).unwrap();
-        symlink(frameworks.join("node_modules"), test.project.join("node_modules")).unwrap();
-        Some(test)
+        let folder = sandbox.path(".workflow/.csv-wave/tst-x");
+        for name in ["tests/L1-unit", "tests/L2-integration", "results", "analysis"] {
+            fs::create_dir_all(folder.join(name)).unwrap();
+        }
+        Some(Self {
+            sandbox,
+            folder,
+            began: Cell::new(SystemTime::now()),
+        })
     }
 
     /// A small shop in Python: two functions, six lines.
@@ -58,23 +58,15 @@ impl TestSession {
         ])
     }
 
-    pub fn write(&self, name: &str, text: &str) {
-        let path = self.project.join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-
     /// A test of the first layer.
     pub fn test(&self, name: &str, text: &str) {
-        let path = self.folder.join("tests/L1-unit").join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        self.write(self.folder.join("tests/L1-unit").join(name), text);
     }
 
     /// Begins the session: scope and copies.
     pub fn begin(&self, mutation: MutationEffort) {
-        let found = scope::find(&self.project, &ScopeRequest::default()).unwrap();
-        let (frameworks, files) = scope::frameworks(&self.project, &found.files);
+        let found = scope::find(self.project(), &ScopeRequest::default()).unwrap();
+        let (frameworks, files) = scope::frameworks(self.project(), &found.files);
         let layers = [("L1", "tests/L1-unit"), ("L2", "tests/L2-integration")];
         Scope {
             base: None,
@@ -96,7 +88,7 @@ impl TestSession {
         }
         .write(&self.folder)
         .unwrap();
-        Snapshot::make(&self.project, &self.folder).unwrap();
+        Snapshot::make(self.project(), &self.folder).unwrap();
         self.began.set(SystemTime::now());
     }
 
@@ -134,10 +126,6 @@ impl TestSession {
             &self.case("TESTRUN-001", attempt, &claims),
         )
         .unwrap()
-    }
-
-    pub fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.folder.join(name)).unwrap()
     }
 }
 

@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::launch::testing;
 use std::path::PathBuf;
 use wavecrew_measure::run::MeasureError;
-use wavecrew_process::end_with_stdin;
+use wavecrew_process::terminate_when_stdin_closes;
 use wavecrew_testing::baseline::Baseline;
 use wavecrew_testing::environment::EnvironmentError;
 
@@ -22,7 +22,7 @@ pub struct Args {
 impl Args {
     pub fn run(&self) -> Result<Exit, Failure> {
         let environment = testing::open_environment(&self.session)?;
-        end_with_stdin();
+        terminate_when_stdin_closes();
         match Baseline::measure(&environment) {
             Ok(baseline) => baseline
                 .write(&self.session)

@@ -3,7 +3,7 @@
 use super::Reader;
 use std::time::Duration;
 use toml::de::DeTable;
-use wavecrew_measure::verify::Settings;
+use wavecrew_measure::verify::CommandSettings;
 
 /// How long one command may take unless the file says otherwise.
 const LIMIT: Duration = Duration::from_mins(30);
@@ -24,8 +24,8 @@ pub struct Verify {
 }
 
 impl Verify {
-    pub fn settings(&self) -> Settings {
-        Settings {
+    pub fn settings(&self) -> CommandSettings {
+        CommandSettings {
             setup: self.setup.clone(),
             build: self.build.clone(),
             test: self.test.clone(),

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wavecrew_core::view::count;
 use wavecrew_measure::run::Runner;
-use wavecrew_measure::run::stop::{cache_folder, stop_on_signals};
-use wavecrew_measure::{Outcome, Ratio, TestCase};
+use wavecrew_measure::run::{cache_folder, stop_on_signals};
+use wavecrew_measure::{Ratio, TestCase, TestOutcome};
 use wavecrew_session::{SessionDir, SessionView};
 use wavecrew_testing::apply::{AppliedRun, ApplyPlan, plan};
 use wavecrew_testing::coverage_figures::{lines, percent, rate};
@@ -131,7 +131,11 @@ fn measure_again(project: &Path, plan: &ApplyPlan, scope: &Scope, global: &Globa
     }
     let all = applied.all();
     print(global, &format!("Apply   in the project: {}", covered(all)));
-    for test in all.tests.iter().filter(|test| test.outcome != Outcome::Passed) {
+    for test in all
+        .tests
+        .iter()
+        .filter(|test| test.outcome != TestOutcome::Passed)
+    {
         show::warning(&format!("{} does not pass in the project", test.id), None);
     }
     Ok(())
@@ -141,7 +145,7 @@ fn passes<'a>(tests: impl IntoIterator<Item = &'a TestCase>) -> String {
     let (mut covered, mut total) = (0, 0);
     for test in tests {
         total += 1;
-        covered += u64::from(test.outcome == Outcome::Passed);
+        covered += u64::from(test.outcome == TestOutcome::Passed);
     }
     let rate = rate(Ratio { covered, total });
     format!("{covered} of {total} tests pass ({rate})")

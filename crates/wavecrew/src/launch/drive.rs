@@ -10,8 +10,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 use wavecrew_core::engine::{Engine, Question};
-use wavecrew_process::end_with_stdin;
 use wavecrew_process::guardian::GuardianCommand;
+use wavecrew_process::terminate_when_stdin_closes;
 use wavecrew_run::event_loop::{Asker, DriveError, Driver, RunContext};
 use wavecrew_run::questions as folder_questions;
 use wavecrew_run::session::OpenSession;
@@ -28,7 +28,7 @@ pub fn drive(
     let mut screen = report::for_run(global, &session.dir, &session.info);
     let person = flags.may_ask(global);
     if flags.attached {
-        end_with_stdin();
+        terminate_when_stdin_closes();
     }
     let (guardian, worker_tools) = own_commands()?;
     let asker = if flags.ask_in_folder {

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use wavecrew_core::team::Team;
 use wavecrew_measure::detect::Certainty;
-use wavecrew_measure::run::stop::{cache_folder, stop_on_signals};
+use wavecrew_measure::run::{cache_folder, stop_on_signals};
 use wavecrew_testing::environment::{EnvironmentError, TestEnvironment};
 use wavecrew_testing::prepare::{self, Options, Prepared};
 use wavecrew_testing::scope::{MutationEffort, ScopeRequest};

@@ -6,7 +6,7 @@ use crate::show;
 use crate::terminal;
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::view::count;
-use wavecrew_measure::run::stop::stop_on_signals;
+use wavecrew_measure::run::stop_on_signals;
 use wavecrew_run::session::OpenSession;
 use wavecrew_testing::baseline::{Baseline, SuiteResult};
 use wavecrew_testing::coverage_figures::{lines, percent};
@@ -72,7 +72,7 @@ fn print_baseline(baseline: &Baseline) {
         }
     }
     let covered = lines(&baseline.coverage());
-    let red = match baseline.red() {
+    let red = match baseline.failing() {
         0 => String::new(),
         red => format!(", {red} of them already failing"),
     };

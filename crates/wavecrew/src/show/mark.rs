@@ -1,13 +1,13 @@
 //! Finds the offending text of a problem in its line of the file.
 
-use miette::SourceSpan;
+use std::ops::Range;
 use wavecrew_core::plan::Problem;
 
 /// Bytes shown before and after the mark of a long line.
 const AROUND: usize = 40;
 
 /// The line as it is shown, and the part of it to mark.
-pub fn marked(header: &str, line: &str, problem: &Problem) -> (String, SourceSpan) {
+pub fn marked(header: &str, line: &str, problem: &Problem) -> (String, Range<usize>) {
     let (start, end) = place(header, line, problem);
     let from = floor(line, start.saturating_sub(AROUND));
     let to = ceil(line, (end + AROUND).min(line.len()));
@@ -19,7 +19,7 @@ pub fn marked(header: &str, line: &str, problem: &Problem) -> (String, SourceSpa
         cut(&line[end..to]),
         if to < line.len() { "…" } else { "" }
     );
-    let span = SourceSpan::new(before.len().into(), inside.len());
+    let span = before.len()..before.len() + inside.len();
     (before + &inside + &after, span)
 }
 
@@ -92,7 +92,7 @@ mod tests {
 
     fn mark(header: &str, line: &str, column: &str, text: &str) -> String {
         let (shown, span) = marked(header, line, &Problem::new(2, "x").at(column, text));
-        shown[span.offset()..span.offset() + span.len()].to_owned()
+        shown[span].to_owned()
     }
 
     #[test]
@@ -102,10 +102,7 @@ mod tests {
             "A-1,waits for A-1,A-1",
             &Problem::new(2, "x").at("deps", "A-1"),
         );
-        assert_eq!(
-            (shown.as_str(), span.offset(), span.len()),
-            ("A-1,waits for A-1,A-1", 18, 3)
-        );
+        assert_eq!((shown.as_str(), span), ("A-1,waits for A-1,A-1", 18..21));
     }
 
     #[test]
@@ -115,7 +112,7 @@ mod tests {
             "X,\"A-10; A-1\"",
             &Problem::new(2, "x").at("deps", "A-1"),
         );
-        assert_eq!(span.offset(), 9);
+        assert_eq!(span.start, 9);
     }
 
     #[test]
@@ -144,6 +141,6 @@ mod tests {
             shown.starts_with('…') && shown.ends_with('…') && shown.len() < 300,
             "{shown}"
         );
-        assert_eq!(&shown[span.offset()..span.offset() + span.len()], "bad");
+        assert_eq!(&shown[span], "bad");
     }
 }

@@ -1,12 +1,9 @@
 //! Problems on standard error: the message, where it stands, the offending text marked, and what to do.
 
 use crate::csv_file::CsvFile;
-use miette::{
-    Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError, MietteSpanContents,
-    Severity, SourceCode, SourceSpan, SpanContents,
-};
-use std::fmt;
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use std::io::{IsTerminal, Write};
+use std::ops::Range;
 use wavecrew_core::plan::Problem;
 use wavecrew_core::team::TeamProblem;
 
@@ -15,22 +12,26 @@ mod mark;
 /// A person reads the first few and fixes the cause; the rest is counted.
 const SHOWN: usize = 50;
 
+#[derive(Clone, Copy, PartialEq)]
+enum Severity {
+    Error,
+    Warning,
+}
+
+/// Part of a file that is not kept in memory.
+struct Excerpt {
+    file: String,
+    first_line: usize,
+    text: String,
+    marked: Range<usize>,
+}
+
 pub fn error(message: &str, help: Option<&str>) {
-    print(&Shown {
-        message: safe(message),
-        help: help.map(safe),
-        severity: Severity::Error,
-        excerpt: None,
-    });
+    print(Severity::Error, message, help, None);
 }
 
 pub fn warning(message: &str, help: Option<&str>) {
-    print(&Shown {
-        message: safe(message),
-        help: help.map(safe),
-        severity: Severity::Warning,
-        excerpt: None,
-    });
+    print(Severity::Warning, message, help, None);
 }
 
 pub fn problems(file: &CsvFile, problems: &[Problem]) {
@@ -49,25 +50,20 @@ fn list(file: &CsvFile, problems: &[Problem], severity: Severity) {
     let header = lines.get(&1).map_or("", String::as_str);
     for problem in shown {
         let excerpt = lines.get(&problem.line).map(|line| {
-            let (text, span) = mark::marked(header, line, problem);
+            let (text, marked) = mark::marked(header, line, problem);
             Excerpt {
                 file: name.clone(),
-                line: problem.line as usize - 1,
+                first_line: problem.line as usize,
                 text,
-                span,
+                marked,
             }
         });
         let message = match (&excerpt, problem.line) {
-            (Some(_), _) => safe(&problem.message),
-            (None, 0) => format!("{name}: {}", safe(&problem.message)),
-            (None, line) => format!("{name}:{line}: {}", safe(&problem.message)),
+            (Some(_), _) => problem.message.clone(),
+            (None, 0) => format!("{name}: {}", problem.message),
+            (None, line) => format!("{name}:{line}: {}", problem.message),
         };
-        print(&Shown {
-            message,
-            help: problem.help.as_deref().map(safe),
-            severity,
-            excerpt,
-        });
+        print(severity, &message, problem.help.as_deref(), excerpt);
     }
     let what = if severity == Severity::Warning {
         "warnings"
@@ -86,19 +82,18 @@ fn list(file: &CsvFile, problems: &[Problem], severity: Severity) {
 
 pub fn team_problems(text: &str, problems: &[TeamProblem]) {
     for problem in problems {
-        let span = SourceSpan::new(problem.span.start.into(), problem.span.len());
         let excerpt = Excerpt {
             file: problem.file.clone(),
-            line: 0,
+            first_line: 1,
             text: text.to_owned(),
-            span,
+            marked: problem.span.clone(),
         };
-        print(&Shown {
-            message: safe(&problem.message),
-            help: problem.help.as_deref().map(safe),
-            severity: Severity::Error,
-            excerpt: Some(excerpt),
-        });
+        print(
+            Severity::Error,
+            &problem.message,
+            problem.help.as_deref(),
+            Some(excerpt),
+        );
     }
 }
 
@@ -114,84 +109,26 @@ fn line(text: &str) {
     drop(writeln!(anstream::stderr(), "{text}"));
 }
 
-fn print(shown: &Shown) {
-    let theme = if std::io::stderr().is_terminal() {
-        GraphicalTheme::unicode()
-    } else {
-        GraphicalTheme::none()
+fn print(severity: Severity, message: &str, help: Option<&str>, excerpt: Option<Excerpt>) {
+    let level = match severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
     };
-    // Messages stay on one line: people search for them.
-    let handler = GraphicalReportHandler::new_themed(theme)
-        .with_wrap_lines(false)
-        .with_width(100);
-    let mut text = String::new();
-    if handler.render_report(&mut text, shown).is_ok() {
-        line(text.trim_end_matches('\n'));
+    let mut problem = Group::with_title(level.primary_title(safe(message)));
+    if let Some(excerpt) = excerpt {
+        let snippet = Snippet::source(excerpt.text)
+            .path(excerpt.file)
+            .line_start(excerpt.first_line)
+            .annotation(AnnotationKind::Primary.span(excerpt.marked));
+        problem = problem.element(snippet);
     }
-}
-
-#[derive(Debug)]
-struct Shown {
-    message: String,
-    help: Option<String>,
-    severity: Severity,
-    excerpt: Option<Excerpt>,
-}
-
-impl fmt::Display for Shown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for Shown {}
-
-impl Diagnostic for Shown {
-    fn severity(&self) -> Option<Severity> {
-        Some(self.severity)
-    }
-
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.help
-            .as_ref()
-            .map(|help| Box::new(help) as Box<dyn fmt::Display>)
-    }
-
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.excerpt.as_ref().map(|excerpt| excerpt as &dyn SourceCode)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let span = self.excerpt.as_ref()?.span;
-        Some(Box::new(std::iter::once(LabeledSpan::new_with_span(None, span))))
-    }
-}
-
-/// Some lines of a file that is not kept in memory.
-#[derive(Debug)]
-struct Excerpt {
-    file: String,
-    /// Lines before the excerpt.
-    line: usize,
-    text: String,
-    span: SourceSpan,
-}
-
-impl SourceCode for Excerpt {
-    fn read_span<'a>(
-        &'a self,
-        span: &SourceSpan,
-        before: usize,
-        after: usize,
-    ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
-        let part = self.text.read_span(span, before, after)?;
-        Ok(Box::new(MietteSpanContents::new_named(
-            self.file.clone(),
-            part.data(),
-            *part.span(),
-            part.line() + self.line,
-            part.column(),
-            part.line_count(),
-        )))
+    let renderer = if std::io::stderr().is_terminal() {
+        Renderer::styled()
+    } else {
+        Renderer::plain()
+    };
+    line(&renderer.render(&[problem]));
+    if let Some(help) = help {
+        line(&renderer.render(&[Group::with_title(Level::HELP.primary_title(safe(help)))]));
     }
 }

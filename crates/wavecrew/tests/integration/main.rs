@@ -4,7 +4,6 @@
 mod agents;
 mod crash;
 mod documents;
-mod example_files;
 mod lifecycle;
 mod mcp;
 mod measure;

@@ -1,66 +1,35 @@
 //! Files that version 0.1.0 wrote still open: sessions with their journals, cassettes and team files. The fixtures are
 //! never written again; a new format gets new fixtures beside them.
 
+use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-use serde_json::Value;
-use tempfile::TempDir;
 use wavecrew_core::team::Team;
-
-use crate::example_files::copy;
+use wavecrew_test_support::sandbox::{Sandbox, copy_folder};
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/0.1")
 }
 
 /// A project that holds one old session under the id that its `session.json` has.
-struct Project {
-    folder: TempDir,
-    session: String,
+fn with_session(name: &str) -> Sandbox {
+    let old = fixtures().join("sessions").join(name);
+    let info: Value = serde_json::from_slice(&fs::read(old.join("session.json")).unwrap()).unwrap();
+    let session = format!(".workflow/.csv-wave/{}", info["id"].as_str().unwrap());
+    let file = |name: &str| fs::read(fixtures().join(name)).unwrap();
+    let sandbox = Sandbox::new()
+        .script("agent.sh", &String::from_utf8(file("agent.sh")).unwrap())
+        .file("tasks.csv", file("tasks.csv"));
+    copy_folder(&old, &sandbox.path(&session));
+    // Git keeps no empty folders.
+    fs::create_dir_all(sandbox.path(session).join("interactive")).unwrap();
+    sandbox
 }
 
-impl Project {
-    fn with_session(name: &str) -> Self {
-        let old = fixtures().join("sessions").join(name);
-        let info = fs::read(old.join("session.json")).unwrap();
-        let info: Value = serde_json::from_slice(&info).unwrap();
-        let session = info["id"].as_str().unwrap().to_owned();
-        let folder = tempfile::tempdir().unwrap();
-        copy(&old, &folder.path().join(".workflow/.csv-wave").join(&session));
-        // Git keeps no empty folders.
-        let interactive = folder
-            .path()
-            .join(".workflow/.csv-wave")
-            .join(&session)
-            .join("interactive");
-        fs::create_dir_all(interactive).unwrap();
-        for file in ["agent.sh", "tasks.csv"] {
-            fs::copy(fixtures().join(file), folder.path().join(file)).unwrap();
-        }
-        Self { folder, session }
-    }
-
-    fn wavecrew(&self, args: &[&str]) -> Output {
-        let output = Command::new(env!("CARGO_BIN_EXE_wavecrew"))
-            .args(args)
-            .current_dir(self.folder.path())
-            .output()
-            .unwrap();
-        assert!(output.status.code().is_some(), "{args:?}: {output:?}");
-        output
-    }
-
-    fn text(&self, args: &[&str]) -> String {
-        let output = self.wavecrew(args);
-        assert!(output.status.success(), "{args:?}: {output:?}");
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    fn status(&self) -> Value {
-        serde_json::from_str(&self.text(&["status", &self.session, "--json"])).unwrap()
-    }
+fn status(sandbox: &Sandbox) -> Value {
+    sandbox
+        .wavecrew(&format!("status {} --json", sandbox.session_id()))
+        .json()
 }
 
 #[test]
@@ -74,60 +43,61 @@ fn every_session_shows_its_state() {
         ("planex", "planex", "completed", [0, 6, 0, 0]),
         ("testing", "testing", "stopped", [1, 2, 0, 0]),
     ] {
-        let project = Project::with_session(name);
-        let status = project.status();
+        let project = with_session(name);
+        let status = status(&project);
         assert_eq!(status["team"], team, "{name}");
         assert_eq!(status["state"], state, "{name}");
         let found = ["pending", "completed", "failed", "skipped"].map(|key| status["counts"][key].as_u64());
         assert_eq!(found, counts.map(Some), "{name}: {}", status["counts"]);
-        assert!(project.text(&["list"]).contains(&project.session), "{name}");
-        let report = project.text(&["show", &project.session]);
-        assert!(report.contains(&project.session), "{name}: {report}");
+        assert!(
+            project.wavecrew("list").ok().contains(&project.session_id()),
+            "{name}"
+        );
+        let report = project.wavecrew(&format!("show {}", project.session_id())).ok();
+        assert!(report.contains(&project.session_id()), "{name}: {report}");
     }
 }
 
 #[test]
 fn logs_are_read_from_files_and_from_packs() {
     for (name, task) in [("completed", "A"), ("packed", "T5"), ("packed", "T149")] {
-        let project = Project::with_session(name);
-        let log = project.text(&["logs", &project.session, task]);
+        let project = with_session(name);
+        let log = project
+            .wavecrew(&format!("logs {} {task}", project.session_id()))
+            .ok();
         assert!(log.contains(&format!("working on {task}\n")), "{name}: {log}");
     }
 }
 
 #[test]
 fn a_killed_session_continues_and_repeats_nothing() {
-    let project = Project::with_session("killed");
-    let output = project.wavecrew(&["run", "--continue", &project.session, "-y"]);
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let status = project.status();
+    let project = with_session("killed");
+    project
+        .wavecrew(&format!("run --continue {} -y", project.session_id()))
+        .expect_exit(0);
+    let status = status(&project);
     assert_eq!(status["state"], "completed");
     assert_eq!(status["counts"]["completed"], 4);
-    let session = project
-        .folder
-        .path()
-        .join(".workflow/.csv-wave")
-        .join(&project.session);
     for (log, exists) in [("A.2.log", false), ("C.2.log", false), ("B.2.log", true)] {
-        assert_eq!(session.join("logs").join(log).exists(), exists, "{log}");
+        assert_eq!(project.in_session("logs").join(log).exists(), exists, "{log}");
     }
 }
 
 #[test]
 fn a_failed_session_can_be_retried() {
-    let project = Project::with_session("failed");
-    let output = project.wavecrew(&["retry", &project.session, "-y"]);
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    assert_eq!(project.status()["counts"]["completed"], 4);
+    let project = with_session("failed");
+    project
+        .wavecrew(&format!("retry {} -y", project.session_id()))
+        .expect_exit(0);
+    assert_eq!(status(&project)["counts"]["completed"], 4);
 }
 
 #[test]
 fn a_cassette_replays() {
-    let project = Project::with_session("completed");
+    let project = with_session("completed");
     let cassette = fixtures().join("cassettes/generic.jsonl");
     let agent = format!("replay:{}", cassette.display());
-    let output = project.wavecrew(&["run", "tasks.csv", "-y", "--agent", &agent]);
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    project.run_with(&["--agent", &agent]).expect_exit(0);
 }
 
 #[test]

@@ -2,33 +2,26 @@
 //! and dates may differ. `WAVECREW_BLESS=1 cargo nextest run -p wavecrew readme` puts the real output there.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
-use crate::example_files::{copy, examples};
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use wavecrew_test_support::sandbox::{Running, Sandbox, copy_folder, program, wait_until};
 
 /// Where the reader of the README is.
 const PROJECT: &str = "/home/you/project";
 /// What the shell says about a killed program.
 const KILLED: &str = "Killed\n";
 
-/// A folder with the tour in it.
-struct Project {
-    folder: tempfile::TempDir,
-}
+/// The tour in the reader's project.
+struct Tour(Sandbox);
 
-impl Project {
+impl Tour {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        copy(&examples().join("tour"), &folder.path().join("examples/tour"));
-        Self { folder }
-    }
-
-    fn sessions(&self) -> Vec<PathBuf> {
-        let entries = fs::read_dir(self.folder.path().join(".workflow/.csv-wave"));
-        let paths = entries.into_iter().flatten().map(|entry| entry.unwrap().path());
-        paths.filter(|path| path.is_dir()).collect()
+        let sandbox = Sandbox::new();
+        copy_folder(&root().join("examples/tour"), &sandbox.path("examples/tour"));
+        let folder = program().parent().unwrap().display().to_string();
+        let path = format!("{folder}:{}", std::env::var("PATH").unwrap());
+        Self(sandbox.env("PATH", path))
     }
 
     /// Everything that the command prints, as if the reader had typed it.
@@ -36,48 +29,26 @@ impl Project {
         let output = if let Some(command) = command.strip_prefix("timeout -s KILL 2.5 ") {
             self.kill_midway(command)
         } else {
-            let output = self.shell(command).output().unwrap();
-            String::from_utf8(output.stdout).unwrap()
+            self.start(command).wait().stdout
         };
-        let folder = self.folder.path().canonicalize().unwrap();
-        output.replace(folder.to_str().unwrap(), PROJECT)
+        output.replace(self.0.project().to_str().unwrap(), PROJECT)
     }
 
-    fn shell(&self, command: &str) -> Command {
-        let program = Path::new(env!("CARGO_BIN_EXE_wavecrew")).parent().unwrap();
-        let path = std::env::var("PATH").unwrap();
+    fn start(&self, command: &str) -> Running {
         let mut shell = Command::new("sh");
-        shell
-            .args(["-c", &format!("exec 2>&1; {command}")])
-            .current_dir(self.folder.path())
-            .env("PATH", format!("{}:{path}", program.display()))
-            .env_remove("COLUMNS")
-            .stdin(Stdio::null());
-        shell
+        shell.args(["-c", &format!("exec 2>&1; {command}")]);
+        self.0.prepare(&mut shell);
+        self.0.spawn(shell.env_remove("COLUMNS"))
     }
 
     /// Kills the run by what it has done and not by the clock: two tasks are done, the third is at work.
     fn kill_midway(&self, command: &str) -> String {
-        let printed = self.folder.path().join(".printed");
-        let mut run = self
-            .shell(&format!("exec {command}"))
-            .stdout(File::create(&printed).unwrap())
-            .spawn()
-            .unwrap();
-        let deadline = Instant::now() + Duration::from_mins(1);
-        loop {
-            let third = |session: &PathBuf| session.join("prompts/READ-salad.1.1.md").exists();
-            let told = fs::read_to_string(&printed).unwrap();
-            if self.sessions().iter().any(third) && told.contains("READ-soup") {
-                break;
-            }
-            assert!(Instant::now() < deadline, "the third task never started: {told}");
-            assert!(run.try_wait().unwrap().is_none(), "it ended by itself: {told}");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        run.kill().unwrap();
-        run.wait().unwrap();
-        fs::read_to_string(&printed).unwrap() + KILLED
+        let mut run = self.start(&format!("exec {command}"));
+        wait_until("the third task", || {
+            assert!(run.is_running(), "it ended by itself: {}", run.stdout());
+            run.stdout().contains("READ-soup") && self.0.in_session("prompts/READ-salad.1.1.md").exists()
+        });
+        run.kill().stdout + KILLED
     }
 }
 
@@ -95,12 +66,12 @@ fn named_session(word: &str) -> Option<String> {
 
 /// The README again, with what its commands really print.
 fn rerun(readme: &str) -> String {
-    let project = Project::new();
+    let tour = Tour::new();
     let mut real = String::new();
     let mut in_block = false;
     for line in readme.lines() {
         if let Some(command) = line.strip_prefix("$ ").filter(|_| in_block) {
-            real += &format!("{line}\n{}", project.run(command));
+            real += &format!("{line}\n{}", tour.run(command));
             continue;
         }
         if line.starts_with("```") {

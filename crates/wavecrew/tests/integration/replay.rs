@@ -5,9 +5,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use tempfile::TempDir;
+use std::path::Path;
+use wavecrew_test_support::sandbox::{Sandbox, Words};
 
 const SECRET: &str = "for-nobodys-eyes-4711";
 
@@ -40,78 +39,34 @@ case $WAVECREW_TASK in
 esac
 "#;
 
-struct Project(TempDir);
+const RECORD: &str = "--agent command:./agent.sh --record cassette.jsonl";
+const REPLAY: &str = "--agent replay:cassette.jsonl";
 
-impl Project {
-    fn new(table: &str) -> Self {
-        let project = Self(tempfile::tempdir().unwrap());
-        project.write("tasks.csv", table);
-        project.write("old.txt", "old\n");
-        project.write("agent.sh", AGENT);
-        fs::set_permissions(project.path("agent.sh"), fs::Permissions::from_mode(0o755)).unwrap();
-        project
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        fs::write(self.path(name), text).unwrap();
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
-    }
-
-    fn wavecrew(&self, words: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_wavecrew"));
-        command
-            .args(words)
-            .current_dir(self.0.path())
-            .env("PROBE_API_KEY", SECRET);
-        command.output().unwrap()
-    }
-
-    /// Runs the table and returns what it said.
-    fn run(&self, words: &[&str]) -> String {
-        let output = self.wavecrew(&[&["run", "tasks.csv", "-y"], words].concat());
-        text(&output.stdout) + &text(&output.stderr)
-    }
-
-    fn session(&self) -> PathBuf {
-        let sessions = fs::read_dir(self.path(".workflow/.csv-wave")).unwrap().flatten();
-        sessions
-            .map(|entry| entry.path())
-            .find(|path| path.is_dir())
-            .unwrap()
-    }
-
-    fn events(&self) -> Vec<Value> {
-        let journal = fs::read_to_string(self.session().join("journal.ndjson")).unwrap();
-        let lines = journal.lines().filter_map(|line| line.split_once(' '));
-        lines
-            .filter_map(|(_, json)| serde_json::from_str(json).ok())
-            .collect()
-    }
-
-    /// By task: the stop reason, the status, the findings.
-    fn results(&self) -> BTreeMap<String, [String; 3]> {
-        let events = self.events();
-        let finished = events.iter().filter(|event| event["e"] == "finished");
-        let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        finished
-            .map(|event| {
-                let result = &event["result"];
-                let found = [&event["stop"], &result["status"], &result["findings"]].map(word);
-                (word(&event["task"]), found)
-            })
-            .collect()
-    }
+fn with_table(table: &str) -> Sandbox {
+    Sandbox::new()
+        .file("tasks.csv", table)
+        .file("old.txt", "old\n")
+        .script("agent.sh", AGENT)
+        .env("PROBE_API_KEY", SECRET)
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+/// Runs the table and returns all output.
+fn run(sandbox: &Sandbox, flags: impl Words) -> String {
+    sandbox.run_with(flags).text()
+}
+
+/// By task: the stop reason, the status, the findings.
+fn results(sandbox: &Sandbox) -> BTreeMap<String, [String; 3]> {
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let finished = sandbox.events("finished");
+    finished
+        .iter()
+        .map(|event| {
+            let result = &event["result"];
+            let found = [&event["stop"], &result["status"], &result["findings"]].map(word);
+            (word(&event["task"]), found)
+        })
+        .collect()
 }
 
 fn row(stop: &str, status: &str, findings: &str) -> [String; 3] {
@@ -122,12 +77,15 @@ const TABLE: &str =
     "id,description,deps\nchannel,d,\noutput,d,channel\nfile,d,\nsignal,d,\ncode,d,\ntwice,d,\n";
 
 #[test]
-fn what_was_recorded_comes_back() {
-    let recorded = Project::new(TABLE);
-    recorded.run(&["--agent", "command:./agent.sh", "--record", "tape.jsonl"]);
-    let tape = recorded.read("tape.jsonl");
-    assert!(!tape.contains(SECRET), "{tape}");
-    assert!(!tape.contains(&*recorded.0.path().to_string_lossy()), "{tape}");
+fn a_replay_repeats_the_recording() {
+    let recorded = with_table(TABLE);
+    run(&recorded, RECORD);
+    let cassette = recorded.text("cassette.jsonl");
+    assert!(!cassette.contains(SECRET), "{cassette}");
+    assert!(
+        !cassette.contains(&*recorded.project().to_string_lossy()),
+        "{cassette}"
+    );
     let expected: BTreeMap<String, [String; 3]> = [
         ("channel", row("ok", "completed", "by command")),
         ("output", row("ok", "completed", "by output")),
@@ -138,36 +96,42 @@ fn what_was_recorded_comes_back() {
     ]
     .map(|(task, result)| (task.to_owned(), result))
     .into();
-    assert_eq!(recorded.results(), expected);
+    assert_eq!(results(&recorded), expected);
 
-    let played = Project::new(TABLE);
-    played.write("tape.jsonl", &tape);
+    let replayed = with_table(TABLE);
+    replayed.write("cassette.jsonl", &cassette);
     // Whoever did it before is not needed.
-    fs::remove_file(played.path("agent.sh")).unwrap();
-    let said = played.run(&["--agent", "replay:tape.jsonl"]);
-    assert_eq!(played.results(), expected, "{said}");
-    assert!(!played.path("old.txt").exists());
-    assert!(fs::metadata(played.path("run.sh")).unwrap().permissions().mode() & 0o100 != 0);
-    let session = played.session().canonicalize().unwrap();
+    fs::remove_file(replayed.path("agent.sh")).unwrap();
+    let output = run(&replayed, REPLAY);
+    assert_eq!(results(&replayed), expected, "{output}");
+    assert!(!replayed.path("old.txt").exists());
+    assert!(
+        fs::metadata(replayed.path("run.sh"))
+            .unwrap()
+            .permissions()
+            .mode()
+            & 0o100
+            != 0
+    );
+    let session = replayed.session().canonicalize().unwrap();
     for task in ["channel", "output", "file", "signal", "code", "twice"] {
-        let made = played.read(&format!("out/{task}.txt"));
+        let made = replayed.text(format!("out/{task}.txt"));
         assert_eq!(made, format!("made for {} with [redacted]\n", session.display()));
     }
-    let sent_back = |project: &Project| {
-        project
-            .events()
-            .iter()
-            .filter(|event| event["e"] == "sent_back")
-            .count()
-    };
-    assert_eq!((sent_back(&recorded), sent_back(&played)), (1, 1));
-    for project in [&recorded, &played] {
+    assert_eq!(
+        (
+            recorded.events("sent_back").len(),
+            replayed.events("sent_back").len()
+        ),
+        (1, 1)
+    );
+    for project in [&recorded, &replayed] {
         for (file, holds) in [
             ("discoveries.ndjson", "[redacted]"),
             ("wisdom/learnings.md", "] tests are slow, [redacted]"),
             (".msg/messages.jsonl", "half way, [redacted]"),
         ] {
-            let text = fs::read_to_string(project.session().join(file)).unwrap();
+            let text = project.read(file);
             assert_eq!(text.matches(holds).count(), 1, "{file}: {text}");
             assert!(!text.contains(SECRET), "{file}: {text}");
         }
@@ -175,205 +139,155 @@ fn what_was_recorded_comes_back() {
 }
 
 #[test]
-fn a_service_that_was_waited_for_costs_no_attempt_in_the_replay_either() {
-    let project = Project::new("id,description\nwaits,d\n");
-    let seen = |project: &Project| {
-        let of = |kind: &str| {
-            let events = project.events();
-            let found: Vec<Value> = events.into_iter().filter(|event| event["e"] == kind).collect();
-            found
+fn a_rate_limit_costs_no_attempt_in_the_replay_either() {
+    let project = with_table("id,description\nwaits,d\n");
+    let check = |project: &Sandbox| {
+        let all = |kind: &str, field: &str| -> Vec<Value> {
+            let events = project.events(kind);
+            events.iter().map(|event| event[field].clone()).collect()
         };
-        let stops: Vec<Value> = of("postponed")
-            .iter()
-            .map(|event| event["stop"].clone())
-            .collect();
-        let used: Vec<Value> = of("usage").iter().map(|event| event["output"].clone()).collect();
-        assert_eq!(stops, ["rate_limited"]);
-        assert_eq!(used, [40, 5]);
-        assert_eq!(project.results()["waits"], row("ok", "completed", "served"));
-        assert_eq!(project.read("waited.txt"), "attempt 1\nattempt 2\n");
+        assert_eq!(all("postponed", "stop"), ["rate_limited"]);
+        assert_eq!(all("usage", "output"), [40, 5]);
+        assert_eq!(results(project)["waits"], row("ok", "completed", "served"));
+        assert_eq!(project.text("waited.txt"), "attempt 1\nattempt 2\n");
     };
-    project.run(&["--agent", "command:./agent.sh", "--record", "tape.jsonl"]);
-    seen(&project);
+    run(&project, RECORD);
+    check(&project);
     fs::remove_dir_all(project.path(".workflow")).unwrap();
     for name in ["agent.sh", "waited.txt"] {
         fs::remove_file(project.path(name)).unwrap();
     }
-    let said = project.run(&["--agent", "replay:tape.jsonl"]);
-    assert!(said.contains("1 completed"), "{said}");
-    seen(&project);
+    let output = run(&project, REPLAY);
+    assert!(output.contains("1 completed"), "{output}");
+    check(&project);
 }
 
 #[test]
-fn a_clock_that_ended_a_worker_ends_its_replay_at_once() {
-    let project = Project::new("id,description\nslow,d\n");
-    project.run(&[
-        "--agent",
-        "command:./agent.sh",
-        "--record",
-        "tape.jsonl",
-        "--timeout",
-        "1",
-    ]);
+fn a_timeout_ends_a_replay_at_once() {
+    let project = with_table("id,description\nslow,d\n");
+    run(&project, &format!("{RECORD} --timeout 1"));
     fs::remove_dir_all(project.path(".workflow")).unwrap();
-    let said = project.run(&["--agent", "replay:tape.jsonl"]);
-    assert_eq!(project.results()["slow"], row("timeout", "failed", ""));
-    assert!(said.contains("Timed out after 1.0s"), "{said}");
+    let output = run(&project, REPLAY);
+    assert_eq!(results(&project)["slow"], row("timeout", "failed", ""));
+    assert!(output.contains("Timed out after 1.0s"), "{output}");
 }
 
 #[test]
-fn a_worker_that_was_told_to_finish_goes_on_by_itself() {
-    let project = Project::new("id,description,exec_mode\nnudged,d,interactive\n");
-    project.run(&[
-        "--agent",
-        "command:./agent.sh",
-        "--record",
-        "tape.jsonl",
-        "--timeout",
-        "1",
-    ]);
-    assert_eq!(project.results()["nudged"], row("ok", "completed", "in time"));
+fn a_worker_told_to_finish_needs_no_timeout_in_its_replay() {
+    let project = with_table("id,description,exec_mode\nnudged,d,interactive\n");
+    run(&project, &format!("{RECORD} --timeout 1"));
+    assert_eq!(results(&project)["nudged"], row("ok", "completed", "in time"));
     fs::remove_dir_all(project.path(".workflow")).unwrap();
-    let said = project.run(&["--agent", "replay:tape.jsonl"]);
+    let output = run(&project, REPLAY);
     assert_eq!(
-        project.results()["nudged"],
+        results(&project)["nudged"],
         row("ok", "completed", "in time"),
-        "{said}"
+        "{output}"
     );
 }
 
 #[test]
 fn a_replay_is_called_one_wherever_it_is_shown() {
-    let project = Project::new("id,description\nfile,d\n");
-    project.run(&["--agent", "command:./agent.sh", "--record", "tape.jsonl"]);
+    let project = with_table("id,description\nfile,d\n");
+    run(&project, RECORD);
     fs::remove_dir_all(project.path(".workflow")).unwrap();
-    let said = project.run(&["--agent", "replay:tape.jsonl"]);
+    let output = run(&project, REPLAY);
     assert!(
-        said.contains("Replay  no agent runs; replaying command:./agent.sh, recorded 2"),
-        "{said}"
+        output.contains("Replay  no agent runs; replaying command:./agent.sh, recorded 2"),
+        "{output}"
     );
-    assert!(said.contains("Replay   of tape.jsonl: no agent ran"), "{said}");
-    let context = fs::read_to_string(project.session().join("context.md")).unwrap();
     assert!(
-        context.contains("- Replay: no agent ran; `tape.jsonl` was played back"),
-        "{context}"
+        output.contains("Replay   of cassette.jsonl: no agent ran"),
+        "{output}"
     );
-    let info = fs::read_to_string(project.session().join("session.json")).unwrap();
-    assert!(info.contains(r#""default_agent": "replay:tape.jsonl""#), "{info}");
-    for (words, holds) in [
-        (&["status"] as &[&str], "Replay of tape.jsonl: no agent runs"),
-        (&["status", "--json"], r#""replay":"tape.jsonl""#),
-        (&["list"], "  replay"),
-        (&["show"], "no agent ran"),
+    project.expect_read(
+        "context.md",
+        "- Replay: no agent ran; `cassette.jsonl` was played back",
+    );
+    project.expect_read("session.json", r#""default_agent": "replay:cassette.jsonl""#);
+    for (words, text) in [
+        ("status", "Replay of cassette.jsonl: no agent runs"),
+        ("status --json", r#""replay":"cassette.jsonl""#),
+        ("list", "  replay"),
+        ("show", "no agent ran"),
     ] {
-        let id = project
-            .session()
-            .file_name()
-            .unwrap()
-            .to_string_lossy()
-            .into_owned();
-        let named = if words[0] == "show" {
-            vec!["show", &id]
-        } else {
-            words.to_vec()
-        };
-        let shown = text(&project.wavecrew(&named).stdout);
-        assert!(shown.contains(holds), "{words:?}: {shown}");
+        let shown = project.wavecrew(words).ok();
+        assert!(shown.contains(text), "{words}: {shown}");
     }
-    let json = text(
-        &project
-            .wavecrew(&["run", "tasks.csv", "-y", "--json", "--agent", "replay:tape.jsonl"])
-            .stdout,
-    );
+    let json = project.run_with(&format!("{REPLAY} --json")).stdout;
     let first: Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
-    assert_eq!(first["replay"], "tape.jsonl");
+    assert_eq!(first["replay"], "cassette.jsonl");
 }
 
 #[test]
-fn a_row_that_differs_is_played_with_a_warning_and_one_that_is_new_fails_by_name() {
-    let project = Project::new("id,description\nfile,d\n");
-    project.run(&["--agent", "command:./agent.sh", "--record", "tape.jsonl"]);
+fn a_changed_row_is_replayed_with_a_warning_and_a_new_one_fails() {
+    let project = with_table("id,description\nfile,d\n");
+    run(&project, RECORD);
     fs::remove_dir_all(project.path(".workflow")).unwrap();
     project.write("tasks.csv", "id,description\nfile,something else\nnew,d\n");
-    let said = project.run(&["--agent", "replay:tape.jsonl"]);
+    let output = run(&project, REPLAY);
     assert!(
-        said.contains("file: the row or its instruction has changed since the recording"),
-        "{said}"
+        output.contains("file: the row or its instruction has changed since the recording"),
+        "{output}"
     );
     assert!(
-        said.contains("the task `new` is not in the cassette `tape.jsonl`; it has file"),
-        "{said}"
+        output.contains("the task `new` is not in the cassette `cassette.jsonl`; it has file"),
+        "{output}"
     );
-    assert_eq!(project.results()["file"], row("ok", "completed", "by file"));
-    assert_eq!(project.results()["new"][1], "failed");
+    assert_eq!(results(&project)["file"], row("ok", "completed", "by file"));
+    assert_eq!(results(&project)["new"][1], "failed");
 }
 
 #[test]
-fn what_cannot_be_recorded_or_played_is_refused_before_anything_runs() {
-    let project = Project::new("id,description\nfile,d\n");
+fn bad_cassettes_are_refused_before_anything_runs() {
+    let project = with_table("id,description\nfile,d\n");
     let header = r#"{"cassette":1,"wavecrew":"0","session":"s","team":"generic","recorded_at":"t"}"#;
     let turn = r#"{"task":"file","attempt":1,"turn":1,"agent":"codex","end":{"exit":0},"files":[{"path":"../x","text":""}]}"#;
     project.write("evil.jsonl", &format!("{header}\n{turn}\n"));
     project.write("good.jsonl", &format!("{header}\n"));
-    for (words, why) in [
+    for (flags, why) in [
         (
-            &["--agent", "replay:none.jsonl"] as &[&str],
+            "--agent replay:none.jsonl",
             "the cassette `none.jsonl` cannot be read",
         ),
-        (&["--agent", "replay:tasks.csv"], "`tasks.csv` is not a cassette"),
+        ("--agent replay:tasks.csv", "`tasks.csv` is not a cassette"),
         (
-            &["--agent", "replay:evil.jsonl"],
+            "--agent replay:evil.jsonl",
             "writes `../x`, which is outside the project folder",
         ),
         (
-            &["--agent", "replay:good.jsonl", "--record", "x.jsonl"],
+            "--agent replay:good.jsonl --record x.jsonl",
             "a replay cannot be recorded",
         ),
+        ("--agent command:true --record tasks.csv", "would be overwritten"),
         (
-            &["--agent", "command:true", "--record", "tasks.csv"],
-            "would be overwritten",
-        ),
-        (
-            &["--agent", "command:true", "--record", "no/such/folder"],
+            "--agent command:true --record no/such/folder",
             "cannot record into",
         ),
     ] {
-        let output = project.wavecrew(&[&["run", "tasks.csv", "-y"], words].concat());
-        assert_eq!(output.status.code(), Some(2), "{words:?}");
-        let said = text(&output.stderr)
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ");
-        assert!(said.contains(why), "{words:?}: {said}");
+        project.run_with(flags).expect_exit(2).expect_output(why);
         assert!(!project.path(".workflow").exists());
     }
 }
 
 /// Follows a replay of real codex workers, as `examples/replay/README.md` tells it.
 #[test]
-fn the_example_plays_without_any_agent() {
+fn the_example_replays_without_any_agent() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/replay");
     let read = |name: &str| fs::read_to_string(example.join(name)).unwrap();
-    let project = Project::new(&read("tasks.csv"));
+    let project = with_table(&read("tasks.csv"));
     project.write("cassette.jsonl", &read("cassette.jsonl"));
-    let said = project.run(&["--agent", "replay:cassette.jsonl"]);
-    assert!(said.contains("2 of 2 tasks completed"), "{said}");
-    assert!(!said.contains("has changed since the recording"), "{said}");
-    assert_eq!(project.read("hello.txt"), "Hello, crew!\n");
-    assert_eq!(project.read("shout.txt"), "HELLO, CREW!\n");
-    let events = project.events();
-    let used: Vec<&Value> = events.iter().filter(|event| event["e"] == "usage").collect();
+    let output = run(&project, &["--agent", "replay:cassette.jsonl"]);
+    assert!(output.contains("2 of 2 tasks completed"), "{output}");
+    assert!(!output.contains("has changed since the recording"), "{output}");
+    assert_eq!(project.text("hello.txt"), "Hello, crew!\n");
+    assert_eq!(project.text("shout.txt"), "HELLO, CREW!\n");
+    let used = project.events("usage");
     assert!(
         used.len() == 2 && used.iter().all(|event| event["input"].as_u64() > Some(0)),
         "{used:?}"
     );
-    let id = project
-        .session()
-        .file_name()
-        .unwrap()
-        .to_string_lossy()
-        .into_owned();
-    let log = text(&project.wavecrew(&["logs", &id, "HELLO"]).stdout);
+    let log = project.wavecrew("logs HELLO").ok();
     assert!(
         log.starts_with("HELLO · attempt 1 · replay:cassette.jsonl\n"),
         "{log}"
@@ -383,12 +297,8 @@ fn the_example_plays_without_any_agent() {
         "{log}"
     );
     assert!(log.contains("\nused ") && !log.contains('\x1b'), "{log}");
-    let coloured = text(
-        &project
-            .wavecrew(&["logs", &id, "HELLO", "--color", "always"])
-            .stdout,
-    );
+    let coloured = project.wavecrew("logs HELLO --color always").ok();
     assert!(coloured.contains("\x1b[32m  exit 0\x1b[0m"), "{coloured}");
-    let raw = text(&project.wavecrew(&["logs", &id, "HELLO", "--raw"]).stdout);
+    let raw = project.wavecrew("logs HELLO --raw").ok();
     assert!(raw.contains(r#""type":"turn.completed""#), "{raw}");
 }

@@ -6,10 +6,10 @@ use std::fs;
 
 use serde::Deserialize;
 
-use super::{Fate, MutationReport, Stage, Target, Tried};
+use super::{MutantOutcome, MutationReport, MutationTarget, Stage, TestedMutant};
 use crate::framework::cargo::on_path;
 use crate::measurement::{NO_MUTANTS, Note};
-use crate::run::{Focus, MeasureError, Order, Request, Wanted, option, report_folder, words};
+use crate::run::{Collect, Focus, MeasureError, Request, TestOrder, option, report_folder, words};
 
 #[derive(Deserialize)]
 struct Outcomes {
@@ -72,14 +72,14 @@ pub fn mutate(stage: &Stage<'_>) -> Result<MutationReport, MeasureError> {
         project: stage.request.project,
         scope: &[],
         tests: &[],
-        coverage: Wanted::TestsOnly,
-        order: Order::Usual,
+        coverage: Collect::TestsOnly,
+        order: TestOrder::Default,
     };
     let runner = stage.runner(stage.runner.timeout)?;
     let run = runner.test_run(&request, Focus::default(), folder.path())?;
     let mut args = words(["mutants", "--colors=never", "--no-times", "--shuffle"]);
     args.push(option("--output", &run.file("mutants")));
-    for Target { file, .. } in stage.request.targets {
+    for MutationTarget { file, .. } in stage.request.targets {
         let below = file.strip_prefix(&stage.request.project.root).unwrap_or(file);
         args.extend([OsString::from("--file"), below.into()]);
     }
@@ -119,7 +119,7 @@ fn with_note(what: &str, fix: &str) -> MutationReport {
 }
 
 /// Those on the lines of the targets.
-fn read(report: &[u8], targets: &[Target]) -> MutationReport {
+fn read(report: &[u8], targets: &[MutationTarget]) -> MutationReport {
     let Ok(Outcomes { outcomes }) = serde_json::from_slice(report) else {
         return with_note(
             "the report of cargo-mutants cannot be read",
@@ -133,11 +133,12 @@ fn read(report: &[u8], targets: &[Target]) -> MutationReport {
         };
         let line = made.span.start.line;
         // Files are named from the root of the workspace.
-        let is_meant = |target: &Target| target.file.ends_with(&made.file) && target.lines.contains(line);
+        let is_meant =
+            |target: &MutationTarget| target.file.ends_with(&made.file) && target.lines.contains(line);
         let fate = match summary {
-            Summary::CaughtMutant => Fate::Killed { by: Vec::new() },
-            Summary::MissedMutant => Fate::Survived,
-            Summary::Timeout => Fate::TimedOut,
+            Summary::CaughtMutant => MutantOutcome::Killed { by: Vec::new() },
+            Summary::MissedMutant => MutantOutcome::Survived,
+            Summary::Timeout => MutantOutcome::TimedOut,
             Summary::Other => continue,
         };
         if targets.iter().any(is_meant) {
@@ -149,17 +150,17 @@ fn read(report: &[u8], targets: &[Target]) -> MutationReport {
                 .unwrap_or_default()
                 .trim()
                 .to_owned();
-            found.tried.push(Tried {
+            found.tested.push(TestedMutant {
                 file: made.file,
                 line,
                 what,
                 mutant: None,
-                fate,
+                outcome: fate,
             });
         }
     }
     found
-        .tried
+        .tested
         .sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     found
 }
@@ -194,19 +195,23 @@ mod tests {
             ],
             "total_mutants": 6,
         });
-        let targets = [Target {
+        let targets = [MutationTarget {
             file: "/work/src/lib.rs".into(),
             lines: [3, 7].into_iter().collect(),
-            closer: Vec::new(),
+            extra: Vec::new(),
         }];
         let found = read(report.to_string().as_bytes(), &targets);
-        let seen: Vec<(u32, &str, &Fate)> = found.tried.iter().map(|t| (t.line, &*t.what, &t.fate)).collect();
+        let seen: Vec<(u32, &str, &MutantOutcome)> = found
+            .tested
+            .iter()
+            .map(|t| (t.line, &*t.what, &t.outcome))
+            .collect();
         assert_eq!(
             seen,
             [
-                (3, "replace + with -", &Fate::Killed { by: Vec::new() }),
-                (3, "replace + with *", &Fate::TimedOut),
-                (7, "replace f -> A::B with ()", &Fate::Survived),
+                (3, "replace + with -", &MutantOutcome::Killed { by: Vec::new() }),
+                (3, "replace + with *", &MutantOutcome::TimedOut),
+                (7, "replace f -> A::B with ()", &MutantOutcome::Survived),
             ]
         );
         assert_eq!(read(b"{}", &targets).notes.len(), 1);

@@ -2,10 +2,10 @@
 //! the tree, so that the project's own files stay as they are. Makes no mutants itself, and no verdict on a suite.
 
 mod cargo;
-mod fresh;
+mod project_copy;
 mod pytest;
+mod separate_runs;
 mod target;
-mod tree;
 
 use std::fs;
 use std::num::NonZero;
@@ -22,7 +22,7 @@ use super::{MeasureError, Runner, scope};
 use crate::detect::Project;
 use crate::framework::MutantRuns;
 use crate::measurement::{Note, Ratio};
-pub use target::{Closer, Target};
+pub use target::{ExtraMutants, MutationTarget};
 
 /// What to change, and which tests are to notice.
 #[derive(Debug, Clone)]
@@ -30,16 +30,16 @@ pub struct MutationRequest<'a> {
     pub project: &'a Project,
     /// The folder that is copied: the repository, or the snapshot of one that the project lies in. Absolute.
     pub top: &'a Path,
-    pub targets: &'a [Target],
+    pub targets: &'a [MutationTarget],
     /// Test files to run; none: the whole suite. Absolute.
     pub tests: &'a [PathBuf],
-    pub budget: Budget,
-    pub named: Named,
+    pub budget: MutationBudget,
+    pub killing_tests: KillingTests,
 }
 
 /// Which of the tests that notice a mutant are named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Named {
+pub enum KillingTests {
     /// One is enough, and soonest found.
     First,
     /// All of them, where the tool tells.
@@ -48,14 +48,14 @@ pub enum Named {
 
 /// How many mutants are tried and for how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Budget {
+pub struct MutationBudget {
     pub per_file: usize,
     pub time: Option<Duration>,
     /// The same seed gives the same mutants.
     pub seed: u64,
 }
 
-impl Budget {
+impl MutationBudget {
     pub fn quick(seed: u64) -> Self {
         Self {
             per_file: 8,
@@ -76,14 +76,16 @@ impl Budget {
 /// What came of the mutants.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct MutationReport {
-    pub tried: Vec<Tried>,
+    #[serde(rename = "tried")]
+    pub tested: Vec<TestedMutant>,
     /// Chosen, and not tried before the time was up.
-    pub untried: usize,
+    #[serde(rename = "untried")]
+    pub untested: usize,
     pub notes: Vec<Note>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Tried {
+pub struct TestedMutant {
     /// Relative to the project's root.
     pub file: String,
     pub line: u32,
@@ -93,12 +95,12 @@ pub struct Tried {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mutant: Option<Mutant>,
     #[serde(flatten)]
-    pub fate: Fate,
+    pub outcome: MutantOutcome,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "fate", rename_all = "snake_case")]
-pub enum Fate {
+pub enum MutantOutcome {
     /// A test that passed before did not any more, or the suite could not run at all.
     Killed {
         /// As the framework names them; none where it cannot tell.
@@ -113,26 +115,28 @@ impl MutationReport {
     /// Noticed among tried. `None` when none was tried.
     pub fn rate(&self) -> Option<Ratio> {
         let survived = self.survivors().count() as u64;
-        let total = self.tried.len() as u64;
+        let total = self.tested.len() as u64;
         (total > 0).then_some(Ratio {
             covered: total - survived,
             total,
         })
     }
 
-    pub fn survivors(&self) -> impl Iterator<Item = &Tried> {
-        self.tried.iter().filter(|tried| tried.fate == Fate::Survived)
+    pub fn survivors(&self) -> impl Iterator<Item = &TestedMutant> {
+        self.tested
+            .iter()
+            .filter(|tried| tried.outcome == MutantOutcome::Survived)
     }
 
     pub fn killed(&self) -> usize {
-        let killed = |tried: &&Tried| matches!(tried.fate, Fate::Killed { .. });
-        self.tried.iter().filter(killed).count()
+        let killed = |tried: &&TestedMutant| matches!(tried.outcome, MutantOutcome::Killed { .. });
+        self.tested.iter().filter(killed).count()
     }
 
     pub fn timed_out(&self) -> usize {
-        self.tried
+        self.tested
             .iter()
-            .filter(|tried| tried.fate == Fate::TimedOut)
+            .filter(|tried| tried.outcome == MutantOutcome::TimedOut)
             .count()
     }
 }
@@ -147,7 +151,7 @@ impl Runner {
         };
         match request.project.framework.facts().mutants {
             MutantRuns::WarmPytest => pytest::mutate(&stage),
-            MutantRuns::FreshRuns => fresh::mutate(&stage),
+            MutantRuns::FreshRuns => separate_runs::mutate(&stage),
             MutantRuns::CargoMutants => cargo::mutate(&stage),
             MutantRuns::Unsupported => Ok(MutationReport {
                 notes: vec![Note {
@@ -196,16 +200,16 @@ impl Stage<'_> {
 
     /// Mutants of all targets on the lines that `narrowed` leaves of them, files taking turns: a budget that ends early has
     /// touched each.
-    fn plan(&self, narrowed: impl Fn(&Target) -> LineSet) -> Vec<Planned> {
-        let Budget { per_file, seed, .. } = self.request.budget;
-        let of = |target: &Target| -> Vec<Planned> {
+    fn plan(&self, narrowed: impl Fn(&MutationTarget) -> LineSet) -> Vec<Planned> {
+        let MutationBudget { per_file, seed, .. } = self.request.budget;
+        let of = |target: &MutationTarget| -> Vec<Planned> {
             let Some(language) = Grammar::of(&target.file) else {
                 return Vec::new();
             };
             // What is no text has no mutants; that it does not load, the tests say.
             let source = fs::read_to_string(&target.file).unwrap_or_default();
             let mut made = mutants(language, &source, &narrowed(target), per_file, seed);
-            for Closer { lines, most } in &target.closer {
+            for ExtraMutants { lines, most } in &target.extra {
                 let more = mutants(language, &source, lines, *most, seed);
                 made.extend(
                     more.into_iter()
@@ -228,7 +232,12 @@ impl Stage<'_> {
     }
 
     /// `fates` may end early: what has none was not tried.
-    fn report(&self, planned: Vec<Planned>, fates: Vec<Option<Fate>>, notes: Vec<Note>) -> MutationReport {
+    fn report(
+        &self,
+        planned: Vec<Planned>,
+        fates: Vec<Option<MutantOutcome>>,
+        notes: Vec<Note>,
+    ) -> MutationReport {
         let fates = fates.into_iter().chain(std::iter::repeat(None));
         let mut report = MutationReport {
             notes,
@@ -236,18 +245,18 @@ impl Stage<'_> {
         };
         for (Planned { file, mutant }, fate) in planned.into_iter().zip(fates) {
             match fate {
-                Some(fate) => report.tried.push(Tried {
+                Some(fate) => report.tested.push(TestedMutant {
                     file: scope::shown(&file.to_string_lossy(), &self.request.project.root),
                     line: mutant.line,
                     what: mutant.description.clone(),
                     mutant: Some(mutant),
-                    fate,
+                    outcome: fate,
                 }),
-                None => report.untried += 1,
+                None => report.untested += 1,
             }
         }
         report
-            .tried
+            .tested
             .sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
         report
     }

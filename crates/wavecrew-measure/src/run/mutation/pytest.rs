@@ -10,11 +10,14 @@ use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 use wavecrew_syntax::LineSet;
 
-use super::tree::Copy;
-use super::{Fate, MutationReport, Named, Planned, Stage, fresh, limit, side_by_side, workers_for};
+use super::project_copy::ProjectCopy;
+use super::{
+    KillingTests, MutantOutcome, MutationReport, Planned, Stage, limit, separate_runs, side_by_side,
+    workers_for,
+};
 use crate::framework::pytest::{interpreter, probe, pytest_args, python_step};
 use crate::measurement::Note;
-use crate::run::{Focus, MeasureError, Order, Request, Runner, Wanted, report_folder};
+use crate::run::{Collect, Focus, MeasureError, Request, Runner, TestOrder, report_folder};
 
 const WARM: &str = include_str!("warm.py");
 
@@ -93,7 +96,7 @@ pub fn mutate(stage: &Stage<'_>) -> Result<MutationReport, MeasureError> {
             what: "pytest cannot be kept warm for this project: each mutant has a run of its own".to_owned(),
             fix: None,
         };
-        return fresh::mutate_these(stage, stage.plan(|target| target.lines.clone()), vec![note]);
+        return separate_runs::mutate_these(stage, stage.plan(|target| target.lines.clone()), vec![note]);
     };
     let seen = Seen::new(stage, &baseline);
     let planned = stage.plan(|target| seen.lines(target));
@@ -107,7 +110,7 @@ pub fn mutate(stage: &Stage<'_>) -> Result<MutationReport, MeasureError> {
         let jobs = mine.map(|(number, planned)| seen.job(number, planned, &worker.copy));
         worker.run(stage, jobs.collect(), &baseline.unloaded).map(Some)
     })?;
-    let mut fates: Vec<Option<Fate>> = planned.iter().map(|_| None).collect();
+    let mut fates: Vec<Option<MutantOutcome>> = planned.iter().map(|_| None).collect();
     for (number, fate) in shares.into_iter().flatten().flatten() {
         fates[number] = Some(fate);
     }
@@ -140,14 +143,14 @@ impl<'a> Seen<'a> {
     }
 
     /// Of the target's lines those that ran.
-    fn lines(&self, target: &super::Target) -> LineSet {
+    fn lines(&self, target: &super::MutationTarget) -> LineSet {
         let number = self.files.get(target.file.as_path()).copied();
         let ran = self.by_line.keys().chain(&self.loaded);
         let here = ran.filter(|(file, line)| Some(*file) == number && target.lines.contains(*line));
         here.map(|(_, line)| *line).collect()
     }
 
-    fn job<'p>(&self, number: usize, planned: &'p Planned, copy: &Copy) -> Job<'p>
+    fn job<'p>(&self, number: usize, planned: &'p Planned, copy: &ProjectCopy) -> Job<'p>
     where
         'a: 'p,
     {
@@ -187,14 +190,14 @@ impl<'a> Seen<'a> {
 
 /// A copy of the tree with a process that works in it.
 struct Worker {
-    copy: Copy,
+    copy: ProjectCopy,
     folder: TempDir,
 }
 
 impl Worker {
     fn new(stage: &Stage<'_>) -> Result<Self, MeasureError> {
         Ok(Self {
-            copy: Copy::of(stage.request.top)?,
+            copy: ProjectCopy::of(stage.request.top)?,
             folder: report_folder()?,
         })
     }
@@ -228,7 +231,7 @@ impl Worker {
         stage: &Stage<'_>,
         jobs: Vec<Job<'_>>,
         unloaded: &[String],
-    ) -> Result<Vec<(usize, Fate)>, MeasureError> {
+    ) -> Result<Vec<(usize, MutantOutcome)>, MeasureError> {
         let out = self.folder.path().join("verdicts.jsonl");
         // Each job keeps its own limit; this is for what goes wrong around them.
         let spare = stage.runner.timeout;
@@ -236,7 +239,7 @@ impl Worker {
         let time = spare.saturating_add(Duration::try_from_secs_f64(longest).unwrap_or(spare));
         let ended = self.start(stage, time, |args| Plan::Run {
             args,
-            all: stage.request.named == Named::All,
+            all: stage.request.killing_tests == KillingTests::All,
             jobs,
             unloaded,
             out: out.clone(),
@@ -250,9 +253,9 @@ impl Worker {
             .lines()
             .filter_map(|line| serde_json::from_str::<Verdict>(line).ok());
         let fate = |verdict: Verdict| match verdict.fate {
-            Told::Killed => Fate::Killed { by: verdict.by },
-            Told::Survived => Fate::Survived,
-            Told::TimedOut => Fate::TimedOut,
+            Told::Killed => MutantOutcome::Killed { by: verdict.by },
+            Told::Survived => MutantOutcome::Survived,
+            Told::TimedOut => MutantOutcome::TimedOut,
         };
         Ok(verdicts.map(|verdict| (verdict.number, fate(verdict))).collect())
     }
@@ -268,8 +271,8 @@ impl Worker {
             project: &project,
             scope: &[],
             tests: &[],
-            coverage: Wanted::TestsOnly,
-            order: Order::Usual,
+            coverage: Collect::TestsOnly,
+            order: TestOrder::Default,
         };
         let runner: Runner = stage.runner(time)?;
         let run = runner.test_run(&request, Focus::default(), self.folder.path())?;

@@ -5,27 +5,27 @@ use std::path::{Path, PathBuf};
 
 use wavecrew_syntax::LineSet;
 
-use crate::measurement::{Coverage, FileCoverage, Measurement, Standing};
+use crate::measurement::{Coverage, CoverageStatus, FileCoverage, Measurement};
 
 /// Lines of a file that may be changed. Best those that tests run: on others every mutant survives.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
+pub struct MutationTarget {
     /// Absolute.
     pub file: PathBuf,
     pub lines: LineSet,
     /// Where more mutants are tried than the budget has for a file, after those.
-    pub closer: Vec<Closer>,
+    pub extra: Vec<ExtraMutants>,
 }
 
 /// Lines that are looked at more closely.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Closer {
+pub struct ExtraMutants {
     pub lines: LineSet,
     /// At most this many mutants.
     pub most: usize,
 }
 
-impl Target {
+impl MutationTarget {
     /// The files in scope with the lines that ran; all of their lines where nobody knows.
     pub fn covered(measurement: &Measurement, scope: &[PathBuf], root: &Path) -> Vec<Self> {
         let files = match &measurement.coverage {
@@ -33,13 +33,13 @@ impl Target {
                 let all = |file: &PathBuf| Self {
                     file: file.clone(),
                     lines: LineSet::All,
-                    closer: Vec::new(),
+                    extra: Vec::new(),
                 };
                 return scope.iter().map(all).collect();
             }
             Coverage::Known { files } => files,
         };
-        let ran = |file: &&FileCoverage| file.standing == Standing::Measured && file.lines.covered > 0;
+        let ran = |file: &&FileCoverage| file.status == CoverageStatus::Measured && file.lines.covered > 0;
         let target = |file: &FileCoverage| {
             let path = root.join(&file.path);
             let lines = fs::read(&path).map_or(0, |bytes| bytes.split(|&b| b == b'\n').count());
@@ -48,7 +48,7 @@ impl Target {
             Self {
                 lines: lines.filter(|line| !missed(line)).collect(),
                 file: path,
-                closer: Vec::new(),
+                extra: Vec::new(),
             }
         };
         files.iter().filter(ran).map(target).collect()

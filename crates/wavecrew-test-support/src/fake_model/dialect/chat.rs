@@ -3,20 +3,20 @@
 use serde_json::{Value, json};
 
 use super::{Answer, Event, REFUSAL, Reply, list, string, text_of, usage};
-use crate::fake_model::script::{Conversation, Said, Step};
+use crate::fake_model::script::{Conversation, Message, Step};
 
 pub(super) fn conversation(body: &Value) -> Conversation {
-    let said = list(body, "messages")
+    let messages = list(body, "messages")
         .iter()
         .filter_map(|message| match message["role"].as_str() {
-            Some("user") => Some(Said::User(text_of(&message["content"]))),
-            Some("tool") => Some(Said::ToolResult),
-            Some("assistant") if list(message, "tool_calls").is_empty() => Some(Said::Answer),
+            Some("user") => Some(Message::User(text_of(&message["content"]))),
+            Some("tool") => Some(Message::ToolResult),
+            Some("assistant") if list(message, "tool_calls").is_empty() => Some(Message::Answer),
             _ => None,
         });
     Conversation {
         model: string(&body["model"]),
-        said: said.collect(),
+        messages: messages.collect(),
         tools: list(body, "tools")
             .iter()
             .map(|tool| string(&tool["function"]["name"]))

@@ -3,23 +3,23 @@
 use serde_json::{Value, json};
 
 use super::{Answer, Event, Reply, list, string, usage};
-use crate::fake_model::script::{Conversation, Said, Step};
+use crate::fake_model::script::{Conversation, Message, Step};
 
 pub(super) fn conversation(path: &str, body: &Value) -> Conversation {
-    let mut said = Vec::new();
+    let mut messages = Vec::new();
     for content in list(body, "contents") {
         let parts = list(content, "parts");
         if content["role"] == "model" {
             if !parts.iter().any(|part| part.get("functionCall").is_some()) {
-                said.push(Said::Answer);
+                messages.push(Message::Answer);
             }
             continue;
         }
-        said.extend(parts.iter().filter_map(|part| {
+        messages.extend(parts.iter().filter_map(|part| {
             if part.get("functionResponse").is_some() {
-                Some(Said::ToolResult)
+                Some(Message::ToolResult)
             } else {
-                part["text"].as_str().map(|text| Said::User(text.to_owned()))
+                part["text"].as_str().map(|text| Message::User(text.to_owned()))
             }
         }));
     }
@@ -29,7 +29,7 @@ pub(super) fn conversation(path: &str, body: &Value) -> Conversation {
     let call = path.rsplit('/').next().unwrap_or_default();
     Conversation {
         model: call.split(':').next().unwrap_or_default().to_owned(),
-        said,
+        messages,
         tools: declared.map(|function| string(&function["name"])).collect(),
         open_tools: false,
         stream: call.ends_with(":streamGenerateContent"),

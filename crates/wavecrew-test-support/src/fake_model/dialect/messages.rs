@@ -3,23 +3,23 @@
 use serde_json::{Value, json};
 
 use super::{Answer, Event, REFUSAL, Reply, list, string, usage};
-use crate::fake_model::script::{Conversation, Said, Step};
+use crate::fake_model::script::{Conversation, Message, Step};
 
 pub(super) fn conversation(body: &Value) -> Conversation {
-    let mut said = Vec::new();
+    let mut messages = Vec::new();
     for message in list(body, "messages") {
         let parts = list(message, "content");
         match (message["role"].as_str(), message["content"].as_str()) {
-            (Some("user"), Some(text)) => said.push(Said::User(text.to_owned())),
+            (Some("user"), Some(text)) => messages.push(Message::User(text.to_owned())),
             (Some("user"), None) => {
-                said.extend(parts.iter().filter_map(|part| match part["type"].as_str() {
-                    Some("tool_result") => Some(Said::ToolResult),
-                    Some("text") => Some(Said::User(string(&part["text"]))),
+                messages.extend(parts.iter().filter_map(|part| match part["type"].as_str() {
+                    Some("tool_result") => Some(Message::ToolResult),
+                    Some("text") => Some(Message::User(string(&part["text"]))),
                     _ => None,
                 }));
             }
             (Some("assistant"), _) if !parts.iter().any(|part| part["type"] == "tool_use") => {
-                said.push(Said::Answer);
+                messages.push(Message::Answer);
             }
             // Clients put what they have to say about the surroundings between the two sides.
             _ => {}
@@ -27,7 +27,7 @@ pub(super) fn conversation(body: &Value) -> Conversation {
     }
     Conversation {
         model: string(&body["model"]),
-        said,
+        messages,
         tools: list(body, "tools")
             .iter()
             .map(|tool| string(&tool["name"]))

@@ -3,18 +3,18 @@
 use serde_json::{Value, json};
 
 use super::{Answer, Event, REFUSAL, Reply, list, string, text_of, usage};
-use crate::fake_model::script::{Conversation, Said, Step};
+use crate::fake_model::script::{Conversation, Message, Step};
 
 pub(super) fn conversation(body: &Value) -> Conversation {
-    let mut said = Vec::new();
+    let mut messages = Vec::new();
     if let Some(text) = body["input"].as_str() {
-        said.push(Said::User(text.to_owned()));
+        messages.push(Message::User(text.to_owned()));
     }
     for item in list(body, "input") {
         match (item["type"].as_str().unwrap_or("message"), item["role"].as_str()) {
-            ("message", Some("user")) => said.push(Said::User(text_of(&item["content"]))),
-            ("message", Some("assistant")) => said.push(Said::Answer),
-            (kind, _) if kind.ends_with("_call_output") => said.push(Said::ToolResult),
+            ("message", Some("user")) => messages.push(Message::User(text_of(&item["content"]))),
+            ("message", Some("assistant")) => messages.push(Message::Answer),
+            (kind, _) if kind.ends_with("_call_output") => messages.push(Message::ToolResult),
             _ => {}
         }
     }
@@ -25,7 +25,7 @@ pub(super) fn conversation(body: &Value) -> Conversation {
         // Clients of this dialect defer tools and leave them out of the list; with no list at all there are none.
         open_tools: !tools.is_empty(),
         tools,
-        said,
+        messages,
         stream: body["stream"] == true,
     }
 }

@@ -17,10 +17,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use unicode_width::UnicodeWidthStr;
 use wavecrew_measure::detect::{Certainty, Framework, Project, by_project, conventions};
-use wavecrew_measure::mutation::{MutationReport, MutationRequest, Named, Target};
-use wavecrew_measure::run::stop::{cache_folder, stop_on_signals};
-use wavecrew_measure::run::{MeasureError, Order, Request, Runner, Wanted};
-use wavecrew_measure::{FileCoverage, Measurement, Outcome, Ratio, Standing};
+use wavecrew_measure::mutation::{KillingTests, MutationReport, MutationRequest, MutationTarget};
+use wavecrew_measure::run::{Collect, MeasureError, Request, Runner, TestOrder};
+use wavecrew_measure::run::{cache_folder, stop_on_signals};
+use wavecrew_measure::{CoverageStatus, FileCoverage, Measurement, Ratio, TestOutcome};
 
 /// Run the project's tests and show pass rate and coverage
 #[derive(clap::Args, Debug)]
@@ -86,13 +86,13 @@ impl Args {
                 project: &project,
                 scope: &scope,
                 tests: &[],
-                coverage: Wanted::TestsAndCoverage,
-                order: Order::Usual,
+                coverage: Collect::TestsAndCoverage,
+                order: TestOrder::Default,
             };
             let result = runner.measure(&request).and_then(|mut measurement| {
                 runner.find_flaky(&request, self.reruns, &mut measurement)?;
                 if self.passing_only {
-                    runner.cover_passing(&request, &mut measurement)?;
+                    runner.measure_passing_coverage(&request, &mut measurement)?;
                 }
                 Ok(measurement)
             });
@@ -100,10 +100,10 @@ impl Args {
                 (Ok(found), Some(budget)) => Some(runner.mutate(&MutationRequest {
                     project: &project,
                     top: &top,
-                    targets: &Target::covered(found, &scope, &project.root),
+                    targets: &MutationTarget::covered(found, &scope, &project.root),
                     tests: &[],
                     budget,
-                    named: Named::First,
+                    killing_tests: KillingTests::First,
                 })),
                 _ => None,
             };
@@ -127,7 +127,7 @@ impl Args {
                 measured.print(&here, &mut out)?;
             }
         }
-        let green = |m: &Measured| matches!(&m.result, Ok(found) if found.red().next().is_none());
+        let green = |m: &Measured| matches!(&m.result, Ok(found) if found.failing().next().is_none());
         Ok(if all.iter().all(green) {
             Exit::Done
         } else {
@@ -307,7 +307,7 @@ fn print_measurement(found: &Measurement, out: &mut impl Write) -> io::Result<()
     for file in files {
         writeln!(out, "    {} {}", fit(&file.path, wide), about(file))?;
     }
-    for test in found.red() {
+    for test in found.failing() {
         let why = test.outcome.text();
         // Python's own marks the line that says what is wrong; elsewhere the first one does.
         let line = why
@@ -337,12 +337,12 @@ fn counts(found: &Measurement) -> String {
     let mut counts = [0; 6];
     for test in &found.tests {
         counts[match test.outcome {
-            Outcome::Passed => 0,
-            Outcome::Failed { .. } => 1,
-            Outcome::Error { .. } => 2,
-            Outcome::Unloaded { .. } => 3,
-            Outcome::ExpectedFailure { .. } => 4,
-            Outcome::Skipped { .. } => 5,
+            TestOutcome::Passed => 0,
+            TestOutcome::Failed { .. } => 1,
+            TestOutcome::Error { .. } => 2,
+            TestOutcome::Unloaded { .. } => 3,
+            TestOutcome::ExpectedFailure { .. } => 4,
+            TestOutcome::Skipped { .. } => 5,
         }] += 1;
     }
     let words = [
@@ -370,11 +370,11 @@ fn about(file: &FileCoverage) -> String {
     } else {
         format!("  uncovered {}", ranges.join(", "))
     };
-    let standing = match file.standing {
-        Standing::Measured => "",
-        Standing::NotLoaded => "  loaded by no test",
-        Standing::Excluded => return "left out by the coverage settings".to_owned(),
-        Standing::Broken => "  cannot be parsed",
+    let standing = match file.status {
+        CoverageStatus::Measured => "",
+        CoverageStatus::NotLoaded => "  loaded by no test",
+        CoverageStatus::Excluded => return "left out by the coverage settings".to_owned(),
+        CoverageStatus::Broken => "  cannot be parsed",
     };
     let Ratio { covered, total } = file.lines;
     format!("{:>9}  {covered}/{total}{standing}{missing}", percent(file.lines))

@@ -3,7 +3,7 @@
 use super::percent;
 use crate::show::safe;
 use std::io::{self, Write};
-use wavecrew_measure::mutation::{Budget, MutationReport};
+use wavecrew_measure::mutation::{MutationBudget, MutationReport};
 use wavecrew_measure::run::MeasureError;
 
 /// How many changes are tried.
@@ -18,11 +18,11 @@ pub enum Effort {
 }
 
 impl Effort {
-    pub fn budget(self, seed: u64) -> Option<Budget> {
+    pub fn budget(self, seed: u64) -> Option<MutationBudget> {
         match self {
             Self::Off => None,
-            Self::Quick => Some(Budget::quick(seed)),
-            Self::Full => Some(Budget::full(seed)),
+            Self::Quick => Some(MutationBudget::quick(seed)),
+            Self::Full => Some(MutationBudget::full(seed)),
         }
     }
 }
@@ -37,7 +37,7 @@ pub fn print(result: &Result<MutationReport, MeasureError>, out: &mut impl Write
     };
     match report.rate() {
         Some(rate) => {
-            let (tried, killed) = (report.tried.len(), report.killed());
+            let (tried, killed) = (report.tested.len(), report.killed());
             write!(out, "  mutants   {killed} of {tried} killed")?;
             if report.timed_out() > 0 {
                 write!(out, ", {} ran out of time", report.timed_out())?;
@@ -46,7 +46,7 @@ pub fn print(result: &Result<MutationReport, MeasureError>, out: &mut impl Write
         }
         None => write!(out, "  mutants   none tried")?,
     }
-    match report.untried {
+    match report.untested {
         0 => writeln!(out)?,
         more => writeln!(out, "; {more} more were not tried in the time given")?,
     }

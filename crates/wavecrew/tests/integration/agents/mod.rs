@@ -3,54 +3,49 @@
 //! runs each test; `WAVECREW_TEST_DEPTH=full` runs all of them.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
-mod lab;
 mod mcp;
 mod questions;
+mod task;
 mod teams;
 mod testing;
 
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::process::Stdio;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 
-use lab::{Lab, Row, SECRET};
+use serde_json::{Value, json};
+use task::{Agent, SECRET, Task};
 use wavecrew_test_support::depth;
+use wavecrew_test_support::sandbox::wait_until;
 
 const REPORT: &str = r#"{"id":"A","status":"completed","findings":"made.txt is there"}"#;
 
 /// One file, one report, one conversation; no secret and no private file is left behind.
-fn one_shot(agent: &'static str) {
-    let Some(lab) = Lab::new(agent) else { return };
-    let script =
-        format!("Make it.\n@@shell echo hi > made.txt; echo $PROBE_API_KEY\n@@final All good.\n{REPORT}");
+fn one_shot(id: &'static str) {
+    let Some(agent) = Agent::new(id) else { return };
     // The report stands behind prose on the last line of the answer.
-    let script = script.replace("All good.\n", "All good. ");
-    let ran = lab.run("project", &lab.model.base("ok"), &Row::one_shot(script), &[]);
-    ran.ends("ok");
-    assert_eq!(ran.code, Some(0), "{}", ran.said);
-    assert_eq!(ran.finished()["result"]["findings"], "made.txt is there");
-    assert_eq!(
-        fs::read_to_string(lab.project("project").join("made.txt")).unwrap(),
-        "hi\n"
-    );
-    assert_eq!(ran.conversations().len(), 1);
-    let usage: Vec<_> = ran
+    let script =
+        format!("Make it.\n@@shell echo hi > made.txt; echo $PROBE_API_KEY\n@@final All good. {REPORT}");
+    let outcome = agent.run(&Task::one_shot(script), "");
+    agent.expect_stop("ok");
+    outcome.expect_exit(0);
+    assert_eq!(agent.finished()["result"]["findings"], "made.txt is there");
+    assert_eq!(agent.text("made.txt"), "hi\n");
+    assert_eq!(agent.conversations().len(), 1);
+    // Two requests of 50 each; one agent reports its last request only.
+    let expected = if id == "acp_opencode" { 50 } else { 100 };
+    let usage: Vec<_> = agent
         .events("usage")
+        .iter()
         .map(|event| event["output"].as_u64())
         .collect();
-    let told = match agent {
-        // It tells of its last request only.
-        "acp_opencode" => 50,
-        _ => 100,
-    };
-    assert_eq!(usage, [Some(told)], "two requests of 50 each");
+    assert_eq!(usage, [Some(expected)]);
     assert!(
-        ran.log().lines().any(|line| line.starts_with('{')),
+        agent.log().lines().any(|line| line.starts_with('{')),
         "the raw stream is kept"
     );
-    for (path, content) in ran.kept() {
+    for path in agent.session_files() {
+        let content = fs::read(&path).unwrap();
         let leak = content
             .windows(SECRET.len())
             .any(|window| window == SECRET.as_bytes());
@@ -61,145 +56,123 @@ fn one_shot(agent: &'static str) {
             path.display()
         );
     }
-    lab.note("one-shot", "yes");
-    lab.note("usage", "yes");
+    agent.note("one-shot", "yes");
+    agent.note("usage", "yes");
 }
 
-/// The tool of our own server, where it is not the last message that reports.
-fn reports_by_tool(agent: &'static str) {
-    let Some(lab) = Lab::new(agent) else { return };
-    let tool = match lab.program() {
+/// The agent reports by the tool of our own server, not by its last message.
+fn reports_by_tool(id: &'static str) {
+    let Some(agent) = Agent::new(id) else { return };
+    let tool = match agent.program() {
         "codex" => "mcp__wavecrew::report_agent_job_result",
         "gemini" => "mcp_wavecrew_report_agent_job_result",
         "opencode" => "wavecrew_report_agent_job_result",
         _ => "mcp__wavecrew__report_agent_job_result",
     };
-    if agent == "gemini" && !rustix::process::geteuid().is_root() {
-        eprintln!("not checked: gemini reads the settings it is pointed at only if root owns them");
+    if id == "gemini" && !gemini_reads_our_settings() {
         return;
     }
-    let script = format!("@@tool {tool} {REPORT}\n@@final bye");
-    let script = match agent {
+    let script = match id {
         // Over this protocol it hides the tools of servers behind one that finds them.
         "acp_qwen" => format!(
             "@@tool tool_search {{\"query\":\"select:{tool}\"}}\n\
              @@tool tool_call {{\"name\":\"{tool}\",\"arguments\":{REPORT}}}\n@@final bye"
         ),
-        _ => script,
+        _ => format!("@@tool {tool} {REPORT}\n@@final bye"),
     };
-    let row = Row::one_shot(script);
-    let ran = lab.run("project", &lab.model.base("ok"), &row, &[]);
-    ran.ends("ok");
-    assert_eq!(
-        ran.finished()["result"]["findings"],
-        "made.txt is there",
-        "{}",
-        ran.log()
-    );
-    assert_eq!(ran.events("sent_back").count(), 0);
-    lab.note("mcp", "yes");
+    agent.run(&Task::one_shot(script), "");
+    agent.expect_stop("ok");
+    let findings = &agent.finished()["result"]["findings"];
+    assert_eq!(findings, "made.txt is there", "{}", agent.log());
+    assert_eq!(agent.events("sent_back").len(), 0);
+    agent.note("mcp", "yes");
 }
 
-/// Prose is no report: it is asked again where it was, and counted on from there.
-fn repair(agent: &'static str) {
-    let Some(lab) = Lab::new(agent) else { return };
-    let row = Row::interactive(format!("@@final I am done.\n@@next\n@@final {REPORT}"));
-    let tape = lab.project("tapes").join("tape.jsonl");
-    let base = lab.model.base("ok");
-    let ran = lab.run("project", &base, &row, &["--record", tape.to_str().unwrap()]);
-    ran.ends("ok");
-    assert_eq!(ran.events("sent_back").count(), 1, "{}", ran.log());
-    assert_eq!(ran.conversations().len(), 1);
-    let usage: Vec<_> = ran
+fn gemini_reads_our_settings() -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        eprintln!("not checked: gemini reads the settings it is pointed at only if root owns them");
+    }
+    is_root
+}
+
+/// Prose is no report: the agent is asked again in the same conversation, and its usage is counted on.
+fn repair(id: &'static str) {
+    let Some(agent) = Agent::new(id) else { return };
+    let task = Task::interactive(format!("@@final I am done.\n@@next\n@@final {REPORT}"));
+    let cassette = agent.beside("cassette.jsonl").display().to_string();
+    agent.run(&task, &["--record", &cassette]);
+    agent.expect_stop("ok");
+    assert_eq!(agent.events("sent_back").len(), 1, "{}", agent.log());
+    assert_eq!(agent.conversations().len(), 1);
+    let usage: Vec<_> = agent
         .events("usage")
+        .iter()
         .map(|event| (event["turn"].as_u64(), event["output"].as_u64()))
         .collect();
     assert_eq!(usage, [(Some(1), Some(50)), (Some(2), Some(50))]);
-    lab.note("interactive", "yes");
+    agent.note("interactive", "yes");
 
     // The same again from the recording, without the agent.
-    let asked = lab.model.stats("ok").requests;
-    let _ = lab.command("again", &base, &row, &[]);
-    let mut again = lab.wavecrew("again", &base);
-    again.args([
-        "run",
-        "tasks.csv",
-        "-y",
-        "--agent",
-        &format!("replay:{}", tape.display()),
-    ]);
-    let again = lab.finish("again", again);
-    again.ends("ok");
-    assert_eq!(lab.model.stats("ok").requests, asked, "a replay asks nobody");
-    assert_eq!(again.events("sent_back").count(), 1, "{}", again.log());
-    assert_eq!(again.finished()["result"], ran.finished()["result"]);
-    lab.note("replay", "yes");
+    let Some(again) = Agent::new(id) else { return };
+    again.write("tasks.csv", agent.text("tasks.csv"));
+    again
+        .wavecrew(&format!("run tasks.csv -y --agent replay:{cassette}"))
+        .expect_exit(0);
+    again.expect_stop("ok");
+    assert_eq!(again.model.stats("ok").requests, 0, "a replay asks nobody");
+    assert_eq!(again.events("sent_back").len(), 1, "{}", again.log());
+    assert_eq!(again.finished()["result"], agent.finished()["result"]);
+    agent.note("replay", "yes");
 }
 
-/// The coordinator is killed while a tool runs; nothing outlives it, and the next run goes on in the conversation.
-fn killed(agent: &'static str) {
-    let Some(lab) = Lab::new(agent) else { return };
+/// The coordinator is killed while a tool runs; nothing outlives it, and the next run resumes the conversation.
+fn killed(id: &'static str) {
+    let Some(agent) = Agent::new(id) else { return };
     let script = format!("@@shell test -e begun || {{ touch begun; sleep 600; }}\n@@final {REPORT}");
-    let (row, base) = (Row::one_shot(script), lab.model.base("ok"));
-    let child = lab.command("project", &base, &row, &[]).spawn().unwrap();
-    lab.until("the tool runs", || lab.project("project").join("begun").exists());
-    let conversing = |lab: &Lab| {
-        lab.journal("project")
-            .iter()
-            .any(|event| event["e"] == "conversing")
-    };
-    lab.until("the conversation is on record", || conversing(&lab));
-    lab.kill(child);
-    let mut again = lab.wavecrew("project", &base);
-    again.args(["run", "--continue", "-y"]);
-    let ran = lab.finish("project", again);
-    ran.ends("ok");
-    assert_eq!(ran.events("interrupted").count(), 1);
-    assert_eq!(ran.finished()["attempt"], 2);
-    let conversations = ran.conversations();
-    assert_eq!(conversations.len(), 2, "{}", ran.log());
-    if agent == "acp_gemini" {
+    let run = agent.start(&Task::one_shot(script), "");
+    agent.wait_for_file("begun");
+    wait_until("the conversation is on record", || {
+        !agent.events("conversing").is_empty()
+    });
+    // As the system would when it runs out of memory.
+    run.kill();
+    wait_until("everything to end", || agent.processes().is_empty());
+    agent.wavecrew("run --continue -y");
+    agent.expect_no_processes();
+    agent.expect_stop("ok");
+    assert_eq!(agent.events("interrupted").len(), 1);
+    assert_eq!(agent.finished()["attempt"], 2);
+    let conversations = agent.conversations();
+    assert_eq!(conversations.len(), 2, "{}", agent.log());
+    if id == "acp_gemini" {
         // It keeps a session from the end of its first turn on.
-        assert_ne!(conversations[0], conversations[1], "{}", ran.log());
-        return lab.note("resume", "in a new conversation");
+        assert_ne!(conversations[0], conversations[1], "{}", agent.log());
+        return agent.note("resume", "in a new conversation");
     }
-    assert_eq!(conversations[0], conversations[1], "{}", ran.log());
-    lab.note("resume", "yes");
+    assert_eq!(conversations[0], conversations[1], "{}", agent.log());
+    agent.note("resume", "yes");
 }
 
 /// Stopped by a person or by the system while a tool runs: the agent and its tool are gone when the run is.
-fn stopped(agent: &'static str) {
-    let Some(lab) = Lab::new(agent) else { return };
-    let row = Row::one_shot("@@shell touch begun; sleep 600\n@@final never");
-    for (project, signals) in [
-        ("terminated", &[Signal::TERM][..]),
-        ("interrupted", &[Signal::INT, Signal::INT]),
-    ] {
-        let mut command = lab.command(project, &lab.model.base("ok"), &row, &[]);
-        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        lab.until("the tool runs", || lab.project(project).join("begun").exists());
-        let mut said = BufReader::new(child.stdout.take().unwrap()).lines();
-        let pid = Pid::from_child(&child);
+fn stopped(id: &'static str) {
+    let task = Task::one_shot("@@shell touch begun; sleep 600\n@@final never");
+    for signals in [&[Signal::TERM][..], &[Signal::INT, Signal::INT]] {
+        let Some(agent) = Agent::new(id) else { return };
+        let run = agent.start(&task, "");
+        agent.wait_for_file("begun");
         for (n, signal) in signals.iter().enumerate() {
             if n > 0 {
                 // Two signals at once are one to the system.
-                said.by_ref()
-                    .find(|line| line.as_ref().unwrap().contains("Stopping"))
-                    .unwrap()
-                    .unwrap();
+                run.wait_for_output("Stopping");
             }
-            kill_process(pid, *signal).unwrap();
+            run.signal(*signal);
         }
-        assert_eq!(child.wait().unwrap().code(), Some(130), "{agent} {project}");
-        lab.nothing_runs();
-        let interrupted = lab
-            .journal(project)
-            .iter()
-            .filter(|event| event["e"] == "interrupted")
-            .count();
-        assert_eq!(interrupted, 1, "{agent} {project}");
+        run.wait().expect_exit(130);
+        agent.expect_no_processes();
+        assert_eq!(agent.events("interrupted").len(), 1, "{id} {signals:?}");
+        agent.note("stopped", "yes");
     }
-    lab.note("stopped", "yes");
 }
 
 const REFUSED: &str = "refused connection";
@@ -252,33 +225,34 @@ fn failure(agent: &str, name: &str) -> Failure {
 }
 
 /// The task ends for the reason that fits the failure.
-fn fails(agent: &'static str, name: &str) {
-    let Some(lab) = Lab::new(agent) else { return };
-    let row = Row::one_shot(format!("@@final {REPORT}"));
+fn fails(id: &'static str, name: &str) {
+    let Some(agent) = Agent::new(id) else { return };
     let Failure {
         mode,
         reason,
         seconds,
-    } = failure(agent, name);
+    } = failure(id, name);
     let base = if name == REFUSED {
-        format!("{}/ok", lab.model.refused_url())
+        format!("{}/ok", agent.model.refused_url())
     } else {
-        lab.model.base(mode)
+        agent.model.base(mode)
     };
+    let agent = agent.service(&base);
+    let task = Task::one_shot(format!("@@final {REPORT}"));
     if reason == "rate_limited" {
         // The run would wait for the service until the task goes well.
-        let ran = lab.run(mode, &base, &row, &["--timeout", seconds, "--max-time", "1s"]);
-        ran.is_postponed(reason);
-        assert_eq!(ran.code, Some(3), "{}", ran.said);
+        let outcome = agent.run(&task, &format!("--timeout {seconds} --max-time 1s"));
+        agent.expect_postponed(reason);
+        outcome.expect_exit(3);
     } else {
-        let ran = lab.run(mode, &base, &row, &["--timeout", seconds]);
-        ran.ends(reason);
-        assert_eq!(ran.code, Some(i32::from(reason != "ok")), "{}", ran.said);
+        let outcome = agent.run(&task, &format!("--timeout {seconds}"));
+        agent.expect_stop(reason);
+        outcome.expect_exit(i32::from(reason != "ok"));
     }
     if name != REFUSED {
-        assert!(lab.model.stats(mode).requests > 0, "{agent} never asked");
+        assert!(agent.model.stats(mode).requests > 0, "{id} never asked");
     }
-    lab.note(name, reason);
+    agent.note(name, reason);
 }
 
 /// All agents: the known command lines, and those that also speak ACP.
@@ -323,12 +297,12 @@ mod does_a_task {
 }
 
 #[test]
-fn reports_by_a_tool_of_ours() {
+fn reports_by_our_tool() {
     with_some("reports by a tool", &AGENTS, 2, reports_by_tool);
 }
 
 #[test]
-fn is_asked_again_in_its_conversation() {
+fn is_asked_to_correct_its_report_in_the_same_conversation() {
     with_some("is asked again", &AGENTS, 2, repair);
 }
 
@@ -371,72 +345,63 @@ mod ends_for_the_right_reason {
 /// no private folder can be found, the person is told.
 #[test]
 fn gemini_has_our_tools_in_a_project_below_the_temporary_folder() {
-    let Some(lab) = Lab::new_below("gemini", &std::env::temp_dir()) else {
+    let Some(agent) = Agent::new_below("gemini", &std::env::temp_dir()) else {
         return;
     };
-    let base = lab.model.base("ok");
-    if rustix::process::geteuid().is_root() {
+    if gemini_reads_our_settings() {
         let script = format!("@@tool mcp_wavecrew_report_agent_job_result {REPORT}\n@@final bye");
-        let ran = lab.run("project", &base, &Row::one_shot(script), &[]);
-        ran.ends("ok");
-        assert_eq!(ran.finished()["result"]["findings"], "made.txt is there");
-        assert!(!ran.said.contains("ignores the settings"), "{}", ran.said);
-        assert_eq!(fs::read_dir(lab.agent_files()).unwrap().count(), 0);
-    } else {
-        eprintln!("not checked: gemini reads the settings it is pointed at only if root owns them");
+        let outcome = agent.run(&Task::one_shot(script), "");
+        agent.expect_stop("ok");
+        assert_eq!(agent.finished()["result"]["findings"], "made.txt is there");
+        assert!(!outcome.text().contains("ignores the settings"), "{outcome:?}");
+        let files = agent.cache().join("wavecrew/agent-files");
+        assert_eq!(fs::read_dir(files).unwrap().count(), 0);
     }
-    let row = Row::one_shot(format!("@@final {REPORT}"));
-    let mut command = lab.command("open", &base, &row, &[]);
-    command.env_remove("XDG_CACHE_HOME");
-    let output = command.output().unwrap();
-    lab.ran("open", output.status.code()).ends("ok");
-    let printed = String::from_utf8_lossy(&output.stdout);
-    let warning = "gemini ignores the settings of this run: Security Warning";
-    assert!(printed.contains(warning), "{printed}");
+    let Some(agent) = Agent::new_below("gemini", &std::env::temp_dir()).map(Agent::without_cache) else {
+        return;
+    };
+    let outcome = agent.run(&Task::one_shot(format!("@@final {REPORT}")), "");
+    agent.expect_stop("ok");
+    outcome.expect_output("gemini ignores the settings of this run: Security Warning");
 }
 
-/// The service refuses longer than the agent tries: it is waited for, and the task is done with one attempt that counts.
-fn waited_for(agent: &'static str, mode: &str) {
-    let Some(lab) = Lab::new(agent) else { return };
-    let row = Row::one_shot(format!("@@final {REPORT}"));
-    let ran = lab.run("project", &lab.model.base(mode), &row, &["--attempts", "1"]);
-    ran.ends("ok");
-    assert_eq!(ran.code, Some(0), "{}", ran.said);
-    ran.is_postponed("rate_limited");
-    let waits: Vec<_> = ran.events("quota_wait").collect();
-    let pool = waits[0]["pool"].as_str().unwrap();
-    let login = agent.strip_prefix("acp_").unwrap_or(agent);
-    assert!(pool.starts_with(login), "{pool}");
-    let shared = lab.state("project").join(format!("pools/{pool}.json"));
-    let shared: serde_json::Value = serde_json::from_slice(&fs::read(shared).unwrap()).unwrap();
+/// The service refuses longer than the agent tries: the run waits for it, and one attempt completes the task.
+fn waits_for_service(id: &'static str, mode: &str) {
+    let Some(agent) = Agent::new(id) else { return };
+    let agent = agent.mode(mode);
+    let outcome = agent.run(&Task::one_shot(format!("@@final {REPORT}")), "--attempts 1");
+    agent.expect_stop("ok");
+    outcome.expect_exit(0);
+    agent.expect_postponed("rate_limited");
+    let wait = agent.events("quota_wait").remove(0);
+    let pool = wait["pool"].as_str().unwrap();
+    assert!(pool.starts_with(agent.program()), "{pool}");
+    let shared = fs::read(agent.beside("state").join(format!("pools/{pool}.json"))).unwrap();
+    let shared: Value = serde_json::from_slice(&shared).unwrap();
     assert_eq!(shared["strikes"], 0, "it went well in the end: {shared}");
-    assert_eq!(shared["runs"], serde_json::json!({}), "nobody is left: {shared}");
+    assert_eq!(shared["runs"], json!({}), "nobody is left: {shared}");
 }
 
 #[test]
-fn late_service_is_waited_for() {
+fn late_service_that_recovers() {
     with_some(
-        "is waited for",
+        "waits for the service",
         &["codex", "claude", "acp_opencode"],
         1,
         |agent| match agent {
-            "acp_opencode" => waited_for(agent, "flaky9w429"),
-            _ => waited_for(agent, "flaky5"),
+            "acp_opencode" => waits_for_service(agent, "flaky9w429"),
+            _ => waits_for_service(agent, "flaky5"),
         },
     );
 }
 
 /// `wavecrew agents` finds what is installed, and `agents test` has one of them do something.
 #[test]
-fn agents_are_listed_and_tried() {
-    let Some(lab) = Lab::new("claude") else { return };
-    let base = lab.model.base("ok");
-    let listed = lab
-        .wavecrew("project", &base)
-        .args(["agents", "--json"])
-        .output()
-        .unwrap();
-    let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+fn agents_are_listed_and_tested() {
+    let Some(agent) = Agent::new("claude") else {
+        return;
+    };
+    let listed = agent.wavecrew("agents --json").json();
     let of = |name: &str| {
         let agents = listed["agents"].as_array().unwrap();
         agents.iter().find(|agent| agent["name"] == name).unwrap().clone()
@@ -449,14 +414,10 @@ fn agents_are_listed_and_tried() {
     assert!(of("goose")["advice"].is_string());
 
     let test = |words: &[&str]| {
-        let mut command = lab.wavecrew("project", &base);
-        let output = command
-            .args(["agents", "test", "claude", "--json"])
-            .args(words)
-            .output()
-            .unwrap();
-        let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        (output.status.code(), answer)
+        let mut command = agent.command("agents test claude --json");
+        let outcome = agent.spawn(command.args(words)).wait();
+        let answer: Value = serde_json::from_str(&outcome.stdout).unwrap();
+        (outcome.code, answer)
     };
     let task = "@@final {\"id\":\"TEST\",\"status\":\"completed\"}";
     let (code, answer) = test(&["--task", task]);
@@ -468,5 +429,5 @@ fn agents_are_listed_and_tried() {
         answer["error"].as_str().unwrap().contains("not a JSON object"),
         "{answer}"
     );
-    lab.nothing_runs();
+    agent.expect_no_processes();
 }

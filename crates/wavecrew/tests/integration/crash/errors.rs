@@ -4,27 +4,26 @@ use crate::crash::matrix::{Density, Matrix};
 use crate::crash::outcome::after_refusal;
 use crate::crash::trace::{Fault, Point, strike};
 use crate::crash::{BEGIN, small_run};
-use crate::run::sandbox::program;
 use std::process::Command;
 
 #[test]
-fn a_full_disk_is_said_and_the_session_goes_on() {
+fn a_full_disk_is_reported_and_the_session_resumes() {
     refuse(&["write", "pwrite64", "openat", "mkdir", "fdatasync"], "ENOSPC");
 }
 
 #[test]
-fn a_broken_disk_is_said_and_the_session_goes_on() {
+fn a_broken_disk_is_reported_and_the_session_resumes() {
     let calls = ["write", "fsync", "fdatasync", "rename", "renameat", "renameat2"];
     refuse(&calls, "EIO");
 }
 
 #[test]
-fn too_many_open_files_are_said_and_the_session_goes_on() {
+fn too_many_open_files_are_reported_and_the_session_resumes() {
     refuse(&["openat"], "EMFILE");
 }
 
 #[test]
-fn a_pipe_that_cannot_be_made_costs_no_task() {
+fn a_pipe_that_cannot_be_created_fails_no_task() {
     for nth in 1..=4 {
         let sandbox = small_run();
         let point = Point {
@@ -38,15 +37,12 @@ fn a_pipe_that_cannot_be_made_costs_no_task() {
 }
 
 #[test]
-fn a_small_limit_of_open_files_is_said() {
+fn a_small_limit_of_open_files_is_reported() {
     for limit in [8, 12, 16, 20, 26, 32, 40, 64] {
         let sandbox = small_run();
-        let mut command = Command::new("sh");
-        command
-            .args(["-c", &format!("ulimit -n {limit}; exec \"$@\""), "sh"])
-            .arg(program());
-        sandbox.complete(&mut command, &BEGIN);
-        let ended = sandbox.spawn(&mut command).wait();
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("ulimit -n {limit}; exec \"$@\""), "sh"]);
+        let ended = sandbox.start_run_under(shell, &BEGIN).wait();
         let problems = after_refusal(&sandbox, &ended);
         assert_eq!(problems, Vec::<String>::new(), "with {limit} files");
     }

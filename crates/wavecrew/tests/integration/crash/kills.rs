@@ -5,27 +5,27 @@ use crate::crash::trace::{CHANGES, Fault};
 use crate::crash::{BEGIN, copy_of, killed_run, small_run};
 
 #[test]
-fn a_run_killed_at_any_write_goes_on() {
+fn a_run_killed_at_any_write_resumes() {
     kill_at(&["write", "pwrite64", "ftruncate"]);
 }
 
 #[test]
-fn a_run_killed_at_any_sync_goes_on() {
+fn a_run_killed_at_any_sync_resumes() {
     kill_at(&["fsync", "fdatasync"]);
 }
 
 #[test]
-fn a_run_killed_at_any_change_of_a_name_goes_on() {
+fn a_run_killed_at_any_rename_or_unlink_resumes() {
     kill_at(&["rename", "renameat", "renameat2", "linkat", "unlink", "mkdir"]);
 }
 
 #[test]
-fn a_run_killed_at_any_creation_of_a_file_goes_on() {
+fn a_run_killed_at_any_file_creation_resumes() {
     kill_at(&["openat"]);
 }
 
 #[test]
-fn a_continued_run_killed_anywhere_goes_on() {
+fn a_resumed_run_killed_anywhere_resumes() {
     let original = killed_run();
     let session = original.session_id();
     let matrix = Matrix {

@@ -2,11 +2,11 @@
 
 use crate::crash::outcome::{Problems, after_kill, after_refusal};
 use crate::crash::trace::{Call, Fault, Kind, Point, record, strike};
-use crate::run::sandbox::Sandbox;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use wavecrew_test_support::depth;
+use wavecrew_test_support::sandbox::Sandbox;
 
 /// How far from its place in the recording a call is looked for: threads do not always take turns in the same order.
 const NEAR: usize = 8;

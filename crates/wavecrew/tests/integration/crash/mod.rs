@@ -11,8 +11,8 @@ mod matrix;
 mod outcome;
 mod trace;
 
-use crate::run::sandbox::{Sandbox, wait_until};
 use std::process::Command;
+use wavecrew_test_support::sandbox::{Sandbox, wait_until};
 
 /// The words of a run that begins.
 const BEGIN: [&str; 3] = ["run", "tasks.csv", "-y"];
@@ -27,10 +27,10 @@ fn small_run() -> Sandbox {
 /// The same run, killed while the third task was under way.
 fn killed_run() -> Sandbox {
     let sandbox = tasks().agent("c", "attempt=1 write=c-up hang attempt=2 report");
-    let going = sandbox.start();
-    wait_until("the third task", || sandbox.path("c-up").exists());
-    going.kill();
-    wait_until("the workers' end", || sandbox.alive().is_empty());
+    let run = sandbox.start();
+    sandbox.wait_for_file("c-up");
+    run.kill();
+    wait_until("the workers' end", || sandbox.processes().is_empty());
     sandbox
 }
 
@@ -47,8 +47,8 @@ fn copy_of(original: &Sandbox) -> Sandbox {
     let copy = Sandbox::new().flag("-q");
     let status = Command::new("cp")
         .arg("-a")
-        .arg(original.folder().join("."))
-        .arg(copy.folder())
+        .arg(original.project().join("."))
+        .arg(copy.project())
         .status();
     assert!(
         status.is_ok_and(|status| status.success()),

@@ -2,12 +2,12 @@
 //! many should not hide the others.
 
 use crate::crash::BEGIN;
-use crate::run::sandbox::{Ended, Sandbox, read_rows};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use wavecrew_core::event::Event;
 use wavecrew_session::Journal;
+use wavecrew_test_support::sandbox::{Outcome, Sandbox, read_rows};
 
 /// What is wrong, in words.
 pub type Problems = Vec<String>;
@@ -19,13 +19,16 @@ pub fn after_kill(sandbox: &Sandbox) -> Problems {
     let finished = finished(sandbox);
     let ran_before = TASKS.map(|task| sandbox.ran(task));
     let ended = if has_session(sandbox) {
-        sandbox.go_on()
+        sandbox.resume()
     } else {
         // The fault came before there was a session: begin again.
-        sandbox.spawn(&mut sandbox.command(&BEGIN)).wait()
+        sandbox.start_run(&BEGIN).wait()
     };
     if ended.code != Some(0) {
-        return vec![format!("continuing ended with {:?}: {}", ended.code, ended.err)];
+        return vec![format!(
+            "continuing ended with {:?}: {}",
+            ended.code, ended.stderr
+        )];
     }
     let mut problems = problems_of_finished(sandbox);
     for (task, ran) in TASKS.iter().zip(ran_before) {
@@ -37,7 +40,7 @@ pub fn after_kill(sandbox: &Sandbox) -> Problems {
 }
 
 /// What is wrong with how the run ended that the system refused something, and with the session afterwards.
-pub fn after_refusal(sandbox: &Sandbox, ended: &Ended) -> Problems {
+pub fn after_refusal(sandbox: &Sandbox, ended: &Outcome) -> Problems {
     let mut problems = Problems::from_iter(problem_of_ending(ended));
     problems.extend(left_running(sandbox));
     problems.extend(if ended.code == Some(0) {
@@ -92,28 +95,29 @@ fn problems_of_finished(sandbox: &Sandbox) -> Problems {
     problems
 }
 
-/// The fault was noticed and said, with what to do; or it did no harm.
-fn problem_of_ending(ended: &Ended) -> Option<String> {
-    let said = ended.err.contains("(os error ") && ended.err.contains("help: ");
-    let good = ended.code == Some(0) || ended.code == Some(5) && said;
-    (!good || ended.err.contains("panicked"))
-        .then(|| format!("ended with {:?}, saying: {}", ended.code, ended.err))
+/// The fault is reported with what to do, or it does no harm.
+fn problem_of_ending(ended: &Outcome) -> Option<String> {
+    let reported = ended.stderr.contains("(os error ") && ended.stderr.contains("help: ");
+    let good = ended.code == Some(0) || ended.code == Some(5) && reported;
+    (!good || ended.stderr.contains("panicked"))
+        .then(|| format!("ended with {:?}, saying: {}", ended.code, ended.stderr))
 }
 
 fn left_running(sandbox: &Sandbox) -> Option<String> {
-    let alive = sandbox.alive();
+    let alive = sandbox.processes();
     (!alive.is_empty()).then(|| format!("left running: {alive:?}"))
 }
 
 fn has_session(sandbox: &Sandbox) -> bool {
-    !sandbox.sessions().is_empty() && sandbox.file("session.json").exists()
+    !sandbox.sessions().is_empty() && sandbox.in_session("session.json").exists()
 }
 
 fn finished(sandbox: &Sandbox) -> BTreeSet<String> {
     if !has_session(sandbox) {
         return BTreeSet::new();
     }
-    let (events, _) = Journal::<Event>::read(&sandbox.file("journal.ndjson")).expect("a journal that opens");
+    let (events, _) =
+        Journal::<Event>::read(&sandbox.in_session("journal.ndjson")).expect("a journal that opens");
     let task = |event| match event {
         Event::Finished { task, .. } => Some(task),
         _ => None,

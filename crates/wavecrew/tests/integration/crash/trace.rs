@@ -1,11 +1,11 @@
 //! Starts the coordinator under strace, and reads what strace writes down.
 
-use crate::run::sandbox::{Ended, Sandbox, program};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::process::Command;
 use std::sync::OnceLock;
+use wavecrew_test_support::sandbox::{Outcome, Sandbox};
 
 /// Calls that change the disk.
 pub const CHANGES: [&str; 11] = [
@@ -97,7 +97,7 @@ pub fn record(sandbox: &Sandbox, words: &[&str], calls: &[&str]) -> Vec<Call> {
 }
 
 /// Runs the coordinator with a fault at a point. Returns at what kind of call it struck, if it did.
-pub fn strike(sandbox: &Sandbox, words: &[&str], point: &Point, fault: Fault) -> (Ended, Option<Kind>) {
+pub fn strike(sandbox: &Sandbox, words: &[&str], point: &Point, fault: Fault) -> (Outcome, Option<Kind>) {
     let Point { call, nth, file } = point;
     let fault = match fault {
         Fault::Kill => "signal=KILL".to_owned(),
@@ -136,17 +136,15 @@ fn struck(log: &str) -> Option<(&str, &str)> {
     begun.into_values().next()
 }
 
-fn under_strace(sandbox: &Sandbox, words: &[&str], options: &[&str]) -> (Ended, String) {
+fn under_strace(sandbox: &Sandbox, words: &[&str], options: &[&str]) -> (Outcome, String) {
     require_strace();
     let log = sandbox.path("strace.log");
     let mut command = Command::new("strace");
     command
         .args(["-f", "--detach-on=execve", "-y", "-qq", "-e", "signal=none", "-o"])
         .arg(&log)
-        .args(options)
-        .arg(program());
-    sandbox.complete(&mut command, words);
-    let ended = sandbox.spawn(&mut command).wait();
+        .args(options);
+    let ended = sandbox.start_run_under(command, words).wait();
     (ended, fs::read_to_string(log).expect("strace's log"))
 }
 

@@ -1,11 +1,10 @@
 //! The recorded runs of the examples, played back.
 
-use crate::example_files::examples;
-use crate::lifecycle::lab::Lab;
+use crate::lifecycle::team_sandbox::{TeamSandbox, example};
 
 /// What plays back a recording, in which every file is known to be its worker's.
 fn replay(name: &str) -> String {
-    let cassette = examples().join(name).join("cassette.jsonl");
+    let cassette = example(name).join("cassette.jsonl");
     let text = std::fs::read_to_string(&cassette).unwrap();
     assert!(
         !text.contains(r#""guessed":true"#),
@@ -17,22 +16,14 @@ fn replay(name: &str) -> String {
 
 #[test]
 fn lifecycle() {
-    let lab = Lab::new();
+    let sandbox = TeamSandbox::lifecycle();
     let cassette = replay("lifecycle");
     let cassette = cassette.strip_prefix("replay:").unwrap();
-    std::fs::copy(cassette, lab.path("cassette.jsonl")).unwrap();
-    lab.wavecrew(&[
-        "lifecycle",
-        "-y",
-        "--pipeline",
-        "full-lifecycle",
-        "--agent",
-        // Relative to the project, also for workers in worktrees.
-        "replay:../cassette.jsonl",
-        "Tag notes",
-    ])
-    .exits(0);
-    let mut subjects = lab.subjects("main");
+    std::fs::copy(cassette, sandbox.beside("cassette.jsonl")).unwrap();
+    // Relative to the project, also for workers in worktrees.
+    let words = "lifecycle -y --pipeline full-lifecycle --agent replay:../cassette.jsonl tags";
+    sandbox.wavecrew(words).expect_exit(0);
+    let mut subjects = sandbox.subjects("main");
     subjects.sort();
     assert_eq!(
         subjects,
@@ -40,20 +31,21 @@ fn lifecycle() {
             "IMPL-001: Keep tags",
             "IMPL-002: Find by tag",
             "IMPL-003: Offer tags",
-            "notes"
+            "first"
         ]
     );
-    assert!(lab.project().join("tests/test_tags.py").exists());
+    assert!(sandbox.path("tests/test_tags.py").exists());
 }
 
 #[test]
 fn planex() {
-    let lab = Lab::planex();
+    let sandbox = TeamSandbox::planex();
     let agent = replay("planex");
-    lab.wavecrew(&["planex", "-y", "--agent", &agent, "../issues.jsonl"])
-        .exits(0);
-    assert_eq!(lab.cell("EXEC-003", "deps"), "PLAN-003;EXEC-002");
-    let subjects = lab.subjects("main");
+    sandbox
+        .wavecrew(&format!("planex -y --agent {agent} ../issues.jsonl"))
+        .expect_exit(0);
+    assert_eq!(sandbox.cell("EXEC-003", "deps"), "PLAN-003;EXEC-002");
+    let subjects = sandbox.subjects("main");
     assert_eq!(
         subjects
             .iter()

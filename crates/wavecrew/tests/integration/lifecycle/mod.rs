@@ -7,13 +7,15 @@ mod contracts;
 mod decisions;
 mod examples;
 mod killed;
-mod lab;
 mod person;
 mod planex;
 mod repositories;
 mod review;
 mod side_by_side;
 mod specification;
+mod team_sandbox;
 mod terminal;
 mod truth;
 mod verify;
+
+pub use team_sandbox::example;

@@ -1,168 +1,154 @@
 //! Projects as they are found: with changes, on no branch, with submodules, without a commit, without git.
 
-use crate::lifecycle::lab::Lab;
+use crate::lifecycle::team_sandbox::TeamSandbox;
 use std::fs;
-use std::process::Command;
+use wavecrew_test_support::sandbox::Sandbox;
 
-fn all_completed(lab: &Lab) {
-    let statuses = lab.statuses();
+fn all_completed(sandbox: &TeamSandbox) {
+    let statuses = sandbox.statuses();
     assert!(
         statuses.split(", ").all(|row| row.ends_with(" completed")),
         "{statuses}"
     );
 }
 
-fn branch(lab: &Lab) -> String {
-    format!("wavecrew/{}", lab.session_id())
+fn branch(sandbox: &TeamSandbox) -> String {
+    format!("wavecrew/{}", sandbox.session_id())
 }
 
 #[test]
-fn changes_of_the_person_stay_and_the_work_is_on_a_branch() {
-    let lab = Lab::planex();
-    let mine = lab.project().join("app/store/__init__.py");
+fn uncommitted_changes_stay_and_the_work_is_on_a_branch() {
+    let sandbox = TeamSandbox::planex();
+    let mine = sandbox.path("app/store/__init__.py");
     let text = fs::read_to_string(&mine).unwrap() + "# mine\n";
     fs::write(&mine, &text).unwrap();
-    fs::write(lab.project().join("new.txt"), "mine, too\n").unwrap();
-    lab.plan_and_execute()
-        .exits(0)
-        .says("Your checkout has uncommitted changes");
-    all_completed(&lab);
+    sandbox.write("new.txt", "mine, too\n");
+    sandbox
+        .run_planex()
+        .expect_exit(0)
+        .expect_output("Your checkout has uncommitted changes");
+    all_completed(&sandbox);
     assert_eq!(fs::read_to_string(&mine).unwrap(), text);
-    assert_eq!(lab.subjects("main"), ["notes"]);
-    assert_eq!(lab.subjects(&branch(&lab)).len(), 4);
-    assert_eq!(lab.git(&["stash", "list"]), "");
-    let issues = fs::read_to_string(lab.project().join(".workflow/issues/issues.jsonl")).unwrap();
+    assert_eq!(sandbox.subjects("main"), ["first"]);
+    assert_eq!(sandbox.subjects(&branch(&sandbox)).len(), 4);
+    assert_eq!(sandbox.git(&["stash", "list"]), "");
+    let issues = sandbox.text(".workflow/issues/issues.jsonl");
     assert_eq!(issues.matches(r#""status":"closed""#).count(), 3, "{issues}");
 }
 
 #[test]
-fn a_checkout_on_no_branch_stays_where_it_is() {
-    let lab = Lab::planex();
-    lab.git(&["checkout", "-q", "--detach"]);
-    let head = lab.git(&["rev-parse", "HEAD"]);
-    lab.plan_and_execute().exits(0).says("is on no branch");
-    all_completed(&lab);
-    assert_eq!(lab.git(&["rev-parse", "HEAD"]), head);
-    assert_eq!(lab.subjects(&branch(&lab)).len(), 4);
+fn a_detached_checkout_stays_where_it_is() {
+    let sandbox = TeamSandbox::planex();
+    sandbox.git(&["checkout", "-q", "--detach"]);
+    let head = sandbox.git(&["rev-parse", "HEAD"]);
+    sandbox
+        .run_planex()
+        .expect_exit(0)
+        .expect_output("is on no branch");
+    all_completed(&sandbox);
+    assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), head);
+    assert_eq!(sandbox.subjects(&branch(&sandbox)).len(), 4);
 }
 
 #[test]
-fn submodules_are_there_for_the_workers() {
-    let lab = Lab::planex();
-    let library = lab.path("library");
-    fs::create_dir(&library).unwrap();
-    let git = |words: &[&str]| {
-        let done = Command::new("git")
-            .current_dir(&library)
-            .args(words)
-            .output()
-            .unwrap();
-        assert!(done.status.success(), "{done:?}");
-    };
-    git(&["init", "-q"]);
-    fs::write(library.join("lib.py"), "x = 1\n").unwrap();
-    git(&["add", "-A"]);
-    git(&[
-        "-c",
-        "user.name=L",
-        "-c",
-        "user.email=l@example.com",
-        "commit",
-        "-q",
-        "-m",
-        "lib",
-    ]);
-    lab.git(&[
+fn workers_have_the_submodules() {
+    let sandbox = TeamSandbox::planex();
+    let library = Sandbox::new().file("lib.py", "x = 1\n").committed();
+    let url = library.project().to_str().unwrap();
+    sandbox.git(&[
         "-c",
         "protocol.file.allow=always",
         "submodule",
         "add",
         "-q",
-        library.to_str().unwrap(),
+        url,
         "vendor/library",
     ]);
-    lab.git(&["commit", "-q", "-m", "a library"]);
-    lab.answer(
+    sandbox.git(&["commit", "-q", "-m", "a library"]);
+    sandbox.worker(
         "EXEC-001",
         "cp vendor/library/lib.py app/cli/count.py; report 'taken over'",
     );
     // The commit of a submodule is not for workers to change.
-    lab.answer(
+    sandbox.worker(
         "EXEC-002",
         "cd vendor/library; echo x = 2 > lib.py; git -c user.name=W -c user.email=w@example.com commit -q -a -m other; cd ../..; echo > app/cli/more.py; report moved",
     );
-    lab.plan_and_execute().exits(1);
+    sandbox.run_planex().expect_exit(1);
     assert_eq!(
-        lab.cell("EXEC-001", "status"),
+        sandbox.cell("EXEC-001", "status"),
         "completed",
         "{}",
-        lab.cell("EXEC-001", "error")
+        sandbox.cell("EXEC-001", "error")
     );
-    assert_eq!(
-        fs::read_to_string(lab.project().join("app/cli/count.py")).unwrap(),
-        "x = 1\n"
-    );
-    let error = lab.cell("EXEC-002", "error");
-    assert!(error.contains("submodule"), "{error}");
-    assert_eq!(lab.cell("EXEC-003", "status"), "skipped");
+    assert_eq!(sandbox.text("app/cli/count.py"), "x = 1\n");
+    sandbox.expect_cell("EXEC-002", "error", "submodule");
+    assert_eq!(sandbox.cell("EXEC-003", "status"), "skipped");
 }
 
 #[test]
 fn without_a_commit_nothing_runs() {
-    let lab = Lab::planex();
-    fs::remove_dir_all(lab.project().join(".git")).unwrap();
-    lab.git(&["init", "-q"]);
-    lab.plan_and_execute()
-        .exits(2)
-        .says("requires a git repository with at least one commit");
-    assert_eq!(lab.ran("PLAN-001"), 0);
-    assert!(!lab.project().join(".workflow/issues/issues.jsonl").exists());
+    let sandbox = TeamSandbox::planex();
+    fs::remove_dir_all(sandbox.path(".git")).unwrap();
+    sandbox.git(&["init", "-q"]);
+    sandbox
+        .run_planex()
+        .expect_exit(2)
+        .expect_output("requires a git repository with at least one commit");
+    assert_eq!(sandbox.turns("PLAN-001"), 0);
+    assert!(!sandbox.path(".workflow/issues/issues.jsonl").exists());
 }
 
 #[test]
-fn without_a_repository_everybody_works_in_the_project_and_that_is_said() {
-    let lab = Lab::planex();
-    fs::remove_dir_all(lab.project().join(".git")).unwrap();
-    lab.plan_and_execute().exits(0).says("isolation is off");
-    all_completed(&lab);
-    assert!(lab.project().join("app/cli/count.py").exists());
+fn without_a_repository_isolation_is_off() {
+    let sandbox = TeamSandbox::planex();
+    fs::remove_dir_all(sandbox.path(".git")).unwrap();
+    sandbox
+        .run_planex()
+        .expect_exit(0)
+        .expect_output("isolation is off");
+    all_completed(&sandbox);
+    assert!(sandbox.path("app/cli/count.py").exists());
 }
 
 #[test]
-fn a_plan_that_names_other_files_than_are_changed_is_found_out_by_the_merge() {
-    let lab = Lab::planex();
+fn work_outside_its_plan_conflicts_in_the_merge() {
+    let sandbox = TeamSandbox::planex();
     // The first issue said that it would leave the store alone. The third one waits for the second.
-    lab.answer(
+    sandbox.worker(
         "EXEC-001",
         "printf '\\n    def first(self):\\n        return 1\\n' >> app/store/__init__.py; report done",
     );
-    lab.plan_and_execute()
-        .exits(1)
-        .says("The worktree of EXEC-002 is kept");
-    assert_eq!(lab.cell("EXEC-001", "status"), "completed");
-    let error = lab.cell("EXEC-002", "error");
+    sandbox
+        .run_planex()
+        .expect_exit(1)
+        .expect_output("The worktree of EXEC-002 is kept");
+    assert_eq!(sandbox.cell("EXEC-001", "status"), "completed");
+    let error = sandbox.cell("EXEC-002", "error");
     assert!(
         error.contains("merge conflict in app/store/__init__.py") && error.contains("git merge"),
         "{error}"
     );
-    assert_eq!(lab.cell("EXEC-003", "status"), "skipped");
-    lab.git(&[
+    assert_eq!(sandbox.cell("EXEC-003", "status"), "skipped");
+    sandbox.git(&[
         "cat-file",
         "-e",
-        &format!("{}/EXEC-002:tests/test_forget.py", branch(&lab)),
+        &format!("{}/EXEC-002:tests/test_forget.py", branch(&sandbox)),
     ]);
 }
 
 #[test]
-fn a_worktree_that_is_removed_by_hand_fails_its_task_alone() {
-    let lab = Lab::planex();
-    lab.answer(
+fn a_removed_worktree_fails_only_its_task() {
+    let sandbox = TeamSandbox::planex();
+    sandbox.worker(
         "EXEC-001",
         "cd /; rm -rf \"$session/worktrees/$task\"; report done",
     );
-    lab.plan_and_execute().exits(1);
-    let error = lab.cell("EXEC-001", "error");
-    assert!(error.contains("was removed"), "{error}");
-    assert_eq!(lab.cell("EXEC-003", "status"), "completed");
-    assert_eq!(lab.git(&["status", "--porcelain", "--untracked-files=no"]), "");
+    sandbox.run_planex().expect_exit(1);
+    sandbox.expect_cell("EXEC-001", "error", "was removed");
+    assert_eq!(sandbox.cell("EXEC-003", "status"), "completed");
+    assert_eq!(
+        sandbox.git(&["status", "--porcelain", "--untracked-files=no"]),
+        ""
+    );
 }

@@ -1,57 +1,48 @@
 //! What a reviewer writes is looked at: the places it names are there, and the verdict follows from the findings.
 
-use crate::lifecycle::lab::Lab;
-use std::fs;
+use crate::lifecycle::team_sandbox::TeamSandbox;
 
 const HEAD: &str = r"| file | line | severity | dimension | description | suggested fix |\n|-|-|-|-|-|-|\n";
 
-/// A reviewer's answer: the word in the document and in the report, and the rows of its table.
-fn reviewer(lab: &Lab, name: &str, word: &str, rows: &str) {
-    lab.answer(
-        name,
-        &format!(
-            r#"printf '## Verdict\n{word}\n## Findings\n{HEAD}{rows}' > "$session/artifacts/review-report.md"; report seen '"verdict":"{word}"'"#
-        ),
-    );
+/// A reviewer with these findings.
+fn reviewer(sandbox: &TeamSandbox, name: &str, verdict: &str, rows: &str) {
+    sandbox.review(name, verdict, &format!("{HEAD}{rows}"));
 }
 
 #[test]
-fn findings_that_cannot_be_are_sent_back_in_the_same_conversation() {
-    let lab = Lab::new();
+fn impossible_findings_are_sent_back_in_the_same_conversation() {
+    let sandbox = TeamSandbox::lifecycle();
     reviewer(
-        &lab,
+        &sandbox,
         "REVIEW-001.1.1",
         "APPROVE",
         r"| app/store/tags.py | 4000 | low | quality | x | y |\n| no/such.py | 1 | low | quality | x | y |\n",
     );
     reviewer(
-        &lab,
+        &sandbox,
         "REVIEW-001.1.2",
         "APPROVE",
         r"| app/store/tags.py | 1 | critical | quality | x | y |\n",
     );
     reviewer(
-        &lab,
+        &sandbox,
         "REVIEW-001.1.3",
         "APPROVE",
         r"| app/store/tags.py | 1 | low | quality | x | y |\n",
     );
-    lab.run("impl-only", &["--no-supervision"]).exits(0);
-    let told = lab.prompt("REVIEW-001.1.2");
-    assert!(
-        told.contains("names line 4000 of `app/store/tags.py`, which has"),
-        "{told}"
+    sandbox.run_pipeline("impl-only --no-supervision").expect_exit(0);
+    sandbox.expect_prompt(
+        "REVIEW-001.1.2",
+        &[
+            "names line 4000 of `app/store/tags.py`, which has",
+            "names `no/such.py`, which is not there in finding 2",
+        ],
     );
-    assert!(
-        told.contains("names `no/such.py`, which is not there in finding 2"),
-        "{told}"
+    sandbox.expect_prompt(
+        "REVIEW-001.1.3",
+        &["says APPROVE, but 1 of its findings is `critical`: the verdict would be BLOCK"],
     );
-    let told = lab.prompt("REVIEW-001.1.3");
-    assert!(
-        told.contains("says APPROVE, but 1 of its findings is `critical`: the verdict would be BLOCK"),
-        "{told}"
-    );
-    assert_eq!(lab.cell("REVIEW-001", "status"), "completed");
+    assert_eq!(sandbox.cell("REVIEW-001", "status"), "completed");
 }
 
 #[test]
@@ -64,48 +55,43 @@ fn a_review_that_stays_wrong_fails() {
             "whose severity is `terrible`, and has to be one of critical, high, medium, low",
         ),
     ] {
-        let lab = Lab::new();
-        reviewer(&lab, "REVIEW-001", word, rows);
-        lab.run("impl-only", &["--no-supervision"]).exits(1);
-        let said = lab.cell("REVIEW-001", "error");
-        assert!(said.contains(error), "{error:?} is not in {said:?}");
-        assert_eq!(lab.ran("REVIEW-001"), 3, "sent back twice");
+        let sandbox = TeamSandbox::lifecycle();
+        reviewer(&sandbox, "REVIEW-001", word, rows);
+        sandbox.run_pipeline("impl-only --no-supervision").expect_exit(1);
+        sandbox.expect_cell("REVIEW-001", "error", error);
+        assert_eq!(sandbox.turns("REVIEW-001"), 3, "sent back twice");
     }
 }
 
 #[test]
-fn what_is_reported_is_what_is_written() {
-    let lab = Lab::new();
+fn a_reported_verdict_must_match_the_document() {
+    let sandbox = TeamSandbox::lifecycle();
     let two_minds = format!(
         r#"printf '## Verdict\nBLOCK\n## Findings\n{HEAD}| app/store/tags.py | 1 | critical | security | x | y |\n' > "$session/artifacts/review-report.md"; report seen '"verdict":"APPROVE"'"#
     );
-    lab.answer("REVIEW-001", &two_minds);
-    lab.run("impl-only", &["--no-supervision"]).exits(1);
-    let error = lab.cell("REVIEW-001", "error");
-    assert!(
-        error.contains("says BLOCK, and `APPROVE` was reported"),
-        "{error}"
-    );
+    sandbox.worker("REVIEW-001", &two_minds);
+    sandbox.run_pipeline("impl-only --no-supervision").expect_exit(1);
+    sandbox.expect_cell("REVIEW-001", "error", "says BLOCK, and `APPROVE` was reported");
 }
 
 #[test]
 fn work_beside_a_dirty_checkout_can_be_reviewed() {
-    let lab = Lab::new();
-    let mine = lab.project().join("app/__init__.py");
-    fs::write(&mine, "mine = 1\n").unwrap();
+    let sandbox = TeamSandbox::lifecycle();
+    sandbox.write("app/__init__.py", "mine = 1\n");
     // The file is only where the work was merged.
     reviewer(
-        &lab,
+        &sandbox,
         "REVIEW-001",
         "APPROVE",
         r"| app/store/tags.py | 2 | low | quality | x | y |\n",
     );
-    lab.run("impl-only", &["--no-supervision"])
-        .exits(0)
-        .says("Your checkout has uncommitted changes");
-    assert!(!lab.project().join("app/store/tags.py").exists());
-    assert_eq!(fs::read_to_string(&mine).unwrap(), "mine = 1\n");
-    let told = lab.prompt("REVIEW-001.1.1");
+    sandbox
+        .run_pipeline("impl-only --no-supervision")
+        .expect_exit(0)
+        .expect_output("Your checkout has uncommitted changes");
+    assert!(!sandbox.path("app/store/tags.py").exists());
+    assert_eq!(sandbox.text("app/__init__.py"), "mine = 1\n");
+    let told = sandbox.prompt("REVIEW-001.1.1");
     let commit = told
         .split("it is at commit ")
         .nth(1)
@@ -113,5 +99,5 @@ fn work_beside_a_dirty_checkout_can_be_reviewed() {
         .split('.')
         .next()
         .unwrap();
-    lab.git(&["cat-file", "-e", &format!("{commit}:app/store/tags.py")]);
+    sandbox.git(&["cat-file", "-e", &format!("{commit}:app/store/tags.py")]);
 }

@@ -1,36 +1,36 @@
 //! What several do at the same time stays apart: workers on a recording, and runs that file issues.
 
-use crate::example_files::examples;
-use crate::lifecycle::lab::Lab;
+use crate::lifecycle::team_sandbox::{TeamSandbox, example};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
+use wavecrew_test_support::sandbox::read_rows;
 
 const SECOND: &str = "artifacts/solutions/ISS-20260308-000002.json";
 
 #[test]
-fn what_workers_side_by_side_write_is_recorded_as_theirs() {
-    let lab = Lab::planex();
-    let example = examples().join("planex/agent.sh");
-    let example = example.display();
+fn files_of_parallel_workers_are_recorded_as_their_own() {
+    let sandbox = TeamSandbox::planex();
+    let agent = example("planex/agent.sh");
+    let agent = agent.display();
     // The first one ends while the second one, whose file is there already, goes on.
-    lab.answer(
+    sandbox.worker(
         "PLAN-001",
-        &format!("until [ -f \"$session/{SECOND}\" ]; do sleep 0.02; done; exec sh {example}"),
+        &format!("until [ -f \"$session/{SECOND}\" ]; do sleep 0.02; done; exec sh {agent}"),
     )
-    .answer(
+    .worker(
         "PLAN-002",
         &format!(
-            "said=$(sh {example}); until grep finished \"$session/journal.ndjson\" | grep -q PLAN-001; do sleep 0.02; done; echo \"$said\""
+            "said=$(sh {agent}); until grep finished \"$session/journal.ndjson\" | grep -q PLAN-001; do sleep 0.02; done; echo \"$said\""
         ),
     );
-    let (agent, issues, tape) = (lab.agent(), lab.path("issues.jsonl"), lab.path("tape.jsonl"));
-    let (issues, tape) = (issues.to_str().unwrap(), tape.to_str().unwrap());
-    lab.wavecrew(&[
-        "planex", "-y", "-c", "3", "--agent", &agent, "--record", tape, issues,
-    ])
-    .exits(0);
-    let text = fs::read_to_string(tape).unwrap();
+    let cassette = sandbox.beside("cassette.jsonl");
+    let cassette = cassette.to_str().unwrap();
+    sandbox
+        .start_planex(&format!("-c 3 --record {cassette}"))
+        .wait()
+        .expect_exit(0);
+    let text = fs::read_to_string(cassette).unwrap();
     let turns = text
         .lines()
         .skip(1)
@@ -46,42 +46,34 @@ fn what_workers_side_by_side_write_is_recorded_as_theirs() {
     }
     assert_eq!(writers, ["PLAN-002"]);
 
-    let played = Lab::planex();
-    let (agent, issues) = (format!("replay:{tape}"), played.path("issues.jsonl"));
-    played
-        .wavecrew(&[
-            "planex",
-            "-y",
-            "-c",
-            "3",
-            "--agent",
-            &agent,
-            issues.to_str().unwrap(),
-        ])
-        .exits(0);
+    let replayed = TeamSandbox::planex();
+    replayed
+        .wavecrew(&format!(
+            "planex -y -c 3 --agent replay:{cassette} ../issues.jsonl"
+        ))
+        .expect_exit(0);
     assert_eq!(
-        played.git(&["rev-parse", "main^{tree}"]),
-        lab.git(&["rev-parse", "main^{tree}"])
+        replayed.git(&["rev-parse", "main^{tree}"]),
+        sandbox.git(&["rev-parse", "main^{tree}"])
     );
 }
 
 #[test]
-fn runs_that_file_issues_at_once_get_ids_of_their_own() {
-    let lab = Lab::planex();
-    lab.answer("PLAN-001", "exit 1");
-    let agent = lab.agent();
+fn parallel_runs_file_issues_with_different_ids() {
+    let sandbox = TeamSandbox::planex();
+    sandbox.worker("PLAN-001", "exit 1");
     let wanted = ["one", "two", "three", "four"];
     let runs: Vec<_> = wanted
         .iter()
-        .map(|text| lab.start(&["planex", "-y", "--agent", &agent, "--text", text]))
+        .map(|text| sandbox.start(&format!("planex -y --agent {} --text {text}", sandbox.agent())))
         .collect();
     let added: Vec<_> = (0..4)
-        .map(|n| lab.start(&["issues", "add", &format!("by hand {n}")]))
+        .map(|n| sandbox.start(&["issues", "add", &format!("by hand {n}")]))
         .collect();
     for run in runs.into_iter().chain(added) {
-        run.wait_with_output().unwrap();
+        run.wait();
     }
-    let store = fs::read_to_string(lab.project().join(".workflow/issues/issues.jsonl")).unwrap();
+    let store = sandbox.text(".workflow/issues/issues.jsonl");
     let issues: Vec<Value> = store
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
@@ -89,16 +81,14 @@ fn runs_that_file_issues_at_once_get_ids_of_their_own() {
     let ids: BTreeSet<&str> = issues.iter().map(|issue| issue["id"].as_str().unwrap()).collect();
     assert_eq!((issues.len(), ids.len()), (8, 8), "{store}");
     // Each session works on the issue that has its words.
-    let sessions = fs::read_dir(lab.project().join(".workflow/.csv-wave")).unwrap();
     let mut worked_on = BTreeSet::new();
-    for table in sessions.flatten().map(|entry| entry.path().join("tasks.csv")) {
-        let Ok(mut reader) = csv::Reader::from_path(table) else {
-            continue;
-        };
-        let header = reader.headers().unwrap().clone();
-        let at = |name: &str| header.iter().position(|known| known == name).unwrap();
-        let row = reader.records().next().unwrap().unwrap();
-        let (id, text) = (row[at("issue_ids")].to_owned(), row[at("raw_input")].to_owned());
+    for session in sandbox.sessions() {
+        let table = sandbox
+            .path(".workflow/.csv-wave")
+            .join(session)
+            .join("tasks.csv");
+        let row = read_rows(&table).remove(0);
+        let (id, text) = (row["issue_ids"].clone(), &row["raw_input"]);
         let filed = issues.iter().find(|issue| issue["id"] == *id).unwrap();
         assert_eq!(filed["title"], *text);
         worked_on.insert(id);

@@ -1,43 +1,46 @@
 //! From a request to a specification.
 
-use crate::lifecycle::lab::Lab;
+use crate::lifecycle::team_sandbox::TeamSandbox;
 use std::fs;
 
 #[test]
 fn a_request_becomes_a_specification() {
-    let lab = Lab::new();
-    lab.run("spec-only", &[]).exits(0);
+    let sandbox = TeamSandbox::lifecycle();
+    sandbox.run_pipeline("spec-only").expect_exit(0);
     assert_eq!(
-        lab.statuses(),
+        sandbox.statuses(),
         "RESEARCH-001 completed, DRAFT-001 completed, DRAFT-002 completed, CHECKPOINT-001 completed, \
          DRAFT-003 completed, DRAFT-004 completed, CHECKPOINT-002 completed, QUALITY-001 completed"
     );
-    assert_eq!(lab.cell("CHECKPOINT-001", "supervision_verdict"), "pass");
-    assert_eq!(lab.cell("QUALITY-001", "quality_score"), "85");
+    assert_eq!(sandbox.cell("CHECKPOINT-001", "supervision_verdict"), "pass");
+    assert_eq!(sandbox.cell("QUALITY-001", "quality_score"), "85");
     assert_eq!(
-        lab.decisions(),
+        sandbox.decisions(),
         ["CHECKPOINT-001 pass", "CHECKPOINT-002 pass", "QUALITY-001 pass"]
     );
-    let report = lab.read("context.md");
-    assert!(
-        report.contains("| `spec/requirements.md` | DRAFT-002 |"),
-        "{report}"
-    );
-    assert!(report.contains("| FR-001 | Must | EPIC-001 | – |"), "{report}");
-    assert!(report.contains("Nothing gets lost on the way."), "{report}");
-    let result = lab.read("interactive/CHECKPOINT-001-result.json");
-    assert!(result.contains("0.95"), "{result}");
+    for text in [
+        "| `spec/requirements.md` | DRAFT-002 |",
+        "| FR-001 | Must | EPIC-001 | – |",
+        "Nothing gets lost on the way.",
+    ] {
+        sandbox.expect_read("context.md", text);
+    }
+    sandbox.expect_read("interactive/CHECKPOINT-001-result.json", "0.95");
 }
 
 #[test]
-fn what_was_delivered_can_be_taken_out_once() {
-    let lab = Lab::new();
-    lab.run("spec-only", &["--no-supervision"]).exits(0);
-    assert!(!lab.statuses().contains("CHECKPOINT"), "{}", lab.statuses());
-    let session = lab.session();
-    let id = &lab.session_id();
-    lab.wavecrew(&["export", id, "out"]).exits(0);
-    let out = lab.project().join("out");
+fn deliverables_are_exported_once() {
+    let sandbox = TeamSandbox::lifecycle();
+    sandbox.run_pipeline("spec-only --no-supervision").expect_exit(0);
+    assert!(
+        !sandbox.statuses().contains("CHECKPOINT"),
+        "{}",
+        sandbox.statuses()
+    );
+    let session = sandbox.session();
+    let export = format!("export {} out", sandbox.session_id());
+    sandbox.wavecrew(&export).expect_exit(0);
+    let out = sandbox.path("out");
     for file in [
         "spec/epics.md",
         "spec/discovery-context.json",
@@ -50,19 +53,22 @@ fn what_was_delivered_can_be_taken_out_once() {
         );
         assert_eq!(kept, copied, "{file}");
     }
-    lab.wavecrew(&["export", id, "out"])
-        .exits(2)
-        .says("already exists");
+    sandbox
+        .wavecrew(&export)
+        .expect_exit(2)
+        .expect_output("already exists");
 }
 
 #[test]
-fn nothing_requested_runs_nothing() {
-    let lab = Lab::new();
-    lab.wavecrew(&["lifecycle", "-y"])
-        .exits(2)
-        .says("the request is missing");
-    lab.wavecrew(&["lifecycle", "-y", "--pipeline", "all", "x"])
-        .exits(2)
-        .says("full-lifecycle");
-    assert!(!lab.project().join(".workflow").exists());
+fn a_missing_request_is_refused() {
+    let sandbox = TeamSandbox::lifecycle();
+    sandbox
+        .wavecrew("lifecycle -y")
+        .expect_exit(2)
+        .expect_output("the request is missing");
+    sandbox
+        .wavecrew("lifecycle -y --pipeline all x")
+        .expect_exit(2)
+        .expect_output("full-lifecycle");
+    assert!(!sandbox.path(".workflow").exists());
 }

@@ -1,7 +1,6 @@
 //! Cheating and honest workers through the program itself: a sample of the suite that the checks run as a whole.
 
-use crate::lifecycle::lab::Lab;
-use serde_json::Value;
+use crate::lifecycle::team_sandbox::TeamSandbox;
 use std::fmt::Write as _;
 use wavecrew_test_support::depth;
 use wavecrew_test_support::truth::{Case, Worker, cases};
@@ -31,7 +30,11 @@ fn runs_here(case: &Case) -> bool {
 }
 
 fn outcome(case: &Case) -> (String, String, String) {
-    let lab = if case.team == "planex" { Lab::planex() } else { Lab::new() };
+    let sandbox = if case.team == "planex" {
+        TeamSandbox::planex()
+    } else {
+        TeamSandbox::lifecycle()
+    };
     let mut script = String::new();
     for (path, text) in &case.files {
         let _ = writeln!(
@@ -40,15 +43,14 @@ fn outcome(case: &Case) -> (String, String, String) {
         );
     }
     let _ = writeln!(script, "cat <<'END_OF_REPORT'\n{}\nEND_OF_REPORT", case.report);
-    lab.answer(&case.task, &script);
+    sandbox.worker(&case.task, &script);
     match (case.team.as_str(), case.suite) {
-        ("planex", _) => lab.plan_and_execute(),
-        (_, "checkpoint") => lab.run("spec-only", &[]),
-        (_, "plan" | "review") => lab.run("impl-only", &["--no-supervision"]),
-        (_, _) => lab.run("spec-only", &["--no-supervision"]),
+        ("planex", _) => sandbox.run_planex(),
+        (_, "checkpoint") => sandbox.run_pipeline("spec-only"),
+        (_, "plan" | "review") => sandbox.run_pipeline("impl-only --no-supervision"),
+        (_, _) => sandbox.run_pipeline("spec-only --no-supervision"),
     };
-    let told = lab.wavecrew(&["status", &lab.session_id(), "--json"]).exits(0).text;
-    let told: Value = serde_json::from_str(&told).unwrap();
+    let told = sandbox.wavecrew(&format!("status {} --json", sandbox.session_id())).json();
     let rows = told["tasks"].as_array().unwrap();
     let row = rows.iter().find(|row| row["id"] == case.task.as_str()).unwrap();
     let cell = |name: &str| row[name].as_str().unwrap_or_default().to_owned();

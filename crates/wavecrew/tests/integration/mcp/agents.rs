@@ -1,11 +1,10 @@
 //! Conversations with agents, by id.
 
-use crate::mcp::jobs::{Project, wait_for, wait_for_line};
+use crate::mcp::jobs::{connect, wait_for_line, with_script};
 use crate::mcp::rpc::Client;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 /// Says which turn it is and what it was told.
 const PARROT: &str = r#"echo "turn $WAVECREW_TURN: $(cat "$WAVECREW_PROMPT_FILE")""#;
@@ -22,9 +21,9 @@ fn wait(client: &mut Client, id: &str) -> Value {
 }
 
 #[test]
-fn an_agent_is_talked_to_turn_by_turn() {
-    let project = Project::new("a\n1\n", PARROT);
-    let mut client = project.client();
+fn a_conversation_has_several_turns() {
+    let project = with_script("a\n1\n", PARROT);
+    let mut client = connect(&project);
     let id = spawn(&mut client, "hello");
     assert_eq!(wait(&mut client, &id), json!({"completed": "turn 1: hello"}));
     let sent = client.call("send_input", json!({"id": id, "message": "and now?"}));
@@ -38,17 +37,17 @@ fn an_agent_is_talked_to_turn_by_turn() {
         client.call("close_agent", json!({"id": id})),
         json!({"status": "not_found"})
     );
-    let log = project.path().join(".workflow/.agents").join(&id).join("log.txt");
+    let log = project.path(".workflow/.agents").join(&id).join("log.txt");
     assert!(fs::read_to_string(log).unwrap().contains("turn 2: and now?"));
 }
 
 #[test]
-fn the_first_of_several_is_waited_for() {
-    let project = Project::new(
+fn wait_returns_when_the_first_agent_is_done() {
+    let project = with_script(
         "a\n1\n",
         r#"grep -q slow "$WAVECREW_PROMPT_FILE" && exec sleep 1000; echo quick"#,
     );
-    let mut client = project.client();
+    let mut client = connect(&project);
     let (slow, quick) = (spawn(&mut client, "slow"), spawn(&mut client, "fast"));
     let answer = client.call("wait", json!({"ids": [slow, quick], "timeout_ms": 120_000}));
     assert_eq!(
@@ -62,14 +61,14 @@ fn the_first_of_several_is_waited_for() {
 }
 
 #[test]
-fn a_turn_can_be_cut_short() {
-    let project = Project::new(
+fn a_turn_can_be_interrupted() {
+    let project = with_script(
         "a\n1\n",
         r#"[ "$WAVECREW_TURN" = 1 ] && { touch begun; exec sleep 1000; }; echo heard"#,
     );
-    let mut client = project.client();
+    let mut client = connect(&project);
     let id = spawn(&mut client, "take your time");
-    wait_for(&project.path().join("begun"));
+    project.wait_for_file("begun");
     client.call(
         "send_input",
         json!({"id": id, "message": "stop that", "interrupt": true}),
@@ -78,9 +77,9 @@ fn a_turn_can_be_cut_short() {
 }
 
 #[test]
-fn what_goes_wrong_is_told() {
-    let project = Project::new("a\n1\n", "echo 'out of paper' >&2; exit 3");
-    let mut client = project.client();
+fn failures_are_reported() {
+    let project = with_script("a\n1\n", "echo 'out of paper' >&2; exit 3");
+    let mut client = connect(&project);
     let id = spawn(&mut client, "x");
     assert_eq!(
         wait(&mut client, &id),
@@ -128,18 +127,18 @@ fn what_goes_wrong_is_told() {
         ),
         ("wait", json!({"ids": []}), "ids must be non-empty"),
     ] {
-        let said = client.complaint(tool, arguments.clone());
-        assert!(said.contains(why), "{arguments}: {said}");
+        let error = client.tool_error(tool, arguments.clone());
+        assert!(error.contains(why), "{arguments}: {error}");
     }
 }
 
 #[test]
-fn all_are_gone_with_their_client() {
-    let project = Project::new("a\n1\n", "echo $$ > pid; (sleep 1000 & echo $! > child; wait)");
-    let mut client = project.client();
+fn agents_end_with_their_client() {
+    let project = with_script("a\n1\n", "echo $$ > pid; (sleep 1000 & echo $! > child; wait)");
+    let mut client = connect(&project);
     spawn(&mut client, "x");
-    let pids = ["pid", "child"].map(|file| (file, wait_for_line(&project.path().join(file))));
-    assert_eq!(client.hang_up(), 0);
+    let pids = ["pid", "child"].map(|file| (file, wait_for_line(&project, file)));
+    assert_eq!(client.disconnect(), 0);
     for (file, pid) in pids {
         assert!(!Path::new("/proc").join(pid.trim()).exists(), "{file} lives on");
     }
@@ -147,20 +146,20 @@ fn all_are_gone_with_their_client() {
 
 #[test]
 fn work_in_a_worktree_is_kept_when_there_is_any() {
-    let project = Project::new(
+    let project = with_script(
         "a\n1\n",
         r#"grep -q write "$WAVECREW_PROMPT_FILE" && echo hi > made.txt; pwd"#,
-    );
-    git(project.path());
-    let mut client = project.client();
+    )
+    .committed();
+    let mut client = connect(&project);
     let mut run = |message: &str| {
         let call = json!({"message": message, "isolation": "worktree"});
         let id = client.call("spawn_agent", call)["agent_id"]
             .as_str()
             .unwrap()
             .to_owned();
-        let said = wait(&mut client, &id);
-        let folder = said["completed"].as_str().unwrap().to_owned();
+        let status = wait(&mut client, &id);
+        let folder = status["completed"].as_str().unwrap().to_owned();
         (folder, client.call("close_agent", json!({"id": id})))
     };
     let (folder, closed) = run("write something");
@@ -175,15 +174,5 @@ fn work_in_a_worktree_is_kept_when_there_is_any() {
     let (folder, closed) = run("look only");
     assert_eq!(closed["kept"], Value::Null);
     assert!(!Path::new(&folder).exists());
-    assert!(!project.path().join("made.txt").exists());
-}
-
-/// Makes the project a repository with one commit.
-pub fn git(folder: &Path) {
-    let words = "git init -q && git add -A && git -c user.name=t -c user.email=t@t commit -q -m start";
-    let done = Command::new("sh")
-        .args(["-c", words])
-        .current_dir(folder)
-        .status();
-    assert!(done.unwrap().success());
+    assert!(!project.path("made.txt").exists());
 }

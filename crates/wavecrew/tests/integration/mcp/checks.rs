@@ -1,7 +1,7 @@
 //! Rows that are checked before they count, and rows that work in a worktree of their own.
 
-use crate::mcp::agents::git;
-use crate::mcp::jobs::{ECHO, Project, call, output};
+use crate::mcp::jobs::{ECHO, SERVER, call, connect, output, with_script};
+use crate::mcp::rpc::Client;
 use serde_json::json;
 use std::fs;
 use std::path::Path;
@@ -15,12 +15,10 @@ fn a_result_counts_once_its_check_succeeds() {
         esac
         cat "$WAVECREW_PROMPT_FILE" >> "told-$WAVECREW_TASK"
         echo '{"n": 1}'"#;
-    let project = Project::new("path\na\nb\nc\n", script);
+    let project = with_script("path\na\nb\nc\n", script);
     let verify =
         r#"test -e "made-$WAVECREW_TASK" || { echo "no file for $WAVECREW_ROW: $WAVECREW_RESULT"; exit 4; }"#;
-    let answer = project
-        .client()
-        .call("spawn_agents_on_csv", call(json!({"verify": verify})));
+    let answer = connect(&project).call("spawn_agents_on_csv", call(json!({"verify": verify})));
     assert_eq!(
         (&answer["completed_items"], &answer["failed_items"]),
         (&json!(2), &json!(1))
@@ -32,7 +30,7 @@ fn a_result_counts_once_its_check_succeeds() {
         error["last_error"].as_str().unwrap().contains(complaint),
         "{error}"
     );
-    let told = |row: &str| fs::read_to_string(project.path().join(format!("told-{row}"))).unwrap();
+    let told = |row: &str| project.text(format!("told-{row}"));
     assert!(told("row-2").contains(r#"no file for {"path":"b"}"#));
     assert!(!told("row-1").contains("The check of the result failed"));
     let status: Vec<String> = output(&answer)
@@ -44,10 +42,10 @@ fn a_result_counts_once_its_check_succeeds() {
 }
 
 #[test]
-fn a_check_that_takes_too_long_has_failed_however_it_ends() {
-    let project = Project::new("path\na\n", ECHO);
+fn a_check_that_takes_too_long_fails() {
+    let project = with_script("path\na\n", ECHO);
     let verify = "trap 'exit 0' TERM; while :; do sleep 0.05; done";
-    let answer = project.client().call(
+    let answer = connect(&project).call(
         "spawn_agents_on_csv",
         call(json!({"verify": verify, "max_runtime_seconds": 3})),
     );
@@ -59,27 +57,27 @@ fn a_check_that_takes_too_long_has_failed_however_it_ends() {
 #[test]
 fn a_result_that_is_too_long_for_a_variable_is_checked_in_a_file() {
     let script = r#"printf '{"text":"'; head -c 300000 /dev/zero | tr '\0' x; echo '"}'"#;
-    let project = Project::new(&format!("path\n{}\n", "y".repeat(200_000)), script);
+    let project = with_script(&format!("path\n{}\n", "y".repeat(200_000)), script);
     let verify = r#"test -z "$WAVECREW_RESULT$WAVECREW_ROW" && grep -q '^{"path":"yyy' "$WAVECREW_ROW_PATH" &&
         test "$(wc -c < "$WAVECREW_RESULT_PATH")" = 300011"#;
     let arguments = json!({"verify": verify, "instruction": "do"});
-    let answer = project.client().call("spawn_agents_on_csv", call(arguments));
+    let answer = connect(&project).call("spawn_agents_on_csv", call(arguments));
     assert_eq!(answer["completed_items"], 1, "{answer}");
 }
 
 #[test]
 fn a_check_that_hangs_is_ended_with_its_job() {
-    let project = Project::new("path\na\n", ECHO);
-    let mut client = project.client();
+    let project = with_script("path\na\n", ECHO);
+    let mut client = connect(&project);
     let verify = "echo $$ > checking; exec sleep 1000";
     let started = client.call(
         "spawn_agents_on_csv",
         call(json!({"verify": verify, "background": true})),
     );
-    crate::mcp::jobs::wait_for(&project.path().join("checking"));
+    project.wait_for_file("checking");
     let ended = client.call("cancel_agent_job", json!({"job_id": started["job_id"]}));
     assert_eq!(ended["status"], "cancelled", "{ended}");
-    let pid = fs::read_to_string(project.path().join("checking")).unwrap();
+    let pid = project.text("checking");
     assert!(
         !Path::new("/proc").join(pid.trim()).exists(),
         "the check lives on"
@@ -87,13 +85,10 @@ fn a_check_that_hangs_is_ended_with_its_job() {
 }
 
 #[test]
-fn rows_work_apart_and_their_work_is_named() {
+fn rows_work_in_worktrees_that_the_output_names() {
     let script = format!("[ \"$WAVECREW_TASK\" = row-1 ] && echo new > made.txt\n{ECHO}");
-    let project = Project::new("path\na\nb\n", &script);
-    git(project.path());
-    let answer = project
-        .client()
-        .call("spawn_agents_on_csv", call(json!({"isolation": "worktree"})));
+    let project = with_script("path\na\nb\n", &script).committed();
+    let answer = connect(&project).call("spawn_agents_on_csv", call(json!({"isolation": "worktree"})));
     assert_eq!(answer["completed_items"], 2, "{answer}");
     let (header, rows) = output(&answer);
     assert_eq!(header[header.len() - 3..], ["worktree", "branch", "diff"]);
@@ -110,46 +105,37 @@ fn rows_work_apart_and_their_work_is_named() {
         (rows[1]["worktree"].as_str(), rows[1]["branch"].as_str()),
         ("", "")
     );
-    let trees = project
-        .path()
-        .join(".workflow/.csv-wave")
-        .join(job)
-        .join("worktrees");
-    let left: Vec<_> = fs::read_dir(trees)
+    let left: Vec<_> = fs::read_dir(project.in_session("worktrees"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name())
         .collect();
     assert_eq!(left, ["row-1"]);
-    assert!(!project.path().join("made.txt").exists());
+    assert!(!project.path("made.txt").exists());
 }
 
 #[test]
 fn isolation_needs_a_repository_and_a_check_a_command() {
-    let project = Project::new("path\na\n", ECHO);
-    let mut client = project.client();
+    let project = with_script("path\na\n", ECHO);
+    let mut client = connect(&project);
     for (extra, why) in [
         (json!({"isolation": "worktree"}), "requires a git repository"),
         (json!({"isolation": "container"}), "unknown variant `container`"),
         (json!({"verify": " "}), "verify must be a command"),
     ] {
-        let said = client.complaint("spawn_agents_on_csv", call(extra));
-        assert!(said.contains(why), "{said}");
+        let error = client.tool_error("spawn_agents_on_csv", call(extra));
+        assert!(error.contains(why), "{error}");
     }
-    assert!(!project.path().join(".workflow").exists());
+    assert!(!project.path(".workflow").exists());
 }
 
 #[test]
-fn the_server_has_a_ceiling_for_workers() {
+fn the_server_limits_the_number_of_workers() {
     let script =
         format!("mkdir -p at; touch at/$WAVECREW_TASK; ls at | wc -l >> seen; rm at/$WAVECREW_TASK\n{ECHO}");
-    let project = Project::new("path\na\nb\nc\nd\n", &script);
-    let mut client = crate::mcp::rpc::Client::start(
-        project.path(),
-        &["--agent", "command:./agent.sh", "--max-workers", "1"],
-        &[],
-    );
+    let project = with_script("path\na\nb\nc\nd\n", &script);
+    let mut client = Client::start(&mut project.command(&format!("{SERVER} --max-workers 1")));
     let answer = client.call("spawn_agents_on_csv", call(json!({"max_workers": 50})));
     assert_eq!(answer["completed_items"], 4);
-    let seen = fs::read_to_string(project.path().join("seen")).unwrap();
+    let seen = project.text("seen");
     assert!(seen.lines().all(|line| line.trim() == "1"), "{seen}");
 }

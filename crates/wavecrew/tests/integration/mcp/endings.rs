@@ -1,32 +1,28 @@
 //! What is taken away while something runs: the folder of a job, its server, the process that guards agents.
 
-use crate::mcp::jobs::{ECHO, Project, call, wait_for, wait_for_line};
+use crate::mcp::jobs::{ECHO, call, connect, wait_for_line, with_script};
 use crate::mcp::rpc::Client;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use wavecrew_test_support::sandbox::{Sandbox, wait_until};
 
 /// Says who it is and waits until it may report.
 const WAITS: &str = "echo $$ > pid-$WAVECREW_TASK.new; mv pid-$WAVECREW_TASK.new pid-$WAVECREW_TASK
     while [ ! -e go ]; do sleep 0.05; done";
 
-fn project() -> Project {
-    let project = Project::new("path\na\nb\n", &format!("{WAITS}\n{ECHO}"));
-    fs::write(
-        project.path().join("tasks.csv"),
-        "id,description\nrow-1,do\nrow-2,do\n",
-    )
-    .unwrap();
+fn project() -> Sandbox {
+    let project = with_script("path\na\nb\n", &format!("{WAITS}\n{ECHO}"));
+    project.write("tasks.csv", "id,description\nrow-1,do\nrow-2,do\n");
     project
 }
 
 /// Sends a call that runs both rows, and waits until they run.
-fn begin(client: &mut Client, project: &Project, tool: &str, arguments: Value) -> u64 {
+fn begin(client: &mut Client, project: &Sandbox, tool: &str, arguments: Value) -> u64 {
     let id = client.send("tools/call", json!({"name": tool, "arguments": arguments}));
-    wait_for_line(&project.path().join("pid-row-1"));
-    wait_for_line(&project.path().join("pid-row-2"));
+    wait_for_line(project, "pid-row-1");
+    wait_for_line(project, "pid-row-2");
     id
 }
 
@@ -35,22 +31,11 @@ fn is_alive(pid: &str) -> bool {
     stat.is_ok_and(|stat| !stat.contains(") Z "))
 }
 
-fn workers_are_gone(project: &Project) {
+fn workers_are_gone(project: &Sandbox) {
     for row in ["row-1", "row-2"] {
-        let pid = fs::read_to_string(project.path().join(format!("pid-{row}"))).unwrap();
-        // Whoever ended them need not have waited for it; a test that waits for ever is ended from outside.
-        while is_alive(&pid) {
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        let pid = project.text(format!("pid-{row}"));
+        wait_until("the worker to end", || !is_alive(&pid));
     }
-}
-
-fn session(project: &Project) -> PathBuf {
-    let sessions = fs::read_dir(project.path().join(".workflow/.csv-wave")).unwrap();
-    let mut folders = sessions
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.is_dir());
-    folders.next().unwrap()
 }
 
 fn id(session: &Path) -> String {
@@ -61,11 +46,11 @@ fn id(session: &Path) -> String {
 fn a_job_ends_with_its_folder() {
     for background in [false, true] {
         let project = project();
-        let mut client = project.client();
+        let mut client = connect(&project);
         let arguments = call(json!({"background": background}));
         let asked = begin(&mut client, &project, "spawn_agents_on_csv", arguments);
-        let folder = session(&project);
-        fs::rename(&folder, project.path().join("away")).unwrap();
+        let folder = project.session();
+        fs::rename(&folder, project.path("away")).unwrap();
         let mut ended = client.answer(asked)["result"]["structuredContent"].clone();
         if background {
             ended = client.call(
@@ -94,9 +79,9 @@ fn a_job_ends_with_its_folder() {
 #[test]
 fn a_run_of_a_team_ends_with_its_folder() {
     let project = project();
-    let mut client = project.client();
+    let mut client = connect(&project);
     let asked = begin(&mut client, &project, "team_run", json!({"team": "tasks.csv"}));
-    fs::remove_dir_all(session(&project)).unwrap();
+    fs::remove_dir_all(project.session()).unwrap();
     let answer = client.answer(asked)["result"].clone();
     assert_eq!(answer["isError"], true, "{answer}");
     let why = answer["content"][0]["text"].as_str().unwrap();
@@ -108,19 +93,19 @@ fn a_run_of_a_team_ends_with_its_folder() {
 }
 
 #[test]
-fn what_a_killed_server_waited_for_ends_and_can_be_gone_on_with() {
+fn a_job_of_a_killed_server_ends_and_can_be_resumed() {
     let project = project();
-    let mut client = project.client();
+    let mut client = connect(&project);
     begin(&mut client, &project, "spawn_agents_on_csv", call(json!({})));
     client.kill();
     workers_are_gone(&project);
-    let job = id(&session(&project));
-    let mut client = project.client();
+    let job = id(&project.session());
+    let mut client = connect(&project);
     let stopped = client.call("wait_agent_job", json!({"job_id": job, "timeout_ms": 120_000}));
     assert_eq!(stopped["status"], "stopped", "{stopped}");
-    fs::write(project.path().join("go"), "").unwrap();
+    project.write("go", "");
     // A word that came too late is not for those who go on.
-    fs::write(session(&project).join(".run/control"), "cancel").unwrap();
+    fs::write(project.session().join(".run/control"), "cancel").unwrap();
     let done = client.call("spawn_agents_on_csv", json!({"resume_job_id": job}));
     assert_eq!(done["completed_items"], 2, "{done}");
 }
@@ -128,11 +113,11 @@ fn what_a_killed_server_waited_for_ends_and_can_be_gone_on_with() {
 #[test]
 fn a_run_of_a_team_ends_with_its_killed_server() {
     let project = project();
-    let mut client = project.client();
+    let mut client = connect(&project);
     begin(&mut client, &project, "team_run", json!({"team": "tasks.csv"}));
     client.kill();
     workers_are_gone(&project);
-    let mut client = project.client();
+    let mut client = connect(&project);
     let status = client.call("team_status", json!({"timeout_ms": 120_000}));
     assert_eq!(status["state"], "stopped", "{status}");
 }
@@ -140,7 +125,7 @@ fn a_run_of_a_team_ends_with_its_killed_server() {
 #[test]
 fn a_job_in_the_background_outlives_a_killed_server() {
     let project = project();
-    let mut client = project.client();
+    let mut client = connect(&project);
     begin(
         &mut client,
         &project,
@@ -148,9 +133,9 @@ fn a_job_in_the_background_outlives_a_killed_server() {
         call(json!({"background": true})),
     );
     client.kill();
-    fs::write(project.path().join("go"), "").unwrap();
-    let wait = json!({"job_id": id(&session(&project)), "timeout_ms": 120_000});
-    let done = project.client().call("wait_agent_job", wait);
+    project.write("go", "");
+    let wait = json!({"job_id": id(&project.session()), "timeout_ms": 120_000});
+    let done = connect(&project).call("wait_agent_job", wait);
     assert_eq!(
         (&done["status"], &done["completed_items"]),
         (&json!("completed"), &json!(2)),
@@ -181,7 +166,7 @@ fn guardian_of(parent: u32) -> Option<Pid> {
 #[test]
 fn conversations_end_with_a_reason_when_their_guardian_is_killed_again_and_again() {
     let project = project();
-    let mut client = project.client();
+    let mut client = connect(&project);
     let agent = json!({"message": "hello", "agent": "command:cat"});
     client.call("spawn_agent", agent.clone());
     // Whoever looks for it while there is none looks again; a test that waits for ever is ended from outside.
@@ -198,7 +183,7 @@ fn conversations_end_with_a_reason_when_their_guardian_is_killed_again_and_again
     let why = "conversations have ended: the process that guards agents was lost 6 times in a row, last: ";
     assert!(refused.starts_with(why), "{refused}");
     assert!(refused.ends_with("; help: start the server again"), "{refused}");
-    fs::write(project.path().join("go"), "").unwrap();
+    project.write("go", "");
     let done = client.call("spawn_agents_on_csv", call(json!({})));
     assert_eq!(done["completed_items"], 2, "jobs go on: {done}");
 }
@@ -206,19 +191,19 @@ fn conversations_end_with_a_reason_when_their_guardian_is_killed_again_and_again
 #[test]
 fn jobs_outlive_the_guardian_of_conversations() {
     let project = project();
-    let mut client = project.client();
+    let mut client = connect(&project);
     let words = "command:sh -c 'echo $$ > agent.new; mv agent.new agent; while [ ! -e go ]; do sleep 0.05; done; echo heard'";
     let started = client.call("spawn_agent", json!({"message": "hello", "agent": words}));
     let agent = started["agent_id"].as_str().unwrap();
-    wait_for(&project.path().join("agent"));
+    project.wait_for_file("agent");
     let asked = begin(&mut client, &project, "spawn_agents_on_csv", call(json!({})));
     kill_process(guardian_of(client.pid()).unwrap(), Signal::KILL).unwrap();
     let status = client.call("wait", json!({"ids": [agent], "timeout_ms": 120_000}));
     let why = status["status"][agent]["errored"].as_str().unwrap();
     assert!(why.contains("say it again with send_input"), "{why}");
-    let pid = fs::read_to_string(project.path().join("agent")).unwrap();
+    let pid = project.text("agent");
     assert!(!is_alive(&pid), "the agent lives on");
-    fs::write(project.path().join("go"), "").unwrap();
+    project.write("go", "");
     let done = client.answer(asked)["result"]["structuredContent"].clone();
     assert_eq!(done["completed_items"], 2, "{done}");
     client.call("send_input", json!({"id": agent, "message": "again"}));

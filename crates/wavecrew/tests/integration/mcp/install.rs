@@ -1,20 +1,8 @@
 //! Our entry in the settings of clients, as a person installs it.
 
-use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::Path;
-use std::process::{Command, Output};
-
-fn wavecrew(home: &Path, words: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wavecrew"));
-    command.env_clear().env("HOME", home).args(words);
-    command.output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
+use wavecrew_test_support::sandbox::{Sandbox, program};
 
 const CLIENTS: [(&str, &str); 5] = [
     ("codex", ".codex/config.toml"),
@@ -24,72 +12,60 @@ const CLIENTS: [(&str, &str); 5] = [
     ("opencode", ".config/opencode/opencode.jsonc"),
 ];
 
+/// A project that is also the home folder.
+fn home() -> Sandbox {
+    let sandbox = Sandbox::new().without_inherited_env();
+    let home = sandbox.project().to_owned();
+    sandbox.env("HOME", home)
+}
+
 #[test]
-fn nothing_is_written_without_a_word() {
+fn nothing_is_written_without_confirmation() {
     for (client, file) in CLIENTS {
-        let home = tempfile::tempdir().unwrap();
-        let path = home.path().join(file);
-        let shown = wavecrew(home.path(), &["mcp", "install", client, "--print"]);
-        assert!(shown.status.success());
-        let diff = text(&shown.stdout);
+        let home = home();
+        let diff = home.wavecrew(&format!("mcp install {client} --print")).ok();
+        let path = home.path(file);
         assert!(diff.contains(&format!("+++ {}", path.display())), "{diff}");
-        let asked = wavecrew(home.path(), &["mcp", "install", client]);
-        assert_eq!(asked.status.code(), Some(2));
-        assert_eq!(text(&asked.stdout), diff);
-        assert!(text(&asked.stderr).contains("give -y"));
+        let asked = home.wavecrew(&format!("mcp install {client}"));
+        let asked = asked.expect_exit(2).expect_output("give -y");
+        assert_eq!(asked.stdout, diff);
         assert!(!path.exists());
     }
 }
 
 #[test]
-fn installing_twice_is_installing_once() {
+fn installing_twice_changes_nothing() {
     for (client, file) in CLIENTS {
-        let home = tempfile::tempdir().unwrap();
-        let path = home.path().join(file);
-        assert!(
-            wavecrew(home.path(), &["mcp", "install", client, "-y"])
-                .status
-                .success()
-        );
-        let once = fs::read_to_string(&path).unwrap();
-        assert!(
-            once.contains(env!("CARGO_BIN_EXE_wavecrew")) && once.contains("86400"),
-            "{once}"
-        );
+        let home = home();
+        home.wavecrew(&format!("mcp install {client} -y")).expect_exit(0);
+        let once = home.text(file);
+        let program = program().display().to_string();
+        assert!(once.contains(&program) && once.contains("86400"), "{once}");
         // Nothing is left to ask about.
-        let again = wavecrew(home.path(), &["mcp", "install", client]);
+        let again = home.wavecrew(&format!("mcp install {client}"));
         assert_eq!(
-            text(&again.stdout),
-            format!("{} is as it should be\n", path.display())
+            again.stdout,
+            format!("{} is as it should be\n", home.path(file).display())
         );
-        assert_eq!(fs::read_to_string(&path).unwrap(), once);
-        assert!(
-            wavecrew(home.path(), &["mcp", "uninstall", client, "-y"])
-                .status
-                .success()
-        );
-        assert!(!fs::read_to_string(&path).unwrap().contains("wavecrew"));
+        assert_eq!(home.text(file), once);
+        home.wavecrew(&format!("mcp uninstall {client} -y"))
+            .expect_exit(0);
+        assert!(!home.text(file).contains("wavecrew"));
     }
 }
 
 #[test]
-fn a_file_keeps_its_place_its_mode_and_its_words() {
-    let home = tempfile::tempdir().unwrap();
-    let real = home.path().join("dotfiles.json");
-    fs::write(&real, "{\n    // mine\n    \"theme\": \"dark\",\n}\n").unwrap();
+fn a_settings_file_keeps_its_link_mode_and_comments() {
+    let home = home().file("dotfiles.json", "{\n    // mine\n    \"theme\": \"dark\",\n}\n");
+    let (real, link) = (home.path("dotfiles.json"), home.path(".gemini/settings.json"));
     fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
-    fs::create_dir(home.path().join(".gemini")).unwrap();
-    let link = home.path().join(".gemini/settings.json");
+    fs::create_dir(home.path(".gemini")).unwrap();
     symlink(&real, &link).unwrap();
-    let done = wavecrew(
-        home.path(),
-        &["mcp", "install", "gemini", "-y", "--agent", "command:x", "--json"],
-    );
-    let told: Value = serde_json::from_slice(&done.stdout).unwrap();
-    assert_eq!(told["files"][0]["changed"], true);
+    let done = home.wavecrew("mcp install gemini -y --agent command:x --json");
+    assert_eq!(done.json()["files"][0]["changed"], true);
     assert!(link.is_symlink());
     assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
-    let after = fs::read_to_string(&real).unwrap();
+    let after = home.text("dotfiles.json");
     assert!(
         after.starts_with("{\n    // mine\n    \"theme\": \"dark\",\n"),
         "{after}"
@@ -98,24 +74,16 @@ fn a_file_keeps_its_place_its_mode_and_its_words() {
 }
 
 #[test]
-fn settings_that_are_broken_are_left_alone() {
-    let home = tempfile::tempdir().unwrap();
-    let path = home.path().join(".claude.json");
-    fs::write(&path, "{\"a\": ").unwrap();
-    let done = wavecrew(home.path(), &["mcp", "install", "claude", "-y"]);
-    assert_eq!(done.status.code(), Some(2));
-    assert!(
-        text(&done.stderr).contains("cannot be changed"),
-        "{}",
-        text(&done.stderr)
-    );
-    assert_eq!(fs::read_to_string(&path).unwrap(), "{\"a\": ");
+fn broken_settings_are_not_changed() {
+    let home = home().file(".claude.json", "{\"a\": ");
+    home.wavecrew("mcp install claude -y")
+        .expect_exit(2)
+        .expect_output("cannot be changed");
+    assert_eq!(home.text(".claude.json"), "{\"a\": ");
 }
 
 #[test]
-fn clients_that_live_elsewhere_are_found_there() {
-    let home = tempfile::tempdir().unwrap();
-    let other = home.path().join("other");
+fn clients_in_other_folders_are_found() {
     for (client, variable, file) in [
         ("codex", "CODEX_HOME", "config.toml"),
         ("claude", "CLAUDE_CONFIG_DIR", ".claude.json"),
@@ -123,59 +91,37 @@ fn clients_that_live_elsewhere_are_found_there() {
         ("qwen", "QWEN_HOME", "settings.json"),
         ("opencode", "XDG_CONFIG_HOME", "opencode/opencode.jsonc"),
     ] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_wavecrew"));
-        command.env_clear().env("HOME", home.path()).env(variable, &other);
-        assert!(
-            command
-                .args(["mcp", "install", client, "-y"])
-                .status()
-                .unwrap()
-                .success()
-        );
+        let home = home();
+        let other = home.path("other");
+        let home = home.env(variable, &other);
+        home.wavecrew(&format!("mcp install {client} -y")).expect_exit(0);
         assert!(other.join(file).exists(), "{client}");
     }
 }
 
 #[test]
-fn skills_come_and_go() {
-    let home = tempfile::tempdir().unwrap();
+fn skills_are_installed_and_uninstalled() {
+    let home = home();
     for (client, folder) in [("claude", ".claude/skills"), ("codex", ".codex/skills")] {
-        let shown = wavecrew(home.path(), &["skills", "install", client]);
-        assert_eq!(shown.status.code(), Some(2));
-        assert!(text(&shown.stdout).contains("+name: wavecrew-testing"));
-        let skills = home.path().join(folder);
-        assert!(!skills.exists());
-        assert!(
-            wavecrew(home.path(), &["skills", "install", client, "-y"])
-                .status
-                .success()
-        );
+        let skills = |words: &str| home.wavecrew(&format!("skills {}", words.replace("CLIENT", client)));
+        skills("install CLIENT")
+            .expect_exit(2)
+            .expect_output("+name: wavecrew-testing");
+        assert!(!home.path(folder).exists());
+        skills("install CLIENT -y").expect_exit(0);
         for team in ["testing", "lifecycle", "planex"] {
-            let skill = fs::read_to_string(skills.join(format!("wavecrew-{team}/SKILL.md"))).unwrap();
+            let skill = home.text(format!("{folder}/wavecrew-{team}/SKILL.md"));
             assert!(
                 skill.contains("team_plan") && skill.contains("team_answer"),
                 "{skill}"
             );
         }
-        assert!(
-            wavecrew(home.path(), &["skills", "install", client])
-                .status
-                .success()
-        );
-        // One that a person made their own is shown before it goes.
-        fs::write(skills.join("wavecrew-planex/SKILL.md"), "mine\n").unwrap();
-        let shown = wavecrew(home.path(), &["skills", "uninstall", client, "--print"]);
-        assert!(text(&shown.stdout).contains("-mine"));
-        assert!(
-            wavecrew(home.path(), &["skills", "uninstall", client, "-y"])
-                .status
-                .success()
-        );
-        assert!(!skills.join("wavecrew-testing").exists());
-        assert!(
-            wavecrew(home.path(), &["skills", "uninstall", client])
-                .status
-                .success()
-        );
+        skills("install CLIENT").expect_exit(0);
+        // A skill that a person changed is shown before it goes.
+        home.write(format!("{folder}/wavecrew-planex/SKILL.md"), "mine\n");
+        skills("uninstall CLIENT --print").expect_output("-mine");
+        skills("uninstall CLIENT -y").expect_exit(0);
+        assert!(!home.path(folder).join("wavecrew-testing").exists());
+        skills("uninstall CLIENT").expect_exit(0);
     }
 }

@@ -2,31 +2,22 @@ use crate::mcp::rpc::Client;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use wavecrew_test_support::sandbox::{Sandbox, wait_for};
 
-/// A project with a table and a shell script that does its rows.
-pub struct Project {
-    pub folder: tempfile::TempDir,
+/// The server with the script as its agent.
+pub const SERVER: &str = "mcp --agent command:./agent.sh";
+
+/// A project with a table `in.csv` and a shell script that does its rows.
+pub fn with_script(csv: &str, script: &str) -> Sandbox {
+    Sandbox::new()
+        .file("in.csv", csv)
+        .script("agent.sh", &format!("#!/bin/sh\ncat > /dev/null\n{script}\n"))
 }
 
-impl Project {
-    pub fn new(csv: &str, script: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("in.csv"), csv).unwrap();
-        let agent = folder.path().join("agent.sh");
-        fs::write(&agent, format!("#!/bin/sh\ncat > /dev/null\n{script}\n")).unwrap();
-        fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)).unwrap();
-        Self { folder }
-    }
-
-    pub fn path(&self) -> &Path {
-        self.folder.path()
-    }
-
-    pub fn client(&self) -> Client {
-        Client::start(self.path(), &["--agent", "command:./agent.sh"], &[])
-    }
+/// A client of a server that uses the script.
+pub fn connect(sandbox: &Sandbox) -> Client {
+    Client::start(&mut sandbox.command(SERVER))
 }
 
 /// The output table: one map per row, and its header.
@@ -50,7 +41,7 @@ pub fn call(extra: Value) -> Value {
 
 #[test]
 fn one_worker_per_row_and_a_table_of_results() {
-    let project = Project::new(
+    let project = with_script(
         "path,status\na.rs,open\nb.rs,open\nc d.rs,open\n",
         r#"case "$WAVECREW_TASK.$WAVECREW_TURN" in
             a.rs.*) echo '{"score": 1, "note": "x, \"y\""}';;
@@ -59,7 +50,7 @@ fn one_worker_per_row_and_a_table_of_results() {
             *) echo 'out of paper' >&2; exit 3;;
         esac"#,
     );
-    let mut client = project.client();
+    let mut client = connect(&project);
     let schema = json!({
         "type": "object",
         "properties": {"score": {"type": "integer"}, "note": {"type": ["string", "null"]}},
@@ -110,14 +101,12 @@ fn one_worker_per_row_and_a_table_of_results() {
 
 #[test]
 fn a_property_fills_the_column_of_its_name() {
-    let project = Project::new(
+    let project = with_script(
         "path,status\na,open\nb,open\n",
         r#"[ "$WAVECREW_TASK" = row-1 ] && echo '{"status":"merged"}'"#,
     );
     let schema = json!({"properties": {"status": {"type": "string"}}, "required": ["status"]});
-    let answer = project
-        .client()
-        .call("spawn_agents_on_csv", call(json!({"output_schema": schema})));
+    let answer = connect(&project).call("spawn_agents_on_csv", call(json!({"output_schema": schema})));
     let (header, rows) = output(&answer);
     assert_eq!(header.iter().filter(|name| *name == "status").count(), 1);
     let column = |name: &str| rows.iter().map(|row| row[name].as_str()).collect::<Vec<_>>();
@@ -127,15 +116,15 @@ fn a_property_fills_the_column_of_its_name() {
 }
 
 #[test]
-fn progress_is_told_to_clients_that_want_it() {
-    let project = Project::new("path\na\nb\n", ECHO);
-    let mut client = project.client();
+fn clients_get_progress_when_they_ask_for_it() {
+    let project = with_script("path\na\nb\n", ECHO);
+    let mut client = connect(&project);
     let answer = client.request(
         "tools/call",
         json!({"name": "spawn_agents_on_csv", "arguments": call(json!({})), "_meta": {"progressToken": 7}}),
     );
     assert_eq!(answer["result"]["structuredContent"]["completed_items"], 2);
-    let last = client.heard.last().unwrap();
+    let last = client.notifications.last().unwrap();
     assert_eq!(last["method"], "notifications/progress");
     assert_eq!(
         (&last["params"]["progress"], &last["params"]["total"]),
@@ -145,9 +134,9 @@ fn progress_is_told_to_clients_that_want_it() {
 
 /// The current version knows no introduction: every request says who asks, and how.
 #[test]
-fn the_current_protocol_and_those_before_are_spoken() {
-    let project = Project::new("path\na\nb\n", ECHO);
-    let mut client = Client::silent(project.path(), &["--agent", "command:./agent.sh"], &[]);
+fn the_current_and_earlier_protocol_versions_work() {
+    let project = with_script("path\na\nb\n", ECHO);
+    let mut client = Client::connect(&mut project.command(SERVER));
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "0"},
@@ -165,11 +154,11 @@ fn the_current_protocol_and_those_before_are_spoken() {
         answer["result"]["structuredContent"]["completed_items"], 2,
         "{answer}"
     );
-    let told = client.heard.last().unwrap();
+    let told = client.notifications.last().unwrap();
     assert_eq!(told["params"]["message"], "2 of 2 done (0 failed), 0 running");
     for version in ["2025-11-25", "2025-06-18"] {
-        let mut client = Client::silent(project.path(), &["--agent", "command:./agent.sh"], &[]);
-        assert_eq!(client.introduce(version)["protocolVersion"], version);
+        let mut client = Client::connect(&mut project.command(SERVER));
+        assert_eq!(client.initialize(version)["protocolVersion"], version);
         let answer = client.call("spawn_agents_on_csv", call(json!({})));
         assert_eq!(answer["completed_items"], 2);
     }
@@ -178,17 +167,17 @@ fn the_current_protocol_and_those_before_are_spoken() {
 #[test]
 fn a_job_in_the_background_outlives_its_client() {
     // The worker waits for a file that only appears after the client is gone.
-    let project = Project::new(
+    let project = with_script(
         "path\na\n",
         &format!("while [ ! -e go ]; do sleep 0.05; done\n{ECHO}"),
     );
-    let mut client = project.client();
+    let mut client = connect(&project);
     let started = client.call("spawn_agents_on_csv", call(json!({"background": true})));
     let job = json!({"job_id": started["job_id"], "timeout_ms": 0});
     assert_eq!(client.call("wait_agent_job", job)["timed_out"], true);
-    assert_eq!(client.hang_up(), 0);
-    fs::write(project.path().join("go"), "").unwrap();
-    let ended = project.client().call(
+    assert_eq!(client.disconnect(), 0);
+    project.write("go", "");
+    let ended = connect(&project).call(
         "wait_agent_job",
         json!({"job_id": started["job_id"], "timeout_ms": 120_000}),
     );
@@ -201,10 +190,10 @@ fn a_job_in_the_background_outlives_its_client() {
 
 #[test]
 fn a_job_is_cancelled_with_its_workers() {
-    let project = Project::new("path\na\nb\n", "echo $$ > pid-$WAVECREW_TASK; exec sleep 1000");
-    let mut client = project.client();
+    let project = with_script("path\na\nb\n", "echo $$ > pid-$WAVECREW_TASK; exec sleep 1000");
+    let mut client = connect(&project);
     let started = client.call("spawn_agents_on_csv", call(json!({"background": true})));
-    let pids = ["row-1", "row-2"].map(|row| (row, wait_for_line(&project.path().join(format!("pid-{row}")))));
+    let pids = ["row-1", "row-2"].map(|row| (row, wait_for_line(&project, &format!("pid-{row}"))));
     let ended = client.call("cancel_agent_job", json!({"job_id": started["job_id"]}));
     assert_eq!(ended["status"], "cancelled");
     for (row, pid) in pids {
@@ -213,31 +202,26 @@ fn a_job_is_cancelled_with_its_workers() {
 }
 
 #[test]
-fn a_call_that_is_hung_up_stops_and_can_be_taken_up_again() {
+fn an_abandoned_call_stops_and_can_be_resumed() {
     let script = format!(
         "[ \"$WAVECREW_TASK\" = row-1 ] || while [ ! -e go ]; do touch waiting; sleep 0.05; done\n{ECHO}"
     );
-    let project = Project::new("path\na\nb\n", &script);
-    let mut client = project.client();
+    let project = with_script("path\na\nb\n", &script);
+    let mut client = connect(&project);
     client.send(
         "tools/call",
         json!({"name": "spawn_agents_on_csv", "arguments": call(json!({"max_workers": 1}))}),
     );
-    wait_for(&project.path().join("waiting"));
-    assert_eq!(client.hang_up(), 0);
-    let sessions = project.path().join(".workflow/.csv-wave");
-    let job = fs::read_dir(sessions)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .find(|name| name.starts_with("run-"))
-        .unwrap();
-    let mut client = project.client();
+    project.wait_for_file("waiting");
+    assert_eq!(client.disconnect(), 0);
+    let job = project.session_id();
+    let mut client = connect(&project);
     let stopped = client.call("wait_agent_job", json!({"job_id": job, "timeout_ms": 120_000}));
     assert_eq!(
         (&stopped["status"], &stopped["completed_items"]),
         (&json!("stopped"), &json!(1))
     );
-    fs::write(project.path().join("go"), "").unwrap();
+    project.write("go", "");
     let ended = client.call("spawn_agents_on_csv", json!({"resume_job_id": job}));
     assert_eq!(
         (&ended["status"], &ended["completed_items"]),
@@ -256,8 +240,8 @@ fn a_worker_may_stop_the_job_unless_the_caller_forbids_it() {
     let script = r#"[ "$WAVECREW_TASK" = row-1 ] && stop=true || stop=false
         echo "{\"item_id\":\"$WAVECREW_TASK\",\"result\":{},\"stop\":$stop}""#;
     for (allow, status, done) in [(true, "cancelled", 1), (false, "completed", 3)] {
-        let project = Project::new("path\nsrc/a\nsrc/b\nsrc/c\n", script);
-        let answer = project.client().call(
+        let project = with_script("path\nsrc/a\nsrc/b\nsrc/c\n", script);
+        let answer = connect(&project).call(
             "spawn_agents_on_csv",
             call(json!({"max_workers": 1, "allow_stop": allow, "id_column": "path"})),
         );
@@ -276,8 +260,8 @@ fn a_worker_may_stop_the_job_unless_the_caller_forbids_it() {
 
 #[test]
 fn two_conversations_at_once_do_not_disturb_each_other() {
-    let project = Project::new("path\na\nb\n", ECHO);
-    let (mut one, mut two) = (project.client(), project.client());
+    let project = with_script("path\na\nb\n", ECHO);
+    let (mut one, mut two) = (connect(&project), connect(&project));
     let ask = |client: &mut Client| {
         client.send(
             "tools/call",
@@ -295,8 +279,8 @@ fn two_conversations_at_once_do_not_disturb_each_other() {
 }
 
 #[test]
-fn within_a_worker_there_are_only_the_workers_tools() {
-    let project = Project::new(
+fn inside_a_worker_only_worker_tools_exist() {
+    let project = with_script(
         "path\na\n",
         r#"printf '%s\n' \
         '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"w","version":"0"}}}' \
@@ -305,10 +289,10 @@ fn within_a_worker_there_are_only_the_workers_tools() {
         '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"report_agent_job_result","arguments":{"item_id":"row-1","result":{"ok":true}}}}' \
         > talk; (cat talk; while ! grep -q '"id":3' heard; do sleep 0.05; done) | wavecrew mcp > heard"#,
     );
-    fs::write(project.path().join("heard"), "").unwrap();
-    let answer = project.client().call("spawn_agents_on_csv", call(json!({})));
+    project.write("heard", "");
+    let answer = connect(&project).call("spawn_agents_on_csv", call(json!({})));
     assert_eq!(answer["completed_items"], 1, "{answer}");
-    let heard = fs::read_to_string(project.path().join("heard")).unwrap();
+    let heard = project.text("heard");
     assert!(
         heard.contains("read_discoveries") && !heard.contains("spawn_agents_on_csv"),
         "{heard}"
@@ -316,21 +300,10 @@ fn within_a_worker_there_are_only_the_workers_tools() {
     assert_eq!(output(&answer).1[0]["result_json"], r#"{"ok":true}"#);
 }
 
-/// Until a file of a worker is there.
 /// Waits for a whole line: a shell makes the file before it writes to it.
-pub fn wait_for_line(path: &Path) -> String {
-    loop {
-        let text = fs::read_to_string(path).unwrap_or_default();
-        if let Some((line, _)) = text.split_once('\n') {
-            return line.to_owned();
-        }
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
-}
-
-pub fn wait_for(path: &Path) {
-    while fs::read(path).is_err() {
-        std::thread::yield_now();
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+pub fn wait_for_line(sandbox: &Sandbox, name: &str) -> String {
+    wait_for(name, || {
+        let text = fs::read_to_string(sandbox.path(name)).ok()?;
+        Some(text.split_once('\n')?.0.to_owned())
+    })
 }

@@ -1,27 +1,19 @@
 //! Money, tokens and time that a call allows.
 
-use crate::mcp::jobs::{Project, call};
+use crate::mcp::jobs::{call, connect, with_script};
 use crate::mcp::rpc::Client;
 use serde_json::{Value, json};
-use std::fs;
+use wavecrew_test_support::sandbox::Sandbox;
 
 /// Uses what costs half a dollar by these prices, and reports.
 const SPENDS: &str = r#"echo '{"model":"m-1","input":1000,"output":500}' > "$WAVECREW_USAGE_FILE"
     echo "{\"id\":\"$WAVECREW_TASK\",\"status\":\"completed\"}""#;
 const PRICES: &str = "[prices]\n\"m-1\" = { input = 100, output = 800 }\n";
 
-fn project(settings: &str) -> Project {
-    let project = Project::new("path\na\nb\nc\n", SPENDS);
-    fs::write(
-        project.path().join("wavecrew.toml"),
-        format!("{PRICES}{settings}"),
-    )
-    .unwrap();
-    fs::write(
-        project.path().join("tasks.csv"),
-        "id,description\nA,do\nB,do\nC,do\n",
-    )
-    .unwrap();
+fn project(settings: &str) -> Sandbox {
+    let project = with_script("path\na\nb\nc\n", SPENDS);
+    project.write("wavecrew.toml", format!("{PRICES}{settings}"));
+    project.write("tasks.csv", "id,description\nA,do\nB,do\nC,do\n");
     project
 }
 
@@ -30,7 +22,7 @@ fn told(client: &mut Client, tool: &str, arguments: Value) -> (Value, String) {
     let meta = json!({"progressToken": 1});
     let request = json!({"name": tool, "arguments": arguments, "_meta": meta});
     let answer = client.request("tools/call", request);
-    let last = client.heard.last().unwrap()["params"]["message"].clone();
+    let last = client.notifications.last().unwrap()["params"]["message"].clone();
     (
         answer["result"]["structuredContent"].clone(),
         last.as_str().unwrap().to_owned(),
@@ -38,9 +30,9 @@ fn told(client: &mut Client, tool: &str, arguments: Value) -> (Value, String) {
 }
 
 #[test]
-fn a_job_stops_at_its_limit_and_goes_on_with_a_higher_one() {
+fn a_job_stops_at_its_limit_and_resumes_with_a_higher_one() {
     let project = project("");
-    let mut client = project.client();
+    let mut client = connect(&project);
     let (stopped, last) = told(
         &mut client,
         "spawn_agents_on_csv",
@@ -73,11 +65,9 @@ fn a_job_stops_at_its_limit_and_goes_on_with_a_higher_one() {
 }
 
 #[test]
-fn the_limits_of_the_project_hold_for_jobs() {
+fn project_limits_apply_to_jobs() {
     let project = project("[budget]\nmax_tokens = 1500\n");
-    let stopped = project
-        .client()
-        .call("spawn_agents_on_csv", call(json!({"max_workers": 1})));
+    let stopped = connect(&project).call("spawn_agents_on_csv", call(json!({"max_workers": 1})));
     assert_eq!(stopped["completed_items"], 1, "{stopped}");
     let why = stopped["job_error"].as_str().unwrap();
     assert!(
@@ -87,19 +77,17 @@ fn the_limits_of_the_project_hold_for_jobs() {
 }
 
 #[test]
-fn a_limit_that_cannot_be_kept_to_is_told() {
-    let project = Project::new("path\na\n", SPENDS);
-    let done = project
-        .client()
-        .call("spawn_agents_on_csv", call(json!({"max_cost": 1})));
+fn a_limit_without_known_prices_is_reported() {
+    let project = with_script("path\na\n", SPENDS);
+    let done = connect(&project).call("spawn_agents_on_csv", call(json!({"max_cost": 1})));
     let note = done["notes"][0].as_str().unwrap();
     assert!(note.contains("The price of `m-1` is not known"), "{note}");
 }
 
 #[test]
-fn a_team_stops_at_its_limit_and_goes_on_with_a_higher_one() {
+fn a_team_stops_at_its_limit_and_resumes_with_a_higher_one() {
     let project = project("");
-    let mut client = project.client();
+    let mut client = connect(&project);
     let (stopped, last) = told(
         &mut client,
         "team_run",
@@ -131,19 +119,19 @@ fn a_team_stops_at_its_limit_and_goes_on_with_a_higher_one() {
 #[test]
 fn limits_that_allow_nothing_are_refused() {
     let project = project("");
-    let mut client = project.client();
+    let mut client = connect(&project);
     for (limit, why) in [
         (json!({"max_cost": 0}), "max_cost must be > 0"),
         (json!({"max_tokens": 0}), "max_tokens must be >= 1"),
         (json!({"max_time_seconds": 0}), "max_time_seconds must be >= 1"),
         (json!({"max_costs": 1}), "unknown field `max_costs`"),
     ] {
-        let said = client.complaint("spawn_agents_on_csv", call(limit.clone()));
-        assert!(said.contains(why), "{limit}: {said}");
+        let error = client.tool_error("spawn_agents_on_csv", call(limit.clone()));
+        assert!(error.contains(why), "{limit}: {error}");
         let mut run = limit.clone();
         run["team"] = json!("tasks.csv");
-        let said = client.complaint("team_run", run);
-        assert!(said.contains(why), "{limit}: {said}");
+        let error = client.tool_error("team_run", run);
+        assert!(error.contains(why), "{limit}: {error}");
     }
-    assert!(!project.path().join(".workflow").exists());
+    assert!(!project.path(".workflow").exists());
 }

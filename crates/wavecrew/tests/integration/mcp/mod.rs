@@ -1,4 +1,4 @@
-//! The MCP servers through the program, spoken to in plain JSON-RPC lines, and by a client of another make.
+//! The MCP servers of the program, through plain JSON-RPC lines and through other clients.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests do")]
 #![allow(clippy::needless_pass_by_value, reason = "`json!` is written at the call")]
@@ -7,11 +7,11 @@ mod agents;
 mod checks;
 mod endings;
 mod install;
+mod interactive_agents;
 mod jobs;
 mod limits;
-mod makes;
+mod other_clients;
 mod refusals;
 pub mod rpc;
-mod spoken;
 mod teams;
 mod worker;

@@ -1,14 +1,14 @@
 //! Bad input: each is refused in the words that callers know, and nothing is left behind.
 
-use crate::mcp::jobs::Project;
+use crate::mcp::jobs::{ECHO, call, connect, output, with_script};
 use serde_json::{Value, json};
 use std::fs;
 
-fn complaint(csv: &str, arguments: Value) -> String {
-    let project = Project::new(csv, "exit 1");
-    let complaint = project.client().complaint("spawn_agents_on_csv", arguments);
+fn tool_error(csv: &str, arguments: Value) -> String {
+    let project = with_script(csv, "exit 1");
+    let complaint = connect(&project).tool_error("spawn_agents_on_csv", arguments);
     assert!(
-        !project.path().join(".workflow").exists(),
+        !project.path(".workflow").exists(),
         "{complaint}: a session was made"
     );
     complaint
@@ -80,30 +80,26 @@ fn calls_that_cannot_work() {
         ),
         (table, json!({"resume_job_id": "../x"}), "there is no job ../x"),
     ] {
-        let said = complaint(csv, arguments.clone());
-        assert!(said.contains(message), "{arguments}: {said}");
+        let error = tool_error(csv, arguments.clone());
+        assert!(error.contains(message), "{arguments}: {error}");
     }
 }
 
 #[test]
-fn a_table_that_is_none() {
-    let project = Project::new("", "exit 1");
-    fs::write(
-        project.path().join("in.csv"),
-        b"\x89PNG\r\n\x1a\n\x00\xff\xfe,\xff\n",
-    )
-    .unwrap();
-    let said = project.client().complaint(
+fn invalid_tables() {
+    let project = with_script("", "exit 1");
+    project.write("in.csv", b"\x89PNG\r\n\x1a\n\x00\xff\xfe,\xff\n");
+    let error = connect(&project).tool_error(
         "spawn_agents_on_csv",
         json!({"csv_path": "in.csv", "instruction": "x"}),
     );
-    assert!(said.contains("failed to parse csv"), "{said}");
+    assert!(error.contains("failed to parse csv"), "{error}");
 }
 
 #[test]
 fn reports_belong_to_workers() {
-    let project = Project::new("a\n1\n", "exit 1");
-    let answer = project.client().call(
+    let project = with_script("a\n1\n", "exit 1");
+    let answer = connect(&project).call(
         "report_agent_job_result",
         json!({"job_id": "x", "item_id": "row-1", "result": {}}),
     );
@@ -111,21 +107,21 @@ fn reports_belong_to_workers() {
 }
 
 #[test]
-fn jobs_that_are_not_there() {
-    let project = Project::new("a\n1\n", "exit 1");
-    let mut client = project.client();
+fn unknown_jobs() {
+    let project = with_script("a\n1\n", "exit 1");
+    let mut client = connect(&project);
     for tool in ["wait_agent_job", "cancel_agent_job"] {
         assert_eq!(
-            client.complaint(tool, json!({"job_id": "run-x-1"})),
+            client.tool_error(tool, json!({"job_id": "run-x-1"})),
             "there is no job run-x-1"
         );
     }
 }
 
 #[test]
-fn garbage_and_half_a_message_end_nothing_but_themselves() {
-    let project = Project::new("path\na\n", crate::mcp::jobs::ECHO);
-    let mut client = project.client();
+fn garbage_and_partial_messages_are_ignored() {
+    let project = with_script("path\na\n", ECHO);
+    let mut client = connect(&project);
     for garbage in [
         "not json",
         "{\"jsonrpc\":\"2.0\"}",
@@ -136,24 +132,24 @@ fn garbage_and_half_a_message_end_nothing_but_themselves() {
     ] {
         client.line(garbage);
     }
-    let answer = client.call("spawn_agents_on_csv", crate::mcp::jobs::call(json!({})));
+    let answer = client.call("spawn_agents_on_csv", call(json!({})));
     assert_eq!(answer["completed_items"], 1);
     client.line(r#"{"jsonrpc":"2.0","id":79,"method":"tools/call","params":{"name":"spawn_agents_on"#);
-    assert_eq!(client.hang_up(), 0);
+    assert_eq!(client.disconnect(), 0);
 }
 
 #[test]
-fn a_hundred_thousand_rows_are_taken() {
+fn a_hundred_thousand_rows_are_accepted() {
     let mut csv = String::from("path\n");
     for row in 0..100_000 {
         csv.push_str(&format!("f{row}\n"));
     }
-    let project = Project::new(&csv, "touch begun; exec sleep 1000");
-    let mut client = project.client();
+    let project = with_script(&csv, "touch begun; exec sleep 1000");
+    let mut client = connect(&project);
     let call = json!({"csv_path": "in.csv", "instruction": "x {path}", "max_workers": 2, "background": true});
     let started = client.call("spawn_agents_on_csv", call);
     assert_eq!(started["total_items"], 100_000);
-    crate::mcp::jobs::wait_for(&project.path().join("begun"));
+    project.wait_for_file("begun");
     client.call("cancel_agent_job", json!({"job_id": started["job_id"]}));
     // So many rows take their time where programs are not optimised.
     let wait = json!({"job_id": started["job_id"], "timeout_ms": 240_000});
@@ -170,24 +166,22 @@ fn a_worker_that_reports_for_another_item_is_refused() {
     let script = r#"[ "$WAVECREW_TASK" = row-1 ] && echo '{"n": 1}' && exit
         wavecrew report '{"item_id": "row-1", "result": {"n": 13}}' 2> refused
         echo '{"n": 2}'"#;
-    let project = Project::new("path\na\nb\n", script);
-    let answer = project
-        .client()
-        .call("spawn_agents_on_csv", crate::mcp::jobs::call(json!({})));
-    let results: Vec<String> = crate::mcp::jobs::output(&answer)
+    let project = with_script("path\na\nb\n", script);
+    let answer = connect(&project).call("spawn_agents_on_csv", call(json!({})));
+    let results: Vec<String> = output(&answer)
         .1
         .iter()
         .map(|row| row["result_json"].clone())
         .collect();
     assert_eq!(results, [r#"{"n":1}"#, r#"{"n":2}"#]);
-    let refused = fs::read_to_string(project.path().join("refused")).unwrap();
+    let refused = project.text("refused");
     assert!(refused.contains("is for task `row-1`"), "{refused}");
 }
 
 #[test]
-fn an_agent_that_was_started_by_us_gets_no_tools_of_a_client() {
+fn an_agent_that_we_started_gets_no_client_tools() {
     // Even if it hides everything it was told about its place.
-    let project = Project::new(
+    let project = with_script(
         "path\na\n",
         r#"printf '%s\n' \
         '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"w","version":"0"}}}' \
@@ -196,11 +190,9 @@ fn an_agent_that_was_started_by_us_gets_no_tools_of_a_client() {
         > talk; (cat talk; while ! grep -q '"id":2' heard; do sleep 0.05; done) | env -i "$(command -v wavecrew)" mcp > heard
         echo '{}'"#,
     );
-    fs::write(project.path().join("heard"), "").unwrap();
-    let answer = project
-        .client()
-        .call("spawn_agents_on_csv", crate::mcp::jobs::call(json!({})));
+    project.write("heard", "");
+    let answer = connect(&project).call("spawn_agents_on_csv", call(json!({})));
     assert_eq!(answer["completed_items"], 1, "{answer}");
-    let heard = fs::read_to_string(project.path().join("heard")).unwrap();
+    let heard = project.text("heard");
     assert!(heard.contains(r#""tools":[]"#), "{heard}");
 }

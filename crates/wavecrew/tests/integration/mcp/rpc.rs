@@ -1,8 +1,7 @@
-//! A client of few words: one JSON-RPC message per line, answers found by their id.
+//! A small MCP client: one JSON-RPC message per line, answers found by their id.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 pub const VERSION: &str = "2025-11-25";
@@ -13,33 +12,20 @@ pub struct Client {
     stdout: BufReader<ChildStdout>,
     next: u64,
     /// Notifications that came while an answer was awaited.
-    pub heard: Vec<Value>,
+    pub notifications: Vec<Value>,
 }
 
 impl Client {
-    /// Starts `wavecrew mcp ...` and introduces itself.
-    pub fn start(folder: &Path, args: &[&str], env: &[(&str, &str)]) -> Self {
-        let mut client = Self::silent(folder, args, env);
-        let hello = client.introduce(VERSION);
+    /// Starts a server and initializes the connection.
+    pub fn start(command: &mut Command) -> Self {
+        let mut client = Self::connect(command);
+        let hello = client.initialize(VERSION);
         assert_eq!(hello["serverInfo"]["name"], "wavecrew");
         client
     }
 
-    pub fn silent(folder: &Path, args: &[&str], env: &[(&str, &str)]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_wavecrew"));
-        for name in ["WAVECREW_SESSION_DIR", "WAVECREW_TASK", "WAVECREW_TOKEN"] {
-            command.env_remove(name);
-        }
-        command
-            .arg("mcp")
-            .args(args)
-            .current_dir(folder)
-            .envs(env.iter().copied());
-        Self::by(command)
-    }
-
-    /// Starts a server by this command.
-    pub fn by(mut command: Command) -> Self {
+    /// Starts a server and sends nothing.
+    pub fn connect(command: &mut Command) -> Self {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -50,16 +36,16 @@ impl Client {
             stdout: BufReader::new(child.stdout.take().unwrap()),
             child,
             next: 1,
-            heard: Vec::new(),
+            notifications: Vec::new(),
         }
     }
 
-    pub fn introduce(&mut self, version: &str) -> Value {
-        self.introduce_with(version, json!({}))
+    pub fn initialize(&mut self, version: &str) -> Value {
+        self.initialize_with(version, json!({}))
     }
 
-    /// Says what it can do besides.
-    pub fn introduce_with(&mut self, version: &str, capabilities: Value) -> Value {
+    /// The same with these capabilities.
+    pub fn initialize_with(&mut self, version: &str, capabilities: Value) -> Value {
         let params = json!({
             "protocolVersion": version,
             "capabilities": capabilities,
@@ -89,23 +75,19 @@ impl Client {
     }
 
     /// The next request or notification of this kind.
-    pub fn hear(&mut self, method: &str) -> Value {
+    pub fn wait_for(&mut self, method: &str) -> Value {
         self.until(|message| message["method"] == *method)
     }
 
     fn until(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
         loop {
             let mut line = String::new();
-            assert_ne!(
-                self.stdout.read_line(&mut line).unwrap(),
-                0,
-                "the server went away"
-            );
+            assert_ne!(self.stdout.read_line(&mut line).unwrap(), 0, "the server ended");
             let message: Value = serde_json::from_str(&line).unwrap();
             if is_it(&message) {
                 return message;
             }
-            self.heard.push(message);
+            self.notifications.push(message);
         }
     }
 
@@ -130,15 +112,15 @@ impl Client {
         answer["result"].clone()
     }
 
-    /// What a tool answered for programs.
+    /// The structured answer of a tool.
     pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let result = self.raw_call(tool, arguments);
         assert_ne!(result["isError"], true, "{result}");
         result["structuredContent"].clone()
     }
 
-    /// What a tool complained about.
-    pub fn complaint(&mut self, tool: &str, arguments: Value) -> String {
+    /// The error of a tool.
+    pub fn tool_error(&mut self, tool: &str, arguments: Value) -> String {
         let result = self.raw_call(tool, arguments);
         assert_eq!(result["isError"], true, "{result}");
         result["content"][0]["text"].as_str().unwrap().to_owned()
@@ -149,14 +131,14 @@ impl Client {
         self.child.id()
     }
 
-    /// Kills the server without a warning.
+    /// Kills the server.
     pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Hangs up and waits for the server's end.
-    pub fn hang_up(mut self) -> i32 {
+    /// Closes the connection and waits for the server's end.
+    pub fn disconnect(mut self) -> i32 {
         drop(self.stdin.take());
         self.child.wait().unwrap().code().unwrap()
     }

@@ -1,23 +1,23 @@
 //! Teams, sessions, resources and prompts for clients.
 
-use crate::mcp::jobs::{Project, wait_for};
+use crate::mcp::jobs::{SERVER, connect, with_script};
 use crate::mcp::rpc::{Client, VERSION};
 use serde_json::{Value, json};
-use std::fs;
+use wavecrew_test_support::sandbox::Sandbox;
 
 const TABLE: &str = "id,description,deps\nA,do it,\nB,do more,A\n";
 const REPORTS: &str = r#"echo "{\"id\":\"$WAVECREW_TASK\",\"status\":\"completed\",\"findings\":\"done\"}""#;
 
-fn project(script: &str) -> Project {
-    let project = Project::new("a\n1\n", script);
-    fs::write(project.path().join("tasks.csv"), TABLE).unwrap();
+fn project(script: &str) -> Sandbox {
+    let project = with_script("a\n1\n", script);
+    project.write("tasks.csv", TABLE);
     project
 }
 
 #[test]
 fn a_plan_is_shown_and_nothing_is_written() {
     let project = project(REPORTS);
-    let mut client = project.client();
+    let mut client = connect(&project);
     let plan = client.call("team_plan", json!({"team": "tasks.csv"}));
     assert_eq!(
         (&plan["waves"], &plan["tasks"][1]["id"]),
@@ -28,7 +28,7 @@ fn a_plan_is_shown_and_nothing_is_written() {
         json!({"team": "lifecycle", "request": "implement the parser"}),
     );
     assert_eq!(plan["pipeline"], "impl-only");
-    assert!(!project.path().join(".workflow").exists());
+    assert!(!project.path(".workflow").exists());
     for (arguments, why) in [
         (json!({"team": "nobody"}), "nobody"),
         (json!({"team": "../tasks.csv"}), "failed to read"),
@@ -36,8 +36,8 @@ fn a_plan_is_shown_and_nothing_is_written() {
         (json!({"team": "--version"}), "--version"),
         (json!({}), "missing field `team`"),
     ] {
-        let said = client.complaint("team_plan", arguments.clone());
-        assert!(said.contains(why), "{arguments}: {said}");
+        let error = client.tool_error("team_plan", arguments.clone());
+        assert!(error.contains(why), "{arguments}: {error}");
     }
 }
 
@@ -46,7 +46,7 @@ fn a_team_runs_and_its_session_can_be_read() {
     let project = project(&format!(
         "wavecrew discover finding '{{\"subject\":\"s\",\"description\":\"d\"}}' >&2\n{REPORTS}"
     ));
-    let mut client = project.client();
+    let mut client = connect(&project);
     let done = client.call("team_run", json!({"team": "tasks.csv"}));
     assert_eq!(
         (&done["exit"], &done["counts"]["completed"]),
@@ -66,15 +66,7 @@ fn a_team_runs_and_its_session_can_be_read() {
     );
     let sent = client.call("team_msg", json!({"session": session, "summary": "well done"}));
     assert_eq!(sent, json!({"accepted": true}));
-    let bus = fs::read_to_string(
-        project
-            .path()
-            .join(".workflow/.csv-wave")
-            .join(&session)
-            .join(".msg/messages.jsonl"),
-    )
-    .unwrap();
-    assert!(bus.contains("well done"), "{bus}");
+    project.expect_read(".msg/messages.jsonl", "well done");
 
     let listed = client.request("resources/list", json!({}));
     let uris: Vec<&str> = listed["result"]["resources"]
@@ -109,11 +101,11 @@ fn a_team_runs_and_its_session_can_be_read() {
 fn a_run_in_the_background_is_polled_and_continued() {
     let script = format!("[ \"$WAVECREW_TASK\" = B ] && [ ! -e go ] && exit 1\n{REPORTS}");
     let project = project(&script);
-    let mut client = project.client();
+    let mut client = connect(&project);
     let started = client.call("team_run", json!({"team": "tasks.csv", "background": true}));
     let wait = json!({"session": started["session"], "timeout_ms": 120_000});
     assert_eq!(client.call("team_status", wait)["state"], "failed");
-    fs::write(project.path().join("go"), "").unwrap();
+    project.write("go", "");
     let again = json!({"session": started["session"], "retry": true});
     let done = client.call("team_continue", again);
     assert_eq!(done["counts"]["completed"], 2, "{done}");
@@ -122,7 +114,7 @@ fn a_run_in_the_background_is_polled_and_continued() {
 #[test]
 fn a_question_is_answered_by_a_tool() {
     let project = project(&format!("[ -e go ] || exit 1\n{REPORTS}"));
-    let mut client = project.client();
+    let mut client = connect(&project);
     let call = json!({"team": "tasks.csv", "background": true, "ask": true});
     let session = client.call("team_run", call)["session"]
         .as_str()
@@ -134,26 +126,26 @@ fn a_question_is_answered_by_a_tool() {
         json!(["retry", "abort"]),
         "{status}"
     );
-    let said = client.complaint("team_answer", json!({"session": session, "answer": "maybe"}));
-    assert!(said.contains("retry, abort"), "{said}");
-    fs::write(project.path().join("go"), "").unwrap();
+    let error = client.tool_error("team_answer", json!({"session": session, "answer": "maybe"}));
+    assert!(error.contains("retry, abort"), "{error}");
+    project.write("go", "");
     client.call("team_answer", json!({"session": session, "answer": "retry"}));
     let status = client.call("team_status", json!({"session": session, "timeout_ms": 120_000}));
     assert_eq!(status["state"], "completed", "{status}");
-    let said = client.complaint("team_answer", json!({"session": session, "answer": "retry"}));
-    assert!(said.contains("no open question"), "{said}");
+    let error = client.tool_error("team_answer", json!({"session": session, "answer": "retry"}));
+    assert!(error.contains("no open question"), "{error}");
 }
 
 #[test]
 fn a_question_is_put_to_clients_that_can_ask() {
     let project = project("exit 1");
-    let mut client = Client::silent(project.path(), &["--agent", "command:./agent.sh"], &[]);
-    client.introduce_with(VERSION, json!({"elicitation": {}}));
+    let mut client = Client::connect(&mut project.command(SERVER));
+    client.initialize_with(VERSION, json!({"elicitation": {}}));
     let id = client.send(
         "tools/call",
         json!({"name": "team_run", "arguments": {"team": "tasks.csv"}}),
     );
-    let asked = client.hear("elicitation/create");
+    let asked = client.wait_for("elicitation/create");
     let options = &asked["params"]["requestedSchema"]["properties"]["answer"]["enum"];
     assert_eq!(*options, json!(["retry", "abort"]));
     let result = json!({"action": "accept", "content": {"answer": "abort"}});
@@ -169,14 +161,14 @@ fn a_question_is_put_to_clients_that_can_ask() {
 #[test]
 fn a_run_ends_with_its_call() {
     let project = project("echo $$ > pid; exec sleep 1000");
-    let mut client = project.client();
+    let mut client = connect(&project);
     client.send(
         "tools/call",
         json!({"name": "team_run", "arguments": {"team": "tasks.csv"}}),
     );
-    wait_for(&project.path().join("pid"));
-    assert_eq!(client.hang_up(), 0);
-    let mut client = project.client();
+    project.wait_for_file("pid");
+    assert_eq!(client.disconnect(), 0);
+    let mut client = connect(&project);
     let status = client.call("team_status", json!({"timeout_ms": 120_000}));
     assert_eq!(status["state"], "stopped", "{status}");
 }
@@ -184,7 +176,7 @@ fn a_run_ends_with_its_call() {
 #[test]
 fn prompts_start_the_built_in_teams() {
     let project = project(REPORTS);
-    let mut client = project.client();
+    let mut client = connect(&project);
     let listed = client.request("prompts/list", json!({}));
     let names: Vec<&Value> = listed["result"]["prompts"]
         .as_array()

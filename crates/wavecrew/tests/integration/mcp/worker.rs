@@ -2,29 +2,27 @@ use crate::mcp::rpc::{Client, VERSION};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::fs;
-use std::path::PathBuf;
+use std::process::Command;
 use wavecrew_core::team::Team;
 use wavecrew_session::{Attempts, SessionDir};
+use wavecrew_test_support::sandbox::Sandbox;
 
-struct Place {
-    root: tempfile::TempDir,
-    session: SessionDir,
+struct Session {
+    sandbox: Sandbox,
+    dir: SessionDir,
     attempts: RefCell<Attempts>,
 }
 
-impl Place {
+impl Session {
     fn new(team: &str) -> Self {
-        let root = tempfile::tempdir().unwrap();
-        let session = SessionDir::create(root.path(), "run-x-20260308", &[]).unwrap();
-        fs::write(
-            session.run_folder().join("team.toml"),
-            Team::builtin_text(team).unwrap(),
-        )
-        .unwrap();
-        let attempts = RefCell::new(session.attempts());
+        let sandbox = Sandbox::new();
+        let dir = SessionDir::create(sandbox.project(), "run-x-20260308", &[]).unwrap();
+        let team = Team::builtin_text(team).unwrap();
+        fs::write(dir.run_folder().join("team.toml"), team).unwrap();
+        let attempts = RefCell::new(dir.attempts());
         Self {
-            root,
-            session,
+            sandbox,
+            dir,
             attempts,
         }
     }
@@ -32,34 +30,30 @@ impl Place {
     /// A client of the worker of `task`, whose attempt is opened.
     fn worker(&self, task: &str, role: &str) -> Client {
         let token = self.attempts.borrow_mut().open_attempt(task, 1).unwrap();
-        self.with_token(task, role, token.as_str())
+        Client::start(self.command(task, token.as_str()).env("WAVECREW_ROLE", role))
     }
 
-    fn with_token(&self, task: &str, role: &str, token: &str) -> Client {
-        let folder: PathBuf = self.session.path().to_owned();
-        Client::start(
-            self.root.path(),
-            &["--worker"],
-            &[
-                ("WAVECREW_SESSION_DIR", folder.to_str().unwrap()),
-                ("WAVECREW_TASK", task),
-                ("WAVECREW_ATTEMPT", "1"),
-                ("WAVECREW_ROLE", role),
-                ("WAVECREW_TOKEN", token),
-            ],
-        )
+    /// The server of a worker.
+    fn command(&self, task: &str, token: &str) -> Command {
+        let mut command = self.sandbox.command("mcp --worker");
+        command
+            .env("WAVECREW_SESSION_DIR", self.dir.path())
+            .env("WAVECREW_TASK", task)
+            .env("WAVECREW_ATTEMPT", "1")
+            .env("WAVECREW_TOKEN", token);
+        command
     }
 
     fn report(&self, task: &str) -> Value {
-        let report = self.session.attempts().take_report(task, 1).unwrap().unwrap();
+        let report = self.dir.attempts().take_report(task, 1).unwrap().unwrap();
         serde_json::from_slice(&report).unwrap()
     }
 }
 
 #[test]
 fn a_worker_has_its_own_tools_and_no_others() {
-    let place = Place::new("generic");
-    let mut worker = place.worker("A", "");
+    let session = Session::new("generic");
+    let mut worker = session.worker("A", "");
     let names = [
         "report_agent_job_result",
         "discover",
@@ -77,12 +71,12 @@ fn a_worker_has_its_own_tools_and_no_others() {
         answer["error"]["message"],
         "there is no tool `spawn_agents_on_csv`"
     );
-    assert_eq!(worker.hang_up(), 0);
+    assert_eq!(worker.disconnect(), 0);
 }
 
 #[test]
 fn reports_in_all_their_shapes() {
-    let place = Place::new("generic");
+    let session = Session::new("generic");
     let ours = json!({"id": "A", "status": "completed", "findings": "done"});
     let shapes = [
         ("A", ours.clone()),
@@ -97,19 +91,19 @@ fn reports_in_all_their_shapes() {
         ),
     ];
     for (task, report) in shapes {
-        let mut worker = place.worker(task, "");
+        let mut worker = session.worker(task, "");
         assert_eq!(
             worker.call("report_agent_job_result", report),
             json!({"accepted": true})
         );
     }
-    assert_eq!(place.report("A"), ours);
+    assert_eq!(session.report("A"), ours);
 }
 
 #[test]
-fn refused_reports_say_why_and_can_be_mended() {
-    let place = Place::new("generic");
-    let mut worker = place.worker("A", "");
+fn refused_reports_say_why_and_can_be_corrected() {
+    let session = Session::new("generic");
+    let mut worker = session.worker("A", "");
     for (report, why) in [
         (json!({"id": "B", "status": "completed"}), "is for task `B`"),
         (json!({"item_id": "B", "result": {}}), "is for task `B`"),
@@ -134,7 +128,7 @@ fn refused_reports_say_why_and_can_be_mended() {
     let again = worker.call("report_agent_job_result", good);
     assert_eq!(again["reason"], "this attempt has already reported");
 
-    let mut stranger = place.with_token("A", "", "00000000000000000000000000000000");
+    let mut stranger = Client::start(&mut session.command("A", "00000000000000000000000000000000"));
     let foreign = stranger.call(
         "report_agent_job_result",
         json!({"id": "A", "status": "completed"}),
@@ -144,8 +138,8 @@ fn refused_reports_say_why_and_can_be_mended() {
 
 #[test]
 fn board_messages_and_wisdom() {
-    let place = Place::new("generic");
-    let mut worker = place.worker("A", "worker");
+    let session = Session::new("generic");
+    let mut worker = session.worker("A", "worker");
     for text in ["one", "two"] {
         let data = json!({"subject": "config", "description": text});
         let answer = worker.call("discover", json!({"type": "finding", "data": data}));
@@ -161,7 +155,7 @@ fn board_messages_and_wisdom() {
         json!({"type": "task_done", "summary": "all green", "data": {"n": 1}}),
     );
     assert_eq!(sent, json!({"accepted": true}));
-    let (messages, _) = place.session.bus().read().unwrap();
+    let (messages, _) = session.dir.bus().read().unwrap();
     assert_eq!(messages[0].summary, "[worker] all green");
     let aside = worker.call(
         "message",
@@ -173,33 +167,26 @@ fn board_messages_and_wisdom() {
         "wisdom",
         json!({"file": "learnings", "text": "read the tests first"}),
     );
-    let text = fs::read_to_string(place.session.path().join("wisdom/learnings.md")).unwrap();
+    let text = fs::read_to_string(session.dir.path().join("wisdom/learnings.md")).unwrap();
     assert!(text.contains("[worker] read the tests first"), "{text}");
-    let wrong = worker.complaint("wisdom", json!({"file": "learnings"}));
+    let wrong = worker.tool_error("wisdom", json!({"file": "learnings"}));
     assert!(wrong.contains("missing field `text`"), "{wrong}");
 }
 
 #[test]
-fn the_current_protocol_and_the_one_before_are_spoken() {
-    let place = Place::new("generic");
+fn the_current_protocol_and_the_one_before_work() {
+    let session = Session::new("generic");
     for version in [VERSION, "2025-06-18"] {
-        let session = place.session.path().to_str().unwrap();
-        let env = [
-            ("WAVECREW_SESSION_DIR", session),
-            ("WAVECREW_TASK", "A"),
-            ("WAVECREW_ATTEMPT", "1"),
-            ("WAVECREW_TOKEN", "x"),
-        ];
-        let mut client = Client::silent(place.root.path(), &["--worker"], &env);
-        assert_eq!(client.introduce(version)["protocolVersion"], version);
+        let mut client = Client::connect(&mut session.command("A", "x"));
+        assert_eq!(client.initialize(version)["protocolVersion"], version);
         assert_eq!(client.tools().len(), 6);
     }
 }
 
 #[test]
 fn garbage_does_not_end_the_conversation() {
-    let place = Place::new("generic");
-    let mut worker = place.worker("A", "");
+    let session = Session::new("generic");
+    let mut worker = session.worker("A", "");
     for garbage in ["not json", "{\"jsonrpc\":\"2.0\"}", "[1,2", "\u{0}\u{1}"] {
         worker.line(garbage);
     }
@@ -207,8 +194,8 @@ fn garbage_does_not_end_the_conversation() {
 }
 
 #[test]
-fn outside_of_a_run_it_says_so() {
-    let root = tempfile::tempdir().unwrap();
-    let client = Client::silent(root.path(), &["--worker"], &[]);
-    assert_eq!(client.hang_up(), 2);
+fn outside_of_a_run_it_ends_with_an_error() {
+    let sandbox = Sandbox::new();
+    let client = Client::connect(&mut sandbox.command("mcp --worker"));
+    assert_eq!(client.disconnect(), 2);
 }

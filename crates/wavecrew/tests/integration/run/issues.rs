@@ -1,20 +1,11 @@
 //! Issues, and the tables and runs that `planex` makes of them.
 
-use crate::run::sandbox::{Ended, Sandbox, program};
 use serde_json::Value;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
-
-fn wavecrew(sandbox: &Sandbox, words: &[&str]) -> Ended {
-    let mut command = Command::new(program());
-    command.args(words).current_dir(sandbox.folder());
-    sandbox.spawn(&mut command).wait()
-}
+use wavecrew_test_support::sandbox::Sandbox;
 
 fn json(sandbox: &Sandbox, words: &[&str]) -> Value {
-    let ended = wavecrew(sandbox, &[words, &["--json"]].concat()).expect_exit(0);
-    serde_json::from_str(&ended.out).expect("one JSON document")
+    sandbox.wavecrew(&[words, &["--json"]].concat()).json()
 }
 
 fn file_issue(sandbox: &Sandbox, words: &[&str]) -> String {
@@ -38,31 +29,38 @@ fn issues_are_filed_listed_shown_and_closed() {
     let sandbox = Sandbox::new();
     let first = file_issue(&sandbox, &["First", "--text", "All of it."]);
     let second = file_issue(&sandbox, &["Second", "--depends-on", &first, "--tag", "wave-2"]);
-    let list = wavecrew(&sandbox, &["issues", "list"]).expect_exit(0).out;
+    let list = sandbox.wavecrew("issues list").ok();
     assert!(
         list.contains(&format!("{second}  open    Second  [wave-2]  after {first}")),
         "{list}"
     );
-    wavecrew(&sandbox, &["issues", "show", &first])
+    sandbox
+        .wavecrew(&format!("issues show {first}"))
         .expect_exit(0)
-        .expect_says("All of it.");
-    wavecrew(&sandbox, &["issues", "close", &first, "--reason", "merged"]).expect_exit(0);
+        .expect_output("All of it.");
+    sandbox
+        .wavecrew(&format!("issues close {first} --reason merged"))
+        .expect_exit(0);
     let open = json(&sandbox, &["issues", "list"]);
     assert_eq!(open.as_array().map(Vec::len), Some(1));
     assert_eq!(
         json(&sandbox, &["issues", "list", "--all"])[0]["resolution"],
         "merged"
     );
-    wavecrew(&sandbox, &["issues", "show", "ISS-20260101-000000"])
+    sandbox
+        .wavecrew("issues show ISS-20260101-000000")
         .expect_exit(2)
-        .expect_says("there is no issue");
-    wavecrew(&sandbox, &["issues", "add", "Third", "--depends-on", "ISS-1"]).expect_exit(2);
+        .expect_output("there is no issue");
+    sandbox
+        .wavecrew("issues add Third --depends-on ISS-1")
+        .expect_exit(2);
     let path = sandbox.path(".workflow/issues/issues.jsonl");
     let text = fs::read_to_string(&path).expect("the store") + "broken\n";
     fs::write(&path, text).expect("a broken line");
-    wavecrew(&sandbox, &["issues", "list"])
+    sandbox
+        .wavecrew("issues list")
         .expect_exit(0)
-        .expect_says("issues.jsonl:3: not an issue");
+        .expect_output("issues.jsonl:3: not an issue");
 }
 
 #[test]
@@ -84,7 +82,7 @@ fn a_table_is_made_from_all_four_inputs() {
         ["PLAN-001 <> 1", "EXEC-001 <PLAN-001> 2"]
     );
     let plan = "## Phase 1: A\n\n- [ ] one\n- [x] old\n\n## Phase 2: B\n\ntext\n";
-    fs::write(sandbox.path("plan.md"), plan).expect("a plan");
+    sandbox.write("plan.md", plan);
     assert_eq!(table(&sandbox, &["--plan", "plan.md"]), chain);
     let tasks = json(&sandbox, &["plan", "planex", "--plan", "plan.md"])["tasks"].clone();
     assert_eq!(
@@ -103,10 +101,10 @@ fn a_table_is_made_from_all_four_inputs() {
 #[test]
 fn bad_input_is_refused_before_anything_runs() {
     let sandbox = Sandbox::new();
-    fs::write(sandbox.path("prose.md"), "# Title\n\nJust text.\n").expect("a file");
-    fs::write(sandbox.path("bad.jsonl"), "{\"id\":\"A\",\"title\":\"a\"}\n{\n").expect("a file");
+    sandbox.write("prose.md", "# Title\n\nJust text.\n");
+    sandbox.write("bad.jsonl", "{\"id\":\"A\",\"title\":\"a\"}\n{\n");
     let closed = file_issue(&sandbox, &["Closed"]);
-    wavecrew(&sandbox, &["issues", "close", &closed]).expect_exit(0);
+    sandbox.wavecrew(&format!("issues close {closed}")).expect_exit(0);
     for (words, says) in [
         (&["--plan", "prose.md"][..], "the plan has no phases"),
         (&["--plan", "absent.md"], "cannot be read"),
@@ -123,13 +121,14 @@ fn bad_input_is_refused_before_anything_runs() {
     ] {
         for command in [&["plan", "planex"][..], &["planex"]] {
             let words = [command, words].concat();
-            wavecrew(&sandbox, &words).expect_exit(2).expect_says(says);
+            sandbox.wavecrew(&words).expect_exit(2).expect_output(says);
         }
     }
     assert_eq!(sandbox.sessions(), Vec::<String>::new());
-    wavecrew(&sandbox, &["plan", "lifecycle", "x", "--exec", "codex"])
+    sandbox
+        .wavecrew("plan lifecycle x --exec codex")
         .expect_exit(2)
-        .expect_says("does not take issues");
+        .expect_output("does not take issues");
 }
 
 const AGENT: &str = r#"#!/bin/sh
@@ -150,35 +149,18 @@ echo "{\"id\":\"$WAVECREW_TASK\",\"status\":\"completed\",\"findings\":\"done\"}
 
 #[test]
 fn planex_takes_a_plan_to_merged_commits_and_closed_issues() {
-    let sandbox = Sandbox::new();
-    let agent = sandbox.path("agent.sh");
-    fs::write(&agent, AGENT).expect("an agent");
-    fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)).expect("made a program");
-    fs::write(sandbox.path("plan.md"), "1. One\n2. Two\n").expect("a plan");
-    let git = |words: &[&str]| {
-        let mut git = Command::new("git");
-        git.args(["-c", "user.name=t", "-c", "user.email=t@localhost"])
-            .args(words);
-        let output = git.current_dir(sandbox.folder()).output().expect("git runs");
-        assert!(output.status.success(), "{output:?}");
-        String::from_utf8_lossy(&output.stdout).trim().to_owned()
-    };
-    git(&["init", "-q", "-b", "main"]);
-    git(&["add", "."]);
-    git(&["commit", "-q", "-m", "first"]);
-    let words = [
-        "planex",
-        "--plan",
-        "plan.md",
-        "-y",
-        "--agent",
-        "command:./agent.sh",
-    ];
-    wavecrew(&sandbox, &words).expect_exit(0);
+    let sandbox = Sandbox::new()
+        .script("agent.sh", AGENT)
+        .file("plan.md", "1. One\n2. Two\n")
+        .committed();
+    let words = "planex --plan plan.md -y --agent command:./agent.sh";
+    let words: Vec<&str> = words.split(' ').collect();
+    sandbox.wavecrew(&words).expect_exit(0);
     let issues = json(&sandbox, &["issues", "list", "--all"]);
     let id = |n: usize| issues[n]["id"].as_str().expect("an id").to_owned();
     assert_eq!(
-        git(&["log", "--reverse", "--format=%s"])
+        sandbox
+            .git(&["log", "--reverse", "--format=%s"])
             .lines()
             .collect::<Vec<_>>(),
         [

@@ -1,16 +1,15 @@
 //! `run` and `--continue` through the program itself, with scripted workers.
 
-mod asking;
-mod edits;
-mod hostile;
+mod hostile_workers;
+mod interactive_agents;
 mod issues;
-mod limits;
+mod packed_files;
+mod questions;
+mod rate_limits_and_budgets;
 mod reports;
 mod resume;
-pub mod sandbox;
 mod sessions;
-mod shorts;
 mod signals;
-mod spoken;
-mod trees;
+mod table_edits;
 mod waves;
+mod worktrees;

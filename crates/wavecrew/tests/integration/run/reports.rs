@@ -1,9 +1,9 @@
 //! The ways a report comes in, and what is done with bad ones.
 
-use crate::run::sandbox::Sandbox;
+use wavecrew_test_support::sandbox::Sandbox;
 
 #[test]
-fn each_channel_brings_a_report() {
+fn reports_arrive_by_every_channel() {
     for word in ["report", "report-file", "report-command"] {
         let sandbox = Sandbox::new()
             .tasks("id\na")
@@ -21,10 +21,8 @@ fn a_bad_report_is_sent_back_in_the_same_conversation() {
     sandbox.run().expect_exit(0);
     assert_eq!(sandbox.cell("a", "findings"), "mended");
     assert_eq!(sandbox.ran("a"), 1, "one attempt");
-    let again = sandbox.read("prompts/a.1.2.md");
-    assert!(again.contains("Your report was not accepted: at /"), "{again}");
-    let result = sandbox.read("interactive/a-result.json");
-    assert!(result.contains("\"mended\""), "{result}");
+    sandbox.expect_read("prompts/a.1.2.md", "Your report was not accepted: at /");
+    sandbox.expect_read("interactive/a-result.json", "\"mended\"");
 }
 
 #[test]
@@ -36,7 +34,9 @@ fn after_two_corrections_a_bad_report_is_a_failure() {
         error.starts_with("The report was not valid after 2 corrections: at /"),
         "{error}"
     );
-    assert!(sandbox.file("prompts/a.1.3.md").exists() && !sandbox.file("prompts/a.1.4.md").exists());
+    assert!(
+        sandbox.in_session("prompts/a.1.3.md").exists() && !sandbox.in_session("prompts/a.1.4.md").exists()
+    );
 }
 
 #[test]
@@ -54,33 +54,30 @@ fn a_report_for_another_task_does_not_count_for_either() {
         .agent("b", "fail=mine");
     sandbox.run().expect_exit(1);
     assert_eq!(sandbox.statuses(), "a failed, b failed");
-    let error = sandbox.cell("a", "error");
-    assert!(error.contains("the report is for task `b`"), "{error}");
+    sandbox.expect_cell("a", "error", "the report is for task `b`");
     assert_eq!(sandbox.cell("b", "error"), "mine");
 }
 
 #[test]
-fn what_changes_after_a_report_is_flagged() {
+fn edits_after_a_report_are_flagged() {
     let sandbox = Sandbox::new()
         .tasks("id\na")
         .agent("a", "write=early.txt report-command tick write=late.txt silent");
     sandbox
         .run()
         .expect_exit(0)
-        .expect_says("a went on after its report and changed late.txt")
-        .expect_says("Changed after their report\n  a: late.txt");
-    let report = sandbox.read("context.md");
-    assert!(
-        report.contains("  - Warning: it went on after its report and changed late.txt\n"),
-        "{report}"
+        .expect_output("a went on after its report and changed late.txt")
+        .expect_output("Changed after their report\n  a: late.txt");
+    sandbox.expect_read(
+        "context.md",
+        "  - Warning: it went on after its report and changed late.txt\n",
     );
-    let journal = sandbox.read("journal.ndjson");
-    assert!(journal.contains(r#""e":"edited_after_report""#), "{journal}");
-    assert!(journal.contains(r#""files":["late.txt"]"#), "{journal}");
+    sandbox.expect_read("journal.ndjson", r#""e":"edited_after_report""#);
+    sandbox.expect_read("journal.ndjson", r#""files":["late.txt"]"#);
 }
 
 #[test]
-fn what_changes_before_a_report_is_not() {
+fn edits_before_a_report_are_not_flagged() {
     let sandbox = Sandbox::new()
         .tasks("id\na")
         .agent("a", "write=early.txt report-command silent");
@@ -115,23 +112,20 @@ fn a_report_after_the_timeout_changes_nothing() {
     let sandbox = Sandbox::new()
         .tasks("id,deps\na,\nb,a")
         .agent("a", "ignore-term daemon hang")
-        .flag("--timeout")
-        .flag("1");
+        .flag("--timeout 1");
     sandbox.run().expect_exit(1);
     assert_eq!(sandbox.statuses(), "a failed, b skipped");
     let error = sandbox.cell("a", "error");
     assert!(error.starts_with("Timed out"), "{error}");
-    sandbox.expect_nothing_alive();
+    sandbox.expect_no_processes();
     // The attempt's token is known from its environment; the attempt is closed.
-    let mut late = std::process::Command::new(crate::run::sandbox::program());
-    late.args(["report", r#"{"id":"a","status":"completed"}"#])
-        .current_dir(sandbox.folder())
-        .env("WAVECREW_SESSION_DIR", sandbox.session())
+    let mut late = sandbox.command(&["report", r#"{"id":"a","status":"completed"}"#]);
+    late.env("WAVECREW_SESSION_DIR", sandbox.session())
         .env("WAVECREW_TASK", "a")
         .env("WAVECREW_ATTEMPT", "1")
         .env("WAVECREW_TOKEN", "0123456789abcdef0123456789abcdef");
-    let late = late.output().expect("the program starts");
-    assert!(!late.status.success(), "a closed attempt takes no report");
+    let late = sandbox.spawn(&mut late).wait();
+    assert_ne!(late.code, Some(0), "a closed attempt accepts no report");
     assert_eq!(sandbox.status("a"), "failed");
 }
 

@@ -1,32 +1,32 @@
 //! Session folders that are in use, unwritable, half-written, damaged, too new, or elsewhere.
 
-use crate::run::sandbox::{Sandbox, wait_until};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use wavecrew_test_support::sandbox::Sandbox;
 
 /// A session whose second task failed to run: `a` is done, `b` is not.
 fn half_done() -> Sandbox {
     let sandbox = Sandbox::new()
         .tasks("id,deps\na,\nb,a")
         .agent("b", "write=b-up attempt=1 wait=go attempt=2 report");
-    let going = sandbox.start();
-    wait_until("the second task", || sandbox.path("b-up").exists());
-    going.kill();
+    let run = sandbox.start();
+    sandbox.wait_for_file("b-up");
+    run.kill();
     sandbox
 }
 
 #[test]
 fn a_session_in_use_says_who_uses_it() {
     let sandbox = Sandbox::new().tasks("id\na").agent("a", "write=up wait=go");
-    let going = sandbox.start();
-    wait_until("the worker", || sandbox.path("up").exists());
-    let pid = going.pid().as_raw_nonzero();
+    let run = sandbox.start();
+    sandbox.wait_for_file("up");
+    let pid = run.pid().as_raw_nonzero();
     sandbox
-        .go_on()
+        .resume()
         .expect_exit(5)
-        .expect_says(&format!("(process {pid} on "));
-    fs::write(sandbox.path("go"), "").expect("the sign is written");
-    going.wait().expect_exit(0);
+        .expect_output(&format!("(process {pid} on "));
+    sandbox.write("go", "");
+    run.wait().expect_exit(0);
 }
 
 #[test]
@@ -36,12 +36,12 @@ fn a_read_only_session_is_refused_before_anything_runs() {
     fs::set_permissions(&session, fs::Permissions::from_mode(0o555)).expect("ours to change");
     // Permissions do not stop everybody.
     let stopped = fs::write(session.join("probe"), "").is_err();
-    let ended = sandbox.go_on();
+    let ended = sandbox.resume();
     fs::set_permissions(&session, fs::Permissions::from_mode(0o755)).expect("ours to change");
     if stopped {
-        ended.expect_exit(5).expect_says("permission is missing");
+        ended.expect_exit(5).expect_output("permission is missing");
         assert_eq!(sandbox.ran("b"), 1);
-        sandbox.go_on().expect_exit(0);
+        sandbox.resume().expect_exit(0);
     } else {
         ended.expect_exit(0);
     }
@@ -49,15 +49,19 @@ fn a_read_only_session_is_refused_before_anything_runs() {
 }
 
 #[test]
-fn without_a_journal_a_session_is_what_its_table_says() {
+fn without_a_journal_the_table_is_the_state() {
     let sandbox = half_done();
     // The table is refreshed in the background: make it say what happened.
     sandbox.edit_cells(&[("a", "status", "completed"), ("a", "findings", "by hand")]);
-    fs::remove_file(sandbox.file("journal.ndjson")).expect("a journal");
-    fs::write(sandbox.file(".run/b.1.report"), r#"{"id":"b","status":"failed"}"#).expect("an old report");
+    fs::remove_file(sandbox.in_session("journal.ndjson")).expect("a journal");
+    fs::write(
+        sandbox.in_session(".run/b.1.report"),
+        r#"{"id":"b","status":"failed"}"#,
+    )
+    .expect("an old report");
     // Attempts are counted anew.
-    fs::write(sandbox.path("go"), "").expect("the sign is written");
-    sandbox.go_on().expect_exit(0);
+    sandbox.write("go", "");
+    sandbox.resume().expect_exit(0);
     assert_eq!(sandbox.statuses(), "a completed, b completed");
     assert_eq!(
         sandbox.ran("a"),
@@ -69,9 +73,12 @@ fn without_a_journal_a_session_is_what_its_table_says() {
 #[test]
 fn a_folder_without_session_json_is_no_session() {
     let sandbox = half_done();
-    fs::remove_file(sandbox.file("session.json")).expect("a session.json");
-    sandbox.go_on().expect_exit(5).expect_says("session.json");
-    assert!(sandbox.file("journal.ndjson").exists(), "nothing was thrown away");
+    fs::remove_file(sandbox.in_session("session.json")).expect("a session.json");
+    sandbox.resume().expect_exit(5).expect_output("session.json");
+    assert!(
+        sandbox.in_session("journal.ndjson").exists(),
+        "nothing was thrown away"
+    );
 }
 
 #[test]
@@ -79,8 +86,8 @@ fn a_torn_end_of_the_journal_is_cut_and_the_rest_counts() {
     let sandbox = half_done();
     let mut journal = sandbox.read("journal.ndjson");
     journal.push_str("01234567 {\"e\":\"fini");
-    fs::write(sandbox.file("journal.ndjson"), journal).expect("ours to damage");
-    sandbox.go_on().expect_exit(0);
+    fs::write(sandbox.in_session("journal.ndjson"), journal).expect("ours to damage");
+    sandbox.resume().expect_exit(0);
     assert_eq!(sandbox.ran("a"), 1);
 }
 
@@ -89,15 +96,15 @@ fn damage_in_the_middle_is_refused_with_its_line() {
     let sandbox = half_done();
     let journal = sandbox.read("journal.ndjson");
     let damaged = journal.replacen("\"e\":\"attempt_started\"", "\"e\":\"attempt_startle\"", 1);
-    fs::write(sandbox.file("journal.ndjson"), &damaged).expect("ours to damage");
+    fs::write(sandbox.in_session("journal.ndjson"), &damaged).expect("ours to damage");
     let line = 1 + journal
         .lines()
         .position(|l| l.contains("attempt_started"))
         .expect("an attempt");
     sandbox
-        .go_on()
+        .resume()
         .expect_exit(5)
-        .expect_says(&format!("is damaged at line {line}: its checksum does not match"));
+        .expect_output(&format!("is damaged at line {line}: its checksum does not match"));
     assert_eq!(sandbox.read("journal.ndjson"), damaged, "nothing was cut");
     assert_eq!(sandbox.ran("b"), 1);
 }
@@ -108,8 +115,8 @@ fn a_newer_format_is_left_alone() {
     let info = sandbox.read("session.json");
     let newer = info.replacen("\"format\": 1", "\"format\": 999", 1);
     assert_ne!(info, newer);
-    fs::write(sandbox.file("session.json"), newer).expect("ours to change");
-    sandbox.go_on().expect_exit(5).expect_says("has format 999");
+    fs::write(sandbox.in_session("session.json"), newer).expect("ours to change");
+    sandbox.resume().expect_exit(5).expect_output("has format 999");
     assert_eq!(sandbox.ran("b"), 1);
 }
 
@@ -123,9 +130,9 @@ fn a_session_that_leads_out_of_the_project_is_refused() {
         .expect("the session is moved");
     symlink(&away, sandbox.path(".workflow/.csv-wave/run-tasks-1")).expect("a link");
     sandbox
-        .go_on()
+        .resume()
         .expect_exit(2)
-        .expect_says("leads out of the project");
+        .expect_output("leads out of the project");
     assert_eq!(sandbox.ran("b"), 1);
 }
 
@@ -142,23 +149,51 @@ fn copy(from: &std::path::Path, to: &std::path::Path) -> std::io::Result<()> {
 }
 
 #[test]
-fn a_run_ends_when_its_folder_is_taken_away_and_goes_on_when_it_is_back() {
+fn a_run_ends_when_its_folder_is_moved_and_resumes_when_it_is_back() {
     let sandbox = Sandbox::new()
         .tasks("id,deps\na,\nb,a")
         .agent("a", "write=up wait=go");
-    let going = sandbox.start();
-    wait_until("the worker", || sandbox.path("up").exists());
+    let run = sandbox.start();
+    sandbox.wait_for_file("up");
     let (folder, away) = (sandbox.session(), sandbox.path("away"));
     fs::rename(&folder, &away).expect("the folder is moved");
-    going
-        .wait()
+    run.wait()
         .expect_exit(5)
-        .expect_says("was deleted or moved while its run was going")
-        .expect_says("if it was moved, move it back");
-    sandbox.expect_nothing_alive();
+        .expect_output("was deleted or moved while its run was going")
+        .expect_output("if it was moved, move it back");
+    sandbox.expect_no_processes();
     assert!(!folder.exists(), "nothing may be made in its place");
     fs::rename(&away, &folder).expect("the folder is moved back");
-    fs::write(sandbox.path("go"), "").expect("the sign is written");
-    sandbox.go_on().expect_exit(0);
+    sandbox.write("go", "");
+    sandbox.resume().expect_exit(0);
     assert_eq!(sandbox.statuses(), "a completed, b completed");
+}
+
+/// Writes unfinished files again and again, and does not listen when it is asked to end.
+const WRITER: &str = r#"trap '' TERM
+touch "up-$WAVECREW_ATTEMPT"
+if [ "$WAVECREW_ATTEMPT" = 1 ]; then
+  while :; do : > "$WAVECREW_SESSION_DIR/.run/.tmp-late"; done
+fi
+wavecrew report '{"id":"a","status":"completed"}'"#;
+
+#[test]
+fn unfinished_files_of_workers_that_outlive_the_coordinator_are_removed_by_the_next_run() {
+    let sandbox = Sandbox::new().tasks("id\na").file("agent.sh", WRITER);
+    let flags = ["--agent", "command:sh agent.sh"];
+    let run = sandbox.start_with(&flags);
+    sandbox.wait_for_file("up-1");
+    run.kill();
+    sandbox.resume_with(&flags).expect_exit(0);
+    assert!(sandbox.path("up-2").exists());
+    assert!(!sandbox.in_session(".run/.tmp-late").exists());
+}
+
+#[test]
+fn unfinished_files_of_an_ended_worker_are_removed_at_the_end_of_the_run() {
+    let sandbox = Sandbox::new().tasks("id\na").file("agent.sh", WRITER);
+    sandbox
+        .run_with(&["--agent", "command:sh agent.sh", "--timeout", "1"])
+        .expect_exit(1);
+    assert!(!sandbox.in_session(".run/.tmp-late").exists());
 }

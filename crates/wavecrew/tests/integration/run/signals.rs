@@ -1,8 +1,7 @@
 //! Ctrl-C once and twice, termination, hang-up: each leaves a session that continues.
 
-use crate::run::sandbox::{Sandbox, wait_until};
 use rustix::process::Signal;
-use std::fs;
+use wavecrew_test_support::sandbox::{Sandbox, wait_until};
 
 /// One task that waits for the file `go`, one behind it.
 fn waiting() -> Sandbox {
@@ -14,30 +13,30 @@ fn waiting() -> Sandbox {
 #[test]
 fn the_first_interrupt_lets_workers_finish_and_starts_nothing_new() {
     let sandbox = waiting();
-    let going = sandbox.start();
-    wait_until("the worker", || sandbox.path("up").exists());
-    going.signal(Signal::INT);
-    wait_until("the run to notice", || going.out().contains("Stopping"));
-    fs::write(sandbox.path("go"), "").expect("the sign is written");
-    going.wait().expect_exit(130);
+    let run = sandbox.start();
+    sandbox.wait_for_file("up");
+    run.signal(Signal::INT);
+    wait_until("the run to notice", || run.stdout().contains("Stopping"));
+    sandbox.write("go", "");
+    run.wait().expect_exit(130);
     assert_eq!(sandbox.statuses(), "a completed, b pending");
-    sandbox.go_on().expect_exit(0);
+    sandbox.resume().expect_exit(0);
     assert_eq!((sandbox.ran("a"), sandbox.ran("b")), (1, 1));
 }
 
 #[test]
 fn the_second_interrupt_ends_the_workers() {
     let sandbox = waiting();
-    let going = sandbox.start();
-    wait_until("the worker", || sandbox.path("up").exists());
-    going.signal(Signal::INT);
-    wait_until("the run to notice", || going.out().contains("Stopping"));
-    going.signal(Signal::INT);
-    going.wait().expect_exit(130);
-    sandbox.expect_nothing_alive();
+    let run = sandbox.start();
+    sandbox.wait_for_file("up");
+    run.signal(Signal::INT);
+    wait_until("the run to notice", || run.stdout().contains("Stopping"));
+    run.signal(Signal::INT);
+    run.wait().expect_exit(130);
+    sandbox.expect_no_processes();
     assert_eq!(sandbox.statuses(), "a pending, b pending");
-    fs::write(sandbox.path("go"), "").expect("the sign is written");
-    sandbox.go_on().expect_exit(0);
+    sandbox.write("go", "");
+    sandbox.resume().expect_exit(0);
     assert_eq!(sandbox.ran("a"), 2, "an attempt without an end is made again");
 }
 
@@ -45,12 +44,12 @@ fn the_second_interrupt_ends_the_workers() {
 fn termination_and_hang_up_end_the_run_at_once() {
     for signal in [Signal::TERM, Signal::HUP] {
         let sandbox = waiting();
-        let going = sandbox.start();
-        wait_until("the worker", || sandbox.path("up").exists());
-        going.signal(signal);
-        going.wait().expect_exit(130);
-        sandbox.expect_nothing_alive();
-        fs::write(sandbox.path("go"), "").expect("the sign is written");
-        sandbox.go_on().expect_exit(0);
+        let run = sandbox.start();
+        sandbox.wait_for_file("up");
+        run.signal(signal);
+        run.wait().expect_exit(130);
+        sandbox.expect_no_processes();
+        sandbox.write("go", "");
+        sandbox.resume().expect_exit(0);
     }
 }

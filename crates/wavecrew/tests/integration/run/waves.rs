@@ -1,7 +1,6 @@
 //! The order of things: waves, context, slots, skipping, exit codes.
 
-use crate::run::sandbox::{Sandbox, read_rows};
-use std::fs;
+use wavecrew_test_support::sandbox::{Sandbox, read_rows};
 
 #[test]
 fn findings_flow_into_the_next_wave_as_fenced_data() {
@@ -34,7 +33,7 @@ fn findings_flow_into_the_next_wave_as_fenced_data() {
 }
 
 #[test]
-fn what_depends_on_a_failure_is_skipped_and_the_rest_runs() {
+fn dependents_of_a_failure_are_skipped_and_the_rest_runs() {
     let sandbox = Sandbox::new()
         .tasks("id,deps\na,\nb,a\nc,b\nd,\ne,d")
         .agent("a", "exit=7");
@@ -59,19 +58,19 @@ fn a_reported_failure_is_a_failure() {
 #[test]
 fn bad_input_runs_nothing() {
     let sandbox = Sandbox::new().tasks("id,deps\na,z");
-    sandbox.run().expect_exit(2).expect_says("Unknown dependency: z");
+    sandbox
+        .run()
+        .expect_exit(2)
+        .expect_output("Unknown dependency: z");
     assert!(sandbox.sessions().is_empty());
     assert_eq!(sandbox.ran("a"), 0);
 }
 
 #[test]
-fn an_agent_that_does_not_exist_fails_its_tasks_and_says_so() {
+fn a_missing_agent_fails_its_tasks_with_its_name() {
     let sandbox = Sandbox::new().tasks("id\na");
-    sandbox.write_table();
-    let words = ["run", "tasks.csv", "-y", "--agent", "command:./not-there"];
-    sandbox.spawn(&mut sandbox.command(&words)).wait().expect_exit(1);
-    let error = sandbox.cell("a", "error");
-    assert!(error.contains("not-there"), "{error}");
+    sandbox.run_with("--agent command:./not-there").expect_exit(1);
+    sandbox.expect_cell("a", "error", "not-there");
 }
 
 #[test]
@@ -81,7 +80,7 @@ fn no_more_workers_than_slots() {
     for task in 0..9 {
         table.push_str(&format!("\nt{task}"));
     }
-    let mut sandbox = Sandbox::new().tasks(&table).flag("-c").flag("2");
+    let mut sandbox = Sandbox::new().tasks(&table).flag("-c 2");
     for task in 0..9 {
         sandbox = sandbox.agent(&format!("t{task}"), "sleep=40 append=ended");
     }
@@ -98,17 +97,17 @@ fn no_more_workers_than_slots() {
         most = open.max(most);
     }
     assert_eq!(most, 2, "slots are used, and no more");
-    let ended = fs::read_to_string(sandbox.path("ended")).expect("notes of the workers");
+    let ended = sandbox.text("ended");
     assert_eq!(ended.lines().count(), 9);
 }
 
 #[test]
-fn the_wave_after_waits_for_all_of_the_wave_before() {
+fn a_wave_waits_for_all_of_the_wave_before() {
     let sandbox = Sandbox::new()
         .tasks("id,deps\na,\nslow,\nb,a")
         .agent("slow", "sleep=150 write=slow-is-done");
     sandbox.run().expect_exit(0);
-    let notes = fs::read_to_string(sandbox.path("ran")).expect("notes of the workers");
+    let notes = sandbox.text("ran");
     assert!(notes.ends_with("b 1 1\n"), "{notes}");
     let journal = sandbox.read("journal.ndjson");
     let at = |text: &str| {
@@ -130,7 +129,7 @@ fn the_files_of_a_finished_run_are_complete() {
         .agent("b", "text=talked");
     sandbox.run().expect_exit(0);
     assert_eq!(sandbox.read("results.csv"), sandbox.read("tasks.csv"));
-    assert_eq!(read_rows(&sandbox.file("results.csv")).len(), 2);
+    assert_eq!(read_rows(&sandbox.in_session("results.csv")).len(), 2);
     assert!(sandbox.read("context.md").contains("talked"));
     let result: serde_json::Value =
         serde_json::from_str(&sandbox.read("interactive/b-result.json")).expect("JSON");
@@ -139,7 +138,7 @@ fn the_files_of_a_finished_run_are_complete() {
         (&"b".into(), &"talked".into())
     );
     for wave in ["wave-1.csv", "wave-2.csv"] {
-        assert!(!sandbox.file(wave).exists(), "{wave} is temporary");
+        assert!(!sandbox.in_session(wave).exists(), "{wave} is temporary");
     }
 }
 
@@ -148,8 +147,7 @@ fn a_failed_worker_is_tried_again_when_asked() {
     let sandbox = Sandbox::new()
         .tasks("id\na")
         .agent("a", "attempt=1 exit=1 attempt=2 report")
-        .flag("--attempts")
-        .flag("2");
+        .flag("--attempts 2");
     sandbox.run().expect_exit(0);
     assert_eq!(sandbox.ran("a"), 2);
 }

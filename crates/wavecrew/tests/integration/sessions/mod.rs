@@ -1,8 +1,8 @@
 //! The commands that look at sessions and those of workers, through the program itself, over folders made with the
 //! store.
 
+mod cancel_and_watch;
 mod configuration;
-mod looking;
-mod stopping;
+mod shown_sessions;
 mod support;
-mod worker;
+mod worker_commands;

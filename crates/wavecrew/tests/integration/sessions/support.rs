@@ -1,56 +1,24 @@
-//! A project with sessions in it, and what the program says there.
+//! Sessions that a test writes itself, for the commands that show and change them.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::path::PathBuf;
 use wavecrew_core::event::{Event, Fingerprint, Status, StopReason, TaskResult, Verdict};
 use wavecrew_core::team::Team;
 use wavecrew_core::time::Timestamp;
 use wavecrew_session::{Holder, Journal, SessionDir, SessionInfo, SessionLock, SessionState};
+use wavecrew_test_support::sandbox::Sandbox;
 
-pub struct Project {
-    folder: tempfile::TempDir,
+/// A session folder that the test itself writes.
+pub struct Session {
+    pub dir: SessionDir,
+    info: SessionInfo,
+    journal: Journal<Event>,
 }
 
-pub struct Said {
-    pub code: Option<i32>,
-    pub out: String,
-    pub err: String,
-}
-
-impl Project {
-    pub fn new() -> Self {
-        Self {
-            folder: tempfile::tempdir().expect("a temporary folder"),
-        }
-    }
-
-    pub fn path(&self) -> &Path {
-        self.folder.path()
-    }
-
-    pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_wavecrew"));
-        command.args(args).current_dir(self.path());
-        for name in ["SESSION_DIR", "TASK", "ATTEMPT", "TOKEN", "ROLE"] {
-            command.env_remove(format!("WAVECREW_{name}"));
-        }
-        command
-    }
-
-    pub fn run(&self, args: &[&str]) -> Said {
-        said(self.command(args).output().expect("the program starts"))
-    }
-
-    pub fn start(&self, args: &[&str]) -> Child {
-        let mut command = self.command(args);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.spawn().expect("the program starts")
-    }
-
+impl Session {
     /// A session of the team `team` over this table, begun at a fixed time.
-    pub fn session(&self, id: &str, team: &str, table: &str) -> Session {
-        let dir = SessionDir::create(self.path(), id, &[]).expect("a session folder");
+    pub fn new(sandbox: &Sandbox, id: &str, team: &str, table: &str) -> Self {
+        let dir = SessionDir::create(sandbox.project(), id, &[]).expect("a session folder");
         fs::write(
             dir.run_folder().join("team.toml"),
             Team::builtin_text(team).expect("built in"),
@@ -76,17 +44,9 @@ impl Project {
         };
         dir.write_info(&info).expect("session.json is written");
         let journal = Journal::create(&dir.journal_file()).expect("a journal");
-        Session { dir, info, journal }
+        Self { dir, info, journal }
     }
-}
 
-pub struct Session {
-    pub dir: SessionDir,
-    info: SessionInfo,
-    journal: Journal<Event>,
-}
-
-impl Session {
     pub fn record(&mut self, events: &[Event]) -> &mut Self {
         self.journal.append(events).expect("recorded");
         self
@@ -169,38 +129,6 @@ pub fn half_way() -> Vec<Event> {
             error: "Dependency failed: B".to_owned(),
         },
     ]
-}
-
-pub fn said(output: Output) -> Said {
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
-    Said {
-        code: output.status.code(),
-        out: text(output.stdout),
-        err: text(output.stderr),
-    }
-}
-
-impl Said {
-    #[track_caller]
-    pub fn ok(self) -> String {
-        assert_eq!(self.code, Some(0), "{}", self.err);
-        self.out
-    }
-
-    #[track_caller]
-    pub fn json(self) -> serde_json::Value {
-        serde_json::from_str(&self.ok()).expect("one JSON document")
-    }
-
-    /// Ended with `code`, nothing on standard output and all of `texts` on standard error.
-    #[track_caller]
-    pub fn refused(&self, code: i32, texts: &[&str]) {
-        assert_eq!(self.code, Some(code), "{}", self.err);
-        assert_eq!(self.out, "");
-        for text in texts {
-            assert!(self.err.contains(text), "no {text:?} in:\n{}", self.err);
-        }
-    }
 }
 
 /// Times that pass while a test runs, as fixed text.

@@ -2,7 +2,7 @@
 
 use std::env;
 
-use crate::testing::lab::Lab;
+use crate::testing::testing_sandbox::TestingSandbox;
 
 fn on_path(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
@@ -22,10 +22,12 @@ fn agent(good: (&str, &str), wrong: (&str, &str), repaired: &str) -> String {
 
 #[test]
 fn a_rust_crate() {
-    let Some(lab) = Lab::fixture("cargo") else { return };
+    let Some(sandbox) = TestingSandbox::fixture("cargo") else {
+        return;
+    };
     let wrong =
         "use fixture_shop::label;\n\n#[test]\nfn is_labelled() {\n    assert_eq!(label(250), \"2.50\");\n}\n";
-    lab.agent(&agent(
+    sandbox.workers(&agent(
         (
             "totals.rs",
             "use fixture_shop::total;\n\n#[test]\nfn nothing_costs_nothing() {\n    assert_eq!(total(&[], 0), 0);\n}\n\n#[test]\nfn half_off() {\n    assert_eq!(total(&[100, 60], 50), 80);\n}\n",
@@ -33,36 +35,39 @@ fn a_rust_crate() {
         ("labels.rs", wrong),
         &wrong.replace("2.50", "2.50 EUR"),
     ));
-    lab.run(&[])
-        .exits(0)
-        .says("Before  2 tests, 1 of them already failing");
-    let row = lab.row("TESTRUN-001");
+    sandbox
+        .test("")
+        .expect_exit(0)
+        .expect_output("Before  2 tests, 1 of them already failing");
+    let row = sandbox.row("TESTRUN-001");
     assert_eq!(row["pass_rate"], "1.00", "{row:?}");
     assert!(row["findings"].starts_with("3 of 3 tests kept"), "{row:?}");
     if on_path("cargo-llvm-cov") {
         assert_eq!(row["coverage_achieved"], "100.00");
     } else {
-        let said = "cargo-llvm-cov is not installed: only the pass rate is known; to have it: cargo install --locked cargo-llvm-cov";
-        assert!(row["findings"].contains(said), "{row:?}");
+        let message = "cargo-llvm-cov is not installed: only the pass rate is known; to have it: cargo install --locked cargo-llvm-cov";
+        assert!(row["findings"].contains(message), "{row:?}");
     }
     if on_path("cargo-mutants") {
         assert!(row["findings"].contains("mutants killed"), "{row:?}");
     } else {
-        let said = "cargo-mutants is not installed: no mutants were tried; to have it: cargo install --locked cargo-mutants";
-        assert!(row["findings"].contains(said), "{row:?}");
+        let message = "cargo-mutants is not installed: no mutants were tried; to have it: cargo install --locked cargo-mutants";
+        assert!(row["findings"].contains(message), "{row:?}");
     }
-    let told = lab.read("told.txt");
+    let told = sandbox.read("told.txt");
     assert!(
         told.contains("`labels.rs::is_labelled` fails") && !told.contains("totals.rs::"),
         "{told}"
     );
-    assert!(!lab.project.join("target").exists());
+    assert!(!sandbox.path("target").exists());
 }
 
 #[test]
 fn a_rust_test_that_does_not_compile_costs_its_file_alone() {
-    let Some(lab) = Lab::fixture("cargo") else { return };
-    lab.agent(&agent(
+    let Some(sandbox) = TestingSandbox::fixture("cargo") else {
+        return;
+    };
+    sandbox.workers(&agent(
         (
             "totals.rs",
             "use fixture_shop::total;\n\n#[test]\nfn nothing_costs_nothing() {\n    assert_eq!(total(&[], 0), 0);\n}\n",
@@ -70,29 +75,31 @@ fn a_rust_test_that_does_not_compile_costs_its_file_alone() {
         ("labels.rs", "#[test]\nfn x() {\n    assert_eq!(nowhere(), 1);\n}\n"),
         "use fixture_shop::label;\n\n#[test]\nfn is_labelled() {\n    assert_eq!(label(250), \"2.50 EUR\");\n}\n",
     ));
-    lab.run(&["--mutation", "off", "--target", "L1=50"]).exits(0);
-    let told = lab.read("told.txt");
+    sandbox.test("--mutation off --target L1=50").expect_exit(0);
+    let told = sandbox.read("told.txt");
     assert!(
         told.contains("`labels.rs` its file does not load")
             && told.contains("cannot find function `nowhere`"),
         "{told}"
     );
     assert!(
-        lab.row("TESTRUN-001")["findings"].starts_with("2 of 2 tests kept"),
+        sandbox.row("TESTRUN-001")["findings"].starts_with("2 of 2 tests kept"),
         "{:?}",
-        lab.row("TESTRUN-001")
+        sandbox.row("TESTRUN-001")
     );
 }
 
 #[test]
 fn a_go_module() {
-    let Some(lab) = Lab::fixture("go") else { return };
+    let Some(sandbox) = TestingSandbox::fixture("go") else {
+        return;
+    };
     assert!(
         on_path("go"),
         "no go on PATH: install golang-go, or set WAVECREW_SKIP_FRAMEWORKS=1 to go on without"
     );
     let wrong = "package shop\n\nimport \"testing\"\n\nfunc TestLabels(t *testing.T) {\n\tif got := Label(200); got != \"2\" {\n\t\tt.Errorf(\"got %q\", got)\n\t}\n}\n";
-    lab.agent(&agent(
+    sandbox.workers(&agent(
         (
             "odd_test.go",
             "package shop\n\nimport \"testing\"\n\nfunc TestOdd(t *testing.T) {\n\tif got := Label(250); got != \"2.50 EUR\" {\n\t\tt.Errorf(\"got %q\", got)\n\t}\n}\n",
@@ -100,13 +107,13 @@ fn a_go_module() {
         ("even_test.go", wrong),
         &wrong.replace("\"2\"", "\"2 EUR\""),
     ));
-    lab.run(&["--target", "L1=45"])
-        .exits(0)
-        .says("2 of them already failing");
-    let row = lab.row("TESTRUN-001");
+    sandbox
+        .test("--target L1=45")
+        .expect_exit(0)
+        .expect_output("2 of them already failing");
+    let row = sandbox.row("TESTRUN-001");
     // Only what the new tests run counts, though the package has others: the sum is theirs.
-    assert_eq!(lab.figures("TESTRUN-001"), "1.00 45.45", "{row:?}");
+    assert_eq!(sandbox.figures("TESTRUN-001"), "1.00 45.45", "{row:?}");
     assert!(row["findings"].starts_with("2 of 2 tests kept"), "{row:?}");
-    let told = lab.read("told.txt");
-    assert!(told.contains("`even_test.go::TestLabels` fails"), "{told}");
+    sandbox.expect_read("told.txt", "`even_test.go::TestLabels` fails");
 }

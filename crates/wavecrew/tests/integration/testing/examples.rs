@@ -2,32 +2,36 @@
 
 use std::fs;
 
-use crate::testing::lab::{Lab, examples};
+use crate::testing::testing_sandbox::{TestingSandbox, example};
 
 /// Runs an example with the stand-in agent, then from its recording.
-fn both_ways(project: &str, answers: &str, tape: &str, figures: &str) {
-    let Some(lab) = Lab::example(project) else { return };
-    let agent = format!("command:{} {answers}", examples().join("agent.py").display());
-    one_way(&lab, &agent, figures);
-    let first: f64 = lab.json("gc-state.json")["coverage_history"][0]["coverage_achieved"]
+fn both_ways(project: &str, answers: &str, cassette: &str, figures: &str) {
+    let Some(sandbox) = TestingSandbox::example(project) else {
+        return;
+    };
+    let agent = format!("command:{} {answers}", example("agent.py").display());
+    one_way(&sandbox, &agent, figures);
+    let first: f64 = sandbox.json("gc-state.json")["coverage_history"][0]["coverage_achieved"]
         .as_f64()
         .unwrap();
     assert!(first < 80.0, "{first}");
 
-    let Some(again) = Lab::example(project) else {
+    let Some(again) = TestingSandbox::example(project) else {
         return;
     };
-    let tape_file = again.project.parent().unwrap().join("tape.jsonl");
-    fs::copy(examples().join(tape), &tape_file).unwrap();
-    let agent = format!("replay:{}", tape_file.display());
+    let copied = again.beside("cassette.jsonl");
+    fs::copy(example(cassette), &copied).unwrap();
+    let agent = format!("replay:{}", copied.display());
     one_way(&again, &agent, figures);
 }
 
-fn one_way(lab: &Lab, agent: &str, figures: &str) {
+fn one_way(sandbox: &TestingSandbox, agent: &str, figures: &str) {
     let words = ["--pipeline", "targeted", "--mutation", "off", "--agent", agent];
-    lab.wavecrew(&[&["testing", "-y"], &words[..]].concat()).exits(0);
-    assert_eq!(lab.figures("TESTRUN-001"), figures);
-    assert_eq!(lab.json("gc-state.json")["rounds"]["L1"], 1);
+    sandbox
+        .wavecrew(&[&["testing", "-y"], &words[..]].concat())
+        .expect_exit(0);
+    assert_eq!(sandbox.figures("TESTRUN-001"), figures);
+    assert_eq!(sandbox.json("gc-state.json")["rounds"]["L1"], 1);
 }
 
 #[test]

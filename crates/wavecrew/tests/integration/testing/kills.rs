@@ -3,10 +3,10 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::Stdio;
 
-use crate::testing::lab::Lab;
+use crate::testing::testing_sandbox::TestingSandbox;
 use wavecrew_test_support::depth;
+use wavecrew_test_support::sandbox::wait_until;
 
 /// Steps that the default depth kills at.
 const SAMPLED: usize = 3;
@@ -44,14 +44,14 @@ def gate(name):
 
 /// A project with gates in its own test, in every worker and in the tests that they write.
 struct Gated {
-    lab: Lab,
+    sandbox: TestingSandbox,
     gates: PathBuf,
 }
 
 impl Gated {
     fn new() -> Option<Self> {
-        let lab = Lab::shop()?;
-        let gates = lab.project.parent().unwrap().join("gates");
+        let sandbox = TestingSandbox::shop()?;
+        let gates = sandbox.beside("gates");
         for folder in ["shut", "reached"] {
             fs::create_dir_all(gates.join(folder)).unwrap();
         }
@@ -60,11 +60,11 @@ impl Gated {
             "import sys\nsys.path.insert(0, {:?})\nfrom gate import gate\n",
             gates.display().to_string()
         );
-        lab.write(
+        sandbox.write(
             "tests/test_own.py",
-            &format!("{import}\n\ndef test_own():\n    gate('own tests')\n    assert 1 + 1 == 2\n"),
+            format!("{import}\n\ndef test_own():\n    gate('own tests')\n    assert 1 + 1 == 2\n"),
         );
-        lab.agent(&format!(
+        sandbox.workers(&format!(
             r#"{import}
 again = json.loads((session / "gc-state.json").read_text())["rounds"].get("L1", 0)
 gate(f"round {{again + 1}} of {{task}}" if again and task.startswith("TESTGEN-001") else task)
@@ -78,7 +78,7 @@ if task == "TESTGEN-002":
     text(session / "tests/L2-integration/test_both.py", "from shop.price import is_cheap, total\n\n\ndef test_both():\n    assert is_cheap(total([4, 5])) is True\n    assert is_cheap(total([4, 6])) is False\n")
 "#
         ));
-        Some(Self { lab, gates })
+        Some(Self { sandbox, gates })
     }
 
     /// What came of it, but for the numbers of attempts.
@@ -92,9 +92,9 @@ if task == "TESTGEN-002":
             "TESTRUN-002",
             "TESTANA-001",
         ] {
-            text += &format!("{id} {:?}\n", self.lab.row(id));
+            text += &format!("{id} {:?}\n", self.sandbox.row(id));
         }
-        let mut state = self.lab.json("gc-state.json");
+        let mut state = self.sandbox.json("gc-state.json");
         for round in state["coverage_history"].as_array_mut().unwrap() {
             round.as_object_mut().unwrap().remove("attempt");
         }
@@ -104,70 +104,48 @@ if task == "TESTGEN-002":
             "tests/L1-unit/test_price.py",
             "tests/L2-integration/test_both.py",
         ] {
-            text += &self.lab.read(file);
+            text += &self.sandbox.read(file);
         }
         text.replace(&*self.gates.to_string_lossy(), "GATES")
     }
 }
 
 #[test]
-fn a_run_that_is_killed_at_every_step_ends_as_one_that_is_not() {
-    let words = [
-        "--pipeline",
-        "standard",
-        "--mutation",
-        "off",
-        "--seed",
-        "1",
-        "test the prices",
-    ];
+fn a_run_killed_at_every_step_ends_like_an_undisturbed_one() {
+    let flags = "--pipeline standard --mutation off --seed 1 prices";
     let Some(undisturbed) = Gated::new() else { return };
-    undisturbed.lab.run(&words).exits(0);
-    assert_eq!(undisturbed.lab.figures("TESTRUN-001"), "1.00 88.88");
+    undisturbed.sandbox.test(flags).expect_exit(0);
+    assert_eq!(undisturbed.sandbox.figures("TESTRUN-001"), "1.00 88.88");
 
-    let Some(Gated { lab, gates }) = Gated::new() else {
+    let Some(Gated { sandbox, gates }) = Gated::new() else {
         return;
     };
-    let before = lab.sources();
+    let before = sandbox.files();
     let steps = depth::sample("kill steps of team Testing", STEPS, SAMPLED);
     for step in &steps {
         fs::write(gates.join("shut").join(step), "").unwrap();
     }
     for (nth, &step) in steps.iter().enumerate() {
-        let agent = lab.agent_flag();
-        let start = ["testing", "-y", "--agent", &agent];
-        let words = if nth == 0 {
-            [&start, &words[..]].concat()
-        } else {
-            vec!["testing", "-y", "--continue"]
-        };
-        let mut run = lab
-            .command(&words)
-            .stdout(Stdio::null())
-            .stderr(fs::File::create(gates.join("stderr")).unwrap())
-            .spawn()
-            .unwrap();
-        lab.until(&format!("it gets to {step}"), || {
-            let ended = run.try_wait().unwrap();
-            let said = || fs::read_to_string(gates.join("stderr")).unwrap_or_default();
-            assert_eq!(ended, None, "it ended before {step}: {}", said());
-            gates.join("reached").join(step).exists()
+        let mut run = sandbox.start_test(if nth == 0 { flags } else { "--continue" });
+        wait_until(step, || {
+            let is_reached = gates.join("reached").join(step).exists();
+            assert!(is_reached || run.is_running(), "it ended before {step}");
+            is_reached
         });
-        run.kill().unwrap();
-        run.wait().unwrap();
-        lab.until("everything is ended", || lab.running().is_empty());
+        run.kill();
+        wait_until("everything to end", || sandbox.processes().is_empty());
         fs::remove_file(gates.join("shut").join(step)).unwrap();
     }
-    lab.run(&["--continue"]).exits(0);
-    lab.until("everything is ended", || lab.running().is_empty());
-    let killed = Gated { lab, gates };
+    sandbox.test("--continue").expect_exit(0);
+    wait_until("everything to end", || sandbox.processes().is_empty());
+    let killed = Gated { sandbox, gates };
     assert_eq!(killed.outcome(), undisturbed.outcome());
-    let lab = killed.lab;
-    assert_eq!(lab.sources(), before, "the project is as it was");
+    let sandbox = killed.sandbox;
+    assert_eq!(sandbox.files(), before, "the project is as it was");
 
     // Workers were started once more where they were killed at work, and nowhere else.
-    let starts = |lab: &Lab, task: &str| {
-        let starts = lab.started();
+    let starts = |sandbox: &TestingSandbox, task: &str| {
+        let starts = sandbox.started();
         starts.iter().filter(|start| start.starts_with(task)).count()
     };
     for (task, killed_at) in [
@@ -184,11 +162,11 @@ fn a_run_that_is_killed_at_every_step_ends_as_one_that_is_not() {
     ] {
         let kills = steps.iter().filter(|step| killed_at.contains(step)).count();
         assert_eq!(
-            starts(&lab, task),
-            starts(&undisturbed.lab, task) + kills,
+            starts(&sandbox, task),
+            starts(&undisturbed.sandbox, task) + kills,
             "{task}: {:?}, undisturbed {:?}",
-            lab.started(),
-            undisturbed.lab.started()
+            sandbox.started(),
+            undisturbed.sandbox.started()
         );
     }
 }

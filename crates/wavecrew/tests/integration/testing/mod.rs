@@ -1,16 +1,16 @@
 //! `wavecrew testing` through the binary, with real test frameworks and workers that are small programs.
-//! Needs `scripts/install-frameworks.sh`; `WAVECREW_SKIP_FRAMEWORKS=1` passes these tests over.
+//! Needs `scripts/install-frameworks.sh`; `WAVECREW_SKIP_FRAMEWORKS=1` skips these tests.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
 mod bad_input;
 mod compiled;
+mod dishonest_workers;
 mod examples;
-mod hostile;
+mod hostile_tests;
 mod kills;
-pub mod lab;
-mod liars;
 mod offline;
 mod offline_javascript;
 mod rounds;
-mod several;
 mod terminal;
+pub mod testing_sandbox;
+mod two_frameworks;

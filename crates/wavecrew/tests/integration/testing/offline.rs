@@ -1,27 +1,25 @@
 //! The built-in agent: real tests with no model and no network.
 
-use super::lab::Lab;
+use crate::testing::testing_sandbox::TestingSandbox;
+use wavecrew_test_support::sandbox::{Outcome, Sandbox, Words};
+
+/// `wavecrew testing -y` with the built-in agent.
+fn offline(sandbox: &Sandbox, flags: impl Words) -> Outcome {
+    let mut command = sandbox.command("testing -y --agent offline --seed 1");
+    sandbox.spawn(command.args(flags.list())).wait()
+}
 
 #[test]
 fn a_python_project_reaches_its_target() {
-    let Some(lab) = Lab::example("python-shop") else {
+    let Some(sandbox) = TestingSandbox::example("python-shop") else {
         return;
     };
-    let ran = lab.wavecrew(&[
-        "testing",
-        "-y",
-        "--agent",
-        "offline",
-        "--seed",
-        "1",
-        "--offline-budget",
-        "3",
-    ]);
-    ran.exits(0).says("Agent   offline");
-    let row = lab.row("TESTRUN-001");
+    let ran = offline(&sandbox, "--offline-budget 3");
+    ran.expect_exit(0).expect_output("Agent   offline");
+    let row = sandbox.row("TESTRUN-001");
     let coverage: f64 = row["coverage_achieved"].parse().unwrap();
     assert!(coverage >= 80.0 && row["pass_rate"] == "1.00", "{row:?}");
-    let strategy = lab.read("strategy/test-strategy.md");
+    let strategy = sandbox.read("strategy/test-strategy.md");
     assert!(
         strategy.contains("## Priorities") && strategy.contains("shop/"),
         "{strategy}"
@@ -30,38 +28,28 @@ fn a_python_project_reaches_its_target() {
 
 #[test]
 fn a_typescript_project_reaches_its_target() {
-    let Some(lab) = Lab::example("ts-cart") else {
+    let Some(sandbox) = TestingSandbox::example("ts-cart") else {
         return;
     };
-    let words = [
-        "testing",
-        "-y",
-        "--pipeline",
-        "standard",
-        "--agent",
-        "offline",
-        "--seed",
-        "1",
-        "--offline-budget",
-        "4",
-    ];
-    lab.wavecrew(&words).exits(0);
+    offline(&sandbox, "--pipeline standard --offline-budget 4").expect_exit(0);
     for id in ["TESTRUN-001", "TESTRUN-002"] {
-        let row = lab.row(id);
+        let row = sandbox.row(id);
         let coverage: f64 = row["coverage_achieved"].parse().unwrap();
         assert!(coverage >= 60.0 && row["pass_rate"] == "1.00", "{row:?}");
     }
-    let report = lab.read("analysis/quality-report.md");
-    assert!(report.contains("## Recommendations"), "{report}");
+    sandbox.expect_read("analysis/quality-report.md", "## Recommendations");
 }
 
 #[test]
-fn other_teams_are_not_its_work() {
-    let Some(lab) = Lab::shop() else { return };
-    lab.write("tasks.csv", "id,description\na,do it\n");
-    lab.wavecrew(&["run", "tasks.csv", "-y", "--agent", "offline"])
-        .exits(1)
-        .says("scope.json");
+fn the_offline_agent_refuses_other_teams() {
+    let Some(sandbox) = TestingSandbox::shop() else {
+        return;
+    };
+    sandbox.write("tasks.csv", "id,description\na,do it\n");
+    sandbox
+        .wavecrew("run tasks.csv -y --agent offline")
+        .expect_exit(1)
+        .expect_output("scope.json");
 }
 
 /// Wrong in four ways.
@@ -96,21 +84,22 @@ fn suspected_defects_are_on_the_board_in_quarantine_and_in_the_report() {
         ("codec.py", CODEC),
         ("loop.py", LOOP),
     ];
-    let Some(lab) = Lab::new(&files) else { return };
-    let words = ["testing", "-y", "--agent", "offline", "--seed", "1"];
-    lab.wavecrew(&[&words[..], &["--offline-budget", "3", "--apply"]].concat());
-    let board = lab.read("discoveries.ndjson");
+    let Some(sandbox) = TestingSandbox::new(&files) else {
+        return;
+    };
+    offline(&sandbox, "--offline-budget 3 --apply");
+    let board = sandbox.read("discoveries.ndjson");
     let found: Vec<serde_json::Value> = board
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .filter(|entry: &serde_json::Value| entry["type"] == "defect_found")
         .collect();
-    let report = lab.read("context.md");
+    let report = sandbox.read("context.md");
     let (_, section) = report
         .split_once("\n## Suspected defects\n")
         .expect("the section");
     let quarantine =
-        lab.read("tests/L1-unit/quarantine_codec.py") + &lab.read("tests/L1-unit/quarantine_loop.py");
+        sandbox.read("tests/L1-unit/quarantine_codec.py") + &sandbox.read("tests/L1-unit/quarantine_loop.py");
     for (pattern, line, call, test) in [
         ("internal error", 3, "first_word('')", "    first_word('')\n"),
         (
@@ -139,12 +128,11 @@ fn suspected_defects_are_on_the_board_in_quarantine_and_in_the_report() {
         );
         assert!(quarantine.contains(test), "{quarantine}");
     }
-    let delivered = lab.project.join("tests/test_codec_behaviour.py");
-    let delivered = std::fs::read_to_string(delivered).unwrap();
+    let delivered = sandbox.text("tests/test_codec_behaviour.py");
     for wrong in ["IndexError", "hello there", "countdown(-"] {
         assert!(!delivered.contains(wrong), "{delivered}");
     }
-    let brought = std::fs::read_dir(lab.project.join("tests")).unwrap();
+    let brought = std::fs::read_dir(sandbox.path("tests")).unwrap();
     let brought: Vec<_> = brought.map(|entry| entry.unwrap().file_name()).collect();
     assert!(
         brought
@@ -155,7 +143,7 @@ fn suspected_defects_are_on_the_board_in_quarantine_and_in_the_report() {
 }
 
 #[test]
-fn fixtures_of_the_project_are_used_again() {
+fn generated_tests_use_the_fixtures_of_the_project() {
     let files = [
         (
             "pyproject.toml",
@@ -174,19 +162,13 @@ fn fixtures_of_the_project_are_used_again() {
             "def test_owner(cart):\n    assert cart.owner == 'alice'\n",
         ),
     ];
-    let Some(lab) = Lab::new(&files) else { return };
-    let words = ["testing", "-y", "--agent", "offline", "--seed", "1"];
-    lab.wavecrew(
-        &[
-            &words[..],
-            &["--offline-budget", "2", "--apply", "all of cart.py"],
-        ]
-        .concat(),
-    )
-    .exits(0);
-    let row = lab.row("TESTRUN-001");
+    let Some(sandbox) = TestingSandbox::new(&files) else {
+        return;
+    };
+    offline(&sandbox, &["--offline-budget", "2", "--apply", "all of cart.py"]).expect_exit(0);
+    let row = sandbox.row("TESTRUN-001");
     assert_eq!(row["pass_rate"], "1.00", "{row:?}");
-    let text = std::fs::read_to_string(lab.project.join("tests/test_cart_behaviour.py")).unwrap();
+    let text = sandbox.text("tests/test_cart_behaviour.py");
     assert!(
         text.contains("(cart):") && text.contains("    cart.add("),
         "{text}"
@@ -194,7 +176,7 @@ fn fixtures_of_the_project_are_used_again() {
 }
 
 #[test]
-fn results_are_recorded_under_fixtures_that_every_test_gets() {
+fn results_are_recorded_under_autouse_fixtures() {
     let files = [
         (
             "pyproject.toml",
@@ -209,18 +191,12 @@ fn results_are_recorded_under_fixtures_that_every_test_gets() {
             "import os\nimport pytest\nimport rates\n\n\n@pytest.fixture(autouse=True)\ndef rate(monkeypatch):\n    monkeypatch.setattr(rates, 'RATE', 7)\n\n\n@pytest.fixture(autouse=True, scope='session')\ndef area():\n    os.environ['REGION'] = 'eu'\n",
         ),
     ];
-    let Some(lab) = Lab::new(&files) else { return };
-    let words = ["testing", "-y", "--agent", "offline", "--seed", "1"];
-    lab.wavecrew(
-        &[
-            &words[..],
-            &["--offline-budget", "2", "--apply", "all of rates.py"],
-        ]
-        .concat(),
-    )
-    .exits(0);
-    let row = lab.row("TESTRUN-001");
+    let Some(sandbox) = TestingSandbox::new(&files) else {
+        return;
+    };
+    offline(&sandbox, &["--offline-budget", "2", "--apply", "all of rates.py"]).expect_exit(0);
+    let row = sandbox.row("TESTRUN-001");
     assert_eq!(row["pass_rate"], "1.00", "{row:?}");
-    let text = std::fs::read_to_string(lab.project.join("tests/test_rates_behaviour.py")).unwrap();
+    let text = sandbox.text("tests/test_rates_behaviour.py");
     assert!(text.contains("\"eu-") && text.contains("price("), "{text}");
 }

@@ -1,9 +1,9 @@
 //! The built-in agent on JavaScript that is wrong, or not as hoped for.
 
-use super::lab::Lab;
+use crate::testing::testing_sandbox::TestingSandbox;
 
 #[test]
-fn suspected_defects_outlive_the_rounds() {
+fn suspected_defects_are_kept_in_later_rounds() {
     let source = "export function encodeKey(text: string): string { return text.replace(/b/g, 'B'); }\n\
                   export function decodeKey(text: string): string { return text.replace(/B/g, 'b'); }\n\
                   export function first(items: string[]): string { return items[0].trim(); }\n\
@@ -21,43 +21,34 @@ fn suspected_defects_outlive_the_rounds() {
             "const a = [];\nfor (;;) a.push(new Array(1e6).fill(1));\nexport const b = 1;\n",
         ),
     ];
-    let Some(lab) = Lab::new(&files) else { return };
+    let Some(sandbox) = TestingSandbox::new(&files) else {
+        return;
+    };
     // A target that is out of reach, so that another round meets what the first one quarantined.
-    let words = [
-        "testing",
-        "-y",
-        "--agent",
-        "offline",
-        "--seed",
-        "1",
-        "--offline-budget",
-        "2",
-        "--target",
-        "L1=100",
-        "--mutation",
-        "off",
-    ];
-    lab.wavecrew(&words).exits(0);
-    assert_eq!(lab.row("TESTGEN-001")["status"], "completed");
-    assert!(!lab.read("journal.ndjson").contains("tests were weakened"));
-    let report = lab.read("context.md");
-    let board = lab.read("discoveries.ndjson");
+    let flags = "--seed 1 --offline-budget 2 --target L1=100 --mutation off";
+    sandbox
+        .wavecrew(&format!("testing -y --agent offline {flags}"))
+        .expect_exit(0);
+    assert_eq!(sandbox.row("TESTGEN-001")["status"], "completed");
+    assert!(!sandbox.read("journal.ndjson").contains("tests were weakened"));
+    let report = sandbox.read("context.md");
+    let board = sandbox.read("discoveries.ndjson");
     for (line, kind, call) in [
         (1, "round trip", "encodeKey('B')"),
         (3, "internal error", "first([])"),
         (4, "does not end", "spin("),
         (5, "", "grow("),
     ] {
-        let told = report
+        let is_listed = report
             .lines()
-            .any(|said| said.starts_with(&format!("| `src/odd.ts:{line}` | {kind}")) && said.contains(call));
-        assert!(report.contains("## Suspected defects") && told, "{report}");
+            .any(|row| row.starts_with(&format!("| `src/odd.ts:{line}` | {kind}")) && row.contains(call));
+        assert!(report.contains("## Suspected defects") && is_listed, "{report}");
         let entries = board
             .lines()
             .filter(|entry| entry.contains("defect_found") && entry.contains(call));
         assert_eq!(entries.count(), 1, "{call} is told once: {board}");
         let shown = |n: &str| {
-            let file = lab.session().join(format!("tests/L1-unit/quarantine-odd{n}.ts"));
+            let file = sandbox.in_session(&format!("tests/L1-unit/quarantine-odd{n}.ts"));
             std::fs::read_to_string(file).is_ok_and(|text| text.contains(call))
         };
         assert!(

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::testing::lab::Lab;
+use crate::testing::testing_sandbox::TestingSandbox;
 
 /// Two tests at first, four when sent back.
 const IMPROVES: &str = r#"
@@ -15,44 +15,44 @@ if task == "TESTGEN-001":
 "#;
 
 #[test]
-fn a_round_with_feedback_takes_coverage_over_the_target() {
-    let Some(lab) = Lab::shop() else { return };
-    lab.agent(IMPROVES);
-    let before = fs::read_to_string(lab.project.join("shop/price.py")).unwrap();
-    lab.run(&["--mutation", "off", "--apply", "test the prices"])
-        .exits(0)
-        .says("Scope   the whole project: not a git repository")
-        .says("Before  0 tests")
-        .says("Apply   tests/test_price.py written")
-        .says("3 of 3 tests pass (1.00), 88.88 %");
-    assert_eq!(lab.figures("TESTRUN-001"), "1.00 88.88");
+fn a_round_with_feedback_raises_coverage_above_the_target() {
+    let Some(sandbox) = TestingSandbox::shop() else {
+        return;
+    };
+    sandbox.workers(IMPROVES);
+    let before = sandbox.text("shop/price.py");
+    sandbox
+        .test(&["--mutation", "off", "--apply", "test the prices"])
+        .expect_exit(0)
+        .expect_output("Scope   the whole project: not a git repository")
+        .expect_output("Before  0 tests")
+        .expect_output("Apply   tests/test_price.py written")
+        .expect_output("3 of 3 tests pass (1.00), 88.88 %");
+    assert_eq!(sandbox.figures("TESTRUN-001"), "1.00 88.88");
     assert_eq!(
-        lab.row("TESTGEN-001")["test_files"],
+        sandbox.row("TESTGEN-001")["test_files"],
         "tests/L1-unit/test_price.py"
     );
-    assert_eq!(lab.json("gc-state.json")["rounds"]["L1"], 1);
-    let brief = lab.read("prompt-2.txt");
+    assert_eq!(sandbox.json("gc-state.json")["rounds"]["L1"], 1);
+    let brief = sandbox.read("prompt-2.txt");
     assert!(
         brief.contains("55.55 % of the lines") && brief.contains(">   10         return True"),
         "{brief}"
     );
-    assert!(lab.read("discoveries.ndjson").contains("framework_detected"));
-    assert_eq!(lab.json("scope.json")["files"][0]["path"], "shop/price.py");
-    assert_eq!(
-        fs::read_to_string(lab.project.join("shop/price.py")).unwrap(),
-        before
-    );
+    assert!(sandbox.read("discoveries.ndjson").contains("framework_detected"));
+    assert_eq!(sandbox.json("scope.json")["files"][0]["path"], "shop/price.py");
+    assert_eq!(sandbox.text("shop/price.py"), before);
     // Copies of the project are gone, kept tests are there.
     assert!(
-        !lab.session().join("tree").exists() && lab.session().join("tests/L1-unit/test_price.py").exists()
+        !sandbox.in_session("tree").exists() && sandbox.in_session("tests/L1-unit/test_price.py").exists()
     );
 
     // The same number comes out by hand, in the project with the applied tests.
-    let python = lab.project.join(".venv/bin/python");
+    let python = sandbox.path(".venv/bin/python");
     let by_hand = |words: &[&str]| {
         Command::new(&python)
             .args(words)
-            .current_dir(&lab.project)
+            .current_dir(sandbox.project())
             .output()
             .unwrap()
     };
@@ -64,13 +64,15 @@ fn a_round_with_feedback_takes_coverage_over_the_target() {
 
 #[test]
 fn a_standard_run_ends_with_a_computed_score() {
-    let Some(lab) = Lab::shop() else { return };
-    lab.agent(&format!(
+    let Some(sandbox) = TestingSandbox::shop() else {
+        return;
+    };
+    sandbox.workers(&format!(
         "{IMPROVES}\nif task == 'TESTGEN-002':\n    text(session / 'tests/L2-integration/test_both.py', 'from shop.price import is_cheap, total\\n\\n\\ndef test_both():\\n    assert is_cheap(total([4, 5])) is True\\n    assert is_cheap(total([4, 6])) is False\\n')\n"
     ));
-    lab.run(&["--pipeline", "standard"]).exits(0);
-    assert_eq!(lab.figures("TESTRUN-002"), "1.00 88.88");
-    let report = lab.read("analysis/quality-report.md");
+    sandbox.test("--pipeline standard").expect_exit(0);
+    assert_eq!(sandbox.figures("TESTRUN-002"), "1.00 88.88");
+    let report = sandbox.read("analysis/quality-report.md");
     assert!(
         report.contains("of 100**, computed from the measured data"),
         "{report}"
@@ -83,9 +85,13 @@ fn a_standard_run_ends_with_a_computed_score() {
         report.contains("| shop/price.py | 0.00 % | 88.88 % | 3 |") && report.contains("coverage.svg"),
         "{report}"
     );
-    assert!(lab.read("analysis/coverage.svg").contains("L1, run 2: 88.88 %"));
     assert!(
-        lab.json("results/run-L1.json")["mutation"]["total"]
+        sandbox
+            .read("analysis/coverage.svg")
+            .contains("L1, run 2: 88.88 %")
+    );
+    assert!(
+        sandbox.json("results/run-L1.json")["mutation"]["total"]
             .as_u64()
             .unwrap()
             > 0
@@ -94,59 +100,69 @@ fn a_standard_run_ends_with_a_computed_score() {
 
 #[test]
 fn a_finished_session_can_be_deepened() {
-    let Some(lab) = Lab::shop() else { return };
-    lab.agent(&format!(
+    let Some(sandbox) = TestingSandbox::shop() else {
+        return;
+    };
+    sandbox.workers(&format!(
         "{IMPROVES}\nif task == 'TESTGEN-001' and attempt > 2:\n    text(layer / 'test_errors.py', 'import pytest\\nfrom shop.price import total\\n\\n\\ndef test_too_much():\\n    with pytest.raises(ValueError, match=\"discount\"):\\n        total([1], 101)\\n')\n"
     ));
-    let ran = lab.run(&["--mutation", "off"]).exits(0);
-    assert_eq!(lab.figures("TESTRUN-001"), "1.00 88.88");
-    let session = lab.session().file_name().unwrap().to_string_lossy().into_owned();
-    ran.says(&format!("with `wavecrew testing --continue {session} --apply`"));
-    lab.run(&["--continue", &session, "--target", "L1=95", "--apply"])
-        .exits(0)
-        .says("Apply   tests/test_errors.py written");
-    assert_eq!(lab.figures("TESTRUN-001"), "1.00 100.00");
-    assert_eq!(lab.row("TESTRUN-001")["coverage_target"], "95");
+    let ran = sandbox.test("--mutation off").expect_exit(0);
+    assert_eq!(sandbox.figures("TESTRUN-001"), "1.00 88.88");
+    let session = sandbox.session_id();
+    ran.expect_output(&format!("with `wavecrew testing --continue {session} --apply`"));
+    sandbox
+        .test(&format!("--continue {session} --target L1=95 --apply"))
+        .expect_exit(0)
+        .expect_output("Apply   tests/test_errors.py written");
+    assert_eq!(sandbox.figures("TESTRUN-001"), "1.00 100.00");
+    assert_eq!(sandbox.row("TESTRUN-001")["coverage_target"], "95");
 }
 
 #[test]
-fn applying_again_brings_what_is_missing_and_tells_what_was_there() {
-    let Some(lab) = Lab::shop() else { return };
-    lab.agent(
+fn applying_again_copies_only_missing_tests() {
+    let Some(sandbox) = TestingSandbox::shop() else {
+        return;
+    };
+    sandbox.workers(
         r#"
 if task == "TESTGEN-001":
     text(layer / "test_price.py", "from shop.price import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n\n\ndef test_discount():\n    assert total([10], 50) == 5\n")
     text(layer / "test_cheap.py", "from shop.price import is_cheap\n\n\ndef test_cheap():\n    assert is_cheap(9) is True\n    assert is_cheap(10) is False\n")
 "#,
     );
-    lab.run(&["--mutation", "off"]).exits(0);
+    sandbox.test("--mutation off").expect_exit(0);
     // Since then the person has a file of this name.
-    lab.write(
+    sandbox.write(
         "tests/test_price.py",
         "from shop.price import total\n\n\ndef test_none():\n    assert total([]) == 0\n",
     );
-    let session = lab.session().file_name().unwrap().to_string_lossy().into_owned();
-    let again = ["--continue", &session, "--apply"];
-    lab.run(&again)
-        .exits(0)
-        .says("Apply   tests/test_price_l1.py written")
-        .says("Apply   tests/test_cheap.py written")
-        .says("Apply   in the project: 3 of 3 tests pass (1.00), 88.88 %");
-    fs::remove_file(lab.project.join("tests/test_cheap.py")).unwrap();
-    lab.run(&again)
-        .exits(0)
-        .says("Apply   tests/test_price_l1.py exists already")
-        .says("Apply   tests/test_cheap.py written")
-        .says("Apply   already there: 2 of 2 tests pass (1.00)")
-        .says("Apply   new: 1 of 1 tests pass (1.00)")
-        .says("Apply   in the project: 3 of 3 tests pass (1.00), 88.88 %");
-    lab.run(&again).exits(0).says("Apply   nothing to copy");
-    assert!(!lab.project.join("tests/test_price_l1_2.py").exists());
+    let session = sandbox.session_id();
+    let again = format!("--continue {session} --apply");
+    sandbox
+        .test(&again)
+        .expect_exit(0)
+        .expect_output("Apply   tests/test_price_l1.py written")
+        .expect_output("Apply   tests/test_cheap.py written")
+        .expect_output("Apply   in the project: 3 of 3 tests pass (1.00), 88.88 %");
+    fs::remove_file(sandbox.path("tests/test_cheap.py")).unwrap();
+    sandbox
+        .test(&again)
+        .expect_exit(0)
+        .expect_output("Apply   tests/test_price_l1.py exists already")
+        .expect_output("Apply   tests/test_cheap.py written")
+        .expect_output("Apply   already there: 2 of 2 tests pass (1.00)")
+        .expect_output("Apply   new: 1 of 1 tests pass (1.00)")
+        .expect_output("Apply   in the project: 3 of 3 tests pass (1.00), 88.88 %");
+    sandbox
+        .test(&again)
+        .expect_exit(0)
+        .expect_output("Apply   nothing to copy");
+    assert!(!sandbox.path("tests/test_price_l1_2.py").exists());
 }
 
 #[test]
-fn a_jest_suite_that_is_good_at_once_needs_no_executor() {
-    let Some(lab) = Lab::new(&[
+fn a_passing_jest_suite_needs_no_executor() {
+    let Some(sandbox) = TestingSandbox::new(&[
         ("package.json", r#"{"devDependencies":{"jest":"30"}}"#),
         (
             "src/größe mit.js",
@@ -155,13 +171,13 @@ fn a_jest_suite_that_is_good_at_once_needs_no_executor() {
     ]) else {
         return;
     };
-    lab.agent(
+    sandbox.workers(
         r#"
 if task == "TESTGEN-001":
     text(layer / "größe.test.js", "const { larger } = require('../../src/größe mit');\n\ntest('the larger one', () => {\n  expect(larger(1, 2)).toBe(2);\n  expect(larger(3, 2)).toBe(3);\n});\n")
 "#,
     );
-    lab.run(&["--mutation", "quick"]).exits(0);
-    assert_eq!(lab.figures("TESTRUN-001"), "1.00 100.00");
-    assert_eq!(lab.started(), ["STRATEGY-001.1.1", "TESTGEN-001.1.1"]);
+    sandbox.test("--mutation quick").expect_exit(0);
+    assert_eq!(sandbox.figures("TESTRUN-001"), "1.00 100.00");
+    assert_eq!(sandbox.started(), ["STRATEGY-001.1.1", "TESTGEN-001.1.1"]);
 }

@@ -1,0 +1,36 @@
+//! What every process that runs tests needs: a folder for builds, and a way to be stopped.
+
+use std::env;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use super::watchdog::Watchdog;
+
+/// Where compilers keep their builds between runs.
+pub fn cache_folder() -> PathBuf {
+    let own = env::var_os("XDG_CACHE_HOME")
+        .filter(|value| !value.is_empty())
+        .map(PathBuf::from);
+    let base = own.or_else(|| env::home_dir().map(|home| home.join(".cache")));
+    base.unwrap_or_else(env::temp_dir).join("wavecrew/measure")
+}
+
+/// Readable on SIGINT and SIGTERM: frameworks run in process groups of their own and do not receive them. A watcher
+/// process ends the frameworks when this process is killed.
+pub fn stop_on_signals() -> io::Result<OwnedFd> {
+    static WATCHDOG: Mutex<Option<Watchdog>> = Mutex::new(None);
+    let mut watch = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
+    if watch.is_none() {
+        *watch = Some(Watchdog::start(&env::current_exe()?)?);
+    }
+    let (ours, theirs) = UnixStream::pair()?;
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::low_level::pipe::register(signal, theirs.try_clone()?)?;
+    }
+    Ok(ours.into())
+}

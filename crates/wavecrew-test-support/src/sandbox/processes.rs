@@ -1,0 +1,35 @@
+//! The processes that a sandbox started.
+
+use super::Sandbox;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+
+impl Sandbox {
+    /// Processes that work in the sandbox, or name it in their command line or environment.
+    pub fn processes(&self) -> Vec<String> {
+        let (root, name) = (self.root.path(), self.root_name());
+        let mut found = Vec::new();
+        for process in fs::read_dir("/proc").expect("the process table").flatten() {
+            // A process that ended has none of them.
+            let Ok(command) = fs::read(process.path().join("cmdline")) else {
+                continue;
+            };
+            let works_here =
+                fs::read_link(process.path().join("cwd")).is_ok_and(|folder| folder.starts_with(root));
+            let environment = fs::read(process.path().join("environ")).unwrap_or_default();
+            let is_named = |bytes: &[u8]| bytes.windows(name.len()).any(|part| part == name.as_bytes());
+            if works_here || is_named(&command) || is_named(&environment) {
+                let command = String::from_utf8_lossy(&command).replace('\0', " ");
+                let pid = process.file_name();
+                found.push(format!("{} {command}", String::from_utf8_lossy(pid.as_bytes())));
+            }
+        }
+        found
+    }
+
+    /// Fails if anything that the sandbox started still runs.
+    #[track_caller]
+    pub fn expect_no_processes(&self) {
+        assert_eq!(self.processes(), Vec::<String>::new(), "left running");
+    }
+}
