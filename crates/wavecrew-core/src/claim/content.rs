@@ -14,7 +14,7 @@ pub fn content_problems(
     content: &Content,
     name: &str,
     bytes: &[u8],
-    context: DocumentContext<'_>,
+    held_against: DocumentContext<'_>,
 ) -> Vec<Problem> {
     let read = |problems: &dyn Fn(&str) -> Vec<Problem>| match text(bytes) {
         Ok(text) => problems(text),
@@ -23,7 +23,7 @@ pub fn content_problems(
     let with_headings = |headings: &[String], more: &dyn Fn(&str) -> Vec<Problem>| {
         read(&|text| {
             let text = usual_form(text, headings);
-            let mut problems = markdown::problems(&text, headings, context);
+            let mut problems = markdown::problems(&text, headings, held_against);
             let is_empty =
                 |problem: &Problem| problem.text == "has no text" || problem.text.starts_with("says only");
             if !problems.iter().any(is_empty) {
@@ -58,7 +58,7 @@ pub fn content_problems(
                 files,
                 own_name: own_name.as_deref(),
             };
-            read(&|text| json::problems(text, name, rules, context))
+            read(&|text| json::problems(text, name, rules, held_against))
         }
         Content::TestFile if bytes.iter().all(u8::is_ascii_whitespace) => {
             vec![Problem::new(Rule::Missing, "is empty")]
@@ -85,4 +85,22 @@ fn text(bytes: &[u8]) -> Result<&str, String> {
     let text = std::str::from_utf8(bytes)
         .map_err(|e| format!("is not UTF-8 text (byte {} is not)", e.valid_up_to()))?;
     Ok(text.trim_start_matches('\u{feff}'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn support_files() {
+        for (path, expected) in [
+            ("tests/L1-unit/__init__.py", true),
+            ("tests/L1-unit/__pycache__/a.pyc", true),
+            ("node_modules/x/a.test.js", true),
+            ("tests/L1-unit/test_a.py", false),
+            ("tests/node_modules", false),
+        ] {
+            assert_eq!(is_support_file(path), expected, "{path}");
+        }
+    }
 }

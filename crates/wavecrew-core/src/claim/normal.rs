@@ -50,7 +50,7 @@ fn headings(text: &str, wanted: &[String]) -> String {
         let bare = line.trim();
         let underlined = |mark: char| next.len() >= 2 && next.chars().all(|c| c == mark);
         if !bare.is_empty()
-            && before_blank
+            && (before_blank || wanted.iter().any(|wanted| fit(bare, wanted) > 1))
             && !bare.starts_with(['#', '|', '-', '>', '*'])
             && (underlined('=') || underlined('-'))
         {
@@ -112,7 +112,15 @@ fn has_heading(text: &str, wanted: &str) -> bool {
 fn labels(text: &str, missing: &[&String]) -> String {
     let mut out = Vec::new();
     let mut code = false;
-    for line in text.lines() {
+    let metadata = match text.strip_prefix("---\n").and_then(|rest| rest.find("\n---")) {
+        Some(end) => text[..end].lines().count() + 1,
+        None => 0,
+    };
+    for (number, line) in text.lines().enumerate() {
+        if number < metadata {
+            out.push(line.to_owned());
+            continue;
+        }
         code ^= is_fence(line);
         let labelled = (!code).then(|| label(line)).flatten();
         let wanted = labelled.and_then(|(label, rest)| {

@@ -329,16 +329,31 @@ fn points_of(text: &str) -> Option<Figure> {
     let text = text.trim_start_matches(|c: char| !c.is_alphanumeric());
     let label = ["score", "points", "rating", "punkte", "得分", "分数"];
     let bare = label.iter().fold(text, |text, label| {
-        let rest = text.get(..label.len()).filter(|start| start.eq_ignore_ascii_case(label));
-        rest.map_or(text, |_| text[label.len()..].trim_start_matches([':', ' ', '*', '：']))
+        let rest = text
+            .get(..label.len())
+            .filter(|start| start.eq_ignore_ascii_case(label));
+        rest.map_or(text, |_| {
+            text[label.len()..].trim_start_matches([':', ' ', '*', '：'])
+        })
     });
-    let first = bare.starts_with(|c: char| c.is_ascii_digit()).then(|| figure_first(bare)).flatten();
+    let first = bare
+        .starts_with(|c: char| c.is_ascii_digit())
+        .then(|| figure_first(bare))
+        .flatten();
     let after = bare.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     let is_alone = after.is_empty() || after.starts_with([':', '/', '%', ',', ';', '|', ')', '\n', '：']);
-    let is_marked = ["points", "of 100", "–", "-", "—"].iter().any(|mark| after.trim_start().starts_with(mark)) || after.trim_start().starts_with('|');
+    let is_marked = ["points", "of 100", "–", "-", "—"]
+        .iter()
+        .any(|mark| after.trim_start().starts_with(mark))
+        || after.trim_start().starts_with('|');
     first.filter(|_| is_alone || is_marked).or_else(|| {
-        let at = text.find("/100").or_else(|| text.find(" of 100")).or_else(|| text.find(" / 100"))?;
-        let digits = text[..at].rfind(|c: char| !c.is_ascii_digit() && c != '.').map_or(0, |at| at + 1);
+        let at = text
+            .find("/100")
+            .or_else(|| text.find(" of 100"))
+            .or_else(|| text.find(" / 100"))?;
+        let digits = text[..at]
+            .rfind(|c: char| !c.is_ascii_digit() && c != '.')
+            .map_or(0, |at| at + 1);
         figure_first(text.get(digits..)?)
     })
 }
@@ -412,9 +427,18 @@ mod tests {
             ("8/10", 100.0, Some(80.0)),
             ("high", 1.0, None),
         ] {
-            assert_eq!(points_of("Goal 1 leads to FR-001").map(|found| found.on(100.0)), None);
-            assert_eq!(points_of("90: all is there").map(|found| found.on(100.0)), Some(90.0));
-            assert_eq!(points_of("Depth (80/100)").map(|found| found.on(100.0)), Some(80.0));
+            assert_eq!(
+                points_of("Goal 1 leads to FR-001").map(|found| found.on(100.0)),
+                None
+            );
+            assert_eq!(
+                points_of("90: all is there").map(|found| found.on(100.0)),
+                Some(90.0)
+            );
+            assert_eq!(
+                points_of("Depth (80/100)").map(|found| found.on(100.0)),
+                Some(80.0)
+            );
             let found = figure(text).map(|figure| figure.on(scale));
             assert_eq!(
                 found.map(|n| (n * 100.0).round()),

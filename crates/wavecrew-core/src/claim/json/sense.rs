@@ -67,7 +67,7 @@ impl Walk<'_, '_> {
     fn text(&mut self, text: &str, place: &str, key: &str) {
         let mut add = |rule: Rule, what: &str| {
             self.problems
-                .push(Problem::new(rule, format!("{what} at {place}: {}", quoted(text))))
+                .push(Problem::new(rule, format!("{what} at {place}: {}", quoted(text))));
         };
         match gap(text) {
             Some(Gap::Placeholder) if !text.trim().is_empty() => {
@@ -177,13 +177,13 @@ pub(in crate::claim) fn alike(texts: &[&str]) -> Option<(Rule, String)> {
 
 /// Tasks that name no file: none of them is proof, one of them may be right.
 fn without_files(value: &Value, place: &str) -> Option<Problem> {
-    let (before, last) = place.rsplit_once('/')?;
+    let (before, field) = place.rsplit_once('/')?;
     let lists: Vec<&Value> = match before.strip_suffix("/*") {
-        Some(list) => value
-            .pointer(list)?
+        Some(above) => value
+            .pointer(above)?
             .as_array()?
             .iter()
-            .map(|entry| &entry[last])
+            .map(|entry| &entry[field])
             .collect(),
         None => vec![value.pointer(place)?],
     };

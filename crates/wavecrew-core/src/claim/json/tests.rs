@@ -138,16 +138,3 @@ fn text_and_bytes() {
         );
     }
 }
-
-#[test]
-fn support_files() {
-    for (path, expected) in [
-        ("tests/L1-unit/__init__.py", true),
-        ("tests/L1-unit/__pycache__/a.pyc", true),
-        ("node_modules/x/a.test.js", true),
-        ("tests/L1-unit/test_a.py", false),
-        ("tests/node_modules", false),
-    ] {
-        assert_eq!(is_support_file(path), expected, "{path}");
-    }
-}

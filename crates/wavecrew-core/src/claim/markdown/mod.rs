@@ -56,8 +56,8 @@ pub(super) struct Outline {
 /// What is wrong with the document, in the order of the wanted headings. Expects the usual form.
 pub(super) fn problems(text: &str, headings: &[String], context: DocumentContext<'_>) -> Vec<Problem> {
     let outline = Outline::read(text);
-    if !outline.blocks.iter().any(|block| block.says_something()) {
-        let only = outline.blocks.iter().find(|block| gap(&block.text).is_some());
+    if !outline.blocks.iter().any(Block::says_something) {
+        let only = outline.blocks.iter().find(|block| block.is_placeholder());
         return vec![match only {
             Some(only) => Problem::new(Rule::Placeholder, format!("says only {}", quoted(&only.text))),
             None => Problem::new(Rule::Missing, "has no text"),
@@ -65,51 +65,36 @@ pub(super) fn problems(text: &str, headings: &[String], context: DocumentContext
     }
     let mut problems = Vec::new();
     let mut parts: Vec<(&str, Vec<&Block>)> = Vec::new();
-    let mut missing = Vec::new();
+    let missing = headings
+        .iter()
+        .filter(|wanted| outline.find(wanted).is_empty())
+        .count();
+    let may_be_there = outline.spare(headings) >= missing;
     for wanted in headings {
         let sections = outline.find(wanted);
         if sections.is_empty() {
-            missing.push(wanted);
+            problems.push(if may_be_there {
+                let text = format!("has no heading `{wanted}`: name the section that says it so");
+                Problem::new(Rule::Unnamed, text)
+            } else {
+                Problem::new(Rule::Missing, format!("has no heading `{wanted}`"))
+            });
             continue;
         }
-        let blocks: Vec<&Block> = sections
-            .iter()
-            .flat_map(|section| &section.blocks)
-            .map(|&at| &outline.blocks[at])
-            .collect();
+        let blocks = sections.iter().flat_map(|section| &section.blocks);
+        let blocks: Vec<&Block> = blocks.map(|&at| &outline.blocks[at]).collect();
         if !blocks.iter().any(|block| block.says_something()) {
-            let gap = blocks.iter().find(|block| gap(&block.text).is_some());
-            problems.push(match gap {
-                Some(block) => Problem::new(
-                    Rule::Placeholder,
-                    format!(
-                        "has only a placeholder below the heading `{wanted}`: {}",
-                        quoted(&block.text)
-                    ),
-                ),
+            problems.push(match blocks.iter().find(|block| block.is_placeholder()) {
+                Some(block) => {
+                    let said = quoted(&block.text);
+                    let text = format!("has only a placeholder below the heading `{wanted}`: {said}");
+                    Problem::new(Rule::Placeholder, text)
+                }
                 None => Problem::new(Rule::Missing, format!("has nothing below the heading `{wanted}`")),
             });
         }
         parts.push((wanted.as_str(), blocks));
     }
-    let spare = outline.sections.iter().filter(|section| {
-        let says = section
-            .blocks
-            .iter()
-            .any(|&at| outline.blocks[at].says_something());
-        says && !section.is_parent && !headings.iter().any(|wanted| fit(&section.title, wanted) > 0)
-    });
-    let may_be_there = spare.count() >= missing.len();
-    problems.extend(missing.into_iter().map(|wanted| {
-        if may_be_there {
-            Problem::new(
-                Rule::Unnamed,
-                format!("has no heading `{wanted}`: name the section that says it so"),
-            )
-        } else {
-            Problem::new(Rule::Missing, format!("has no heading `{wanted}`"))
-        }
-    }));
     if headings.is_empty() {
         parts.push(("", outline.blocks.iter().collect()));
     }
@@ -122,7 +107,10 @@ pub(super) fn problems(text: &str, headings: &[String], context: DocumentContext
         problems.extend(part_problems(blocks, &place, context));
     }
     problems.extend(repetition(&parts));
-    problems.extend(unrelated(&outline, context));
+    // A report on work speaks of the work.
+    if !headings.is_empty() {
+        problems.extend(unrelated(&outline, context));
+    }
     problems
 }
 
@@ -269,6 +257,11 @@ fn unrelated(outline: &Outline, context: DocumentContext<'_>) -> Option<Problem>
 }
 
 impl Block {
+    /// It has words, and they say that others are to come.
+    fn is_placeholder(&self) -> bool {
+        self.text.chars().any(char::is_alphanumeric) && gap(&self.text).is_some()
+    }
+
     pub(super) fn says_something(&self) -> bool {
         let has_words = self.text.chars().any(char::is_alphanumeric);
         has_words && (self.is_code || gap(&self.text) != Some(Gap::Placeholder))
@@ -302,7 +295,7 @@ impl Outline {
                     title = Some(String::new());
                 }
                 Event::End(TagEnd::Heading(level)) => {
-                    outline.begin_section(level, title.take().unwrap_or_default())
+                    outline.begin_section(level, title.take().unwrap_or_default());
                 }
                 Event::Html(text) => html.get_or_insert_default().push_str(&text),
                 Event::End(TagEnd::HtmlBlock) => {
@@ -321,7 +314,7 @@ impl Outline {
                 }
                 Event::Start(Tag::List(_)) => outline.end_block(),
                 Event::End(TagEnd::Paragraph | TagEnd::Item | TagEnd::CodeBlock | TagEnd::TableRow) => {
-                    outline.end_block()
+                    outline.end_block();
                 }
                 _ => {}
             }
@@ -342,13 +335,21 @@ impl Outline {
         self.sections.iter().filter(fits).collect()
     }
 
+    /// How many sections say something and are none of those wanted.
+    fn spare(&self, headings: &[String]) -> usize {
+        let is_spare = |section: &&Section| {
+            let says = section.blocks.iter().any(|&at| self.blocks[at].says_something());
+            says && !section.is_parent && !headings.iter().any(|wanted| fit(&section.title, wanted) > 0)
+        };
+        self.sections.iter().filter(is_spare).count()
+    }
+
     fn push(&mut self, title: &mut Option<String>, text: &str, plain: &str) {
-        match title {
-            Some(title) => title.push_str(text.trim_matches('`')),
-            None => {
-                self.block.push_str(text);
-                self.plain.push_str(plain);
-            }
+        if let Some(title) = title {
+            title.push_str(text.trim_matches('`'));
+        } else {
+            self.block.push_str(text);
+            self.plain.push_str(plain);
         }
     }
 

@@ -184,7 +184,7 @@ fn descriptions(entries: &[Entry]) -> Vec<Problem> {
             .iter()
             .filter(|(name, _)| matches!(words::field(name), Some("what" | "fix")));
         let texts: Vec<&str> = texts.map(|(_, text)| text.as_str()).collect();
-        let is_name = |text: &&&str| words::field(text).is_some();
+        let is_name = |text: &&&str| text.split_whitespace().count() < 3 && words::field(text).is_some();
         if let Some(text) = texts.iter().find(|text| gap(text) == Some(Gap::Placeholder)) {
             problems.push(Problem::new(
                 Rule::Gaps,

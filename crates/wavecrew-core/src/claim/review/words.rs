@@ -208,11 +208,11 @@ fn says_so_in_other_words(line: &str) -> bool {
         if word.is_ascii() {
             line.split(|c: char| !c.is_alphanumeric()).any(|own| own == *word)
         } else {
-            line.contains(**&word)
+            line.contains(*word)
         }
     };
     IN_OTHER_WORDS.iter().any(|phrase| line.contains(phrase))
-        && !MORE.iter().any(|word| has(&word))
+        && !MORE.iter().any(has)
         && place(line).is_none()
 }
 

@@ -120,7 +120,7 @@ pub(super) fn criteria(item: &Item<'_>) -> Option<String> {
     let named = CRITERIA
         .iter()
         .filter_map(|word| lower.find(word).map(|at| (at, word.len())))
-        .min();
+        .min_by_key(|(at, len)| (*at, std::cmp::Reverse(*len)));
     if let Some((at, len)) = named {
         let rest = text[at + len..]
             .trim_start_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '`' | '<' | '{' | '\n'));
@@ -143,7 +143,7 @@ pub(super) fn criteria(item: &Item<'_>) -> Option<String> {
     let has = |step: &&str| has_word(&lower, step) || (!step.is_ascii() && lower.contains(*step));
     STEPS
         .iter()
-        .any(|steps| steps.iter().all(|step| has(&step)))
+        .any(|steps| steps.iter().all(&has))
         .then(|| item.text.clone())
 }
 

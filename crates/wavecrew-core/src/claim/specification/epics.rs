@@ -55,69 +55,22 @@ pub(in crate::claim) fn problems(text: &str, epics: Bounds, stories: Bounds) -> 
         }
     }
     let all = || told.iter().flat_map(|(_, own)| own.iter().copied());
-    let where_ = |wanted: &dyn Fn(&Item<'_>) -> bool| -> Vec<&str> {
-        all()
-            .filter(|story| wanted(story))
-            .map(|story| story.id)
-            .collect()
-    };
     let unserving = told.iter().filter(|(epic, own)| {
         named(&epic.text, REQUIREMENT).is_empty()
             && own.iter().all(|story| named(&story.text, REQUIREMENT).is_empty())
     });
     let unserving: Vec<&str> = unserving.map(|(epic, _)| epic.id).collect();
-    let flawed = |flaw: CriteriaFlaw| {
-        move |story: &Item<'_>| criteria(story).is_some_and(|text| criteria_flaw(story, &text) == Some(flaw))
-    };
-    let bodies: Vec<String> = all().map(|story| story.text.replace(story.id, "")).collect();
-    let bodies: Vec<&str> = bodies.iter().map(String::as_str).collect();
-    problems.extend(
-        [
-            listed(
-                Rule::Repeated,
-                "defines more than once:",
-                &twice(found.iter().map(|epic| epic.id)),
-            ),
-            listed(
-                Rule::Repeated,
-                "defines more than once:",
-                &twice(all().map(|story| story.id)),
-            ),
-            listed(
-                Rule::Missing,
-                "names no requirement (FR-001 and on) in",
-                &unserving,
-            ),
-            listed(
-                Rule::Missing,
-                "has no acceptance criteria for",
-                &where_(&|story| criteria(story).is_none()),
-            ),
-            listed(
-                Rule::Placeholder,
-                "has placeholders for the acceptance criteria of",
-                &where_(&flawed(CriteriaFlaw::Placeholder)),
-            ),
-            listed(
-                Rule::Vague,
-                "has acceptance criteria that name nothing to observe for",
-                &where_(&flawed(CriteriaFlaw::Vague)),
-            ),
-            listed(
-                Rule::Missing,
-                "has no estimate for",
-                &where_(&|story| estimate(story).is_none()),
-            ),
-            listed(
-                Rule::Placeholder,
-                "has placeholders for the estimates of",
-                &where_(&|story| estimate(story).is_some_and(|text| gap(text).is_some())),
-            ),
-            alike(&bodies).map(|(rule, text)| Problem::new(rule, text)),
-        ]
-        .into_iter()
-        .flatten(),
-    );
+    problems.extend(listed(
+        Rule::Repeated,
+        "defines more than once:",
+        &twice(found.iter().map(|epic| epic.id)),
+    ));
+    problems.extend(listed(
+        Rule::Missing,
+        "names no requirement (FR-001 and on) in",
+        &unserving,
+    ));
+    problems.extend(story_problems(&all().collect::<Vec<_>>()));
     let mvp = named(&below(text, |title| fit(title, "MVP") > 0), STORY);
     if mvp.is_empty() {
         problems.push(Problem::new(
@@ -135,6 +88,57 @@ pub(in crate::claim) fn problems(text: &str, epics: Bounds, stories: Bounds) -> 
         &unknown,
     ));
     problems
+}
+
+fn story_problems(stories: &[&Item<'_>]) -> Vec<Problem> {
+    let of = |wanted: &dyn Fn(&Item<'_>) -> bool| -> Vec<&str> {
+        let found = stories.iter().filter(|story| wanted(story));
+        found.map(|story| story.id).collect()
+    };
+    let flawed = |flaw: CriteriaFlaw| {
+        move |story: &Item<'_>| criteria(story).is_some_and(|text| criteria_flaw(story, &text) == Some(flaw))
+    };
+    let bodies: Vec<String> = stories
+        .iter()
+        .map(|story| story.text.replace(story.id, ""))
+        .collect();
+    let bodies: Vec<&str> = bodies.iter().map(String::as_str).collect();
+    [
+        listed(
+            Rule::Repeated,
+            "defines more than once:",
+            &twice(stories.iter().map(|story| story.id)),
+        ),
+        listed(
+            Rule::Missing,
+            "has no acceptance criteria for",
+            &of(&|story| criteria(story).is_none()),
+        ),
+        listed(
+            Rule::Placeholder,
+            "has placeholders for the acceptance criteria of",
+            &of(&flawed(CriteriaFlaw::Placeholder)),
+        ),
+        listed(
+            Rule::Vague,
+            "has acceptance criteria that name nothing to observe for",
+            &of(&flawed(CriteriaFlaw::Vague)),
+        ),
+        listed(
+            Rule::Missing,
+            "has no estimate for",
+            &of(&|story| estimate(story).is_none()),
+        ),
+        listed(
+            Rule::Placeholder,
+            "has placeholders for the estimates of",
+            &of(&|story| estimate(story).is_some_and(|text| gap(text).is_some())),
+        ),
+        alike(&bodies).map(|(rule, text)| Problem::new(rule, text)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// Whether the story stands below an epic other than this one.

@@ -92,7 +92,7 @@ pub(in crate::claim) fn problems(text: &str) -> Vec<Problem> {
             line.split(['.', '|', '\n'])
                 .any(|part| gap(part) == Some(Gap::Placeholder))
         });
-        said && !criteria(item).is_some_and(|criteria| gap(&criteria).is_some())
+        said && criteria(item).is_none_or(|criteria| gap(&criteria).is_none())
     };
     let bodies: Vec<String> = items.iter().map(|item| item.text.replace(item.id, "")).collect();
     let bodies: Vec<&str> = bodies.iter().map(String::as_str).collect();
@@ -172,11 +172,17 @@ pub(super) fn priority(item: &Item<'_>) -> Option<&'static str> {
         let text = text.strip_suffix(" have").unwrap_or(&text);
         PRIORITIES.iter().find(|(word, _)| *word == text)
     };
+    // The first of them counts: what follows may be the requirement's own `must`.
     let within = |text: &str| {
         let text = text.to_lowercase();
-        PRIORITIES
+        let place = |word: &str| {
+            let is_there = has_word(&text, word) || (!word.is_ascii() && text.contains(word));
+            is_there.then(|| text.find(word)).flatten()
+        };
+        let found = PRIORITIES
             .iter()
-            .find(|(word, _)| has_word(&text, word) || (!word.is_ascii() && text.contains(word)))
+            .filter_map(|known| Some((place(known.0)?, known)));
+        found.min_by_key(|(at, _)| *at).map(|(_, known)| known)
     };
     let is_about_it = |line: &&str| {
         let line = line.to_lowercase();

@@ -178,7 +178,8 @@ pub(crate) fn gap(text: &str) -> Option<Gap> {
         return Some(Gap::Filler);
     }
     if bare.trim_matches('?').is_empty() {
-        return Some(Gap::Placeholder);
+        let stands_for_text = ["...", "…", "??", "__"].iter().any(|mark| lower.contains(mark));
+        return stands_for_text.then_some(Gap::Placeholder);
     }
     let after_marker = MARKERS.iter().find_map(|marker| bare.strip_prefix(marker));
     let by_marker = after_marker.is_some_and(|rest| {

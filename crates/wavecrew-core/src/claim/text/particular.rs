@@ -16,7 +16,7 @@ everything nothing anything something none lgtm looks look looking seems approve
 various relevant necessary appropriate standard suitable possible available current future goal goals vision section sections document documents content text describes describe description consists contains contain provides provide improve improved improves improvement better could \
 update updated change changes changed code add adds added fix fixes fixed test tests testing task tasks step steps story stories epic epics part parts item thing things stuff refactor clean cleanup use used uses using \
 technologies technology components component entities entity interfaces interface decisions decision follow follows follows interact delivers deliver delight delights increase reduce costs growth enable all-relevant end business partners administrators end-customers experience \
-found findings finding identified identify great-job job very overall highest much many level yes lot lots none-found na needed need needs want wants like likes find finds satisfied-with experience-best ability able ";
+found findings finding identified identify great-job job very overall highest much many level yes lot lots none-found na needed need needs want wants like likes tester testers testable carry criteria criterion acceptance find finds satisfied-with experience-best ability able ";
 
 /// The same in other languages.
 const GENERAL_PHRASES: [&str; 12] = [

@@ -21,7 +21,7 @@ pub(super) fn check(
         let text = |path: &str| std::fs::read_to_string(session_dir.join(path)).ok();
         let problems = match &debt.owed.content {
             Content::Epics { .. } => {
-                let requirements = requirements_path(team).and_then(|path| text(path));
+                let requirements = requirements_path(team).and_then(&text);
                 requirements
                     .zip(text(name))
                     .map(|(requirements, epics)| coverage_problems(&requirements, &epics))

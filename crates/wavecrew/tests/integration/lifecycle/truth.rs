@@ -50,9 +50,15 @@ fn outcome(case: &Case) -> (String, String, String) {
         (_, "plan" | "review") => sandbox.run_pipeline("impl-only --no-supervision"),
         (_, _) => sandbox.run_pipeline("spec-only --no-supervision"),
     };
-    let told = sandbox.wavecrew(&format!("status {} --json", sandbox.session_id())).json();
+    let told = sandbox
+        .wavecrew(&format!("status {} --json", sandbox.session_id()))
+        .json();
     let rows = told["tasks"].as_array().unwrap();
     let row = rows.iter().find(|row| row["id"] == case.task.as_str()).unwrap();
     let cell = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
-    (cell("status"), cell("checked"), format!("{}{}", cell("error"), cell("doubt")))
+    (
+        cell("status"),
+        cell("checked"),
+        format!("{}{}", cell("error"), cell("doubt")),
+    )
 }

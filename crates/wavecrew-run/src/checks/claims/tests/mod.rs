@@ -191,16 +191,19 @@ fn a_document_with_spaces_and_umlauts_in_its_name() {
         .expect(
             WRITER,
             "mend: `spec/DOC-1 ü.md` has nothing below the heading `Scope`; \
-             `spec/DOC-1 ü.md` has no heading `Risks`",
+             `spec/DOC-1 ü.md` has no heading `Risks`: name the section that says it so",
         )
-        .file("spec/DOC-1 ü.md", "# 1. Scope\nx\n## risks\ny\n")
+        .file(
+            "spec/DOC-1 ü.md",
+            "# 1. Scope\nThe shop and its till.\n## risks\nPrices are rounded twice.\n",
+        )
         .expect(WRITER, "verified");
 }
 
 #[test]
 fn everything_that_is_missing_is_named_at_once() {
     Sandbox::new()
-        .file("plans/A.json", r#"{"id": 1}"#)
+        .file("plans/A.json", r#"{"id": {}}"#)
         .file("tasks/T-1.txt", "abc")
         .expect(
             PLANNER,
@@ -283,7 +286,10 @@ fn links_that_lead_out() {
 #[test]
 fn links_that_stay() {
     Sandbox::new()
-        .file("drafts/one.md", "# Scope\nx\n# Risks\ny\n")
+        .file(
+            "drafts/one.md",
+            "# Scope\nThe shop and its till.\n# Risks\nPrices are rounded twice.\n",
+        )
         .link("spec/DOC-1 ü.md", "../drafts/one.md")
         .expect(WRITER, "verified");
     Sandbox::new()

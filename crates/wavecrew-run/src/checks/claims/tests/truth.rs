@@ -47,6 +47,7 @@ fn cheating_workers_are_caught_and_honest_ones_are_accepted() {
     let sum: Vec<usize> = (0..6).map(|n| counts.values().map(|c| c[n]).sum()).collect();
     println!("all: {sum:?}");
     println!("{}", wrong.join("\n"));
+    assert_eq!((sum[2], sum[5]), (0, 0), "missed, refused");
 }
 
 fn fate(case: &Case) -> (Fate, String) {
